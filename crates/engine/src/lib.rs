@@ -1,0 +1,1 @@
+//! Runs a plan on real hardware: clocks, ranks, operations, recording, machine facts. The only unsafe crate.

@@ -1,0 +1,66 @@
+//! What is known about a run besides its samples?
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What was run, on what, how: JSON in the footer of the run file (schema `lastrank.facts/1`).
+///
+/// Sections that describe hardware are free JSON objects, so that a newer writer does not break an
+/// older reader.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// `lastrank.facts/1`.
+    pub schema: String,
+    /// Name of the program: the file's stem or the experiment's name.
+    pub name: String,
+    /// The whole program text.
+    pub program: String,
+    /// Parameters as they were used, defaults included.
+    pub parameters: BTreeMap<String, String>,
+    /// The seed of all random draws.
+    pub seed: u64,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// `posix`, `simulate`, `mpiio`.
+    pub backend: String,
+    /// How ranks communicate: `single`, `processes`, or the MPI library's own description.
+    pub communicator: String,
+    /// UTC start, RFC 3339.
+    pub started: String,
+    /// Wall time of the whole run in seconds.
+    pub elapsed_s: f64,
+    /// The command line.
+    pub command_line: Vec<String>,
+    /// Host, processor, memory, kernel, hypervisor …
+    pub machine: Value,
+    /// Kind, resolution (quantum), cost and calibration of the clock.
+    pub clock: Value,
+    /// For each directory the program names: file system, mount options, device.
+    pub file_systems: Vec<Value>,
+    /// Versions of lastrank, its compiler and the libraries that matter.
+    pub versions: BTreeMap<String, String>,
+    /// Offsets of the ranks' clocks against rank 0, in ns, at start and end.
+    pub clock_offsets_ns: Vec<[i64; 2]>,
+    /// Did every rank reach the end of the program?
+    pub complete: bool,
+    /// Why not, where it did not: one line a failed rank.
+    pub failures: Vec<String>,
+    /// Anything that makes the result less trustworthy.
+    pub warnings: Vec<Warning>,
+    /// Hints for the report, from `define report` in the program: what to analyse first.
+    pub report: BTreeMap<String, String>,
+}
+
+/// Something that makes a result less trustworthy, and what to do about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// A short stable name: `page-cache`, `clock-coarse`, `short-transfer` …
+    pub code: String,
+    /// What was found.
+    pub text: String,
+    /// What the reader can do.
+    pub advice: String,
+}

@@ -1,0 +1,40 @@
+//! One timed operation, where in the program it came from, and views over many of them.
+//!
+//! This crate holds the words every other crate shares: [`Sample`], [`Site`], [`Facts`], [`Run`],
+//! and the *gate*, the maximum over ranks of the n-th sample of a site. It is pure: no file,
+//! clock, thread or system call.
+#![forbid(unsafe_code)]
+
+mod facts;
+mod gate;
+mod sample;
+mod site;
+pub mod units;
+
+pub use facts::{Facts, Warning};
+pub use gate::{Gate, gates};
+pub use sample::{Cause, Causes, Sample};
+pub use site::{Site, SiteKind};
+
+/// All samples of one execution, the places they come from, and its facts.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// What was run, on what, how.
+    pub facts: Facts,
+    /// Every site of the run; `Sample::site` is an index into this list.
+    pub sites: Vec<Site>,
+    /// All samples: for one rank and site in time order. Ranks follow each other.
+    pub samples: Vec<Sample>,
+}
+
+impl Run {
+    /// The samples of one site, in the order they stand in the run (by rank, then in time).
+    pub fn of_site(&self, site: u32) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().filter(move |sample| sample.site == site)
+    }
+
+    /// Durations of one site in seconds, in the order they stand in the run.
+    pub fn durations(&self, site: u32) -> Vec<f64> {
+        self.of_site(site).map(Sample::seconds).collect()
+    }
+}

@@ -1,0 +1,101 @@
+//! What is known of one timed operation?
+
+use serde::{Deserialize, Serialize};
+
+/// One timed operation, at most 64 bytes.
+///
+/// The n-th sample of a site on a rank is its iteration. The cost of reading the clock is *not*
+/// subtracted; it stands in the facts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub struct Sample {
+    /// Nanoseconds since the run's epoch, on this rank's monotonic clock.
+    pub start_ns: u64,
+    /// Picoseconds, so that a cache hit is not rounded away.
+    pub duration_ps: u64,
+    /// Actual minus intended start under `rate`; 0 otherwise.
+    pub late_ns: u64,
+    /// Bytes as the call returned them: a short write is visible.
+    pub bytes: u64,
+    /// Run-queue wait inside a blocking call, where it was read; 0 otherwise.
+    pub queue_ns: u64,
+    /// Index into [`crate::Run::sites`].
+    pub site: u32,
+    /// Rank that did it.
+    pub rank: u32,
+    /// The positive errno of a failed operation, 0 of a successful one.
+    pub errno: i32,
+    /// Operations inside this one timing: 1 but for kernels timed in batches.
+    pub batch: u32,
+    /// Processor it ended on; `u16::MAX` where that is not known.
+    pub cpu: u16,
+    /// What is known to have slowed it, as [`Causes`] bits.
+    pub causes: u16,
+}
+
+const _: () = assert!(size_of::<Sample>() <= 64);
+
+impl Sample {
+    /// The duration in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.duration_ps as f64 * 1e-12
+    }
+
+    /// The duration without its run-queue wait, in seconds: what an idle machine would have shown.
+    pub fn corrected_seconds(&self) -> f64 {
+        self.duration_ps.saturating_sub(self.queue_ns.saturating_mul(1000)) as f64 * 1e-12
+    }
+
+    /// Did the operation fail?
+    pub fn failed(&self) -> bool {
+        self.errno != 0
+    }
+}
+
+/// A reason for a slow sample that was observed, not guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u16)]
+pub enum Cause {
+    /// The thread was switched out against its will.
+    Preempted = 1 << 0,
+    /// The thread gave the processor up: it waited for a device, a lock, another rank.
+    Blocked = 1 << 1,
+    /// It ended on another processor than it began on.
+    Migration = 1 << 2,
+    /// A page was mapped without reading a device.
+    MinorFault = 1 << 3,
+    /// A page was read from a device.
+    MajorFault = 1 << 4,
+    /// A timer interrupt.
+    Timer = 1 << 5,
+    /// A soft interrupt.
+    SoftInterrupt = 1 << 6,
+    /// A device interrupt.
+    DeviceInterrupt = 1 << 7,
+    /// Throttled by a cgroup or by the real-time limit.
+    Throttled = 1 << 8,
+    /// The block device itself took the time.
+    Device = 1 << 9,
+    /// The call returned fewer bytes than asked for and was completed by further calls.
+    ShortTransfer = 1 << 10,
+    /// A signal interrupted the call (EINTR) and it was made again.
+    Interrupted = 1 << 11,
+}
+
+/// A set of [`Cause`]s in 16 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Causes(pub u16);
+
+impl Causes {
+    /// The set with `cause` added.
+    #[must_use]
+    pub fn with(self, cause: Cause) -> Self {
+        Self(self.0 | cause as u16)
+    }
+
+    /// Is `cause` in the set?
+    pub fn has(self, cause: Cause) -> bool {
+        self.0 & cause as u16 != 0
+    }
+}

@@ -1,0 +1,60 @@
+//! Where in the program does a sample come from?
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of interval the samples of a site time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SiteKind {
+    /// One command of the program: a system call, an allocation, a kernel.
+    #[default]
+    Operation,
+    /// A `time` block: wall time from its first statement to its last.
+    Time,
+    /// A `ctime` block: the sum of the times inside its commands.
+    CommandTime,
+    /// Waiting for other ranks.
+    Barrier,
+    /// A `phase`: from one barrier to the next.
+    Phase,
+}
+
+/// A place in the program that yields samples: position, labels around it, operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Site {
+    /// Line in the program text, from 1.
+    pub line: u32,
+    /// Column in that line, from 1, in characters.
+    pub column: u32,
+    /// Labels of the `time` blocks around it, outermost first, with variables filled in.
+    pub labels: Vec<String>,
+    /// `fwrite`, `fsync`, `barrier`, …; for a block `time`, `ctime` or `phase`.
+    pub operation: String,
+    /// Which kind of interval it is.
+    pub kind: SiteKind,
+    /// The group the operation belongs to; empty for the world.
+    pub group: String,
+}
+
+impl Site {
+    /// The innermost label, or the operation where there is none: what a table shows.
+    pub fn name(&self) -> String {
+        match (self.kind, self.labels.last()) {
+            (SiteKind::Operation | SiteKind::Barrier, Some(label)) => format!("{label} / {}", self.operation),
+            (_, Some(label)) => label.clone(),
+            (_, None) => format!("{}:{}", self.operation, self.line),
+        }
+    }
+
+    /// Does `wanted` name this site: its innermost label, its operation, or `label/operation`?
+    pub fn matches(&self, wanted: &str) -> bool {
+        let label = self.labels.last().map(String::as_str).unwrap_or_default();
+        match self.kind {
+            SiteKind::Operation | SiteKind::Barrier => {
+                wanted == self.operation
+                    || wanted.rsplit_once('/').is_some_and(|(l, o)| l.trim() == label && o.trim() == self.operation)
+            }
+            _ => wanted == label,
+        }
+    }
+}

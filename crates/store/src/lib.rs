@@ -1,0 +1,2 @@
+//! Run files: Parquet in and out, and the plain formats we read numbers from.
+#![forbid(unsafe_code)]
