@@ -52,7 +52,9 @@ impl Site {
         match self.kind {
             SiteKind::Operation | SiteKind::Barrier => {
                 wanted == self.operation
-                    || wanted.rsplit_once('/').is_some_and(|(l, o)| l.trim() == label && o.trim() == self.operation)
+                    || wanted
+                        .rsplit_once('/')
+                        .is_some_and(|(l, o)| l.trim() == label && o.trim() == self.operation)
             }
             _ => wanted == label,
         }
