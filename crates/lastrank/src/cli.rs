@@ -1,0 +1,178 @@
+//! Which words does the command line understand?
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// How long do operations on this machine really take, and is that tail normal?
+///
+/// lastrank runs a small program of file, memory or system operations on one process or many
+/// ranks, keeps every single operation with its own time, and explains the slow ones with
+/// extreme-value statistics. Start with `lastrank run parallel_write`.
+#[derive(Debug, Parser)]
+#[command(name = "lastrank", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Exit status: 0 ok · 1 the answer is no · 2 usage or program error · \
+                        3 incomplete or failed operations")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program or a shipped experiment; keep every sample; fit the tail; write a report
+    Run(RunArgs),
+    /// List the experiments that ship with lastrank, or print one to read and change
+    Experiments(ExperimentsArgs),
+    /// Check a program without running it
+    Check(CheckArgs),
+    /// Fit extreme-value models to a run, a CSV file or a file with one number a line
+    Fit(FitArgs),
+    /// Make the report of a run file again
+    Report(ReportArgs),
+    /// What this machine is, and whether it is fit to measure
+    Machine(MachineArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank run parallel_write\n  \
+    lastrank run parallel_write --set size=512MiB --set dir=/mnt/lustre --set striped=yes\n  \
+    lastrank run my.ppl -n 4 -g writers:2 -o my.parquet\n  \
+    lastrank run parallel_write --backend 'simulate:gev(10ms,1ms,0.1)'")]
+pub struct RunArgs {
+    /// A program file (*.ppl) or the name of a shipped experiment
+    pub program: String,
+    /// Parameters of the program as NAME=VALUE, the classic way
+    pub parameters: Vec<String>,
+    /// Number of ranks (processes on this machine) [default: what the program says, else 1]
+    #[arg(short = 'n', long, value_name = "RANKS")]
+    pub ranks: Option<u32>,
+    /// Set a parameter of the program
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Give a group its number of ranks
+    #[arg(short = 'g', long, value_name = "GROUP:SIZE")]
+    pub group: Vec<String>,
+    /// Where the samples go [default: PROGRAM-DATE-TIME.parquet]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Where the report goes, or `none` [default: beside the run file, ending in .html]
+    #[arg(long, value_name = "FILE|none")]
+    pub report: Option<PathBuf>,
+    /// Say what would be done (operations, bytes, files, space for each rank) and stop
+    #[arg(long, short = 'd')]
+    pub dry_run: bool,
+    /// `posix`, or `simulate:DISTRIBUTION` for durations drawn on a virtual clock
+    #[arg(long, value_name = "BACKEND", default_value = "posix")]
+    pub backend: String,
+    /// Seed of all random draws
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Give up on a barrier that a rank does not reach within this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
+    /// Let the program write below this directory too (repeatable)
+    #[arg(long, value_name = "DIR")]
+    pub allow: Vec<PathBuf>,
+    /// Confine the program to this directory tree, for reading too
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Remove what the run created, and only that, when it ends
+    #[arg(long, short = 'c')]
+    pub clean: bool,
+    /// Pass over sleep and think
+    #[arg(long, short = 'a')]
+    pub skip_sleep: bool,
+    /// Only what the program prints and errors
+    #[arg(long, short = 's')]
+    pub quiet: bool,
+    /// The result as JSON on standard output (schema lastrank.run/1)
+    #[arg(long)]
+    pub json: bool,
+    /// MPI library to use, or `none` [default: found by the launcher's environment]
+    #[arg(long, value_name = "PATH|none")]
+    pub mpi: Option<String>,
+    /// Accept the original's lexing: unknown words and characters are ignored with a warning
+    #[arg(long)]
+    pub classic: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ExperimentsArgs {
+    /// Print the text of this experiment
+    pub name: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// A program file (*.ppl), `-` for standard input, or the name of a shipped experiment
+    pub program: String,
+    /// How diagnostics are written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// Accept the original's lexing: unknown words and characters are ignored with a warning
+    #[arg(long)]
+    pub classic: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank fit run.parquet --label write --gate\n  \
+    lastrank fit latencies.csv --column seconds --json\n  \
+    seq 1 100 | lastrank fit -")]
+pub struct FitArgs {
+    /// A run file, a CSV file with a header, a file with one number a line, or `-`
+    pub file: PathBuf,
+    /// The column of a CSV file
+    #[arg(long, value_name = "NAME")]
+    pub column: Option<String>,
+    /// The samples of this label, operation or LABEL/OPERATION of a run
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+    /// The maximum over ranks of each iteration, not every rank's own sample
+    #[arg(long)]
+    pub gate: bool,
+    /// The result as JSON (schema lastrank.fit/1)
+    #[arg(long)]
+    pub json: bool,
+    /// Confidence level of all intervals
+    #[arg(long, default_value_t = 0.95)]
+    pub level: f64,
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A run file, or a directory of parts
+    pub run: PathBuf,
+    /// Where the page goes [default: beside the run file, ending in .html]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Analyse this label, operation or LABEL/OPERATION first
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+    /// The report's tables and words on standard output too
+    #[arg(long)]
+    pub text: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MachineArgs {
+    /// Directories whose file systems are described too [default: the working directory]
+    pub paths: Vec<PathBuf>,
+    /// As JSON (schema lastrank.machine/1)
+    #[arg(long)]
+    pub json: bool,
+    /// Hide names and paths
+    #[arg(long)]
+    pub redact: bool,
+}
