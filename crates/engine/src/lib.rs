@@ -1,1 +1,3 @@
 //! Runs a plan on real hardware: clocks, ranks, operations, recording, machine facts. The only unsafe crate.
+
+pub mod clock;

@@ -1,0 +1,90 @@
+//! Which clock is right on this machine?
+
+use std::fs;
+
+use super::Kind;
+
+/// The counter where it never stops, never changes its rate and agrees on all processors; the
+/// monotonic clock otherwise. The second part says why, for the facts.
+///
+/// The kernel has tested all processors' counters against each other before it makes the counter its
+/// own clock source, and drops it when they part: so its choice is the best evidence there is. A guest
+/// on another clock source (kvm-clock, hyperv) may be moved to a host with another rate.
+pub fn choose() -> (Kind, String) {
+    let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    decide(source.ok().as_deref().map(str::trim), invariant(), lfence_serialises())
+}
+
+/// The decision of [`choose`] from its evidence.
+fn decide(source: Option<&str>, invariant: bool, lfence_serialises: bool) -> (Kind, String) {
+    let counter = if lfence_serialises { Kind::Tsc } else { Kind::TscMfence };
+    match source {
+        Some("arch_sys_counter") if cfg!(target_arch = "aarch64") => {
+            (Kind::Tsc, "the generic timer is the kernel's clock source".into())
+        }
+        Some("tsc") if invariant => {
+            (counter, "the time-stamp counter is invariant and is the kernel's clock source".into())
+        }
+        Some("tsc") => (Kind::Monotonic, "the time-stamp counter may change its rate or stop".into()),
+        Some(other) => (Kind::Monotonic, format!("the kernel's clock source is {other}, not the counter")),
+        None => (Kind::Monotonic, "the kernel's clock source could not be read".into()),
+    }
+}
+
+/// Does the counter run at one rate in all power states (CPUID 80000007 EDX bit 8, which Linux shows
+/// as `constant_tsc` with `nonstop_tsc`)?
+#[cfg(target_arch = "x86_64")]
+fn invariant() -> bool {
+    leaf(0x8000_0007).is_some_and(|registers| registers[3] & (1 << 8) != 0)
+}
+
+/// Does `lfence` wait for all earlier instructions? Always on Intel and the like; on AMD and Hygon
+/// when CPUID 80000021 EAX bit 2 says so or Linux found the switch set (`lfence_rdtsc`).
+#[cfg(target_arch = "x86_64")]
+fn lfence_serialises() -> bool {
+    let vendor = leaf(0).map(|r| [r[1], r[3], r[2]].map(u32::to_le_bytes).concat()).unwrap_or_default();
+    if vendor != b"AuthenticAMD" && vendor != b"HygonGenuine" {
+        return true;
+    }
+    leaf(0x8000_0021).is_some_and(|registers| registers[0] & (1 << 2) != 0)
+        || fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains(" lfence_rdtsc"))
+}
+
+/// EAX, EBX, ECX, EDX of one CPUID leaf, where the processor has it.
+#[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe, reason = "`__cpuid` has become a safe function in newer compilers")]
+fn leaf(number: u32) -> Option<[u32; 4]> {
+    // SAFETY: CPUID exists on every x86-64 processor and has no effect but on its four registers.
+    let highest = unsafe { std::arch::x86_64::__cpuid(number & 0x8000_0000) }.eax;
+    // SAFETY: as above.
+    let found = (highest >= number).then(|| unsafe { std::arch::x86_64::__cpuid(number) })?;
+    Some([found.eax, found.ebx, found.ecx, found.edx])
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn invariant() -> bool {
+    cfg!(target_arch = "aarch64")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn lfence_serialises() -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counter_is_taken_only_when_the_kernel_trusts_it_too() {
+        assert_eq!(decide(Some("tsc"), true, true).0, Kind::Tsc);
+        assert_eq!(decide(Some("tsc"), false, true).0, Kind::Monotonic);
+        assert_eq!(decide(Some("kvm-clock"), true, true).0, Kind::Monotonic);
+        assert_eq!(decide(None, true, true).0, Kind::Monotonic);
+    }
+
+    #[test]
+    fn an_amd_without_serialising_lfence_is_read_between_mfences() {
+        assert_eq!(decide(Some("tsc"), true, false).0, Kind::TscMfence);
+    }
+}
