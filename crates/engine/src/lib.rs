@@ -1,3 +1,4 @@
 //! Runs a plan on real hardware: clocks, ranks, operations, recording, machine facts. The only unsafe crate.
 
 pub mod clock;
+pub mod record;

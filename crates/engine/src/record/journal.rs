@@ -1,0 +1,71 @@
+//! What does a rank tell its parent besides samples: sites, failures, notes?
+
+use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use samples::Site;
+use serde::{Deserialize, Serialize};
+
+use super::region::{JOURNAL_LIMIT, Region};
+
+/// One entry of a rank's journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry {
+    /// The next site of this rank; sites are numbered in the order of their entries.
+    Site(Site),
+    /// A failed operation, in words: only the first few of each site have one.
+    Failure {
+        /// The rank's own number of the site.
+        site: u32,
+        /// The positive errno.
+        errno: i32,
+        /// What failed, on what, why.
+        text: String,
+    },
+    /// Why the rank ended before the end of the program.
+    Stop {
+        /// What happened and what to do.
+        text: String,
+        /// True where the program is at fault (exit status 2), false where the run is (3).
+        usage: bool,
+    },
+    /// An `assert` that did not hold (exit status 1).
+    Assertion {
+        /// The assertion with its position.
+        text: String,
+    },
+    /// Something that makes the result less trustworthy.
+    Warning(samples::Warning),
+}
+
+/// The writing end: entries as length (u32) and JSON, published one by one.
+pub(super) struct Journal {
+    region: Arc<Region>,
+    base: NonNull<u8>,
+    used: usize,
+}
+
+impl Journal {
+    pub(super) fn new(region: &Arc<Region>) -> Self {
+        Self { region: Arc::clone(region), base: region.journal(), used: 0 }
+    }
+
+    pub(super) fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        let text = serde_json::to_vec(entry).map_err(io::Error::other)?;
+        let end = self.used + 4 + text.len();
+        if end > JOURNAL_LIMIT {
+            return Err(io::Error::other("the journal of this rank is full: too many labels or messages"));
+        }
+        // SAFETY: `end` is within the journal's part of the mapping, which only this rank writes.
+        unsafe {
+            let start = self.base.add(self.used);
+            start.cast::<[u8; 4]>().write((text.len() as u32).to_ne_bytes());
+            start.add(4).copy_from_nonoverlapping(NonNull::from(&text[..]).cast(), text.len());
+        }
+        self.used = end;
+        self.region.header().journal.store(end as u64, Ordering::Release);
+        Ok(())
+    }
+}

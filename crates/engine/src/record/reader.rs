@@ -1,0 +1,171 @@
+//! What did a rank leave behind, and is it whole?
+
+use std::sync::atomic::Ordering;
+
+use samples::{Sample, Site};
+
+use super::journal::Entry;
+use super::region::{JOURNAL_LIMIT, Region, State};
+
+/// Everything one rank recorded.
+#[derive(Clone, Debug)]
+pub struct RankRecord {
+    /// The rank.
+    pub rank: u32,
+    /// How far it came.
+    pub state: State,
+    /// The rank's own sites; `Sample::site` of `samples` indexes this list.
+    pub sites: Vec<Site>,
+    /// In the order in which they ended.
+    pub samples: Vec<Sample>,
+    /// Failures, warnings and the reason of an early end, in order.
+    pub entries: Vec<Entry>,
+    /// Operations that failed.
+    pub failed: u64,
+    /// The site of the operation under way when it ended.
+    pub last_site: Option<u32>,
+    /// How many samples went through the spill file.
+    pub spilled: u64,
+}
+
+/// Why the record of a rank cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The header is not ours.
+    #[error("rank {rank}: its memory does not start with a lastrank header: it was overwritten")]
+    Header {
+        /// The rank.
+        rank: u32,
+    },
+    /// The counts contradict each other.
+    #[error(
+        "rank {rank}: {published} samples published, {spilled} of them spilled, room for {limit}: damaged"
+    )]
+    Counts {
+        /// The rank.
+        rank: u32,
+        /// Samples published.
+        published: u64,
+        /// Of them in the spill file.
+        spilled: u64,
+        /// Room in memory.
+        limit: usize,
+    },
+    /// The journal is cut off or not JSON.
+    #[error("rank {rank}: its journal is damaged at byte {at}: {why}")]
+    Journal {
+        /// The rank.
+        rank: u32,
+        /// Where.
+        at: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// A sample that cannot be.
+    #[error("rank {rank}: sample {index} is of site {site}, but the rank has {sites} sites: damaged")]
+    Sample {
+        /// The rank.
+        rank: u32,
+        /// Which sample.
+        index: usize,
+        /// The site it claims.
+        site: u32,
+        /// Sites there are.
+        sites: usize,
+    },
+    /// The spill file is shorter than it should be.
+    #[error("rank {rank}: the spill file ends after {found} of {expected} samples: {why}")]
+    Spill {
+        /// The rank.
+        rank: u32,
+        /// Samples that could be read.
+        found: u64,
+        /// Samples that should be there.
+        expected: u64,
+        /// The system's reason.
+        why: String,
+    },
+}
+
+/// Reads what the rank of `region` published.
+pub fn read(region: &Region) -> Result<RankRecord, ReadError> {
+    let rank = region.rank();
+    if !region.intact() {
+        return Err(ReadError::Header { rank });
+    }
+    let header = region.header();
+    let published = header.samples.load(Ordering::Acquire);
+    let spilled = header.spilled.load(Ordering::Acquire);
+    let limit = region.sample_limit();
+    if spilled > published || published - spilled > limit as u64 {
+        return Err(ReadError::Counts { rank, published, spilled, limit });
+    }
+    let (sites, entries) = read_journal(region)?;
+    let mut samples = read_spill(region, spilled)?;
+    let in_memory = (published - spilled) as usize;
+    // SAFETY: the rank published that many samples before the acquire load above, all bit patterns
+    // of `Sample` are valid, and the range is inside the mapping (checked against the limit).
+    samples.extend_from_slice(unsafe { std::slice::from_raw_parts(region.samples().as_ptr(), in_memory) });
+    let strange =
+        samples.iter().position(|sample| sample.site as usize >= sites.len() || sample.rank != rank);
+    if let Some(index) = strange {
+        return Err(ReadError::Sample { rank, index, site: samples[index].site, sites: sites.len() });
+    }
+    Ok(RankRecord {
+        rank,
+        state: region.state(),
+        sites,
+        samples,
+        entries,
+        failed: region.failed(),
+        last_site: region.current_site(),
+        spilled,
+    })
+}
+
+fn read_journal(region: &Region) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {
+    let rank = region.rank();
+    let used = region.header().journal.load(Ordering::Acquire) as usize;
+    let damaged = |at: usize, why: &str| ReadError::Journal { rank, at, why: why.into() };
+    if used > JOURNAL_LIMIT {
+        return Err(damaged(0, "longer than a journal can be"));
+    }
+    // SAFETY: `used` bytes were published before the acquire load and lie inside the mapping.
+    let bytes = unsafe { std::slice::from_raw_parts(region.journal().as_ptr(), used) };
+    let (mut sites, mut entries, mut at) = (Vec::new(), Vec::new(), 0);
+    while at < used {
+        let (head, rest) = bytes[at..].split_first_chunk::<4>().ok_or_else(|| damaged(at, "cut off"))?;
+        let length = u32::from_ne_bytes(*head) as usize;
+        let text = rest.get(..length).ok_or_else(|| damaged(at, "cut off"))?;
+        match serde_json::from_slice(text).map_err(|error| damaged(at, &error.to_string()))? {
+            Entry::Site(site) => sites.push(site),
+            entry => entries.push(entry),
+        }
+        at += 4 + length;
+    }
+    Ok((sites, entries))
+}
+
+fn read_spill(region: &Region, spilled: u64) -> Result<Vec<Sample>, ReadError> {
+    let mut samples = vec![Sample::default(); spilled as usize];
+    let bytes = samples.len() * size_of::<Sample>();
+    let mut done = 0;
+    while done < bytes {
+        // SAFETY: the range lies inside `samples`, whose elements are valid for all bit patterns.
+        let got = unsafe {
+            let to = samples.as_mut_ptr().cast::<u8>().add(done);
+            libc::pread(region.spill(), to.cast(), bytes - done, done as libc::off_t)
+        };
+        if got <= 0 {
+            let error = std::io::Error::last_os_error();
+            if got < 0 && error.kind() == std::io::ErrorKind::Interrupted {
+                continue;
+            }
+            let why = if got == 0 { "end of file".to_owned() } else { error.to_string() };
+            let found = (done / size_of::<Sample>()) as u64;
+            return Err(ReadError::Spill { rank: region.rank(), found, expected: spilled, why });
+        }
+        done += got as usize;
+    }
+    Ok(samples)
+}

@@ -1,0 +1,124 @@
+//! Does every published sample come back, also after the rank was killed?
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use samples::{Sample, Site};
+
+use super::*;
+
+fn region(limit: usize) -> Arc<Region> {
+    Arc::new(Region::new(3, limit, &std::env::temp_dir()).expect("a region"))
+}
+
+fn sample(n: u64) -> Sample {
+    Sample { start_ns: n, duration_ps: 7 * n, rank: 3, batch: 1, ..Sample::default() }
+}
+
+#[test]
+fn what_was_pushed_is_read_in_order() {
+    let region = region(1 << 20);
+    let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
+    recorder.site(&Site { line: 4, operation: "fwrite".into(), ..Site::default() }).expect("room");
+    let pushed: Vec<_> = (0..40_000).map(sample).collect();
+    pushed.iter().for_each(|sample| recorder.push(*sample).expect("room"));
+    recorder.finish(State::Finished);
+    let record = read(&region).expect("whole");
+    assert_eq!((record.samples, record.state, record.spilled), (pushed, State::Finished, 0));
+    assert_eq!(record.sites[0].operation, "fwrite");
+}
+
+#[test]
+fn past_the_limit_samples_go_to_a_file_and_come_back_in_order() {
+    let region = region(1000);
+    let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
+    recorder.site(&Site::default()).expect("room");
+    let pushed: Vec<_> = (0..10_500).map(sample).collect();
+    pushed.iter().for_each(|sample| recorder.push(*sample).expect("room"));
+    let record = read(&region).expect("whole");
+    assert_eq!(record.spilled, 10_000);
+    assert_eq!(record.samples, pushed);
+}
+
+#[test]
+fn a_killed_process_loses_none_of_its_published_samples() {
+    let region = region(1 << 20);
+    // SAFETY: the child only pushes samples and waits to be killed.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
+        recorder.site(&Site::default()).expect("room");
+        recorder.begin(0);
+        for n in 0..70_000 {
+            recorder.push(sample(n)).expect("room");
+        }
+        loop {
+            // SAFETY: waits for a signal.
+            unsafe { libc::pause() };
+        }
+    }
+    while region.progress() < 70_000 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    // SAFETY: our own child.
+    unsafe {
+        libc::kill(child, libc::SIGKILL);
+        libc::waitpid(child, std::ptr::null_mut(), 0);
+    }
+    let record = read(&region).expect("whole");
+    assert_eq!((record.samples.len(), record.state, record.last_site), (70_000, State::Running, Some(0)));
+}
+
+#[test]
+fn damage_is_told_and_not_read() {
+    let region = region(100);
+    let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
+    recorder.push(sample(1)).expect("room");
+    assert!(matches!(read(&region), Err(ReadError::Sample { sites: 0, .. })));
+    recorder.site(&Site::default()).expect("room");
+    assert_eq!(read(&region).expect("whole").samples.len(), 1);
+    region.header().journal.fetch_sub(3, Ordering::Relaxed);
+    assert!(matches!(read(&region), Err(ReadError::Journal { .. })));
+    region.header().samples.store(5000, Ordering::Relaxed);
+    assert!(matches!(read(&region), Err(ReadError::Counts { published: 5000, .. })));
+    region.header().spilled.store(4990, Ordering::Relaxed);
+    region.header().journal.fetch_add(3, Ordering::Relaxed);
+    assert!(matches!(read(&region), Err(ReadError::Spill { found: 0, expected: 4990, .. })));
+}
+
+#[test]
+fn a_site_is_one_place_under_one_stack_of_labels() {
+    let region = region(100);
+    let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
+    let mut table = SiteTable::new(2);
+    let place = || Place { line: 9, operation: "stat".into(), ..Place::default() };
+    let outside = table.site(1, &mut recorder, place).expect("room");
+    table.enter_group("writers");
+    table.enter_label("write");
+    let inside = table.site(1, &mut recorder, place).expect("room");
+    table.leave();
+    table.leave();
+    table.enter_group("writers");
+    table.enter_label("write");
+    assert_eq!(table.site(1, &mut recorder, place).expect("room"), inside);
+    table.leave();
+    table.leave();
+    assert_eq!(table.site(1, &mut recorder, place).expect("room"), outside);
+    let sites = read(&region).expect("whole").sites;
+    assert_eq!(sites.len(), 2);
+    assert_eq!((sites[1].labels.as_slice(), sites[1].group.as_str()), (&["write".to_owned()][..], "writers"));
+}
+
+#[test]
+fn endless_new_labels_end_in_one_shared_name() {
+    let region = region(100);
+    let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
+    let mut table = SiteTable::new(1);
+    for n in 0..100_100 {
+        table.enter_label(&n.to_string());
+        table.leave();
+    }
+    table.enter_label("late");
+    table.site(0, &mut recorder, Place::default).expect("room");
+    assert_eq!(read(&region).expect("whole").sites[0].labels, [MORE]);
+}
