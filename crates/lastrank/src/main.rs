@@ -1,6 +1,14 @@
 //! Measure every operation, program the load, explain the tail.
 #![forbid(unsafe_code)]
 
-fn main() {
-    println!("lastrank {}", env!("CARGO_PKG_VERSION"));
+mod cli;
+mod commands;
+mod exit;
+mod experiments;
+mod output;
+
+use clap::Parser;
+
+fn main() -> std::process::ExitCode {
+    exit::report(commands::dispatch(cli::Cli::parse()))
 }

@@ -1,0 +1,47 @@
+//! How does the process end, and what is said then?
+
+use std::io;
+use std::process::ExitCode;
+
+/// What a command found, as an exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// 0: all is well.
+    Ok,
+    /// 1: the answer is no.
+    No,
+    /// 2: the usage or the program is wrong; everything was said already.
+    Usage,
+    /// 3: the run is incomplete, or operations failed.
+    Incomplete,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// Print an error if there is one, and turn the result into an exit status.
+///
+/// A reader that went away (`lastrank … | head`) is no error. Errors of the caller's making end
+/// with status 2.
+pub fn report(result: anyhow::Result<Status>) -> ExitCode {
+    match result {
+        Ok(status) => status.into(),
+        Err(error) if is_broken_pipe(&error) => Status::Ok.into(),
+        Err(error) => {
+            eprintln!("error: {error}");
+            for cause in error.chain().skip(1) {
+                eprintln!("  because: {cause}");
+            }
+            Status::Usage.into()
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,65 @@
+//! Which programs ship inside the binary, and how is a program found by name?
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use include_dir::{Dir, include_dir};
+
+static SHIPPED: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+
+/// A program's text and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The file's stem, or the experiment's name.
+    pub name: String,
+    /// What diagnostics call it.
+    pub path: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// Names of all shipped experiments with the first line of each, sorted by name.
+pub fn all() -> Vec<(String, String)> {
+    let mut found: Vec<_> = SHIPPED
+        .files()
+        .filter(|file| file.path().extension().is_some_and(|extension| extension == "ppl"))
+        .filter_map(|file| {
+            let name = file.path().file_stem()?.to_str()?.to_owned();
+            let first = file.contents_utf8()?.lines().next().unwrap_or_default();
+            let what = first.trim_start_matches(['#', ' ']);
+            Some((name.clone(), what.strip_prefix(&format!("{name}: ")).unwrap_or(what).to_owned()))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// The text of a shipped experiment.
+pub fn text(name: &str) -> Option<&'static str> {
+    SHIPPED.get_file(format!("{name}.ppl"))?.contents_utf8()
+}
+
+/// Read a program: a file if there is one of that name, else a shipped experiment, `-` for
+/// standard input.
+pub fn load(program: &str) -> anyhow::Result<Source> {
+    if program == "-" {
+        let text = std::io::read_to_string(std::io::stdin()).context("cannot read standard input")?;
+        return Ok(Source { name: "stdin".into(), path: "<stdin>".into(), text });
+    }
+    let path = Path::new(program);
+    if path.is_file() {
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {program}"))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|error| {
+                anyhow::anyhow!("byte {} is not UTF-8 text; is this a program?", error.utf8_error().valid_up_to())
+            })
+            .with_context(|| format!("cannot read {program}"))?;
+        let name = path.file_stem().map_or_else(|| program.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        return Ok(Source { name, path: program.to_owned(), text });
+    }
+    if let Some(text) = text(program) {
+        return Ok(Source { name: program.to_owned(), path: format!("{program}.ppl"), text: text.to_owned() });
+    }
+    let names: Vec<_> = all().into_iter().map(|(name, _)| name).collect();
+    bail!("there is no file `{program}` and no experiment of that name; the experiments are: {}", names.join(", "))
+}
