@@ -1,4 +1,5 @@
 //! Runs a plan on real hardware: clocks, ranks, operations, recording, machine facts. The only unsafe crate.
 
+pub mod causes;
 pub mod clock;
 pub mod record;

@@ -1,0 +1,185 @@
+//! Which kernel events of this thread can be had, and how are they opened?
+//!
+//! `perf_event_open(2)` without hardware counters: context-switch records and page-fault samples need
+//! no privilege while `perf_event_paranoid` is at most 2, tracepoints need CAP_PERFMON.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// `struct perf_event_attr` up to its fifth version (112 bytes), from the kernel's user interface.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    config1: u64,
+    config2: u64,
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    clock: i32,
+    sample_regs_intr: u64,
+    aux_watermark: u32,
+    sample_max_stack: u16,
+    reserved: u16,
+}
+
+const SOFTWARE: u32 = 1;
+const TRACEPOINT: u32 = 2;
+const DUMMY: u64 = 9;
+const FAULTS_MINOR: u64 = 5;
+const FAULTS_MAJOR: u64 = 6;
+/// PERF_SAMPLE_TIME and PERF_SAMPLE_IDENTIFIER: what every record of ours carries.
+const SAMPLE: u64 = (1 << 2) | (1 << 16);
+const DISABLED: u64 = 1 << 0;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+const SAMPLE_ID_ALL: u64 = 1 << 18;
+const USE_CLOCK: u64 = 1 << 25;
+const CONTEXT_SWITCH: u64 = 1 << 26;
+const CLOSE_ON_EXEC: u64 = 1 << 3;
+
+/// What a record of an event says happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The dummy event that carries the context-switch records.
+    Switches,
+    MinorFault,
+    MajorFault,
+    TimerEnter,
+    TimerLeave,
+    SoftEnter,
+    SoftLeave,
+    DeviceEnter,
+    DeviceLeave,
+}
+
+/// An open event of the calling thread.
+#[derive(Debug)]
+pub struct Event {
+    pub file: OwnedFd,
+    pub identifier: u64,
+    pub meaning: Meaning,
+}
+
+/// Opens one event on the calling thread, on whatever processor it runs.
+fn open(kind: u32, config: u64, extra: u64, meaning: Meaning) -> io::Result<Event> {
+    let attributes = |exclude: u64| Attributes {
+        kind,
+        size: size_of::<Attributes>() as u32,
+        config,
+        sample_period: 1,
+        sample_type: SAMPLE,
+        flags: DISABLED | SAMPLE_ID_ALL | USE_CLOCK | EXCLUDE_HYPERVISOR | exclude | extra,
+        wakeup_events: u32::MAX,
+        clock: libc::CLOCK_MONOTONIC_RAW,
+        ..Attributes::default()
+    };
+    // With the kernel's own faults first; an ordinary user may see those of user code alone.
+    let mut last = io::Error::from_raw_os_error(libc::ENOSYS);
+    for exclude in [0, EXCLUDE_KERNEL] {
+        let wanted = attributes(exclude);
+        // SAFETY: `wanted` is a complete attribute structure whose size it states; pid 0 and cpu -1 mean
+        // this thread on any processor; there is no group.
+        let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &wanted, 0, -1, -1, CLOSE_ON_EXEC) };
+        if fd >= 0 {
+            // SAFETY: the kernel has just given us this descriptor and nobody else knows it.
+            let file = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+            let mut identifier = 0u64;
+            // SAFETY: PERF_EVENT_IOC_ID writes eight bytes.
+            if unsafe { libc::ioctl(file.as_raw_fd(), IOC_ID as _, &mut identifier) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            return Ok(Event { file, identifier, meaning });
+        }
+        last = io::Error::last_os_error();
+    }
+    Err(last)
+}
+
+const IOC_ENABLE: u64 = 0x2400;
+const IOC_SET_OUTPUT: u64 = 0x2405;
+const IOC_ID: u64 = 0x8008_2407;
+
+/// The event that carries the context-switch records; the ring is mapped on it.
+pub fn switches() -> io::Result<Event> {
+    open(SOFTWARE, DUMMY, CONTEXT_SWITCH, Meaning::Switches)
+}
+
+/// Page faults, sampled one by one.
+pub fn faults() -> io::Result<Vec<Event>> {
+    Ok(vec![
+        open(SOFTWARE, FAULTS_MINOR, 0, Meaning::MinorFault)?,
+        open(SOFTWARE, FAULTS_MAJOR, 0, Meaning::MajorFault)?,
+    ])
+}
+
+/// Interrupts while this thread is current: timer, soft and device. What the machine lacks (no
+/// `irq_vectors` outside x86) is left out; an error only where nothing can be had.
+pub fn interrupts() -> io::Result<Vec<Event>> {
+    const WANTED: [(&str, Meaning); 6] = [
+        ("irq_vectors/local_timer_entry", Meaning::TimerEnter),
+        ("irq_vectors/local_timer_exit", Meaning::TimerLeave),
+        ("irq/softirq_entry", Meaning::SoftEnter),
+        ("irq/softirq_exit", Meaning::SoftLeave),
+        ("irq/irq_handler_entry", Meaning::DeviceEnter),
+        ("irq/irq_handler_exit", Meaning::DeviceLeave),
+    ];
+    let mut found = Vec::new();
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for (name, meaning) in WANTED {
+        let opened = tracepoint(name).and_then(|number| open(TRACEPOINT, number, 0, meaning));
+        match opened {
+            Ok(event) => found.push(event),
+            Err(error) => last = error,
+        }
+    }
+    if found.is_empty() { Err(last) } else { Ok(found) }
+}
+
+/// The number of a tracepoint, where tracefs is mounted and readable.
+fn tracepoint(name: &str) -> io::Result<u64> {
+    let places = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+    let texts = places.iter().map(|place| fs::read_to_string(format!("{place}/events/{name}/id")));
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for text in texts {
+        match text {
+            Ok(text) => return text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Lets the records of `event` go to the ring of `leader`.
+pub fn redirect(event: &Event, leader: &Event) -> io::Result<()> {
+    // SAFETY: both descriptors are open perf events.
+    match unsafe { libc::ioctl(event.file.as_raw_fd(), IOC_SET_OUTPUT as _, leader.file.as_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Starts an event.
+pub fn enable(event: &Event) -> io::Result<()> {
+    // SAFETY: the descriptor is an open perf event; the request takes no pointer.
+    match unsafe { libc::ioctl(event.file.as_raw_fd(), IOC_ENABLE as _, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// `kernel.perf_event_paranoid`, where it can be read.
+pub fn paranoid() -> Option<i32> {
+    fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+}
+
+const _: () = assert!(size_of::<Attributes>() == 112);

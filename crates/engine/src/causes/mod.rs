@@ -1,0 +1,433 @@
+//! Why was this operation slow? Observed, never guessed.
+//!
+//! [`Watch`] stands around an operation, outside the two clock reads:
+//!
+//! ```
+//! let clock = engine::clock::Clock::monotonic();
+//! let mut watch = engine::causes::Watch::of_this_thread();
+//! watch.before();
+//! let begin = clock.now();
+//! std::thread::sleep(std::time::Duration::from_millis(1));
+//! let end = clock.now();
+//! let seen = watch.after();
+//! assert!(seen.causes.has(samples::Cause::Blocked));
+//! assert!(clock.picoseconds(begin, end) > seen.queue_ns * 1000);
+//! ```
+//!
+//! Three tiers, the best that the machine allows:
+//! - **accounting** (any user): `getrusage` and the run-queue wait of `schedstat`, about 1.5 µs twice
+//!   an operation, so only for operations of 20 µs and more;
+//! - **events** (`perf_event_paranoid` at most 2): context switches and page faults as records in a
+//!   shared ring. Without a record nothing happened, and no system call is needed to know it;
+//! - **tracepoints** (root or CAP_PERFMON): also timer, soft and device interrupts.
+
+mod accounting;
+mod events;
+mod ring;
+
+use samples::{Cause, Causes};
+use serde::{Deserialize, Serialize};
+
+pub use accounting::{Accounting, Counters};
+use events::Meaning;
+use ring::{Record, Ring};
+
+/// What the watch can see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Nothing: neither schedstat nor events.
+    Accounting,
+    /// Context switches and page faults as records.
+    Events,
+    /// Interrupts too.
+    Tracepoints,
+}
+
+/// What was seen during one operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// Time ready to run and not running, in ns: `Sample::queue_ns`.
+    pub queue_ns: u64,
+    /// `Sample::causes`.
+    pub causes: Causes,
+    /// The processor it ended on: `Sample::cpu`.
+    pub cpu: u16,
+    /// Time inside interrupt handlers, in ns; 0 below [`Tier::Tracepoints`].
+    pub interrupt_ns: u64,
+}
+
+/// Sums over everything a [`Watch`] saw, between operations too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Switches in which the thread gave the processor up.
+    pub voluntary: u64,
+    /// Switches against its will.
+    pub involuntary: u64,
+    /// Faults served without a device.
+    pub minor_faults: u64,
+    /// Faults that read a device.
+    pub major_faults: u64,
+    /// Timer interrupts.
+    pub timer: u64,
+    /// Soft interrupts.
+    pub soft: u64,
+    /// Device interrupts.
+    pub device: u64,
+    /// Records that did not fit into the ring: the sums above are too small by as much.
+    pub lost: u64,
+}
+
+/// What the watch could see and what not, for the facts and for the reader.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sight {
+    /// The tier reached.
+    pub tier: Tier,
+    /// Causes that are seen whenever they occur.
+    pub sees: Vec<Cause>,
+    /// In one sentence each: what it could not see, and why.
+    pub blind: Vec<String>,
+}
+
+/// Watches the operations of the thread that made it.
+#[derive(Debug)]
+pub struct Watch {
+    accounting: Accounting,
+    ring: Option<Ring>,
+    sight: Sight,
+    /// Counters before the operation (accounting), or after the last switch (events: only `queue_ns`).
+    before: Counters,
+    cpu: u16,
+    totals: Totals,
+    /// When the interrupts that are being served began; they nest soft in nothing, device in soft.
+    entered: [u64; 3],
+}
+
+/// Events of one operation as they come out of the ring.
+#[derive(Default)]
+struct Tally {
+    causes: Causes,
+    switched: bool,
+    interrupt_ns: u64,
+}
+
+impl Watch {
+    /// For the calling thread, as well as this machine allows. A forked rank makes its own.
+    pub fn of_this_thread() -> Self {
+        Self::at_most(Tier::Tracepoints)
+    }
+
+    /// As [`Watch::of_this_thread`], but with no better tier than `limit`.
+    pub fn at_most(limit: Tier) -> Self {
+        let accounting = Accounting::of_this_thread();
+        let (ring, sight) = open(limit, accounting.sees_queue());
+        let before = accounting.read();
+        Self { accounting, ring, sight, before, cpu: processor(), totals: Totals::default(), entered: [0; 3] }
+    }
+
+    /// What can be seen here.
+    pub fn sight(&self) -> &Sight {
+        &self.sight
+    }
+
+    /// Does watching cost next to nothing when nothing happens? Then every operation can be watched,
+    /// not only those of 20 µs and more.
+    pub fn is_cheap(&self) -> bool {
+        self.ring.is_some()
+    }
+
+    /// To be called just before the clock is read.
+    #[inline]
+    pub fn before(&mut self) {
+        match &self.ring {
+            Some(ring) if ring.is_quiet() => {}
+            Some(_) => {
+                if self.drain().switched {
+                    self.before.queue_ns = self.accounting.queue_ns();
+                }
+            }
+            None => self.before = self.accounting.read(),
+        }
+        self.cpu = processor();
+    }
+
+    /// To be called just after the clock was read again: what happened since [`Watch::before`].
+    #[inline]
+    pub fn after(&mut self) -> Observed {
+        let cpu = processor();
+        let mut seen = match &self.ring {
+            Some(ring) if ring.is_quiet() => Observed::default(),
+            Some(_) => self.after_records(),
+            None => self.after_accounting(),
+        };
+        if cpu != self.cpu {
+            seen.causes = seen.causes.with(Cause::Migration);
+        }
+        seen.cpu = cpu;
+        seen
+    }
+
+    /// Sums over all records so far; of the ring, so zero without one.
+    pub fn totals(&mut self) -> Totals {
+        if self.drain().switched {
+            self.before.queue_ns = self.accounting.queue_ns();
+        }
+        self.totals
+    }
+
+    #[cold]
+    fn after_records(&mut self) -> Observed {
+        let tally = self.drain();
+        let mut queue_ns = 0;
+        if tally.switched {
+            // The kernel adds to the wait only when the thread is switched in, so the value before the
+            // operation is the one after the last switch.
+            let now = self.accounting.queue_ns();
+            queue_ns = now.saturating_sub(self.before.queue_ns);
+            self.before.queue_ns = now;
+        }
+        Observed { queue_ns, causes: tally.causes, cpu: 0, interrupt_ns: tally.interrupt_ns }
+    }
+
+    #[cold]
+    fn after_accounting(&mut self) -> Observed {
+        let (old, new) = (self.before, self.accounting.read());
+        let happened = [
+            (new.voluntary > old.voluntary, Cause::Blocked),
+            (new.involuntary > old.involuntary, Cause::Preempted),
+            (new.minor_faults > old.minor_faults, Cause::MinorFault),
+            (new.major_faults > old.major_faults, Cause::MajorFault),
+        ];
+        let seen = happened.iter().filter(|(yes, _)| *yes);
+        Observed {
+            queue_ns: new.queue_ns.saturating_sub(old.queue_ns),
+            causes: seen.fold(Causes::default(), |set, (_, cause)| set.with(*cause)),
+            ..Observed::default()
+        }
+    }
+
+    fn drain(&mut self) -> Tally {
+        let mut tally = Tally::default();
+        let (totals, entered) = (&mut self.totals, &mut self.entered);
+        if let Some(ring) = &mut self.ring {
+            ring.drain(|time, record| tally.add(totals, entered, time, record));
+        }
+        tally
+    }
+}
+
+impl Tally {
+    fn add(&mut self, totals: &mut Totals, entered: &mut [u64; 3], time: u64, record: Record) {
+        let cause = match record {
+            Record::In => return,
+            Record::Lost(count) => {
+                totals.lost += count;
+                // A switch may be among the lost ones: have the wait read.
+                self.switched = true;
+                return;
+            }
+            Record::Out { preempted } => {
+                self.switched = true;
+                *(if preempted { &mut totals.involuntary } else { &mut totals.voluntary }) += 1;
+                if preempted { Cause::Preempted } else { Cause::Blocked }
+            }
+            Record::Event(Meaning::MinorFault) => {
+                totals.minor_faults += 1;
+                Cause::MinorFault
+            }
+            Record::Event(Meaning::MajorFault) => {
+                totals.major_faults += 1;
+                Cause::MajorFault
+            }
+            Record::Event(meaning) => return self.interrupt(totals, entered, time, meaning),
+        };
+        self.causes = self.causes.with(cause);
+    }
+
+    fn interrupt(&mut self, totals: &mut Totals, entered: &mut [u64; 3], time: u64, meaning: Meaning) {
+        let (slot, enters) = match meaning {
+            Meaning::TimerEnter | Meaning::TimerLeave => (0, meaning == Meaning::TimerEnter),
+            Meaning::SoftEnter | Meaning::SoftLeave => (1, meaning == Meaning::SoftEnter),
+            Meaning::DeviceEnter | Meaning::DeviceLeave => (2, meaning == Meaning::DeviceEnter),
+            Meaning::Switches | Meaning::MinorFault | Meaning::MajorFault => return,
+        };
+        let cause = [Cause::Timer, Cause::SoftInterrupt, Cause::DeviceInterrupt][slot];
+        self.causes = self.causes.with(cause);
+        if enters {
+            *[&mut totals.timer, &mut totals.soft, &mut totals.device][slot] += 1;
+            entered[slot] = time;
+        } else if entered[slot] != 0 {
+            self.interrupt_ns += time.saturating_sub(entered[slot]);
+            entered[slot] = 0;
+        }
+    }
+}
+
+/// The processor this thread runs on; `u16::MAX` where that is not known.
+#[inline]
+fn processor() -> u16 {
+    // SAFETY: takes nothing and returns a number.
+    u16::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u16::MAX)
+}
+
+/// Opens the best ring within `limit`, and says what that leaves unseen.
+fn open(limit: Tier, queue: bool) -> (Option<Ring>, Sight) {
+    let mut sight = Sight {
+        tier: Tier::Accounting,
+        sees: vec![Cause::Preempted, Cause::Blocked, Cause::Migration, Cause::MinorFault, Cause::MajorFault],
+        blind: Vec::new(),
+    };
+    if !queue {
+        sight.blind.push(
+            "the wait on the run queue: /proc/thread-self/schedstat is missing, so nothing is corrected"
+                .into(),
+        );
+    }
+    let mut ring = None;
+    if limit >= Tier::Events {
+        match events::switches().and_then(|leader| with_faults(leader, limit, &mut sight)) {
+            Ok(mapped) => ring = Some(mapped),
+            Err(error) => {
+                let paranoid = events::paranoid().map_or("not readable".into(), |value| value.to_string());
+                sight.tier = Tier::Accounting;
+                sight.blind.push(format!(
+                    "causes of operations shorter than 20 µs: no perf events ({error}; \
+                     kernel.perf_event_paranoid is {paranoid}, 2 or less is needed)"
+                ));
+            }
+        }
+    }
+    if sight.tier < Tier::Tracepoints && !sight.blind.iter().any(|line| line.starts_with("interrupts")) {
+        sight
+            .blind
+            .push("interrupts: they need tracepoints, which were not asked for or not to be had".into());
+    }
+    sight.blind.push(
+        "time the hypervisor took, and time inside the device: what remains unexplained may be either".into(),
+    );
+    (ring, sight)
+}
+
+fn with_faults(leader: events::Event, limit: Tier, sight: &mut Sight) -> std::io::Result<Ring> {
+    let mut others = events::faults()?;
+    sight.tier = Tier::Events;
+    if limit >= Tier::Tracepoints {
+        match events::interrupts() {
+            Ok(found) => {
+                sight.tier = Tier::Tracepoints;
+                let sees = |meaning| found.iter().any(|event| event.meaning == meaning);
+                for (meaning, cause) in [
+                    (Meaning::TimerEnter, Cause::Timer),
+                    (Meaning::SoftEnter, Cause::SoftInterrupt),
+                    (Meaning::DeviceEnter, Cause::DeviceInterrupt),
+                ] {
+                    if sees(meaning) {
+                        sight.sees.push(cause);
+                    }
+                }
+                others.extend(found);
+            }
+            Err(error) => sight.blind.push(format!(
+                "interrupts: no tracepoints ({error}; they need root or CAP_PERFMON, and tracefs)"
+            )),
+        }
+    }
+    Ring::map(leader, others)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sleeps, touches fresh pages, yields under competition: switches and faults of every kind.
+    fn stir() {
+        for _ in 0..20 {
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
+        const LENGTH: usize = 64 * 4096;
+        // SAFETY: a new private mapping, every page of it written once, then given back.
+        unsafe {
+            let writable = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let pages = libc::mmap(std::ptr::null_mut(), LENGTH, writable, flags, -1, 0);
+            assert_ne!(pages, libc::MAP_FAILED);
+            for offset in (0..LENGTH).step_by(4096) {
+                pages.cast::<u8>().add(offset).write_volatile(1);
+            }
+            libc::munmap(pages, LENGTH);
+        }
+    }
+
+    #[test]
+    fn counts_equal_those_of_getrusage() {
+        let accounting = Accounting::of_this_thread();
+        let mut watch = Watch::of_this_thread();
+        if !watch.is_cheap() {
+            eprintln!("skipped: {:?}", watch.sight().blind);
+            return;
+        }
+        // A switch may fall between two neighbouring readings; such a round is made again.
+        let exact = (0..20).any(|_| {
+            let outer = accounting.read();
+            let seen = watch.totals();
+            let inner = accounting.read();
+            stir();
+            let inner_end = accounting.read();
+            let seen_end = watch.totals();
+            let outer_end = accounting.read();
+            assert_eq!(seen_end.lost, 0);
+            let switches = |c: Counters| [c.voluntary, c.involuntary, c.minor_faults];
+            if switches(outer) != switches(inner) || switches(inner_end) != switches(outer_end) {
+                return false;
+            }
+            let records = |t: Totals| [t.voluntary, t.involuntary, t.minor_faults];
+            let grew = |new: [u64; 3], old: [u64; 3]| [0, 1, 2].map(|i| new[i] - old[i]);
+            let used = grew(switches(outer_end), switches(outer));
+            assert_eq!(grew(records(seen_end), records(seen)), used);
+            used[0] >= 20 && used[2] >= 64
+        });
+        assert!(exact, "no round without a switch between the readings");
+    }
+
+    #[test]
+    fn every_tier_sees_a_sleep_as_blocking_and_counts_faults() {
+        for tier in [Tier::Accounting, Tier::Events, Tier::Tracepoints] {
+            let mut watch = Watch::at_most(tier);
+            watch.before();
+            stir();
+            let seen = watch.after();
+            assert!(seen.causes.has(Cause::Blocked), "{tier:?} {seen:?}");
+            assert!(seen.causes.has(Cause::MinorFault), "{tier:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn the_queue_wait_is_the_growth_of_schedstat() {
+        let accounting = Accounting::of_this_thread();
+        let mut watch = Watch::of_this_thread();
+        watch.before();
+        let begin = accounting.queue_ns();
+        stir();
+        let end = accounting.queue_ns();
+        let seen = watch.after();
+        // What fell between the neighbouring readings is the difference, a switch or two at most.
+        assert!(seen.queue_ns >= end - begin, "{seen:?} {begin} {end}");
+    }
+
+    #[test]
+    fn an_operation_without_events_has_no_cause() {
+        let mut watch = Watch::of_this_thread();
+        let quiet = (0..10_000).any(|_| {
+            watch.before();
+            let seen = watch.after();
+            seen.causes == Causes::default() && seen.queue_ns == 0
+        });
+        assert!(quiet);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_said() {
+        let blind = &Watch::at_most(Tier::Accounting).sight().blind.join("\n");
+        assert!(blind.contains("interrupts") && blind.contains("hypervisor"), "{blind}");
+    }
+}

@@ -1,0 +1,189 @@
+//! How are the kernel's event records read without a system call?
+//!
+//! The kernel writes records into a ring shared with this process and publishes its head; looking
+//! whether anything happened is one load. Layout: `perf_event_open(2)`, "MMAP layout".
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use super::events::{Event, Meaning};
+
+/// Pages of records; with the page of control data they stay below what an ordinary user may lock for
+/// dozens of ranks. They are drained at every operation.
+const PAGES: usize = 8;
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+const RECORD_LOST: u32 = 2;
+const RECORD_SAMPLE: u32 = 9;
+const RECORD_SWITCH: u32 = 14;
+const MISC_SWITCH_OUT: u16 = 1 << 13;
+const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
+
+/// What one record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// The thread left the processor; `preempted` where it still wanted it.
+    Out { preempted: bool },
+    /// The thread is back.
+    In,
+    /// An event of ours happened.
+    Event(Meaning),
+    /// That many records did not fit into the ring.
+    Lost(u64),
+}
+
+/// The mapped ring and the events that write into it.
+#[derive(Debug)]
+pub struct Ring {
+    base: NonNull<u8>,
+    page: usize,
+    tail: u64,
+    events: Vec<Event>,
+}
+
+impl Ring {
+    /// Maps a ring on `leader` and lets the other events write into it too.
+    pub fn map(leader: Event, others: Vec<Event>) -> io::Result<Self> {
+        // SAFETY: asks for a number.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+        // SAFETY: a new shared mapping of an open perf event; the kernel chooses the place.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                (PAGES + 1) * page,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                leader.file.as_raw_fd(),
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::InvalidData)?;
+        let mut ring = Self { base, page, tail: 0, events: vec![leader] };
+        // SAFETY: a forked child must not write the parent's tail; the mapping is ours and page aligned.
+        unsafe { libc::madvise(base.as_ptr().cast(), (PAGES + 1) * page, libc::MADV_DONTFORK) };
+        for event in others {
+            super::events::redirect(&event, &ring.events[0])?;
+            ring.events.push(event);
+        }
+        for event in &ring.events {
+            super::events::enable(event)?;
+        }
+        ring.tail = ring.head();
+        Ok(ring)
+    }
+
+    /// A counter in the control page.
+    #[inline]
+    fn counter(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: `offset` is 1024 or 1032, eight-byte aligned, inside the mapped control page, which
+        // lives as long as `self`; the kernel changes it with whole stores.
+        unsafe { &*self.base.as_ptr().add(offset).cast::<AtomicU64>() }
+    }
+
+    #[inline]
+    fn head(&self) -> u64 {
+        self.counter(HEAD).load(Ordering::Acquire)
+    }
+
+    /// Has nothing been written since the last [`Ring::drain`]?
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.head() == self.tail
+    }
+
+    /// Hands every new record, with its time on CLOCK_MONOTONIC_RAW in ns, to `see` and gives its
+    /// place back to the kernel.
+    pub fn drain(&mut self, mut see: impl FnMut(u64, Record)) {
+        let head = self.head();
+        while self.tail < head {
+            let mut words = [0u64; 4];
+            words[0] = self.word(self.tail);
+            let (kind, misc, size) = header(words[0]);
+            if size < 8 {
+                // Not a record: the rest of the ring cannot be understood.
+                self.tail = head;
+                break;
+            }
+            for (index, word) in words.iter_mut().enumerate().take(usize::from(size) / 8).skip(1) {
+                *word = self.word(self.tail + 8 * index as u64);
+            }
+            if let Some((time, record)) = understand(kind, misc, &words, |id| self.meaning(id)) {
+                see(time, record);
+            }
+            self.tail += u64::from(size);
+        }
+        fence(Ordering::SeqCst);
+        self.counter(TAIL).store(self.tail, Ordering::Release);
+    }
+
+    fn word(&self, at: u64) -> u64 {
+        let offset = (at % (PAGES * self.page) as u64) as usize;
+        // SAFETY: records are eight-byte aligned, so the word lies wholly within the data pages.
+        unsafe { self.base.as_ptr().add(self.page + offset).cast::<u64>().read_volatile() }
+    }
+
+    fn meaning(&self, identifier: u64) -> Option<Meaning> {
+        self.events.iter().find(|event| event.identifier == identifier).map(|event| event.meaning)
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: unmaps exactly what `map` mapped; no reference into it outlives `self`.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), (PAGES + 1) * self.page) };
+    }
+}
+
+/// Type, miscellaneous bits and size in bytes of a record.
+fn header(word: u64) -> (u32, u16, u16) {
+    (word as u32, (word >> 32) as u16, (word >> 48) as u16)
+}
+
+/// The record in `words`: `[header, identifier, time]` of a sample, `[header, time, identifier]` of a
+/// switch, `[header, id, lost, time]` of a loss.
+fn understand(
+    kind: u32,
+    misc: u16,
+    words: &[u64; 4],
+    meaning: impl Fn(u64) -> Option<Meaning>,
+) -> Option<(u64, Record)> {
+    match kind {
+        RECORD_SWITCH if misc & MISC_SWITCH_OUT != 0 => {
+            Some((words[1], Record::Out { preempted: misc & MISC_SWITCH_OUT_PREEMPT != 0 }))
+        }
+        RECORD_SWITCH => Some((words[1], Record::In)),
+        RECORD_SAMPLE => meaning(words[1]).map(|meaning| (words[2], Record::Event(meaning))),
+        RECORD_LOST => Some((words[3], Record::Lost(words[2]))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preemption_is_told_from_giving_up() {
+        let words = [0, 77, 1, 0];
+        let out = |misc| understand(RECORD_SWITCH, misc, &words, |_| None);
+        assert_eq!(out(MISC_SWITCH_OUT), Some((77, Record::Out { preempted: false })));
+        assert_eq!(
+            out(MISC_SWITCH_OUT | MISC_SWITCH_OUT_PREEMPT),
+            Some((77, Record::Out { preempted: true }))
+        );
+        assert_eq!(out(0), Some((77, Record::In)));
+    }
+
+    #[test]
+    fn a_sample_is_named_by_its_identifier() {
+        let words = [0, 5, 99, 0];
+        let found = understand(RECORD_SAMPLE, 0, &words, |id| (id == 5).then_some(Meaning::MinorFault));
+        assert_eq!(found, Some((99, Record::Event(Meaning::MinorFault))));
+    }
+}
