@@ -1,2 +1,35 @@
 //! Run files: Parquet in and out, and the plain formats we read numbers from.
+//!
+//! A run is one Parquet file with one row a sample, or a directory of such files, one a rank
+//! (`run/part-00000.parquet`). Any Parquet reader opens it: the columns are those of
+//! [`samples::Sample`] plus the text of the site (`label`, `operation`, `kind`, `line`), so nobody
+//! needs a join. Facts and sites are JSON in the footer. `docs/run-file.md` describes the columns.
+//!
+//! ```
+//! # fn main() -> Result<(), store::Error> {
+//! let folder = tempfile::tempdir().unwrap();
+//! let path = folder.path().join("run.parquet");
+//! let run = samples::Run {
+//!     sites: vec![samples::Site { operation: "fwrite".into(), line: 3, ..Default::default() }],
+//!     samples: vec![samples::Sample { duration_ps: 12_000_000, batch: 1, ..Default::default() }],
+//!     ..Default::default()
+//! };
+//! store::write(&path, &run)?;
+//! assert_eq!(store::read(&path)?.samples, run.samples);
+//! # Ok(()) }
+//! ```
 #![forbid(unsafe_code)]
+
+mod columns;
+mod error;
+mod numbers;
+mod parts;
+mod read;
+mod write;
+
+pub use columns::{FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
+pub use error::Error;
+pub use numbers::{numbers, numbers_from};
+pub use parts::{part_path, write_part};
+pub use read::{is_run, read};
+pub use write::{Writer, write};

@@ -1,0 +1,105 @@
+//! Which columns does a run file have, and how is each one encoded?
+
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use samples::{Sample, SiteKind};
+
+/// Footer key whose value is [`SCHEMA`].
+pub const SCHEMA_KEY: &str = "lastrank.schema";
+/// Footer key of the facts (JSON of [`samples::Facts`]).
+pub const FACTS_KEY: &str = "lastrank.facts";
+/// Footer key of the sites (JSON list of [`samples::Site`]); column `site` is an index into it.
+pub const SITES_KEY: &str = "lastrank.sites";
+/// Footer key of `LENGTH:CRC32` over the first LENGTH bytes of the file, which are all its data.
+/// (Parquet has page checksums, but its writer fills none in.)
+pub(crate) const CHECKSUM_KEY: &str = "lastrank.crc32";
+/// Name and version of the columns and the footer; a change that old readers would misread adds one.
+pub const SCHEMA: &str = "lastrank.run/1";
+
+/// What a column holds: text of the site, or a number of the sample.
+#[derive(Clone, Copy)]
+pub(crate) enum Column {
+    Text(fn(&samples::Site) -> String),
+    /// The line of the site.
+    Line,
+    /// The n-th sample of its site on its rank, from 0.
+    Iteration,
+    Narrow(fn(&Sample) -> i32, fn(&mut Sample, i32)),
+    /// 64 bits; the sign bit is kept as it is, so that every value survives.
+    Wide(fn(&Sample) -> i64, fn(&mut Sample, i64)),
+}
+
+/// An unknown processor reads -1 in the file.
+fn cpu(sample: &Sample) -> i32 {
+    if sample.cpu == u16::MAX { -1 } else { i32::from(sample.cpu) }
+}
+
+/// All columns in the order of the file.
+pub(crate) const COLUMNS: [(&str, Column); 16] = [
+    ("label", Column::Text(|site| site.labels.last().cloned().unwrap_or_default())),
+    ("operation", Column::Text(|site| site.operation.clone())),
+    ("kind", Column::Text(|site| kind_name(site.kind).into())),
+    ("line", Column::Line),
+    ("site", Column::Narrow(|s| s.site as i32, |s, v| s.site = v as u32)),
+    ("rank", Column::Narrow(|s| s.rank as i32, |s, v| s.rank = v as u32)),
+    ("iteration", Column::Iteration),
+    ("start_ns", Column::Wide(|s| s.start_ns as i64, |s, v| s.start_ns = v as u64)),
+    ("duration_ps", Column::Wide(|s| s.duration_ps as i64, |s, v| s.duration_ps = v as u64)),
+    ("late_ns", Column::Wide(|s| s.late_ns as i64, |s, v| s.late_ns = v as u64)),
+    ("bytes", Column::Wide(|s| s.bytes as i64, |s, v| s.bytes = v as u64)),
+    ("errno", Column::Narrow(|s| s.errno, |s, v| s.errno = v)),
+    ("batch", Column::Narrow(|s| s.batch as i32, |s, v| s.batch = v as u32)),
+    ("cpu", Column::Narrow(cpu, |s, v| s.cpu = u16::try_from(v).unwrap_or(u16::MAX))),
+    ("causes", Column::Narrow(|s| i32::from(s.causes), |s, v| s.causes = v as u16)),
+    ("queue_ns", Column::Wide(|s| s.queue_ns as i64, |s, v| s.queue_ns = v as u64)),
+];
+
+/// The kind of a site as the `kind` column spells it.
+pub(crate) fn kind_name(kind: SiteKind) -> &'static str {
+    match kind {
+        SiteKind::Operation => "operation",
+        SiteKind::Time => "time",
+        SiteKind::CommandTime => "command_time",
+        SiteKind::Barrier => "barrier",
+        SiteKind::Phase => "phase",
+    }
+}
+
+/// The Parquet schema: every column is required and flat.
+pub(crate) fn schema() -> Result<TypePtr, parquet::errors::ParquetError> {
+    let fields = COLUMNS
+        .iter()
+        .map(|(name, column)| {
+            let (physical, logical) = match column {
+                Column::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+                Column::Line | Column::Narrow(..) => (Physical::INT32, None),
+                Column::Iteration | Column::Wide(..) => (Physical::INT64, None),
+            };
+            Type::primitive_type_builder(name, physical)
+                .with_repetition(Repetition::REQUIRED)
+                .with_logical_type(logical)
+                .build()
+                .map(Arc::new)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Arc::new(Type::group_type_builder("sample").with_fields(fields).build()?))
+}
+
+/// Times and durations as deltas (bit-packed), the rest through a dictionary of the values seen.
+pub(crate) fn properties() -> WriterProperties {
+    let mut builder = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_created_by(concat!("lastrank ", env!("CARGO_PKG_VERSION")).into())
+        .set_compression(Compression::SNAPPY)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true);
+    for name in ["start_ns", "duration_ps", "iteration"] {
+        builder = builder
+            .set_column_dictionary_enabled(ColumnPath::from(name), false)
+            .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
+    }
+    builder.build()
+}

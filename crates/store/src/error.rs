@@ -1,0 +1,116 @@
+//! What can go wrong between a run and its file, in words that name the file and the cause?
+
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+
+/// Why a run or a list of numbers could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The operating system refused: no space, no permission, no such file.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// `read`, `write`, `create` …
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Not Parquet at all.
+    #[error("{} is not a run file: it is not Parquet ({why})", path.display())]
+    NotParquet {
+        /// The file.
+        path: PathBuf,
+        /// How that was seen.
+        why: String,
+    },
+    /// The beginning of a Parquet file without its end.
+    #[error("{} is cut short: it begins as Parquet but its footer is missing; copy it again", path.display())]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Parquet, but not ours.
+    #[error(
+        "{} is Parquet but not a run of lastrank: its footer has no `{}` (was it rewritten by another tool?)",
+        path.display(), crate::SCHEMA_KEY
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A run of a later version.
+    #[error("{} was written by a newer lastrank (schema {found}; this one reads {})", path.display(), crate::SCHEMA)]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The schema it names.
+        found: String,
+    },
+    /// A run file whose content contradicts itself.
+    #[error("{} is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The contradiction.
+        what: String,
+    },
+    /// A directory that is not one run.
+    #[error("{} is not a run: {what}", path.display())]
+    Parts {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong with its parts.
+        what: String,
+    },
+    /// A sample that names a site the run does not have.
+    #[error("cannot write {}: sample {index} names site {site}, and the run has {sites} sites", path.display())]
+    NoSuchSite {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// Position of the sample in the run, from 0.
+        index: u64,
+        /// The site it names.
+        site: u32,
+        /// How many sites there are.
+        sites: usize,
+    },
+    /// A value in a text file that is not a finite number.
+    #[error("{name}, line {line}: `{value}` {what}")]
+    Value {
+        /// The file, or `standard input`.
+        name: String,
+        /// From 1.
+        line: usize,
+        /// The text found.
+        value: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A text file whose shape does not say which numbers to take.
+    #[error("{name}: {what}")]
+    Table {
+        /// The file, or `standard input`.
+        name: String,
+        /// What is wrong, and what to do.
+        what: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
+        Self::Io { action, path: path.into(), source }
+    }
+
+    /// What the Parquet library says, told apart: the operating system refused, or bad content.
+    pub(crate) fn parquet(action: &'static str, path: &Path, error: ParquetError) -> Self {
+        match error {
+            ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
+                Ok(source) => Self::Io { action, path: path.into(), source: *source },
+                Err(cause) => Self::Damaged { path: path.into(), what: cause.to_string() },
+            },
+            other => Self::Damaged { path: path.into(), what: other.to_string() },
+        }
+    }
+}

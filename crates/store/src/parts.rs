@@ -1,0 +1,89 @@
+//! How do the parts that ranks wrote into one directory make one run?
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use samples::{Run, Site};
+
+use crate::Error;
+use crate::read::read_file;
+use crate::write::write;
+
+/// The name of part `index` in the run directory `run`: `run/part-00007.parquet`.
+pub fn part_path(run: &Path, index: u32) -> PathBuf {
+    run.join(format!("part-{index:05}.parquet"))
+}
+
+/// Writes one part of a run (the samples of one rank, say), making the directory where it is missing.
+///
+/// # Errors
+/// As [`crate::write`].
+pub fn write_part(run_directory: &Path, index: u32, run: &Run) -> Result<(), Error> {
+    std::fs::create_dir_all(run_directory).map_err(|cause| Error::io("create", run_directory, cause))?;
+    write(&part_path(run_directory, index), run)
+}
+
+/// Reads all parts in the order of their names as one run.
+///
+/// Facts are those of the first part; `complete` holds only if it does in every part, failures and
+/// warnings are gathered, and the same site in several parts becomes one.
+pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
+    let wrong = |what: String| Error::Parts { path: directory.into(), what };
+    let io = |cause| Error::io("read", directory, cause);
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with("part-") && name.ends_with(".parquet") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let Some((first, rest)) = paths.split_first() else {
+        return Err(wrong("the directory holds no `part-*.parquet`".into()));
+    };
+    let mut run = read_file(first)?;
+    let mut known: HashMap<Site, u32> =
+        (0u32..).zip(&run.sites).map(|(index, site)| (site.clone(), index)).collect();
+    for path in rest {
+        let part = read_file(path)?;
+        let same = part.facts.program == run.facts.program
+            && part.facts.parameters == run.facts.parameters
+            && part.facts.seed == run.facts.seed
+            && part.facts.ranks == run.facts.ranks;
+        if !same {
+            return Err(wrong(format!(
+                "{} and {} are parts of different runs (program, parameters, seed or ranks differ)",
+                first.display(),
+                path.display()
+            )));
+        }
+        let mapping: Vec<u32> = part
+            .sites
+            .into_iter()
+            .map(|site| {
+                *known.entry(site).or_insert_with_key(|site| {
+                    run.sites.push(site.clone());
+                    run.sites.len() as u32 - 1
+                })
+            })
+            .collect();
+        run.samples.extend(part.samples.into_iter().map(|mut sample| {
+            sample.site = mapping[sample.site as usize];
+            sample
+        }));
+        run.facts.complete &= part.facts.complete;
+        run.facts.elapsed_s = run.facts.elapsed_s.max(part.facts.elapsed_s);
+        for failure in part.facts.failures {
+            if !run.facts.failures.contains(&failure) {
+                run.facts.failures.push(failure);
+            }
+        }
+        for warning in part.facts.warnings {
+            if !run.facts.warnings.contains(&warning) {
+                run.facts.warnings.push(warning);
+            }
+        }
+    }
+    Ok(run)
+}

@@ -1,0 +1,134 @@
+//! Every file that is not a whole run of this version is refused with its cause, never a panic.
+
+use std::path::Path;
+
+use samples::{Run, Sample, Site};
+use store::Error;
+
+fn small_run() -> Run {
+    let sample = |n: u64| Sample {
+        start_ns: n * 1_000_003,
+        duration_ps: 77_000 * (n % 17) + 5_000_000,
+        bytes: 4096,
+        rank: (n / 200) as u32,
+        batch: 1,
+        ..Sample::default()
+    };
+    Run { sites: vec![Site::default()], samples: (0..800).map(sample).collect(), ..Run::default() }
+}
+
+fn written() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    store::write(&path, &small_run()).unwrap();
+    std::fs::read(path).unwrap()
+}
+
+fn refusal(content: &[u8]) -> Error {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    std::fs::write(&path, content).unwrap();
+    store::read(&path).unwrap_err()
+}
+
+#[test]
+fn a_file_cut_anywhere_is_refused_with_its_cause() {
+    let whole = written();
+    for length in (0..64).chain((64..whole.len()).step_by(97)).chain(whole.len() - 64..whole.len()) {
+        let error = refusal(&whole[..length]);
+        match length {
+            0..4 => assert!(matches!(error, Error::NotParquet { .. }), "{length}: {error}"),
+            _ => assert!(matches!(error, Error::Truncated { .. }), "{length}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_piece_missing_in_the_middle_is_refused() {
+    let whole = written();
+    for at in (4..whole.len() - 300).step_by(211) {
+        let holed: Vec<u8> = whole[..at].iter().chain(&whole[at + 16..]).copied().collect();
+        let error = refusal(&holed);
+        assert!(matches!(error, Error::Damaged { .. } | Error::Foreign { .. }), "{at}: {error}");
+    }
+}
+
+#[test]
+fn changed_bytes_never_pass_as_other_samples() {
+    let whole = written();
+    let expected = small_run().samples;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    for at in (4..whole.len() - 8).step_by(7) {
+        let mut changed = whole.clone();
+        changed[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &changed).unwrap();
+        // A change of the footer that touches neither data nor facts (statistics, say) goes unseen.
+        if let Ok(run) = store::read(&path) {
+            assert_eq!(run.samples, expected, "byte {at}");
+        }
+    }
+}
+
+#[test]
+fn other_files_are_told_apart() {
+    assert_eq!(said(b"x,y\n1,2\n"), "is not a run file: it is not Parquet (it does not begin with PAR1)");
+    assert_eq!(said(b""), "is not a run file: it is not Parquet (it is empty)");
+    assert_eq!(
+        said(b"PAR1 and no more"),
+        "is cut short: it begins as Parquet but its footer is missing; copy it again"
+    );
+}
+
+#[test]
+fn a_newer_schema_names_itself() {
+    let mut newer = written();
+    let at = newer.windows(14).rposition(|w| w == b"lastrank.run/1").unwrap();
+    newer[at + 13] = b'7';
+    let text = refusal(&newer).to_string();
+    assert!(
+        text.ends_with(
+            "was written by a newer lastrank (schema lastrank.run/7; this one reads lastrank.run/1)"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn parquet_of_another_tool_is_foreign() {
+    let mut foreign = written();
+    let at = foreign.windows(15).rposition(|w| w == b"lastrank.schema").unwrap();
+    foreign[at] = b'X';
+    assert!(matches!(refusal(&foreign), Error::Foreign { .. }));
+}
+
+#[test]
+fn an_empty_directory_and_a_missing_file_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(
+        store::read(folder.path())
+            .unwrap_err()
+            .to_string()
+            .ends_with("the directory holds no `part-*.parquet`")
+    );
+    let said = store::read(Path::new("/nowhere/run.parquet")).unwrap_err().to_string();
+    assert!(said.starts_with("cannot read /nowhere/run.parquet: No such file"), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_named_as_the_cause() {
+    // /dev/full answers every write with ENOSPC; the temporary file is a link to it.
+    let folder = tempfile::tempdir().unwrap();
+    let temporary = folder.path().join(format!(".run.parquet.{}.partial", std::process::id()));
+    std::os::unix::fs::symlink("/dev/full", temporary).unwrap();
+    let path = folder.path().join("run.parquet");
+    let said = store::write(&path, &small_run()).unwrap_err().to_string();
+    assert!(said.starts_with("cannot write ") && said.contains("No space left on device"), "{said}");
+    assert!(!path.exists());
+}
+
+fn said(content: &[u8]) -> String {
+    let text = refusal(content).to_string();
+    text.split_once(".parquet ").unwrap().1.to_string()
+}

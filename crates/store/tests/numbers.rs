@@ -1,0 +1,88 @@
+//! Numbers come from one-a-line files and from CSV tables; anything else is named with its line.
+
+fn read(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
+    store::numbers_from(text.as_bytes(), "t.csv", column).map_err(|error| error.to_string())
+}
+
+#[test]
+fn one_number_a_line_with_comments_and_blank_lines() {
+    assert_eq!(read("# seconds\n1.5\n\n 2e-3 \r\n-4\n", None).unwrap(), [1.5, 2e-3, -4.0]);
+}
+
+#[test]
+fn a_single_column_needs_no_choice() {
+    assert_eq!(read("x\n1\n2\n", None).unwrap(), [1.0, 2.0]);
+}
+
+#[test]
+fn a_column_is_chosen_by_name_or_position() {
+    let text = "node,\"time, s\"\n\"a,b\",1.5\nc,2\n";
+    assert_eq!(read(text, Some("time, s")).unwrap(), [1.5, 2.0]);
+    assert_eq!(read(text, Some("2")).unwrap(), [1.5, 2.0]);
+}
+
+#[test]
+fn semicolons_tabs_and_a_byte_order_mark_are_understood() {
+    assert_eq!(read("\u{feff}a;b\n1;2\n", Some("a")).unwrap(), [1.0]);
+    assert_eq!(read("a\tb\n1\t2\n", Some("b")).unwrap(), [2.0]);
+    assert_eq!(read("1 , 2\n3,4\n", Some("2")).unwrap(), [2.0, 4.0]);
+}
+
+#[test]
+fn what_cannot_be_a_number_is_named_with_its_line() {
+    let cases = [
+        ("1\ntwo\n", "t.csv, line 2: `two` is not a number"),
+        (
+            "1\nNaN\n",
+            "t.csv, line 2: `NaN` is a missing value; remove such lines, or say how they came about",
+        ),
+        ("1\n-inf\n", "t.csv, line 2: `-inf` is infinite (or too large for a double)"),
+        ("1\n1e999\n", "t.csv, line 2: `1e999` is infinite (or too large for a double)"),
+        ("", "t.csv: it holds no numbers"),
+        ("# nothing\n\n", "t.csv: it holds no numbers"),
+        ("x\n", "t.csv: it holds no numbers"),
+        ("1\n2,3\n", "t.csv, line 2: `2,3` is not a number"),
+    ];
+    for (text, said) in cases {
+        assert_eq!(read(text, None).unwrap_err(), said);
+    }
+    assert_eq!(
+        read("a,b\n1,\n", Some("b")).unwrap_err(),
+        "t.csv, line 2: `` is empty where a number is expected"
+    );
+    assert_eq!(
+        read("a,b\n1,2\n3\n", Some("a")).unwrap_err(),
+        "t.csv: line 3 has 1 fields where the first has 2: `3`"
+    );
+}
+
+#[test]
+fn an_unclear_choice_lists_the_columns() {
+    assert_eq!(read("a,b\n1,2\n", None).unwrap_err(), "t.csv: choose one of its columns: `a`, `b`");
+    assert_eq!(
+        read("a,b\n1,2\n", Some("c")).unwrap_err(),
+        "t.csv: it has no column `c`; its columns are `a`, `b`"
+    );
+    assert_eq!(
+        read("1,2\n", None).unwrap_err(),
+        "t.csv: it has 2 columns and no header: choose one by position, from 1"
+    );
+}
+
+#[test]
+fn bytes_that_are_no_text_are_named_with_their_line() {
+    let error = store::numbers_from(&b"1\n\xff\xfe\n"[..], "t.csv", None).unwrap_err();
+    assert_eq!(error.to_string(), "t.csv: line 2 is not text (UTF-8)");
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_finite_number_and_any_text_is_answered(values: Vec<f64>, junk: String) {
+        let finite: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        let text: String = finite.iter().map(|value| format!("{value:e}\n")).collect();
+        if !finite.is_empty() {
+            proptest::prop_assert_eq!(read(&text, None).unwrap(), finite);
+        }
+        let _ = read(&junk, None);
+    }
+}

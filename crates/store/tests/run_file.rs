@@ -1,0 +1,204 @@
+//! A run comes back from its file as it was, small, and from a directory of parts as one run.
+
+use proptest::prelude::*;
+use samples::{Run, Sample, Site, SiteKind};
+
+fn site(line: u32, label: &str, operation: &str, kind: SiteKind) -> Site {
+    Site { line, column: 5, labels: vec![label.into()], operation: operation.into(), kind, ..Site::default() }
+}
+
+/// 16 ranks, 400 steps, five operations and the time block around them, in the order they end.
+fn paper_run() -> Run {
+    let sites = vec![
+        site(3, "write", "alloc", SiteKind::Operation),
+        site(4, "write", "open", SiteKind::Operation),
+        site(5, "write", "fwrite", SiteKind::Operation),
+        site(6, "write", "close", SiteKind::Operation),
+        site(7, "write", "free", SiteKind::Operation),
+        site(2, "write", "time", SiteKind::Time),
+    ];
+    let mut state = 1u64;
+    let mut noise = |scale: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % scale * 1000
+    };
+    let mut samples = Vec::new();
+    for rank in 0..16 {
+        let mut now = 1_000_000 * u64::from(rank);
+        for step in 0..400 {
+            let begin = now;
+            for (index, base) in [200_000, 30_000, 11_000_000, 20_000, 90_000u64].into_iter().enumerate() {
+                let duration_ps = base * 1000 + noise(base / 10);
+                samples.push(Sample {
+                    start_ns: now,
+                    duration_ps,
+                    bytes: if index == 2 { 16 << 20 } else { 0 },
+                    site: index as u32,
+                    rank,
+                    batch: 1,
+                    cpu: ((rank + step / 100) % 4) as u16,
+                    ..Sample::default()
+                });
+                now += duration_ps / 1000 + 150;
+            }
+            samples.push(Sample {
+                start_ns: begin,
+                duration_ps: (now - begin) * 1000,
+                site: 5,
+                rank,
+                batch: 1,
+                cpu: u16::MAX,
+                ..Sample::default()
+            });
+        }
+    }
+    let facts = samples::Facts {
+        name: "parallel_write".into(),
+        seed: 7,
+        ranks: 16,
+        complete: true,
+        ..Default::default()
+    };
+    Run { facts, sites, samples }
+}
+
+fn in_file_order(mut samples: Vec<Sample>) -> Vec<Sample> {
+    samples.sort_by_key(|sample| (sample.rank, sample.site));
+    samples
+}
+
+#[test]
+fn a_run_comes_back_with_facts_sites_and_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    let run = paper_run();
+    store::write(&path, &run).unwrap();
+    let back = store::read(&path).unwrap();
+    assert_eq!(back.facts, run.facts);
+    assert_eq!(back.sites, run.sites);
+    assert_eq!(back.samples, in_file_order(run.samples));
+}
+
+#[test]
+fn a_sample_takes_less_than_eight_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    let run = paper_run();
+    store::write(&path, &run).unwrap();
+    let size = std::fs::metadata(&path).unwrap().len() as f64 / run.samples.len() as f64;
+    println!("{size:.2} bytes a sample");
+    assert!(size < 8.0, "{size:.2} bytes a sample");
+}
+
+#[test]
+fn more_rows_than_one_row_group_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    let samples = (0..600_000u64).map(|n| Sample {
+        start_ns: n * 40,
+        duration_ps: n % 977,
+        batch: 1,
+        ..Default::default()
+    });
+    let run = Run { sites: vec![Site::default()], samples: samples.collect(), ..Run::default() };
+    store::write(&path, &run).unwrap();
+    assert_eq!(store::read(&path).unwrap().samples, run.samples);
+}
+
+#[test]
+fn a_run_without_samples_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    store::write(&path, &Run::default()).unwrap();
+    assert!(store::read(&path).unwrap().samples.is_empty());
+}
+
+#[test]
+fn parts_of_a_directory_are_one_run_and_share_sites() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = paper_run();
+    for rank in 0..16 {
+        let mut part = whole.clone();
+        part.samples.retain(|sample| sample.rank == rank);
+        // Every rank numbers its sites as it meets them.
+        part.sites.reverse();
+        part.samples.iter_mut().for_each(|sample| sample.site = 5 - sample.site);
+        part.facts.complete = rank != 3;
+        store::write_part(folder.path(), rank, &part).unwrap();
+    }
+    let back = store::read(folder.path()).unwrap();
+    assert_eq!(back.sites.len(), 6);
+    assert_eq!(back.samples.len(), whole.samples.len());
+    assert!(!back.facts.complete, "one rank did not reach the end");
+    let writes = back.sites.iter().position(|site| site.operation == "fwrite").unwrap() as u32;
+    assert_eq!(back.durations(writes), whole.durations(2));
+}
+
+#[test]
+fn parts_of_different_runs_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = paper_run();
+    store::write_part(folder.path(), 0, &run).unwrap();
+    run.facts.seed = 8;
+    store::write_part(folder.path(), 1, &run).unwrap();
+    let said = store::read(folder.path()).unwrap_err().to_string();
+    assert!(said.contains("parts of different runs"), "{said}");
+}
+
+#[test]
+fn an_existing_run_survives_a_writer_that_gives_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    let run = paper_run();
+    store::write(&path, &run).unwrap();
+    let mut writer = store::Writer::create(&path, &run.sites).unwrap();
+    writer.append(&run.samples[..100]).unwrap();
+    drop(writer);
+    assert_eq!(store::read(&path).unwrap().samples.len(), run.samples.len());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+}
+
+#[test]
+fn a_sample_of_an_unknown_site_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run { samples: vec![Sample { site: 4, ..Default::default() }], ..Run::default() };
+    let said = store::write(&folder.path().join("run.parquet"), &run).unwrap_err().to_string();
+    assert!(said.ends_with("sample 0 names site 4, and the run has 0 sites"), "{said}");
+}
+
+#[test]
+fn a_folder_that_is_missing_is_named() {
+    let said = store::write("/nowhere/at/all/run.parquet".as_ref(), &Run::default()).unwrap_err().to_string();
+    assert!(said.starts_with("cannot create /nowhere/at/all/run.parquet: No such file"), "{said}");
+}
+
+fn any_sample(sites: u32) -> impl Strategy<Value = Sample> {
+    let wide = prop_oneof![0..1000u64, any::<u64>()];
+    let times = (wide.clone(), wide.clone(), wide.clone(), wide.clone(), wide);
+    (times, 0..sites, any::<u32>(), any::<i32>(), any::<u32>(), (any::<u16>(), any::<u16>())).prop_map(
+        |((start_ns, duration_ps, late_ns, bytes, queue_ns), site, rank, errno, batch, (cpu, causes))| {
+            let (cpu, rank) = (if cpu > 1 << 15 { u16::MAX } else { cpu }, rank >> (rank % 32));
+            Sample { start_ns, duration_ps, late_ns, bytes, queue_ns, site, rank, errno, batch, cpu, causes }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn every_value_of_every_field_survives(
+        samples in proptest::collection::vec(any_sample(3), 0..200),
+        labels in proptest::collection::vec(".*", 3),
+        name in ".*",
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.parquet");
+        let sites = labels.into_iter().map(|label| Site { labels: vec![label], ..Site::default() }).collect();
+        let run = Run { facts: samples::Facts { name, ..Default::default() }, sites, samples };
+        store::write(&path, &run).unwrap();
+        let back = store::read(&path).unwrap();
+        prop_assert_eq!(back.samples, in_file_order(run.samples));
+        prop_assert_eq!(back.sites, run.sites);
+        prop_assert_eq!(back.facts, run.facts);
+    }
+}
