@@ -2,4 +2,6 @@
 
 pub mod causes;
 pub mod clock;
+pub mod comm;
+pub mod launch;
 pub mod record;

@@ -1,0 +1,64 @@
+//! What is a communicator of one?
+
+use super::{Comm, CommError, Standing};
+
+/// One rank with nobody to wait for: every call returns at once.
+#[derive(Debug, Default)]
+pub struct Single {
+    standing: Standing,
+}
+
+impl Single {
+    /// A communicator of one rank.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Comm for Single {
+    fn rank(&self) -> u32 {
+        0
+    }
+
+    fn size(&self) -> u32 {
+        1
+    }
+
+    fn barrier(&self, value: u64) -> Result<u64, CommError> {
+        Ok(value)
+    }
+
+    fn broadcast(&self, _root: u32, _bytes: &mut Vec<u8>) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    fn gather(&self, _root: u32, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError> {
+        Ok(Some(vec![bytes.to_vec()]))
+    }
+
+    fn split(&self, color: Option<u32>, _key: u32) -> Result<Option<Box<dyn Comm>>, CommError> {
+        Ok(color.map(|_| Box::new(Self::new()) as Box<dyn Comm>))
+    }
+
+    fn clock_offsets(&self, _now: &mut dyn FnMut() -> u64) -> Result<Vec<i64>, CommError> {
+        Ok(vec![0])
+    }
+
+    fn standing(&self) -> &Standing {
+        &self.standing
+    }
+
+    fn stopped(&self) -> Option<CommError> {
+        None
+    }
+
+    fn abandon(&self, _why: &str) {}
+
+    fn name(&self) -> &'static str {
+        "single"
+    }
+
+    fn description(&self) -> String {
+        "one rank".into()
+    }
+}

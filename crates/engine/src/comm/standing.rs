@@ -1,0 +1,106 @@
+//! Where does a rank stand right now, for those who wait for it or watch it?
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// What a rank publishes while it runs. Each is one relaxed store to memory of its own: a rank can
+/// do it for every operation.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Standing {
+    line: AtomicU32,
+    state: AtomicU32,
+    samples: AtomicU64,
+    bytes: AtomicU64,
+    done: AtomicU64,
+    planned: AtomicU64,
+}
+
+/// What a rank does, in one word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum State {
+    /// It has not begun with the program.
+    #[default]
+    Starting = 0,
+    /// It runs the program.
+    Running = 1,
+    /// It waits for others.
+    Waiting = 2,
+    /// It reached the end of the program.
+    Ended = 3,
+    /// It gave up with a message, or died.
+    Lost = 4,
+}
+
+impl Standing {
+    /// The program line this rank is at.
+    #[inline]
+    pub fn set_line(&self, line: u32) {
+        self.line.store(line, Relaxed);
+    }
+
+    /// The program line last published; 0 before the first.
+    pub fn line(&self) -> u32 {
+        self.line.load(Relaxed)
+    }
+
+    /// Samples recorded so far and bytes moved by them.
+    #[inline]
+    pub fn set_recorded(&self, samples: u64, bytes: u64) {
+        self.samples.store(samples, Relaxed);
+        self.bytes.store(bytes, Relaxed);
+    }
+
+    /// Samples recorded so far.
+    pub fn samples(&self) -> u64 {
+        self.samples.load(Relaxed)
+    }
+
+    /// Bytes moved so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// How much of the program is done, in steps of which `planned` are known; 0 of 0: not known.
+    #[inline]
+    pub fn set_progress(&self, done: u64, planned: u64) {
+        self.done.store(done, Relaxed);
+        self.planned.store(planned, Relaxed);
+    }
+
+    /// Steps done and steps planned; 0 of 0 where that is not known.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.done.load(Relaxed), self.planned.load(Relaxed))
+    }
+
+    /// What the rank does.
+    #[inline]
+    pub fn set_state(&self, state: State) {
+        self.state.store(state as u32, Relaxed);
+    }
+
+    /// What the rank does.
+    pub fn state(&self) -> State {
+        match self.state.load(Relaxed) {
+            1 => State::Running,
+            2 => State::Waiting,
+            3 => State::Ended,
+            4 => State::Lost,
+            _ => State::Starting,
+        }
+    }
+
+    /// In words: `it is at line 12`, `it waits at line 7`.
+    pub fn words(&self) -> String {
+        let line = self.line();
+        match self.state() {
+            State::Starting => "it has not started".into(),
+            State::Ended => "it reached the end of the program".into(),
+            State::Lost => "it is lost".into(),
+            State::Running if line == 0 => "it runs".into(),
+            State::Waiting if line == 0 => "it waits for others".into(),
+            State::Running => format!("it is at line {line}"),
+            State::Waiting => format!("it waits for others at line {line}"),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! How does the parent fork ranks and look after them until the last is gone?
+
+use std::time::{Duration, Instant};
+
+use crate::comm::shared::Region;
+use crate::comm::{Processes, Standing};
+
+use super::{End, Launch, LaunchError, Outcome, rank, signals};
+
+/// How often the parent looks at the ranks' counters when nothing happens.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What the parent sees of the ranks while they run.
+pub struct Watch {
+    region: &'static Region,
+}
+
+impl Watch {
+    /// Number of ranks.
+    pub fn ranks(&self) -> u32 {
+        self.region.ranks()
+    }
+
+    /// Where a rank stands.
+    pub fn standing(&self, rank: u32) -> &Standing {
+        &self.region.rank(rank).standing
+    }
+
+    /// Samples and bytes of all ranks so far.
+    pub fn recorded(&self) -> (u64, u64) {
+        (0..self.ranks())
+            .map(|rank| self.standing(rank))
+            .fold((0, 0), |sum, one| (sum.0 + one.samples(), sum.1 + one.bytes()))
+    }
+
+    /// The least advanced rank's share of the program, from 0 to 1; `None` where it is not known.
+    pub fn progress(&self) -> Option<f64> {
+        (0..self.ranks())
+            .map(|rank| match self.standing(rank).progress() {
+                (_, 0) => None,
+                (done, planned) => Some((done as f64 / planned as f64).min(1.0)),
+            })
+            .try_fold(1.0_f64, |least, share| Some(least.min(share?)))
+    }
+}
+
+/// Forks `launch.ranks` ranks, runs `body` in each, and returns when all are gone.
+///
+/// The caller must have one thread only (a fork copies no other), and should make files and
+/// shared memory that it wants to read afterwards before the call. `watch` is called about ten times a second
+/// in the parent. The first Ctrl-C, SIGTERM or SIGHUP asks the ranks to stop, which they do after
+/// the operation they are in; a second one, or the end of the grace period, kills them. A rank that
+/// dies or fails makes the others leave their barriers at once.
+///
+/// # Errors
+/// When ranks cannot be started; what happens to them later stands in the [`Outcome`].
+pub fn processes(
+    launch: &Launch,
+    mut body: impl FnMut(Processes) -> Result<(), String>,
+    mut watch: impl FnMut(&Watch),
+) -> Result<Outcome, LaunchError> {
+    if launch.ranks == 0 {
+        return Err(LaunchError::NoRanks);
+    }
+    let region = Region::new(launch.ranks, launch.timeout)
+        .map_err(|error| LaunchError::Memory { ranks: launch.ranks, error })?;
+    // What stands in our own output buffer would be written by every rank as well.
+    let _ = std::io::Write::flush(&mut std::io::stdout());
+    let taken = signals::set_of(&signals::TAKEN);
+    let before = signals::block(&taken);
+    let started = start(launch, region, &before, &mut body);
+    let outcome = started.map(|children| {
+        let mut family = Family { region, children, stopped: None, stop_since: None, grace: launch.grace };
+        family.look_after(&taken, &mut |watching| watch(watching));
+        family.outcome()
+    });
+    signals::restore(&before);
+    outcome
+}
+
+fn start(
+    launch: &Launch,
+    region: &'static Region,
+    mask: &libc::sigset_t,
+    body: &mut dyn FnMut(Processes) -> Result<(), String>,
+) -> Result<Vec<Child>, LaunchError> {
+    // SAFETY: getpid has no arguments and no effects.
+    let parent = unsafe { libc::getpid() };
+    let mut children: Vec<Child> = Vec::with_capacity(launch.ranks as usize);
+    for me in 0..launch.ranks {
+        // SAFETY: the caller has one thread, so the child owns a consistent copy of everything; it
+        // leaves through _exit only.
+        match unsafe { libc::fork() } {
+            0 => rank::run(region, me, parent, mask, body),
+            pid if pid > 0 => children.push(Child { pid, end: None }),
+            _ => {
+                let error = std::io::Error::last_os_error();
+                for child in &children {
+                    child.signal(libc::SIGKILL);
+                    child.wait(0);
+                }
+                return Err(LaunchError::Fork { rank: me, ranks: launch.ranks, error });
+            }
+        }
+    }
+    Ok(children)
+}
+
+struct Child {
+    pid: libc::pid_t,
+    end: Option<End>,
+}
+
+impl Child {
+    fn signal(&self, signal: i32) {
+        // SAFETY: the process is our child and not yet waited for, so the number is still its own.
+        unsafe { libc::kill(self.pid, signal) };
+    }
+
+    /// The wait status, when it has ended.
+    fn wait(&self, flags: i32) -> Option<i32> {
+        let mut status = 0;
+        // SAFETY: status is a live integer; the process is our child.
+        let pid = unsafe { libc::waitpid(self.pid, &raw mut status, flags) };
+        (pid == self.pid).then_some(status)
+    }
+}
+
+struct Family {
+    region: &'static Region,
+    children: Vec<Child>,
+    /// First signal that asked us to stop.
+    stopped: Option<i32>,
+    /// When the ranks were told to stop, because of it or because of a lost rank.
+    stop_since: Option<Instant>,
+    grace: Duration,
+}
+
+impl Family {
+    fn look_after(&mut self, taken: &libc::sigset_t, watch: &mut dyn FnMut(&Watch)) {
+        let watching = Watch { region: self.region };
+        let mut shown = Instant::now();
+        loop {
+            self.collect();
+            if self.children.iter().all(|child| child.end.is_some()) {
+                break;
+            }
+            if self.stop_since.is_some_and(|since| since.elapsed() > self.grace) {
+                self.signal_all(libc::SIGKILL);
+            }
+            match signals::take(taken, LOOK) {
+                None | Some(libc::SIGCHLD) => {}
+                Some(signal) => self.asked_to_stop(signal),
+            }
+            if shown.elapsed() >= LOOK {
+                shown = Instant::now();
+                watch(&watching);
+            }
+        }
+        watch(&watching);
+    }
+
+    fn asked_to_stop(&mut self, signal: i32) {
+        if self.stopped.is_some() {
+            self.signal_all(libc::SIGKILL);
+            return;
+        }
+        self.stopped = Some(signal);
+        self.region.stop(signal);
+        self.interrupt();
+    }
+
+    /// Ranks that sleep in a call should look whether to stop.
+    fn interrupt(&mut self) {
+        self.stop_since.get_or_insert_with(Instant::now);
+        self.signal_all(libc::SIGTERM);
+    }
+
+    fn signal_all(&self, signal: i32) {
+        self.children.iter().filter(|child| child.end.is_none()).for_each(|child| child.signal(signal));
+    }
+
+    fn collect(&mut self) {
+        let mut lost = false;
+        for (rank, child) in self.children.iter_mut().enumerate() {
+            if child.end.is_some() {
+                continue;
+            }
+            let Some(status) = child.wait(libc::WNOHANG) else { continue };
+            let rank = rank as u32;
+            let end = end_of(status, self.region, rank);
+            match &end {
+                End::Finished => self.region.end(rank),
+                End::Left(_) => {}
+                End::Failed(why) => self.region.lose(rank, &format!("rank {rank} gave up: {why}")),
+                End::Panicked(why) => self.region.lose(rank, &format!("rank {rank} met a defect: {why}")),
+                End::Killed(signal) => {
+                    self.region.lose(rank, &format!("rank {rank} was killed by {}", signals::name(*signal)));
+                }
+                End::Exited(status) => {
+                    self.region.lose(rank, &format!("rank {rank} exited with status {status}"));
+                }
+            }
+            lost |= !matches!(end, End::Finished | End::Left(_));
+            child.end = Some(end);
+        }
+        if lost && self.stop_since.is_none() {
+            self.interrupt();
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        let ends = self.children.into_iter().filter_map(|child| child.end).collect();
+        Outcome { ends, stopped: self.stopped }
+    }
+}
+
+fn end_of(status: i32, region: &Region, rank: u32) -> End {
+    if libc::WIFSIGNALED(status) {
+        return End::Killed(libc::WTERMSIG(status));
+    }
+    let message = || region.message(rank).unwrap_or_else(|| "no reason given".into());
+    match libc::WEXITSTATUS(status) {
+        rank::FINISHED => End::Finished,
+        rank::LEFT => End::Left(message()),
+        rank::FAILED => End::Failed(message()),
+        rank::PANICKED => End::Panicked(message()),
+        other => End::Exited(other),
+    }
+}
