@@ -3,5 +3,7 @@
 pub mod causes;
 pub mod clock;
 pub mod comm;
+pub mod files;
 pub mod launch;
+pub mod ops;
 pub mod record;

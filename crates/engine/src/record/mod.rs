@@ -17,3 +17,5 @@ pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
 pub use region::{JOURNAL_LIMIT, REGISTRY_LIMIT, Region, State};
 pub use sites::{MORE, Place, SiteTable};
+
+pub(crate) use region::populate;

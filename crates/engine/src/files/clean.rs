@@ -1,0 +1,44 @@
+//! How is what a run created removed, and only that?
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::registry::{Created, look};
+
+/// What [`clean`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Files and directories removed.
+    pub removed: usize,
+    /// What could not be removed, and why.
+    pub left: Vec<(PathBuf, String)>,
+}
+
+/// Removes what the ranks created. What is gone already is no error; what was replaced by something
+/// else since is left alone; a directory that holds anything else is left and reported.
+pub fn clean(created: &[Created]) -> Cleaned {
+    let mut wanted: Vec<&Created> = created.iter().collect();
+    // What lies inside a directory goes before it.
+    wanted.sort_by_key(|entry| std::cmp::Reverse(entry.path.components().count()));
+    let mut cleaned = Cleaned::default();
+    let (mut directories, mut files) = (Vec::new(), Vec::new());
+    for entry in wanted {
+        let Ok(path) = CString::new(entry.path.as_os_str().as_bytes()) else { continue };
+        let Some(found) = look(&path) else { continue };
+        if entry.identity.is_some_and(|identity| identity != found.identity) {
+            continue;
+        }
+        if found.directory { directories.push(entry) } else { files.push(entry) }
+    }
+    let file = |path: &PathBuf| std::fs::remove_file(path);
+    let directory = |path: &PathBuf| std::fs::remove_dir(path);
+    let mut tell = |entry: &Created, result: std::io::Result<()>| match result {
+        Ok(()) => cleaned.removed += 1,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => cleaned.left.push((entry.path.clone(), error.to_string())),
+    };
+    files.iter().for_each(|entry| tell(entry, file(&entry.path)));
+    directories.iter().for_each(|entry| tell(entry, directory(&entry.path)));
+    cleaned
+}

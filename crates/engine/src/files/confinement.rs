@@ -1,0 +1,180 @@
+//! May the program touch this path?
+
+use std::collections::HashMap;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// The directories below which a program may write, and, with a root, read.
+#[derive(Clone, Debug)]
+pub struct Confinement {
+    places: Vec<PathBuf>,
+    reads_too: bool,
+    known: HashMap<Box<[u8]>, Result<Surroundings, PathBuf>>,
+}
+
+/// What is known of the directory a path lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Files here carry a birth time by this machine's own clock.
+    pub birth_times: bool,
+}
+
+/// A path outside the allowed places.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "refused to {what} \"{path}\"{}: the program may only touch files below {places}; to allow it, add {flag}",
+    resolved(.path, .real)
+)]
+pub struct Refusal {
+    /// `write to`, `read`, `remove` …
+    pub what: &'static str,
+    /// As the program wrote it.
+    pub path: String,
+    /// Where it really lies, links resolved.
+    pub real: PathBuf,
+    /// The allowed places in words.
+    pub places: String,
+    /// The flag that would allow it.
+    pub flag: String,
+}
+
+fn resolved(path: &str, real: &Path) -> String {
+    if Path::new(path) == real { String::new() } else { format!(" (that is {})", real.display()) }
+}
+
+impl Confinement {
+    /// Writes are allowed below the working directory, the directory for temporary files and `named`;
+    /// reads everywhere.
+    pub fn new(named: &[PathBuf]) -> Self {
+        let own = [PathBuf::from("."), std::env::temp_dir()];
+        let places = own.iter().chain(named).filter_map(|place| real_path(place)).collect();
+        Self { places, reads_too: false, known: HashMap::new() }
+    }
+
+    /// Reads and writes are allowed below `root` only.
+    pub fn rooted(root: &Path) -> Self {
+        let places = real_path(root).into_iter().collect();
+        Self { places, reads_too: true, known: HashMap::new() }
+    }
+
+    /// Are reads confined as well?
+    pub fn reads_too(&self) -> bool {
+        self.reads_too
+    }
+
+    /// Checks the directory in which `path` lies; a link at the very end of the path is not followed
+    /// (open such files with `O_NOFOLLOW` and ask [`Confinement::check_followed`] if that fails).
+    ///
+    /// The answer for a directory is kept: a second path in it costs one look-up.
+    pub fn check(&mut self, what: &'static str, path: &CStr) -> Result<Surroundings, Refusal> {
+        let bytes = path.to_bytes();
+        let directory = match bytes.iter().rposition(|byte| *byte == b'/') {
+            _ if matches!(bytes, b"" | b"." | b"..") => bytes,
+            Some(slash) if matches!(&bytes[slash + 1..], b"" | b"." | b"..") => bytes,
+            Some(slash) => &bytes[..=slash],
+            None => &b""[..],
+        };
+        if let Some(answer) = self.known.get(directory) {
+            return answer.clone().map_err(|real| self.refuse(what, path, real));
+        }
+        let answer = self.examine(Path::new(OsStr::from_bytes(directory)));
+        self.known.insert(directory.into(), answer.clone());
+        answer
+            .map_err(|real| self.refuse(what, path, real.join(OsStr::from_bytes(&bytes[directory.len()..]))))
+    }
+
+    /// Checks where `path` leads when the link at its end is followed, and returns that place.
+    pub fn check_followed(&self, what: &'static str, path: &CStr) -> Result<PathBuf, Refusal> {
+        let written = Path::new(OsStr::from_bytes(path.to_bytes()));
+        match real_path(written) {
+            Some(real) if self.allows(&real) => Ok(real),
+            Some(real) => Err(self.refuse(what, path, real)),
+            None => Err(self.refuse(what, path, written.to_owned())),
+        }
+    }
+
+    /// Forgets what was found: a directory was renamed or a link was made.
+    pub fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    fn examine(&self, directory: &Path) -> Result<Surroundings, PathBuf> {
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let real = real_path(directory).ok_or_else(|| directory.to_owned())?;
+        if !self.allows(&real) {
+            return Err(real);
+        }
+        Ok(Surroundings { birth_times: has_birth_times(&real) })
+    }
+
+    fn allows(&self, real: &Path) -> bool {
+        real == Path::new("/dev/null") || self.places.iter().any(|place| real.starts_with(place))
+    }
+
+    fn refuse(&self, what: &'static str, path: &CStr, real: PathBuf) -> Refusal {
+        let places: Vec<String> = self.places.iter().map(|place| place.display().to_string()).collect();
+        let directory = real.parent().filter(|parent| *parent != Path::new("/")).unwrap_or(&real);
+        let flag = match self.reads_too {
+            true => format!("--root {}", directory.display()),
+            false => format!("--allow {}", directory.display()),
+        };
+        Refusal { what, path: path.to_string_lossy().into_owned(), places: places.join(", "), flag, real }
+    }
+}
+
+/// The path with links and `..` resolved; what does not exist yet is kept as written, but may not
+/// hold `..`. `None` where the path leads nowhere.
+fn real_path(path: &Path) -> Option<PathBuf> {
+    let mut missing: Vec<&OsStr> = Vec::new();
+    let mut existing = path;
+    loop {
+        let probe = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
+        if let Ok(real) = probe.canonicalize() {
+            return Some(missing.iter().rev().fold(real, |real, name| real.join(name)));
+        }
+        // A link that leads nowhere: what it names would be created by an open through it.
+        if let Ok(target) = std::fs::read_link(probe) {
+            let base = probe.parent().unwrap_or(Path::new(""));
+            let start = missing.iter().rev().fold(base.join(target), |path, name| path.join(name));
+            return if missing.len() > 40 { None } else { real_target(&start, 0) };
+        }
+        match existing.components().next_back() {
+            Some(Component::Normal(name)) => missing.push(name),
+            _ => return None,
+        }
+        existing = existing.parent()?;
+    }
+}
+
+/// As [`real_path`] for the target of a dangling link; `depth` bounds circles of links.
+fn real_target(path: &Path, depth: u32) -> Option<PathBuf> {
+    if depth > 40 {
+        return None;
+    }
+    let parent = path.parent()?;
+    let name = path.file_name()?;
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let real = parent.canonicalize().ok()?.join(name);
+    match std::fs::read_link(&real) {
+        Ok(target) => real_target(&real.parent()?.join(target), depth + 1),
+        Err(_) => Some(real),
+    }
+}
+
+/// Does this directory's file system keep birth times by this machine's clock?
+fn has_birth_times(real: &Path) -> bool {
+    const LOCAL: [i64; 7] =
+        [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1, 0x794C_7630];
+    let Ok(facts) = rustix::fs::statfs(real) else { return false };
+    #[allow(clippy::unnecessary_cast)] // the field's width differs between architectures
+    let kind = facts.f_type as i64 & 0xFFFF_FFFF;
+    LOCAL.contains(&kind)
+        && rustix::fs::statx(
+            rustix::fs::CWD,
+            real,
+            rustix::fs::AtFlags::empty(),
+            rustix::fs::StatxFlags::BTIME,
+        )
+        .is_ok_and(|found| found.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0)
+}

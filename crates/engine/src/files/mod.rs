@@ -1,0 +1,15 @@
+//! Which files may a program touch, and which did it make?
+//!
+//! [`Confinement`] refuses writes outside the directories that the user named. [`Registry`] remembers
+//! in shared memory what a rank created, so that the parent can remove exactly that with [`clean`],
+//! also after the rank was killed.
+
+mod clean;
+mod confinement;
+mod registry;
+#[cfg(test)]
+mod tests;
+
+pub use clean::{Cleaned, clean};
+pub use confinement::{Confinement, Refusal, Surroundings};
+pub use registry::{Created, Moment, Registry, created};

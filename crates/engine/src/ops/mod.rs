@@ -1,0 +1,8 @@
+//! What is called when a program says `fwrite`?
+//!
+//! [`posix`] makes the system calls, [`flags`] reads open modes and names errnos, [`buffers`] holds
+//! the memory that transfers use.
+
+pub mod buffers;
+pub mod flags;
+pub mod posix;

@@ -1,0 +1,318 @@
+//! What exactly is called for a POSIX operation, and what came back?
+//!
+//! Thin and inlined: these functions stand between two clock reads. They make the call, complete
+//! short transfers, repeat what a signal interrupted, and say so in the outcome's causes. Nothing
+//! here allocates or formats.
+
+use std::ffi::CStr;
+
+use samples::{Cause, Causes};
+
+/// What a call gave back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Bytes moved, or the value of the call (a descriptor).
+    pub value: u64,
+    /// The positive errno; 0: success.
+    pub errno: i32,
+    /// Short transfers and interruptions.
+    pub causes: Causes,
+}
+
+impl Outcome {
+    /// A success that moved or returned `value`.
+    pub fn value(value: u64) -> Self {
+        Self { value, ..Self::default() }
+    }
+
+    /// A failure.
+    pub fn error(errno: i32) -> Self {
+        Self { errno, ..Self::default() }
+    }
+
+    /// Did it work?
+    pub fn ok(&self) -> bool {
+        self.errno == 0
+    }
+}
+
+/// The errno of the call that failed last on this thread.
+#[inline(always)]
+pub fn errno() -> i32 {
+    // SAFETY: the location is valid for the life of the thread.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Makes a call again as long as a signal interrupts it. `call` returns -1 on failure.
+#[inline(always)]
+pub fn retry(mut call: impl FnMut() -> i64) -> Outcome {
+    let mut causes = Causes::default();
+    loop {
+        let result = call();
+        if result >= 0 {
+            return Outcome { value: result as u64, errno: 0, causes };
+        }
+        let errno = errno();
+        if errno != libc::EINTR {
+            return Outcome { value: 0, errno, causes };
+        }
+        causes = causes.with(Cause::Interrupted);
+    }
+}
+
+/// Repeats `call(done)`, which moves bytes from position `done` on, until `length` bytes are moved, it
+/// fails, or it moves nothing.
+#[inline(always)]
+fn complete(length: usize, mut call: impl FnMut(usize) -> isize) -> Outcome {
+    let first = call(0);
+    if first == length as isize {
+        return Outcome::value(length as u64);
+    }
+    complete_slowly(length, first, &mut call)
+}
+
+#[cold]
+#[inline(never)]
+fn complete_slowly(length: usize, mut moved: isize, call: &mut dyn FnMut(usize) -> isize) -> Outcome {
+    let mut done = 0usize;
+    let mut causes = Causes::default();
+    loop {
+        match moved {
+            0 => return Outcome { value: done as u64, errno: 0, causes },
+            n if n > 0 => {
+                done += n as usize;
+                if done >= length {
+                    return Outcome { value: done as u64, errno: 0, causes };
+                }
+                causes = causes.with(Cause::ShortTransfer);
+            }
+            _ => match errno() {
+                libc::EINTR => causes = causes.with(Cause::Interrupted),
+                errno => return Outcome { value: done as u64, errno, causes },
+            },
+        }
+        moved = call(done);
+    }
+}
+
+/// Writes `length` bytes at the file's position.
+///
+/// # Safety
+/// `from` is readable for `length` bytes.
+#[inline(always)]
+pub unsafe fn write(fd: i32, from: *const u8, length: usize) -> Outcome {
+    // SAFETY: within the caller's range, since `complete` asks for `done <= length` only.
+    complete(length, |done| unsafe { libc::write(fd, from.add(done).cast(), length - done) })
+}
+
+/// Writes `length` bytes at `offset`.
+///
+/// # Safety
+/// `from` is readable for `length` bytes.
+#[inline(always)]
+pub unsafe fn pwrite(fd: i32, from: *const u8, length: usize, offset: u64) -> Outcome {
+    // SAFETY: as in `write`.
+    complete(length, |done| unsafe {
+        libc::pwrite(fd, from.add(done).cast(), length - done, (offset + done as u64) as libc::off_t)
+    })
+}
+
+/// Reads `length` bytes from the file's position; fewer at the end of the file.
+///
+/// # Safety
+/// `into` is writable for `length` bytes.
+#[inline(always)]
+pub unsafe fn read(fd: i32, into: *mut u8, length: usize) -> Outcome {
+    // SAFETY: as in `write`.
+    complete(length, |done| unsafe { libc::read(fd, into.add(done).cast(), length - done) })
+}
+
+/// Reads `length` bytes from `offset`; fewer at the end of the file.
+///
+/// # Safety
+/// `into` is writable for `length` bytes.
+#[inline(always)]
+pub unsafe fn pread(fd: i32, into: *mut u8, length: usize, offset: u64) -> Outcome {
+    // SAFETY: as in `write`.
+    complete(length, |done| unsafe {
+        libc::pread(fd, into.add(done).cast(), length - done, (offset + done as u64) as libc::off_t)
+    })
+}
+
+/// Opens a file; the value is the descriptor.
+#[inline(always)]
+pub fn open(path: &CStr, flags: i32, mode: u32) -> Outcome {
+    // SAFETY: the path is NUL-terminated.
+    retry(|| i64::from(unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, mode) }))
+}
+
+/// Closes a descriptor. Its errno counts: this is where a delayed write's failure is told. EINTR is not
+/// repeated: on Linux the descriptor is gone all the same.
+#[inline(always)]
+pub fn close(fd: i32) -> Outcome {
+    // SAFETY: the descriptor is the caller's own.
+    if unsafe { libc::close(fd) } == 0 { Outcome::default() } else { Outcome::error(errno()) }
+}
+
+/// Waits until data and metadata are on the device.
+#[inline(always)]
+pub fn fsync(fd: i32) -> Outcome {
+    // SAFETY: a plain call.
+    retry(|| i64::from(unsafe { libc::fsync(fd) }))
+}
+
+/// As [`fsync`], without metadata that is not needed to read the data.
+#[inline(always)]
+pub fn fdatasync(fd: i32) -> Outcome {
+    // SAFETY: a plain call.
+    retry(|| i64::from(unsafe { libc::fdatasync(fd) }))
+}
+
+/// Sets the file's position; the value is the new one.
+#[inline(always)]
+pub fn seek(fd: i32, offset: i64, whence: i32) -> Outcome {
+    // SAFETY: a plain call.
+    retry(|| unsafe { libc::lseek(fd, offset, whence) })
+}
+
+/// Is there anything of that name? (`access(F_OK)`)
+#[inline(always)]
+pub fn lookup(path: &CStr) -> Outcome {
+    // SAFETY: the path is NUL-terminated.
+    retry(|| i64::from(unsafe { libc::access(path.as_ptr(), libc::F_OK) }))
+}
+
+/// Asks for a file's metadata; the value is its size.
+#[inline(always)]
+pub fn stat(path: &CStr) -> Outcome {
+    let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the path is NUL-terminated, `found` has the room.
+    let mut outcome = retry(|| i64::from(unsafe { libc::stat(path.as_ptr(), found.as_mut_ptr()) }));
+    if outcome.ok() {
+        // SAFETY: the successful call filled it.
+        outcome.value = unsafe { found.assume_init_ref() }.st_size as u64;
+    }
+    outcome
+}
+
+/// The size of an open file.
+#[inline(always)]
+pub fn size(fd: i32) -> Outcome {
+    let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `found` has the room.
+    let mut outcome = retry(|| i64::from(unsafe { libc::fstat(fd, found.as_mut_ptr()) }));
+    if outcome.ok() {
+        // SAFETY: the successful call filled it.
+        outcome.value = unsafe { found.assume_init_ref() }.st_size as u64;
+    }
+    outcome
+}
+
+/// Removes a file, or, as the original did, an empty directory.
+#[inline(always)]
+pub fn delete(path: &CStr) -> Outcome {
+    // SAFETY: the path is NUL-terminated.
+    let first = retry(|| i64::from(unsafe { libc::unlink(path.as_ptr()) }));
+    match first.errno {
+        // Linux says EISDIR, POSIX EPERM, of a directory.
+        libc::EISDIR | libc::EPERM => match rmdir(path) {
+            second if second.errno == libc::ENOTDIR => first,
+            second => second,
+        },
+        _ => first,
+    }
+}
+
+/// Removes a file, never a directory.
+#[inline(always)]
+pub fn unlink(path: &CStr) -> Outcome {
+    // SAFETY: the path is NUL-terminated.
+    retry(|| i64::from(unsafe { libc::unlink(path.as_ptr()) }))
+}
+
+/// Removes an empty directory.
+#[inline(always)]
+pub fn rmdir(path: &CStr) -> Outcome {
+    // SAFETY: the path is NUL-terminated.
+    retry(|| i64::from(unsafe { libc::rmdir(path.as_ptr()) }))
+}
+
+/// Makes a directory.
+#[inline(always)]
+pub fn mkdir(path: &CStr, mode: u32) -> Outcome {
+    // SAFETY: the path is NUL-terminated.
+    retry(|| i64::from(unsafe { libc::mkdir(path.as_ptr(), mode) }))
+}
+
+/// Renames, replacing what has the new name.
+#[inline(always)]
+pub fn rename(from: &CStr, to: &CStr) -> Outcome {
+    // SAFETY: both paths are NUL-terminated.
+    retry(|| i64::from(unsafe { libc::rename(from.as_ptr(), to.as_ptr()) }))
+}
+
+/// A second name for a file.
+#[inline(always)]
+pub fn link(from: &CStr, to: &CStr) -> Outcome {
+    // SAFETY: both paths are NUL-terminated.
+    retry(|| i64::from(unsafe { libc::link(from.as_ptr(), to.as_ptr()) }))
+}
+
+/// A symbolic link `path` that leads to `target`.
+#[inline(always)]
+pub fn symlink(target: &CStr, path: &CStr) -> Outcome {
+    // SAFETY: both paths are NUL-terminated.
+    retry(|| i64::from(unsafe { libc::symlink(target.as_ptr(), path.as_ptr()) }))
+}
+
+/// Changes the permissions.
+#[inline(always)]
+pub fn chmod(path: &CStr, mode: u32) -> Outcome {
+    // SAFETY: the path is NUL-terminated.
+    retry(|| i64::from(unsafe { libc::chmod(path.as_ptr(), mode) }))
+}
+
+/// Sets the length of an open file.
+#[inline(always)]
+pub fn ftruncate(fd: i32, length: u64) -> Outcome {
+    // SAFETY: a plain call.
+    retry(|| i64::from(unsafe { libc::ftruncate(fd, length as libc::off_t) }))
+}
+
+/// Reserves room for an open file. `mode` 0 also extends it.
+#[inline(always)]
+pub fn fallocate(fd: i32, mode: i32, offset: u64, length: u64) -> Outcome {
+    // SAFETY: a plain call.
+    retry(|| i64::from(unsafe { libc::fallocate(fd, mode, offset as libc::off_t, length as libc::off_t) }))
+}
+
+/// Advice about future reads (`POSIX_FADV_*`). The call returns its errno.
+#[inline(always)]
+pub fn fadvise(fd: i32, offset: u64, length: u64, advice: i32) -> Outcome {
+    // SAFETY: a plain call.
+    Outcome::error(unsafe { libc::posix_fadvise(fd, offset as libc::off_t, length as libc::off_t, advice) })
+}
+
+/// Reads a whole directory; the value is the number of names in it, `.` and `..` left out.
+pub fn readdir(path: &CStr) -> Outcome {
+    // SAFETY: the path is NUL-terminated.
+    let directory = unsafe { libc::opendir(path.as_ptr()) };
+    if directory.is_null() {
+        return Outcome::error(errno());
+    }
+    let mut names = 0u64;
+    let errno = loop {
+        // SAFETY: errno's location is valid; the stream is open and used by this thread only.
+        let entry = unsafe {
+            *libc::__errno_location() = 0;
+            libc::readdir(directory)
+        };
+        if entry.is_null() {
+            break errno();
+        }
+        names += 1;
+    };
+    // SAFETY: open and not used after.
+    unsafe { libc::closedir(directory) };
+    Outcome { value: names.saturating_sub(2), errno, ..Outcome::default() }
+}
