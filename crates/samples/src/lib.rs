@@ -5,6 +5,7 @@
 //! clock, thread or system call.
 #![forbid(unsafe_code)]
 
+pub mod example;
 mod facts;
 mod gate;
 mod sample;

@@ -1,65 +1,11 @@
 //! A run comes back from its file as it was, small, and from a directory of parts as one run.
 
 use proptest::prelude::*;
-use samples::{Run, Sample, Site, SiteKind};
+use samples::{Run, Sample, Site};
 
-fn site(line: u32, label: &str, operation: &str, kind: SiteKind) -> Site {
-    Site { line, column: 5, labels: vec![label.into()], operation: operation.into(), kind, ..Site::default() }
-}
-
-/// 16 ranks, 400 steps, five operations and the time block around them, in the order they end.
+/// 16 ranks, 400 steps, five operations and the time block around the write.
 fn paper_run() -> Run {
-    let sites = vec![
-        site(3, "write", "alloc", SiteKind::Operation),
-        site(4, "write", "open", SiteKind::Operation),
-        site(5, "write", "fwrite", SiteKind::Operation),
-        site(6, "write", "close", SiteKind::Operation),
-        site(7, "write", "free", SiteKind::Operation),
-        site(2, "write", "time", SiteKind::Time),
-    ];
-    let mut state = 1u64;
-    let mut noise = |scale: u64| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) % scale * 1000
-    };
-    let mut samples = Vec::new();
-    for rank in 0..16 {
-        let mut now = 1_000_000 * u64::from(rank);
-        for step in 0..400 {
-            let begin = now;
-            for (index, base) in [200_000, 30_000, 11_000_000, 20_000, 90_000u64].into_iter().enumerate() {
-                let duration_ps = base * 1000 + noise(base / 10);
-                samples.push(Sample {
-                    start_ns: now,
-                    duration_ps,
-                    bytes: if index == 2 { 16 << 20 } else { 0 },
-                    site: index as u32,
-                    rank,
-                    batch: 1,
-                    cpu: ((rank + step / 100) % 4) as u16,
-                    ..Sample::default()
-                });
-                now += duration_ps / 1000 + 150;
-            }
-            samples.push(Sample {
-                start_ns: begin,
-                duration_ps: (now - begin) * 1000,
-                site: 5,
-                rank,
-                batch: 1,
-                cpu: u16::MAX,
-                ..Sample::default()
-            });
-        }
-    }
-    let facts = samples::Facts {
-        name: "parallel_write".into(),
-        seed: 7,
-        ranks: 16,
-        complete: true,
-        ..Default::default()
-    };
-    Run { facts, sites, samples }
+    samples::example::parallel_write(16, 400, 7)
 }
 
 fn in_file_order(mut samples: Vec<Sample>) -> Vec<Sample> {

@@ -1,0 +1,78 @@
+"""A run file opens in pandas and DuckDB with the columns that docs/run-file.md names."""
+
+import json
+import os
+import re
+import subprocess
+import zlib
+from pathlib import Path
+
+import duckdb
+import pandas
+import pyarrow.parquet
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+RANKS, STEPS, SITES = 4, 50, 6
+
+
+@pytest.fixture(scope="session")
+def run_file(tmp_path_factory) -> Path:
+    beside = Path(os.environ.get("LASTRANK_BIN", ROOT / "target" / "debug" / "lastrank")).parent
+    writer = beside / "examples" / "sample_run"
+    if not writer.exists():
+        pytest.skip(f"{writer} is not built: cargo build --workspace --examples")
+    path = tmp_path_factory.mktemp("run") / "run.parquet"
+    subprocess.run([writer, path, str(RANKS), str(STEPS)], check=True)
+    return path
+
+
+@pytest.fixture(scope="session")
+def documented() -> dict[str, str]:
+    """Name and type of every column in the table of the docs."""
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", (ROOT / "docs" / "run-file.md").read_text(), re.M)
+    assert len(rows) == 16
+    return dict(rows)
+
+
+def test_pandas_shows_the_documented_columns(run_file, documented):
+    frame = pandas.read_parquet(run_file)
+    assert list(frame.columns) == list(documented)
+    kinds = {"text": ("str", "object", "string"), "int32": ("int32",), "int64": ("int64",)}
+    for name, kind in documented.items():
+        assert str(frame[name].dtype) in kinds[kind], name
+    assert len(frame) == RANKS * STEPS * SITES
+
+
+def test_a_label_selects_without_a_join_and_iterations_line_up(run_file):
+    frame = pandas.read_parquet(run_file)
+    writes = frame[(frame.label == "write") & (frame.kind == "time")]
+    gate = writes.groupby("iteration").duration_ps.max() / 1e12
+    assert len(gate) == STEPS
+    assert gate.between(0.010, 0.013).all()
+
+
+def test_duckdb_agrees_with_pandas(run_file, documented):
+    described = duckdb.sql(f"describe from '{run_file}'").fetchall()
+    kinds = {"VARCHAR": "text", "INTEGER": "int32", "BIGINT": "int64"}
+    assert {name: kinds[kind] for name, kind, *_ in described} == documented
+    [(count, total)] = duckdb.sql(
+        f"select count(*), sum(duration_ps) from '{run_file}' where operation = 'fwrite'"
+    ).fetchall()
+    frame = pandas.read_parquet(run_file).query("operation == 'fwrite'")
+    assert (count, total) == (len(frame), frame.duration_ps.sum())
+
+
+def test_facts_and_sites_are_json_in_the_footer(run_file):
+    footer = pyarrow.parquet.read_metadata(run_file).metadata
+    assert footer[b"lastrank.schema"] == b"lastrank.run/1"
+    facts, sites = json.loads(footer[b"lastrank.facts"]), json.loads(footer[b"lastrank.sites"])
+    assert facts["schema"] == "lastrank.facts/1" and facts["ranks"] == RANKS
+    assert 'time["write"]' in facts["program"] and facts["clock"]["resolution_ns"] == 1
+    frame = pandas.read_parquet(run_file)
+    assert [sites[index]["operation"] for index in frame.site] == list(frame.operation)
+
+
+def test_the_checksum_is_that_of_the_data(run_file):
+    length, crc = pyarrow.parquet.read_metadata(run_file).metadata[b"lastrank.crc32"].decode().split(":")
+    assert zlib.crc32(run_file.read_bytes()[: int(length)]) == int(crc, 16)
