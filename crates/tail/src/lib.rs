@@ -1,2 +1,41 @@
 //! Extreme-value statistics for durations. Pure: slices of numbers in, plain structs out.
+//!
+//! Every function takes values of any unit (nothing assumes seconds) and is exactly equivariant:
+//! a fit of `a * x + b` is the transformed fit of `x`. `shape > 0` is a heavy tail (Coles 2001; scipy and
+//! lmoments3 use the opposite sign).
+//!
+//! ```
+//! use tail::{Gev, Xoshiro, gev};
+//!
+//! let law = Gev::new(11.17, 0.21, 0.0)?;
+//! let mut random = Xoshiro::new(1);
+//! let durations: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
+//!
+//! let fit = gev::fit(&durations)?;
+//! assert_eq!(fit.status, tail::Status::Ok);
+//! let errors = fit.standard_errors.unwrap();
+//! assert!((fit.location - 11.17).abs() < 4.0 * errors.location);
+//! let hundred = fit.return_level(100.0)?;
+//! let interval = gev::profile_return_level(&durations, &fit, 100.0, 0.95)?;
+//! assert!(interval.lower < hundred.level && hundred.level < interval.upper);
+//! # Ok::<(), tail::Error>(())
+//! ```
 #![forbid(unsafe_code)]
+
+mod error;
+mod series;
+mod status;
+
+pub mod gev;
+pub mod kernel;
+pub mod linalg;
+pub mod newton;
+pub mod random;
+pub mod rivals;
+pub mod special;
+
+pub use error::Error;
+pub use gev::{Gev, Likelihood};
+pub use random::{SplitMix64, Xoshiro};
+pub use series::{Dropped, Series};
+pub use status::{End, Interval, Status};

@@ -1,0 +1,88 @@
+//! What can be wrong with a question put to this crate.
+
+use crate::Status;
+
+/// Why there is no result. Data that are merely awkward give a result with a [`Status`] instead.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Fewer finite values than the method needs.
+    #[error("{found} finite values, at least {needed} are needed: measure more runs")]
+    TooFew {
+        /// Finite values found.
+        found: usize,
+        /// Finite values needed.
+        needed: usize,
+    },
+    /// All values are equal: there is no distribution to fit.
+    #[error("all {count} values equal {value}: nothing varies, so nothing can be fitted")]
+    Constant {
+        /// How many values.
+        count: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Fewer distinct values than the method needs; usually a clock too coarse for what it measured.
+    #[error(
+        "only {found} distinct values, at least {needed} are needed: the clock may be too coarse for this operation"
+    )]
+    TooFewDistinct {
+        /// Distinct values found.
+        found: usize,
+        /// Distinct values needed.
+        needed: usize,
+    },
+    /// A parameter of the call is outside its range.
+    #[error("{what} is {value}, but must be {must}")]
+    Parameter {
+        /// Name of the parameter.
+        what: &'static str,
+        /// The value given.
+        value: f64,
+        /// What it must be.
+        must: &'static str,
+    },
+    /// Two inputs that must agree in length do not.
+    #[error("{what}: {left} against {right} values")]
+    Lengths {
+        /// What was compared.
+        what: &'static str,
+        /// Length of the first.
+        left: usize,
+        /// Length of the second.
+        right: usize,
+    },
+    /// The model's support does not hold the data (for instance a log-normal and negative values).
+    #[error("{model} needs {needs}")]
+    Support {
+        /// The model.
+        model: &'static str,
+        /// What it needs of the data.
+        needs: &'static str,
+    },
+    /// The covariates are linearly dependent, so that the coefficients are not determined.
+    #[error("the covariates of the {parameter} are linearly dependent (or constant): leave one out")]
+    Collinear {
+        /// The parameter whose design it is.
+        parameter: &'static str,
+    },
+    /// No maximum of the likelihood was found.
+    #[error("no maximum of the {model} likelihood was found")]
+    NotConverged {
+        /// The model.
+        model: &'static str,
+    },
+}
+
+impl Error {
+    /// The status that a result would have carried.
+    pub fn status(&self) -> Option<Status> {
+        match self {
+            Error::TooFew { .. } | Error::Constant { .. } | Error::TooFewDistinct { .. } => {
+                Some(Status::Degenerate)
+            }
+            Error::NotConverged { .. } => Some(Status::NotConverged),
+            _ => None,
+        }
+    }
+}

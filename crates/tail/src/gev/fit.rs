@@ -1,0 +1,482 @@
+//! The maximum-likelihood fit of a GEV: robust start, Newton, fallback starts, existence, errors, influence.
+//!
+//! Values are standardised by median and interquartile range, so the fit of `a x + b` is the transformed fit
+//! of `x`, in any unit. A maximum is looked for in -1 < shape < min(5, (n - k) / k), k being the multiplicity
+//! of the smallest value: outside, the likelihood is unbounded.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel;
+use crate::newton::{Newton, Objective, Outcome};
+use crate::series::{count_equal_to_first, sorted_quantile};
+use crate::status::Interval;
+use crate::{Dropped, Error, Gev, Series, Status, linalg, special};
+
+/// Largest shape searched.
+pub(crate) const SHAPE_MAX: f64 = 5.0;
+
+/// Location, scale and shape, or three numbers that belong to them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// Of the location.
+    pub location: f64,
+    /// Of the scale.
+    pub scale: f64,
+    /// Of the shape.
+    pub shape: f64,
+}
+
+/// How much the fit hangs on its most influential value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Influence {
+    /// The value whose removal moves a parameter most (the extremes are tried).
+    pub value: f64,
+    /// The largest move of a parameter, in its standard errors.
+    pub shift: f64,
+    /// The shape without that value.
+    pub shape_without: f64,
+    /// Whether one value alone moves a parameter by more than its standard error.
+    pub flagged: bool,
+}
+
+/// A quantity with its standard error (delta method).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// Exceedance probability of the level.
+    pub exceedance: f64,
+    /// The level, in the unit of the data.
+    pub level: f64,
+    /// Standard error by the delta method; none when the fit has none.
+    pub standard_error: Option<f64>,
+}
+
+impl Level {
+    /// The Wald interval; prefer profile intervals, which keep their coverage.
+    pub fn interval(&self, coverage: f64) -> Option<Interval> {
+        let half = special::normal_upper_quantile(0.5 * (1.0 - coverage)) * self.standard_error?;
+        Some(Interval::new(self.level - half, self.level + half, coverage))
+    }
+}
+
+/// A fitted GEV.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// How far to trust it.
+    pub status: Status,
+    /// Finite values used.
+    pub n: usize,
+    /// Values left out.
+    pub dropped: Dropped,
+    /// Distinct values.
+    pub distinct: usize,
+    /// The clock's tick, where ties show one.
+    pub tick: Option<f64>,
+    /// Effective number of independent values, from the autocorrelation of the location scores.
+    pub effective_size: f64,
+    /// Location.
+    pub location: f64,
+    /// Scale.
+    pub scale: f64,
+    /// Shape; positive is heavy-tailed.
+    pub shape: f64,
+    /// Median of the data, and ...
+    pub center: f64,
+    /// ... location minus that median: exact even where the location itself is rounded.
+    pub location_offset: f64,
+    /// Standard errors from the observed information; none unless `status` is ok.
+    pub standard_errors: Option<Parameters>,
+    /// Covariance of (location, scale, shape); none unless `status` is ok.
+    pub covariance: Option<[[f64; 3]; 3]>,
+    /// Inverse of the observed information, also where normal theory fails (status irregular).
+    pub curvature: Option<[[f64; 3]; 3]>,
+    /// Negative log-likelihood, in the unit of the data.
+    pub negative_log_likelihood: f64,
+    /// The most influential value.
+    pub influence: Option<Influence>,
+    /// Newton iterations used.
+    pub iterations: usize,
+}
+
+impl Fit {
+    /// The fitted distribution.
+    pub fn law(&self) -> Gev {
+        Gev { location: self.location, scale: self.scale, shape: self.shape }
+    }
+
+    /// Akaike's criterion.
+    pub fn aic(&self) -> f64 {
+        2.0 * self.negative_log_likelihood + 6.0
+    }
+
+    /// Schwarz's criterion.
+    pub fn bic(&self) -> f64 {
+        2.0 * self.negative_log_likelihood + 3.0 * (self.n as f64).ln()
+    }
+
+    /// The level exceeded once in `period` values on average, with its standard error.
+    pub fn return_level(&self, period: f64) -> Result<Level, Error> {
+        if !(period > 1.0 && period.is_finite()) {
+            return Err(Error::Parameter { what: "return period", value: period, must: "above 1" });
+        }
+        let exceedance = 1.0 / period;
+        Ok(self.at_gumbel_level(-(-(-exceedance).ln_1p()).ln(), exceedance))
+    }
+
+    /// The quantile of probability `p` in (0, 1), with its standard error.
+    pub fn quantile(&self, p: f64) -> Result<Level, Error> {
+        if !(p > 0.0 && p < 1.0) {
+            return Err(Error::Parameter { what: "probability", value: p, must: "between 0 and 1" });
+        }
+        Ok(self.at_gumbel_level(-(-p.ln()).ln(), 1.0 - p))
+    }
+
+    /// Gradient of the quantile at Gumbel level `c` by (location, scale, shape): the delta method.
+    pub fn level_gradient(&self, c: f64) -> [f64; 3] {
+        let (b, b1, _) = kernel::box_cox(c, self.shape);
+        [1.0, b, self.scale * b1]
+    }
+
+    fn at_gumbel_level(&self, c: f64, exceedance: f64) -> Level {
+        let b = kernel::box_cox(c, self.shape).0;
+        let level = self.center + (self.location_offset + self.scale * b);
+        let gradient = self.level_gradient(c);
+        let standard_error =
+            self.covariance.map(|v| linalg::quadratic(v.as_flattened(), &gradient).max(0.0).sqrt());
+        Level { exceedance, level, standard_error }
+    }
+}
+
+/// Fit a GEV to values in time order, of any unit. Values that are not finite are left out and counted.
+///
+/// # Errors
+/// [`Error::TooFew`] below 5 values, [`Error::Constant`], [`Error::TooFewDistinct`] below 4 distinct ones.
+pub fn fit(values: &[f64]) -> Result<Fit, Error> {
+    Ok(Likelihood::new(&Series::clean(values))?.fit())
+}
+
+/// The likelihood of one sample, standardised: fit it, profile it, refit it.
+#[derive(Debug, Clone)]
+pub struct Likelihood<'a> {
+    series: &'a Series,
+    /// Ascending standardised values.
+    pub(crate) y: Vec<f64>,
+    pub(crate) center: f64,
+    pub(crate) spread: f64,
+    pub(crate) shape_max: f64,
+}
+
+/// A fit in standardised parameters (location, ln scale, shape).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Standard {
+    pub at: [f64; 3],
+    pub value: f64,
+    pub iterations: usize,
+    pub status: Status,
+}
+
+impl<'a> Likelihood<'a> {
+    /// Standardise a sample.
+    ///
+    /// # Errors
+    /// As [`fit`].
+    pub fn new(series: &'a Series) -> Result<Likelihood<'a>, Error> {
+        series.require(5, 4)?;
+        let sorted = series.sorted();
+        let (center, spread) = standardisation(sorted);
+        let y = sorted.iter().map(|x| (x - center) / spread).collect();
+        Ok(Likelihood { series, y, center, spread, shape_max: shape_bound(sorted) })
+    }
+
+    /// The maximum-likelihood fit.
+    pub fn fit(&self) -> Fit {
+        let mut newton = Newton::new(3);
+        let best = maximize(&self.y, self.shape_max, &mut newton);
+        self.finish(&best, &mut newton)
+    }
+
+    fn finish(&self, best: &Standard, newton: &mut Newton) -> Fit {
+        let n = self.y.len();
+        let [m, phi, shape] = best.at;
+        let scale = self.spread * phi.exp();
+        let interior = matches!(best.status, Status::Ok | Status::Irregular);
+        let inverse = if interior {
+            kernel::sum(&self.y, m, phi, shape, 1.0, 1.0).and_then(|t| linalg::inverse(&t.matrix(), 3))
+        } else {
+            None
+        };
+        let units = [self.spread, scale, 1.0];
+        let curvature = inverse
+            .as_ref()
+            .map(|v| std::array::from_fn(|i| std::array::from_fn(|j| v[3 * i + j] * units[i] * units[j])));
+        let covariance = if best.status == Status::Ok { curvature } else { None };
+        let standard_errors = covariance.map(|v: [[f64; 3]; 3]| Parameters {
+            location: v[0][0].sqrt(),
+            scale: v[1][1].sqrt(),
+            shape: v[2][2].sqrt(),
+        });
+        let influence = inverse.and_then(|v| self.influence(best, &v, newton));
+        let offset = self.spread * m;
+        Fit {
+            status: best.status,
+            n,
+            dropped: self.series.dropped(),
+            distinct: self.series.distinct(),
+            tick: self.series.tick(),
+            effective_size: self.effective_size(best),
+            location: self.center + offset,
+            scale,
+            shape,
+            center: self.center,
+            location_offset: offset,
+            standard_errors,
+            covariance,
+            curvature,
+            negative_log_likelihood: best.value + n as f64 * self.spread.ln(),
+            influence,
+            iterations: best.iterations,
+        }
+    }
+
+    /// One Newton step of leaving each extreme out finds the most influential; a refit then tells exactly.
+    fn influence(&self, best: &Standard, inverse: &[f64], newton: &mut Newton) -> Option<Influence> {
+        let n = self.y.len();
+        let [m, phi, shape] = best.at;
+        let shift_without = |y: f64| -> f64 {
+            let Some(t) = kernel::row(y, m, phi, (-phi).exp(), shape, 1.0, 1.0) else { return 0.0 };
+            (0..3)
+                .map(|i| {
+                    let step: f64 = (0..3).map(|j| inverse[3 * i + j] * t.gradient[j]).sum();
+                    step.abs() / inverse[4 * i].sqrt()
+                })
+                .fold(0.0, f64::max)
+        };
+        let (low, high) = (shift_without(self.y[0]), shift_without(self.y[n - 1]));
+        let (rest, value) = if high >= low {
+            (&self.y[..n - 1], self.series.sorted()[n - 1])
+        } else {
+            (&self.y[1..], self.series.sorted()[0])
+        };
+        let mut shift = high.max(low);
+        let mut shape_without = {
+            let y = if high >= low { self.y[n - 1] } else { self.y[0] };
+            let t = kernel::row(y, m, phi, (-phi).exp(), shape, 1.0, 1.0)?;
+            shape + (0..3).map(|j| inverse[6 + j] * t.gradient[j]).sum::<f64>()
+        };
+        if shift > 0.5 && n > 5 {
+            let objective = Free { y: rest, shape_max: self.shape_max };
+            let outcome = newton.minimize(&objective, &best.at, 1e-8 * n as f64, 0);
+            if outcome.converged {
+                shift = (0..3)
+                    .map(|i| (newton.at[i] - best.at[i]).abs() / inverse[4 * i].sqrt())
+                    .fold(0.0, f64::max);
+                shape_without = newton.at[2];
+            }
+        }
+        Some(Influence { value, shift, shape_without, flagged: shift > 1.0 })
+    }
+
+    /// n / (1 + 2 Σ ρ_k) over the leading significant autocorrelations of the location scores.
+    fn effective_size(&self, best: &Standard) -> f64 {
+        let [m, phi, shape] = best.at;
+        let law = Gev { location: self.center + self.spread * m, scale: self.spread * phi.exp(), shape };
+        let scores: Vec<f64> = self
+            .series
+            .values()
+            .iter()
+            .map(|&x| {
+                let z = (x - law.location) / law.scale;
+                let w = (1.0 + shape * z).max(1e-9);
+                (1.0 + shape - law.intensity(x)) / w
+            })
+            .collect();
+        effective_size(&scores)
+    }
+}
+
+/// `n / (1 + 2 Σ ρ_k)`, the sum running while ρ_k stands above its noise 2/√n. Never more than n.
+pub fn effective_size(series: &[f64]) -> f64 {
+    let n = series.len();
+    let size = n as f64;
+    if n < 8 {
+        return size;
+    }
+    let mean = series.iter().sum::<f64>() / size;
+    let variance: f64 = series.iter().map(|x| (x - mean).powi(2)).sum();
+    if !(variance > 0.0 && variance.is_finite()) {
+        return size;
+    }
+    let noise = 2.0 / size.sqrt();
+    let mut inflation = 1.0;
+    for lag in 1..(n / 4).min(2000) {
+        let rho =
+            series[lag..].iter().zip(series).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / variance;
+        if rho <= noise {
+            break;
+        }
+        inflation += 2.0 * rho;
+    }
+    size / inflation
+}
+
+/// Median and interquartile range of ascending values; mean absolute deviation where the latter is 0.
+pub(crate) fn standardisation(sorted: &[f64]) -> (f64, f64) {
+    let center = sorted_quantile(sorted, 0.5);
+    let mut spread = sorted_quantile(sorted, 0.75) - sorted_quantile(sorted, 0.25);
+    if !(spread > 0.0 && spread.is_finite()) {
+        spread = sorted.iter().map(|x| (x - center).abs() / sorted.len() as f64).sum();
+    }
+    (center, spread)
+}
+
+/// The largest shape for which the likelihood is bounded, given ties at the minimum.
+pub(crate) fn shape_bound(sorted: &[f64]) -> f64 {
+    let k = count_equal_to_first(sorted) as f64;
+    SHAPE_MAX.min((sorted.len() as f64 - k) / k)
+}
+
+/// All three parameters free.
+pub(crate) struct Free<'a> {
+    pub y: &'a [f64],
+    pub shape_max: f64,
+}
+
+impl Objective for Free<'_> {
+    fn size(&self) -> usize {
+        3
+    }
+
+    fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
+        if at[2] <= -1.0 || at[2] >= self.shape_max {
+            return f64::INFINITY;
+        }
+        let Some(terms) = kernel::sum(self.y, at[0], at[1], at[2], 1.0, 1.0) else { return f64::INFINITY };
+        gradient.copy_from_slice(&terms.gradient);
+        hessian.copy_from_slice(&terms.matrix());
+        terms.value
+    }
+}
+
+/// Location and ln scale free, shape fixed.
+pub(crate) struct FixedShape<'a> {
+    pub y: &'a [f64],
+    pub shape: f64,
+}
+
+impl Objective for FixedShape<'_> {
+    fn size(&self) -> usize {
+        2
+    }
+
+    fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
+        let Some(t) = kernel::sum(self.y, at[0], at[1], self.shape, 1.0, 1.0) else { return f64::INFINITY };
+        gradient.copy_from_slice(&t.gradient[..2]);
+        hessian.copy_from_slice(&[t.hessian[0], t.hessian[1], t.hessian[1], t.hessian[2]]);
+        t.value
+    }
+}
+
+/// ln scale grown from `phi` until location, scale and shape hold all of `low..high`.
+pub(crate) fn grow_scale(low: f64, high: f64, m: f64, phi: f64, shape: f64) -> f64 {
+    let mut needed = phi.exp();
+    // 1 + shape (y - m) / scale must stay above 0.05 at both ends.
+    for y in [low, high] {
+        needed = needed.max(-shape * (y - m) / 0.95);
+    }
+    if needed > phi.exp() { needed.ln() } else { phi }
+}
+
+/// The maximum over ascending standardised values. Interior where one exists, else at a bound.
+pub(crate) fn maximize(y: &[f64], shape_max: f64, newton: &mut Newton) -> Standard {
+    let n = y.len();
+    let objective = Free { y, shape_max };
+    let tolerance = 1e-12 * n as f64;
+    let (low, high) = (y[0], y[n - 1]);
+    // Quantile-matched Gumbel law in units of the interquartile range.
+    let spread = 1.0 / 1.5725;
+    let start = |shape: f64| {
+        let shape = shape.min(0.5 * shape_max);
+        let m = -0.3665 * spread;
+        [m, grow_scale(low, high, m, spread.ln(), shape), shape]
+    };
+    let mut first = start(0.05);
+    let mut iterations = 0;
+    if n > 20_000 {
+        // Every k-th order statistic carries the law of all: a cheap start next to the maximum.
+        let part: Vec<f64> = y.iter().skip(n / 4000).step_by(n / 2000).copied().collect();
+        let outcome = newton.minimize(&Free { y: &part, shape_max }, &first, 1e-3, 0);
+        iterations += outcome.iterations;
+        if outcome.converged {
+            let [m, phi, shape] = [newton.at[0], newton.at[1], newton.at[2]];
+            first = [m, grow_scale(low, high, m, phi, shape), shape];
+        }
+    }
+    let accept = |outcome: &Outcome, newton: &Newton, iterations: usize| Standard {
+        at: [newton.at[0], newton.at[1], newton.at[2]],
+        value: outcome.value,
+        iterations,
+        status: if newton.at[2] > -0.5 { Status::Ok } else { Status::Irregular },
+    };
+    let fallbacks = [-0.15, 0.35, -0.4, 0.8, -0.7, 1.5].map(start);
+    for from in std::iter::once(first).chain(fallbacks) {
+        let outcome = newton.minimize(&objective, &from, tolerance, 2);
+        iterations += outcome.iterations;
+        if outcome.converged {
+            return accept(&outcome, newton, iterations);
+        }
+    }
+    scan(y, shape_max, newton, iterations, &accept)
+}
+
+/// Profile the shape over its whole range: start again from every interior dip, else return the bound.
+fn scan(
+    y: &[f64],
+    shape_max: f64,
+    newton: &mut Newton,
+    mut iterations: usize,
+    accept: &dyn Fn(&Outcome, &Newton, usize) -> Standard,
+) -> Standard {
+    let n = y.len();
+    let tolerance = 1e-12 * n as f64;
+    let (low, high) = (y[0], y[n - 1]);
+    let mut grid: Vec<f64> = (0..40).map(|i| -0.995 + 0.03 * f64::from(i)).collect();
+    let mut shape = 0.25;
+    while shape < shape_max - 1e-3 {
+        grid.push(shape);
+        shape += 0.1;
+    }
+    grid.push(shape_max - 1e-3);
+    grid.sort_by(f64::total_cmp);
+    let mut two = Newton::new(2);
+    let spread: f64 = 1.0 / 1.5725;
+    let profile: Vec<([f64; 3], f64)> = grid
+        .iter()
+        .map(|&shape| {
+            let m = -0.3665 * spread;
+            let start = [m, grow_scale(low, high, m, spread.ln(), shape)];
+            let outcome = two.minimize(&FixedShape { y, shape }, &start, tolerance, 0);
+            ([two.at[0], two.at[1], shape], outcome.value)
+        })
+        .collect();
+    let objective = Free { y, shape_max };
+    let mut best: Option<Standard> = None;
+    for i in 1..profile.len() - 1 {
+        if profile[i].1 <= profile[i - 1].1 && profile[i].1 <= profile[i + 1].1 {
+            let outcome = newton.minimize(&objective, &profile[i].0, tolerance, 2);
+            iterations += outcome.iterations;
+            if outcome.converged && best.is_none_or(|b| outcome.value < b.value) {
+                best = Some(accept(&outcome, newton, iterations));
+            }
+        }
+    }
+    if let Some(best) = best {
+        return best;
+    }
+    // At shape -1 the maximum is closed: scale = max - mean, location = max - scale.
+    let mean = y.iter().sum::<f64>() / n as f64;
+    let scale = high - mean;
+    let bounded = n as f64 * (scale.ln() + 1.0);
+    let (top, top_value) = profile[profile.len() - 1];
+    let (at, value) =
+        if top_value < bounded { (top, top_value) } else { ([high - scale, scale.ln(), -1.0], bounded) };
+    Standard { at, value, iterations, status: Status::Boundary }
+}

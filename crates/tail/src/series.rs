@@ -1,0 +1,198 @@
+//! What was measured: the finite values in time order, how many were dropped, ties and the clock's tick.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// How many values were left out because they are not finite.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// Not a number.
+    pub nan: usize,
+    /// Plus or minus infinity.
+    pub infinite: usize,
+}
+
+impl Dropped {
+    /// All that were dropped.
+    pub fn total(&self) -> usize {
+        self.nan + self.infinite
+    }
+}
+
+/// Finite values in time order and in order of size, with what is known of their ties.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    values: Vec<f64>,
+    sorted: Vec<f64>,
+    dropped: Dropped,
+    distinct: usize,
+    tick: Option<f64>,
+}
+
+impl Series {
+    /// Keep the finite values of `raw` in their order and count the rest.
+    pub fn clean(raw: &[f64]) -> Series {
+        let mut dropped = Dropped::default();
+        let mut values = Vec::with_capacity(raw.len());
+        for &x in raw {
+            if x.is_finite() {
+                values.push(x);
+            } else if x.is_nan() {
+                dropped.nan += 1;
+            } else {
+                dropped.infinite += 1;
+            }
+        }
+        let mut sorted = values.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let distinct =
+            if sorted.is_empty() { 0 } else { 1 + sorted.windows(2).filter(|w| w[1] > w[0]).count() };
+        let tick = if distinct < sorted.len() { tick(&sorted) } else { None };
+        Series { values, sorted, dropped, distinct, tick }
+    }
+
+    /// Refuse what no extreme-value law can be fitted to: all equal, or too few, or too few distinct.
+    pub fn require(&self, needed: usize, needed_distinct: usize) -> Result<(), Error> {
+        if self.len() < needed {
+            return Err(Error::TooFew { found: self.len(), needed });
+        }
+        if self.distinct == 1 {
+            return Err(Error::Constant { count: self.len(), value: self.values[0] });
+        }
+        if self.distinct < needed_distinct {
+            return Err(Error::TooFewDistinct { found: self.distinct, needed: needed_distinct });
+        }
+        Ok(())
+    }
+
+    /// The finite values in time order.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The finite values in ascending order.
+    pub fn sorted(&self) -> &[f64] {
+        &self.sorted
+    }
+
+    /// How many finite values.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether no finite value is left.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// What was dropped.
+    pub fn dropped(&self) -> Dropped {
+        self.dropped
+    }
+
+    /// How many distinct values.
+    pub fn distinct(&self) -> usize {
+        self.distinct
+    }
+
+    /// The clock's tick: the largest step of which all differences are multiples. `None` without ties, or
+    /// when no step well above rounding fits.
+    pub fn tick(&self) -> Option<f64> {
+        self.tick
+    }
+
+    /// How often the smallest value occurs.
+    pub fn minimum_count(&self) -> usize {
+        count_equal_to_first(&self.sorted)
+    }
+}
+
+/// How often the first value of an ascending slice occurs.
+pub(crate) fn count_equal_to_first(sorted: &[f64]) -> usize {
+    sorted.iter().take_while(|&&x| x == sorted[0]).count()
+}
+
+/// Quantile of ascending values by linear interpolation of order statistics (Hyndman, Fan 1996, type 7).
+pub fn sorted_quantile(sorted: &[f64], p: f64) -> f64 {
+    let n = sorted.len();
+    if n == 0 {
+        return f64::NAN;
+    }
+    let at = (p.clamp(0.0, 1.0)) * (n - 1) as f64;
+    let below = at.floor() as usize;
+    let above = (below + 1).min(n - 1);
+    let part = at - below as f64;
+    if part == 0.0 { sorted[below] } else { sorted[below] + part * (sorted[above] - sorted[below]) }
+}
+
+/// Euclid's algorithm on the gaps, with a tolerance for rounded decimal fractions.
+fn tick(sorted: &[f64]) -> Option<f64> {
+    let largest = sorted[0].abs().max(sorted[sorted.len() - 1].abs());
+    let noise = 8.0 * f64::EPSILON * largest;
+    let mut step = f64::INFINITY;
+    for pair in sorted.windows(2) {
+        let gap = pair[1] - pair[0];
+        if gap > noise && gap < step {
+            step = gap;
+        }
+    }
+    if !step.is_finite() {
+        return None;
+    }
+    let origin = sorted[0];
+    for &x in sorted {
+        let mut rest = x - origin;
+        // The remainder replaces the step until it is nothing but rounding.
+        loop {
+            rest -= step * (rest / step).round();
+            let rounding = noise.max(step * 1e-7);
+            if rest.abs() <= rounding {
+                break;
+            }
+            step = rest.abs();
+            rest = x - origin;
+            if step < 64.0 * noise {
+                return None;
+            }
+        }
+    }
+    // The mean step over the range is closer to the truth than one rounded gap.
+    let range = sorted[sorted.len() - 1] - origin;
+    Some(range / (range / step).round())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_are_not_finite_are_counted_and_left_out() {
+        let series = Series::clean(&[1.0, f64::NAN, 3.0, f64::INFINITY, 2.0, f64::NEG_INFINITY]);
+        assert_eq!(series.values(), [1.0, 3.0, 2.0]);
+        assert_eq!(series.sorted(), [1.0, 2.0, 3.0]);
+        assert_eq!(series.dropped(), Dropped { nan: 1, infinite: 2 });
+    }
+
+    #[test]
+    fn the_tick_is_found_in_rounded_decimals() {
+        let series = Series::clean(&[4.03, 3.83, 3.65, 3.88, 4.01, 3.83]);
+        assert!((series.tick().unwrap() - 0.01).abs() < 1e-12);
+        let series = Series::clean(&[41.0, 123.0, 123.0, 205.0, 410.0]);
+        assert_eq!(series.tick(), Some(41.0));
+    }
+
+    #[test]
+    fn there_is_no_tick_without_ties() {
+        assert_eq!(Series::clean(&[0.1, 0.25, 0.3]).tick(), None);
+        assert_eq!(Series::clean(&[]).tick(), None);
+    }
+
+    #[test]
+    fn degenerate_data_are_refused_with_their_reason() {
+        assert_eq!(Series::clean(&[2.0; 9]).require(5, 4), Err(Error::Constant { count: 9, value: 2.0 }));
+        assert_eq!(Series::clean(&[1.0, 2.0]).require(5, 4), Err(Error::TooFew { found: 2, needed: 5 }));
+        let two = Series::clean(&[1.0, 2.0, 1.0, 2.0, 1.0]);
+        assert_eq!(two.require(5, 4), Err(Error::TooFewDistinct { found: 2, needed: 4 }));
+    }
+}

@@ -1,0 +1,60 @@
+//! How far a result can be trusted, and what an interval's ends mean.
+
+use serde::{Deserialize, Serialize};
+
+/// How far a fit can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Interior maximum with shape > -1/2: normal theory holds (Smith 1985; Bücher, Segers 2017).
+    Ok,
+    /// No interior maximum: the likelihood increases up to a bound of the shape, which is returned.
+    Boundary,
+    /// Interior maximum with -1 < shape <= -1/2: the estimate stands, standard errors do not.
+    Irregular,
+    /// Too few or too few distinct values; there is no fit.
+    Degenerate,
+    /// The optimizer did not reach a maximum. Never expected.
+    NotConverged,
+}
+
+/// What an end of an interval is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// The level was reached here.
+    Reached,
+    /// A bound of the parameter space comes first (shape -1 or the largest shape searched).
+    Bound,
+    /// The likelihood never falls low enough: the interval is open to infinity on this side.
+    Infinite,
+    /// The search failed; the end is that of the Wald interval or NaN.
+    NotFound,
+}
+
+/// A confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower end, in the unit of the estimate.
+    pub lower: f64,
+    /// Upper end, in the unit of the estimate.
+    pub upper: f64,
+    /// Nominal coverage, for instance 0.95.
+    pub level: f64,
+    /// What the lower end is.
+    pub lower_end: End,
+    /// What the upper end is.
+    pub upper_end: End,
+}
+
+impl Interval {
+    /// An interval whose both ends are reached.
+    pub fn new(lower: f64, upper: f64, level: f64) -> Self {
+        Interval { lower, upper, level, lower_end: End::Reached, upper_end: End::Reached }
+    }
+
+    /// Whether the value lies inside.
+    pub fn contains(&self, value: f64) -> bool {
+        self.lower <= value && value <= self.upper
+    }
+}
