@@ -7,3 +7,4 @@ pub mod files;
 pub mod launch;
 pub mod ops;
 pub mod record;
+pub mod simulate;
