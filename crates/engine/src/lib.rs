@@ -5,6 +5,7 @@ pub mod clock;
 pub mod comm;
 pub mod files;
 pub mod launch;
+pub mod machine;
 pub mod ops;
 pub mod record;
 pub mod simulate;

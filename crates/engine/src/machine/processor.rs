@@ -1,0 +1,274 @@
+//! Which processor is this, how is it laid out, and may it run at full speed?
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+use super::files::{self, field, list, number, text};
+
+/// The processor: model, topology, caches, power policy.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Processor {
+    /// `AuthenticAMD`, `GenuineIntel`, `ARM` …
+    pub vendor: Option<String>,
+    /// The model's name as a reader knows it.
+    pub model: Option<String>,
+    /// Family, model and stepping (x86) or variant and part (ARM), as the kernel writes them.
+    pub identity: Option<String>,
+    /// `x86_64`, `aarch64` …
+    pub architecture: String,
+    /// Logical processors that are online.
+    pub online: Option<u32>,
+    /// Those this process may run on.
+    pub allowed: Option<u32>,
+    /// Sockets.
+    pub sockets: Option<u32>,
+    /// Cores, over all sockets.
+    pub cores: Option<u32>,
+    /// Hardware threads a core.
+    pub threads_per_core: Option<u32>,
+    /// Caches of the first processor, innermost first.
+    pub caches: Vec<Cache>,
+    /// Memory nodes.
+    pub nodes: Vec<Node>,
+    /// Nominal or present clock rate as the kernel shows it, in MHz.
+    pub megahertz: Option<f64>,
+    /// The frequency governor: `performance`, `powersave`, `schedutil` …; none in most guests.
+    pub governor: Option<String>,
+    /// The frequency driver.
+    pub frequency_driver: Option<String>,
+    /// May it clock higher than nominal?
+    pub boost: Option<bool>,
+    /// The idle driver: `intel_idle`, `haltpoll` …
+    pub idle_driver: Option<String>,
+    /// Processors kept from ordinary scheduling.
+    pub isolated: Option<String>,
+    /// The clock source of the kernel.
+    pub clock_source: Option<String>,
+    /// Mitigations of processor faults that are at work, by fault.
+    pub mitigations: BTreeMap<String, String>,
+    /// Is there a `hypervisor` flag?
+    pub guest: bool,
+}
+
+/// One cache as the first processor sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cache {
+    /// 1, 2, 3 …
+    pub level: u32,
+    /// `Data`, `Instruction` or `Unified`.
+    pub kind: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// Bytes in a line.
+    pub line: Option<u32>,
+    /// Ways of associativity.
+    pub ways: Option<u32>,
+    /// How many logical processors share it.
+    pub shared_by: Option<u32>,
+}
+
+/// One memory node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Node {
+    /// Its number.
+    pub number: u32,
+    /// Its processors, as the kernel lists them.
+    pub processors: String,
+    /// Its memory, in bytes.
+    pub bytes: Option<u64>,
+    /// Distances to all nodes, 10 being its own.
+    pub distances: Vec<u32>,
+}
+
+const CPU: &str = "/sys/devices/system/cpu";
+
+/// Describes this machine's processor; what cannot be read stays empty.
+pub fn describe() -> Processor {
+    let mut found = parse(&text("/proc/cpuinfo").unwrap_or_default());
+    found.architecture = std::env::consts::ARCH.into();
+    found.online = text(format!("{CPU}/online")).map(|all| list(&all).len() as u32).or(found.online);
+    found.allowed = std::thread::available_parallelism().ok().map(|n| n.get() as u32);
+    if let Some(status) = text("/proc/self/status") {
+        let mask = field(&status, "Cpus_allowed_list").map(|all| list(all).len() as u32);
+        found.allowed = mask.filter(|n| *n > 0).or(found.allowed);
+    }
+    topology(&mut found);
+    found.caches = caches();
+    found.nodes = nodes();
+    let policy = format!("{CPU}/cpu0/cpufreq");
+    found.governor = text(format!("{policy}/scaling_governor"));
+    found.frequency_driver = text(format!("{policy}/scaling_driver"));
+    found.boost = number::<u8>(format!("{CPU}/cpufreq/boost"))
+        .map(|on| on == 1)
+        .or_else(|| number::<u8>(format!("{CPU}/intel_pstate/no_turbo")).map(|off| off == 0));
+    found.idle_driver = text(format!("{CPU}/cpuidle/current_driver"));
+    found.isolated = text(format!("{CPU}/isolated"));
+    found.clock_source = text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    found.mitigations = mitigations();
+    found
+}
+
+/// What `/proc/cpuinfo` says, on x86 and on ARM.
+pub fn parse(cpuinfo: &str) -> Processor {
+    let first = cpuinfo.split("\n\n").next().unwrap_or_default();
+    let get = |key| field(first, key).map(str::to_owned);
+    let vendor = get("vendor_id").or_else(|| arm_vendor(field(first, "CPU implementer")?));
+    let model =
+        get("model name").or_else(|| arm_model(field(first, "CPU implementer")?, field(first, "CPU part")?));
+    let identity = match (get("cpu family"), get("model"), get("stepping")) {
+        (Some(family), Some(model), Some(step)) => {
+            Some(format!("family {family} model {model} stepping {step}"))
+        }
+        _ => get("CPU part").map(|part| {
+            let variant = get("CPU variant").unwrap_or_default();
+            format!("part {part} variant {variant} revision {}", get("CPU revision").unwrap_or_default())
+        }),
+    };
+    let online = cpuinfo.lines().filter(|line| field(line, "processor").is_some()).count() as u32;
+    Processor {
+        vendor,
+        model,
+        identity,
+        online: (online > 0).then_some(online),
+        megahertz: get("cpu MHz").and_then(|value| value.parse().ok()),
+        guest: get("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+        ..Processor::default()
+    }
+}
+
+fn arm_vendor(implementer: &str) -> Option<String> {
+    let name = match implementer {
+        "0x41" => "ARM",
+        "0x42" => "Broadcom",
+        "0x43" => "Cavium",
+        "0x46" => "Fujitsu",
+        "0x48" => "HiSilicon",
+        "0x4e" => "NVIDIA",
+        "0x51" => "Qualcomm",
+        "0x61" => "Apple",
+        "0xc0" => "Ampere",
+        _ => return None,
+    };
+    Some(name.into())
+}
+
+fn arm_model(implementer: &str, part: &str) -> Option<String> {
+    let name = match (implementer, part) {
+        ("0x41", "0xd03") => "Cortex-A53",
+        ("0x41", "0xd07") => "Cortex-A57",
+        ("0x41", "0xd08") => "Cortex-A72",
+        ("0x41", "0xd0b") => "Cortex-A76",
+        ("0x41", "0xd0c") => "Neoverse N1",
+        ("0x41", "0xd40") => "Neoverse V1",
+        ("0x41", "0xd49") => "Neoverse N2",
+        ("0x41", "0xd4f") => "Neoverse V2",
+        ("0x46", "0x001") => "A64FX",
+        ("0x48", "0xd01") => "Kunpeng 920",
+        ("0xc0", "0xac3") => "Ampere-1",
+        _ => return Some(format!("{} part {part}", arm_vendor(implementer)?)),
+    };
+    Some(match arm_vendor(implementer) {
+        Some(vendor) if implementer == "0x41" => format!("{vendor} {name}"),
+        _ => name.into(),
+    })
+}
+
+fn topology(found: &mut Processor) {
+    let (mut sockets, mut cores) = (Vec::new(), Vec::new());
+    for cpu in list(&text(format!("{CPU}/online")).unwrap_or_default()) {
+        let place = format!("{CPU}/cpu{cpu}/topology");
+        let socket: Option<i64> = number(format!("{place}/physical_package_id"));
+        let siblings = text(format!("{place}/thread_siblings_list"));
+        sockets.extend(socket);
+        cores.extend(siblings);
+    }
+    let threads = cores.len();
+    sockets.sort_unstable();
+    sockets.dedup();
+    cores.sort_unstable();
+    cores.dedup();
+    if !cores.is_empty() {
+        found.sockets = (!sockets.is_empty()).then_some(sockets.len() as u32);
+        found.cores = Some(cores.len() as u32);
+        found.threads_per_core = Some((threads / cores.len()) as u32);
+    }
+}
+
+fn caches() -> Vec<Cache> {
+    let cache = |index: u32| {
+        let place = format!("{CPU}/cpu0/cache/index{index}");
+        Some(Cache {
+            level: number(format!("{place}/level"))?,
+            kind: text(format!("{place}/type"))?,
+            bytes: files::size(&text(format!("{place}/size"))?)?,
+            line: number(format!("{place}/coherency_line_size")),
+            ways: number(format!("{place}/ways_of_associativity")),
+            shared_by: text(format!("{place}/shared_cpu_list")).map(|all| list(&all).len() as u32),
+        })
+    };
+    (0..8).map_while(cache).collect()
+}
+
+fn nodes() -> Vec<Node> {
+    let place = "/sys/devices/system/node";
+    let numbers = list(&text(format!("{place}/online")).unwrap_or_default());
+    let node = |number: u32| {
+        let place = format!("{place}/node{number}");
+        let memory = text(format!("{place}/meminfo")).unwrap_or_default();
+        let total = memory.lines().find_map(|line| line.split_once("MemTotal:")).map(|(_, rest)| rest);
+        let distances = text(format!("{place}/distance")).unwrap_or_default();
+        Node {
+            number,
+            processors: text(format!("{place}/cpulist")).unwrap_or_default(),
+            bytes: total.and_then(files::size),
+            distances: distances.split_whitespace().filter_map(|d| d.parse().ok()).collect(),
+        }
+    };
+    numbers.into_iter().map(node).collect()
+}
+
+fn mitigations() -> BTreeMap<String, String> {
+    let Ok(folder) = fs::read_dir(format!("{CPU}/vulnerabilities")) else { return BTreeMap::new() };
+    let named = folder.flatten().filter_map(|entry| {
+        let state = text(entry.path())?;
+        (state != "Not affected").then(|| (entry.file_name().to_string_lossy().into_owned(), state))
+    });
+    named.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X86: &str = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n\
+        model name\t: AMD EPYC 9R14\nstepping\t: 1\ncpu MHz\t\t: 2596.122\n\
+        flags\t\t: fpu tsc constant_tsc nonstop_tsc hypervisor\n\nprocessor\t: 1\nvendor_id\t: AuthenticAMD\n";
+    const ARM: &str = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\n\
+        CPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n\nprocessor\t: 1\n";
+
+    #[test]
+    fn an_x86_processor_is_named_by_its_model() {
+        let found = parse(X86);
+        assert_eq!(found.model.as_deref(), Some("AMD EPYC 9R14"));
+        assert_eq!(found.identity.as_deref(), Some("family 25 model 17 stepping 1"));
+        assert_eq!((found.online, found.guest), (Some(2), true));
+    }
+
+    #[test]
+    fn an_arm_processor_is_named_by_implementer_and_part() {
+        let found = parse(ARM);
+        assert_eq!(found.model.as_deref(), Some("ARM Neoverse N1"));
+        assert_eq!(found.identity.as_deref(), Some("part 0xd0c variant 0x3 revision 1"));
+        assert_eq!((found.online, found.guest), (Some(2), false));
+    }
+
+    #[test]
+    fn an_empty_cpuinfo_leaves_everything_open() {
+        assert_eq!(parse(""), Processor::default());
+    }
+}
