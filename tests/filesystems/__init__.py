@@ -1,0 +1,1 @@
+"""Real file systems for tests: started, mounted, used and stopped, without leaving a trace."""
