@@ -2,14 +2,17 @@
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from filesystems import sandbox
+from filesystems.directories import read_only_bind, small_tmpfs, throttled_disk
 from filesystems.gluster import gluster_volume
 from filesystems.sandbox import Mounted
+from filesystems.ssh import ssh_mount
 
 LONG_TESTS = os.environ.get("LASTRANK_LONG_TESTS") == "1"
 
@@ -25,10 +28,49 @@ def mounts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture
+def place(mounts: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder of this test below `mounts`."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{request.node.originalname}-"[:40], dir=mounts))
+    yield folder
+    sandbox.unmount_below(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def gluster(mounts: Path) -> Iterator[Mounted]:
     """A mounted GlusterFS volume with shards: 4 bricks, or 16 in the long tests."""
     folder = mounts / "gluster"
     folder.mkdir()
     with gluster_volume(folder, bricks=16 if LONG_TESTS else 4, shard="4MB") as mounted:
+        yield mounted
+
+
+@pytest.fixture(scope="session")
+def sshfs(mounts: Path) -> Iterator[Mounted]:
+    """A directory mounted through sshfs from a server of its own; every write waits for the server."""
+    folder = mounts / "sshfs"
+    folder.mkdir()
+    with ssh_mount(folder) as mounted:
+        yield mounted
+
+
+@pytest.fixture
+def full_directory(place: Path) -> Iterator[Mounted]:
+    """A tmpfs of 8 MiB: it is full after 8 MiB."""
+    with small_tmpfs(place, 8 << 20) as mounted:
+        yield mounted
+
+
+@pytest.fixture
+def read_only_directory(place: Path) -> Iterator[Mounted]:
+    """A directory that nobody can write, with the file `existing` in it."""
+    with read_only_bind(place) as mounted:
+        yield mounted
+
+
+@pytest.fixture
+def slow_directory(place: Path) -> Iterator[Mounted]:
+    """An ext4 on a loop device that does 100 writes a second."""
+    with throttled_disk(place, writes_per_second=100) as mounted:
         yield mounted
