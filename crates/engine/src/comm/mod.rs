@@ -1,11 +1,13 @@
 //! How do the ranks of a run meet, and what do they tell each other?
 //!
 //! One trait, [`Comm`], and its implementations: [`Single`] (one rank, nobody to meet),
-//! [`Processes`] (forked ranks of this machine that meet in shared memory; see [`crate::launch`]).
+//! [`Processes`] (forked ranks of this machine that meet in shared memory; see [`crate::launch`]),
+//! [`mpi::Mpi`] (whatever MPI library the launcher belongs to).
 //! Everything here is *collective* unless said otherwise: every rank of the communicator calls it,
 //! in the same order.
 
 mod futex;
+pub mod mpi;
 mod processes;
 pub(crate) mod shared;
 mod single;
@@ -64,6 +66,11 @@ pub trait Comm {
 
     /// What a reader of the facts wants to know: the library and its version, how ranks meet.
     fn description(&self) -> String;
+
+    /// The MPI communicator, where it is one: MPI-IO needs it.
+    fn mpi(&self) -> Option<&mpi::Mpi> {
+        None
+    }
 }
 
 /// Why ranks could not meet.

@@ -1,7 +1,9 @@
 //! How do ranks come to be, and who looks after them?
 //!
-//! [`processes`] forks ranks on this machine and supervises them until the last is gone.
+//! [`discover`] tells whether an MPI launcher did it. If not, [`processes`] forks ranks on this
+//! machine and supervises them until the last is gone.
 
+mod discover;
 mod outcome;
 mod rank;
 mod signals;
@@ -9,6 +11,7 @@ mod supervise;
 
 use std::time::Duration;
 
+pub use discover::{World, discover};
 pub use outcome::{End, Outcome};
 pub use rank::print;
 pub(crate) use signals::words as signal_words;
