@@ -51,15 +51,26 @@ pub fn load(program: &str) -> anyhow::Result<Source> {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {program}"))?;
         let text = String::from_utf8(bytes)
             .map_err(|error| {
-                anyhow::anyhow!("byte {} is not UTF-8 text; is this a program?", error.utf8_error().valid_up_to())
+                anyhow::anyhow!(
+                    "byte {} is not UTF-8 text; is this a program?",
+                    error.utf8_error().valid_up_to()
+                )
             })
             .with_context(|| format!("cannot read {program}"))?;
-        let name = path.file_stem().map_or_else(|| program.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let name =
+            path.file_stem().map_or_else(|| program.to_owned(), |stem| stem.to_string_lossy().into_owned());
         return Ok(Source { name, path: program.to_owned(), text });
     }
     if let Some(text) = text(program) {
-        return Ok(Source { name: program.to_owned(), path: format!("{program}.ppl"), text: text.to_owned() });
+        return Ok(Source {
+            name: program.to_owned(),
+            path: format!("{program}.ppl"),
+            text: text.to_owned(),
+        });
     }
     let names: Vec<_> = all().into_iter().map(|(name, _)| name).collect();
-    bail!("there is no file `{program}` and no experiment of that name; the experiments are: {}", names.join(", "))
+    bail!(
+        "there is no file `{program}` and no experiment of that name; the experiments are: {}",
+        names.join(", ")
+    )
 }

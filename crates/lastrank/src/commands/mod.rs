@@ -1,6 +1,7 @@
 //! Which function answers which subcommand?
 
 mod experiments;
+mod machine;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Status;
@@ -9,6 +10,7 @@ use crate::exit::Status;
 pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
     match cli.command {
         Command::Experiments(args) => experiments::run(&args),
+        Command::Machine(args) => machine::run(&args),
         _ => anyhow::bail!("not yet"),
     }
 }
