@@ -1,14 +1,16 @@
 """Which file systems, and which lastrank, can a test ask for?"""
 
+import contextlib
+import itertools
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
-from filesystems import sandbox
+from filesystems import delay, sandbox
 from filesystems.directories import read_only_bind, small_tmpfs, throttled_disk
 from filesystems.gluster import gluster_volume
 from filesystems.sandbox import Mounted
@@ -74,3 +76,24 @@ def slow_directory(place: Path) -> Iterator[Mounted]:
     """An ext4 on a loop device that does 100 writes a second."""
     with throttled_disk(place, writes_per_second=100) as mounted:
         yield mounted
+
+
+@pytest.fixture(scope="session")
+def delayfs() -> Path:
+    """The program of the file system with known delays."""
+    return delay.build()
+
+
+@pytest.fixture
+def delayed(delayfs: Path, place: Path) -> Iterator[Callable[..., Mounted]]:
+    """Mounts of known delays: `delayed({"write": "gev(2ms,300us,0.1)"}, faults=["write@9=EIO"], seed=1)`."""
+    with contextlib.ExitStack() as mounted:
+        numbers = itertools.count()
+
+        def make(delays: dict[str, str], faults: Iterable[str] = (), seed: int = 1) -> Mounted:
+            folder = place / str(next(numbers))
+            return mounted.enter_context(
+                delay.delayed_directory(delayfs, folder, delays, tuple(faults), seed)
+            )
+
+        yield make

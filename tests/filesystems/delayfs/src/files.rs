@@ -1,0 +1,110 @@
+//! What is in the directory? Plain files, kept in memory, without folders.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fuser::{FileAttr, FileType, INodeNo};
+
+/// The inode of the directory itself.
+pub const ROOT: u64 = 1;
+/// The inode of the file that holds the log.
+pub const LOG: u64 = 2;
+/// The name of the file that holds the log: reading it gives all delays so far.
+pub const LOG_NAME: &str = ".delays.csv";
+
+/// The files by inode, and their names.
+#[derive(Debug)]
+pub struct Files {
+    names: BTreeMap<OsString, u64>,
+    contents: BTreeMap<u64, (Vec<u8>, SystemTime)>,
+    next: u64,
+}
+
+impl Files {
+    pub fn new() -> Self {
+        let names = BTreeMap::from([(OsString::from(LOG_NAME), LOG)]);
+        Self { names, contents: BTreeMap::new(), next: LOG + 1 }
+    }
+
+    pub fn find(&self, name: &OsStr) -> Option<u64> {
+        self.names.get(name).copied()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = (&OsString, u64)> {
+        self.names.iter().map(|(name, inode)| (name, *inode))
+    }
+
+    /// Make an empty file; replaces what had the name.
+    pub fn create(&mut self, name: &OsStr) -> u64 {
+        let inode = self.next;
+        self.next += 1;
+        self.names.insert(name.to_owned(), inode);
+        self.contents.insert(inode, (Vec::new(), SystemTime::now()));
+        inode
+    }
+
+    /// Forget a name. The content stays, as an open file may still use it: the whole file system lives
+    /// only as long as a test.
+    pub fn unlink(&mut self, name: &OsStr) -> Option<u64> {
+        let inode = self.find(name).filter(|inode| *inode != LOG)?;
+        self.names.remove(name);
+        if let Some((content, _)) = self.contents.get_mut(&inode) {
+            *content = Vec::new();
+        }
+        Some(inode)
+    }
+
+    pub fn truncate(&mut self, inode: u64, size: u64) {
+        if let Some((content, changed)) = self.contents.get_mut(&inode) {
+            content.resize(size as usize, 0);
+            *changed = SystemTime::now();
+        }
+    }
+
+    pub fn write(&mut self, inode: u64, offset: u64, data: &[u8]) {
+        if let Some((content, changed)) = self.contents.get_mut(&inode) {
+            let begin = offset as usize;
+            if content.len() < begin + data.len() {
+                content.resize(begin + data.len(), 0);
+            }
+            content[begin..begin + data.len()].copy_from_slice(data);
+            *changed = SystemTime::now();
+        }
+    }
+
+    /// The bytes at `offset`, fewer at the end of the file.
+    pub fn read(&self, inode: u64, offset: u64, size: u32) -> Vec<u8> {
+        let Some((content, _)) = self.contents.get(&inode) else { return Vec::new() };
+        let begin = (offset as usize).min(content.len());
+        let end = (begin + size as usize).min(content.len());
+        content[begin..end].to_vec()
+    }
+
+    /// What `stat` shows, or nothing if there is no such file.
+    pub fn attributes(&self, inode: u64) -> Option<FileAttr> {
+        let (size, changed) = match (inode, self.contents.get(&inode)) {
+            (ROOT | LOG, _) => (0, UNIX_EPOCH),
+            (_, Some((content, changed))) => (content.len() as u64, *changed),
+            (_, None) => return None,
+        };
+        let directory = inode == ROOT;
+        Some(FileAttr {
+            ino: INodeNo(inode),
+            size,
+            blocks: size.div_ceil(512),
+            atime: changed,
+            mtime: changed,
+            ctime: changed,
+            crtime: changed,
+            kind: if directory { FileType::Directory } else { FileType::RegularFile },
+            perm: if directory { 0o777 } else { 0o666 },
+            nlink: 1,
+            uid: 0,
+            gid: 0,
+            rdev: 0,
+            blksize: 4096,
+            flags: 0,
+        })
+    }
+}
