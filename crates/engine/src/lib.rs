@@ -3,9 +3,11 @@
 pub mod causes;
 pub mod clock;
 pub mod comm;
+pub mod execute;
 pub mod files;
 pub mod launch;
 pub mod machine;
 pub mod ops;
 pub mod record;
+pub mod run;
 pub mod simulate;

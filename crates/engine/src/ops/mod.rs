@@ -6,3 +6,4 @@
 pub mod buffers;
 pub mod flags;
 pub mod posix;
+pub mod stripes;

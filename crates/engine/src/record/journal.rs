@@ -36,6 +36,15 @@ pub enum Entry {
         /// The assertion with its position.
         text: String,
     },
+    /// A line that a simulated rank printed, and when: shown in the order of virtual time.
+    Print {
+        /// Virtual picoseconds.
+        at: u64,
+        /// The line, with its end.
+        text: String,
+    },
+    /// How this rank meets the others, in the communicator's own words.
+    Communicator(String),
     /// Something that makes the result less trustworthy.
     Warning(samples::Warning),
 }

@@ -24,7 +24,7 @@ const HEADER: usize = 4096;
 /// The most a journal can hold: sites, messages.
 pub const JOURNAL_LIMIT: usize = 256 << 20;
 /// The most the registry of created files can hold.
-pub const REGISTRY_LIMIT: usize = 8 << 30;
+pub const REGISTRY_LIMIT: usize = 1 << 30;
 const MAGIC: u64 = u64::from_le_bytes(*b"lastrank");
 const VERSION: u32 = 1;
 

@@ -43,13 +43,21 @@ struct Context {
     labels: Vec<String>,
     group: String,
     sites: Vec<u32>,
+    /// The child entered last, and its key: a loop enters the same one again and again.
+    last: u32,
+    key: (String, String),
+}
+
+impl Context {
+    fn new(parent: u32, labels: Vec<String>, group: String, places: usize, key: (String, String)) -> Self {
+        Self { parent, labels, group, sites: vec![UNKNOWN; places], last: UNKNOWN, key }
+    }
 }
 
 impl SiteTable {
     /// A table for a program with `places` places.
     pub fn new(places: usize) -> Self {
-        let root =
-            Context { parent: 0, labels: Vec::new(), group: String::new(), sites: vec![UNKNOWN; places] };
+        let root = Context::new(0, Vec::new(), String::new(), places, Default::default());
         Self { contexts: vec![root], children: HashMap::new(), current: 0, places }
     }
 
@@ -71,19 +79,24 @@ impl SiteTable {
 
     /// Enters a labelled block.
     pub fn enter_label(&mut self, label: &str) {
-        let label = if self.contexts.len() >= CONTEXT_LIMIT { MORE } else { label };
-        let mut labels = self.contexts[self.current].labels.clone();
-        let group = self.contexts[self.current].group.clone();
-        if !label.is_empty() {
-            labels.push(label.to_owned());
-        }
-        self.descend(label.to_owned(), labels, group);
+        self.enter(label, "");
     }
 
     /// Enters a group's block.
     pub fn enter_group(&mut self, group: &str) {
-        let labels = self.contexts[self.current].labels.clone();
-        self.descend(String::new(), labels, group.to_owned());
+        self.enter("", group);
+    }
+
+    fn enter(&mut self, label: &str, group: &str) {
+        let here = &self.contexts[self.current];
+        if let Some(child) = self.contexts.get(here.last as usize)
+            && child.key.0 == label
+            && child.key.1 == group
+        {
+            self.current = here.last as usize;
+            return;
+        }
+        self.descend(label, group);
     }
 
     /// Leaves the block entered last.
@@ -96,18 +109,25 @@ impl SiteTable {
         &self.contexts[self.current].group
     }
 
-    fn descend(&mut self, label: String, labels: Vec<String>, group: String) {
-        let key = (self.current as u32, label, group.clone());
-        self.current = match self.children.get(&key) {
+    fn descend(&mut self, label: &str, group: &str) {
+        let label = if self.contexts.len() >= CONTEXT_LIMIT { MORE } else { label };
+        let key = (self.current as u32, label.to_owned(), group.to_owned());
+        let child = match self.children.get(&key) {
             Some(&known) => known as usize,
             None => {
-                let number = self.contexts.len();
-                let parent = self.current as u32;
-                self.contexts.push(Context { parent, labels, group, sites: vec![UNKNOWN; self.places] });
+                let here = &self.contexts[self.current];
+                let labels = here.labels.iter().cloned().chain((!label.is_empty()).then(|| label.to_owned()));
+                let inner = if group.is_empty() { here.group.clone() } else { group.to_owned() };
+                let own = (label.to_owned(), group.to_owned());
+                let new = Context::new(self.current as u32, labels.collect(), inner, self.places, own);
+                self.contexts.push(new);
+                let number = self.contexts.len() - 1;
                 self.children.insert(key, number as u32);
                 number
             }
         };
+        self.contexts[self.current].last = child as u32;
+        self.current = child;
     }
 
     #[cold]

@@ -1,0 +1,191 @@
+//! What must something be able to do to run a program's operations?
+
+use std::ffi::CStr;
+
+use crate::comm::{Comm, CommError};
+use crate::files::Refusal;
+use crate::ops::posix::Outcome;
+
+/// One operation with its arguments evaluated: nothing but the call itself is left to do.
+///
+/// Files and buffers are numbers in tables of the back end; lengths and offsets are bytes. An offset
+/// of `None` is the file's position.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // the fields are the arguments of the calls named
+pub enum Call<'a> {
+    /// `open`; the value is the file's number.
+    Open { path: &'a CStr, flags: i32, mode: u32 },
+    /// `close`.
+    Close { file: u32 },
+    /// `fsync`, or `fdatasync`.
+    Sync { file: u32, data_only: bool },
+    /// `write`, or `pwrite` with an offset, from a buffer of the program or from our own.
+    Write { file: u32, length: u64, offset: Option<u64>, buffer: Option<u32> },
+    /// `read`, or `pread` with an offset; without a length the whole file from its beginning.
+    Read { file: u32, length: Option<u64>, offset: Option<u64>, buffer: Option<u32> },
+    /// `lseek`.
+    Seek { file: u32, offset: i64, whence: i32 },
+    /// Open (create; truncate unless appending), write, close in one timing.
+    WriteFile { path: &'a CStr, length: u64, offset: u64, append: bool },
+    /// Open, read, close in one timing; without a length all of the file.
+    ReadFile { path: &'a CStr, length: Option<u64>, offset: u64 },
+    /// Open to create, close.
+    Create { path: &'a CStr },
+    /// `unlink`, or `rmdir` of what turns out to be a directory.
+    Delete { path: &'a CStr },
+    /// `unlink`.
+    Unlink { path: &'a CStr },
+    /// `rmdir`.
+    RemoveDirectory { path: &'a CStr },
+    /// `mkdir`.
+    MakeDirectory { path: &'a CStr, mode: u32 },
+    /// `rename`.
+    Rename { from: &'a CStr, to: &'a CStr },
+    /// `link`.
+    Link { from: &'a CStr, to: &'a CStr },
+    /// `symlink`.
+    SymbolicLink { target: &'a CStr, path: &'a CStr },
+    /// `stat`; the value is the size.
+    Stat { path: &'a CStr },
+    /// `access(F_OK)`.
+    Lookup { path: &'a CStr },
+    /// `chmod`.
+    ChangeMode { path: &'a CStr, mode: u32 },
+    /// `ftruncate`.
+    Truncate { file: u32, length: u64 },
+    /// `fallocate`.
+    Allocate { file: u32, offset: u64, length: u64, mode: i32 },
+    /// `posix_fadvise`.
+    Advise { file: u32, offset: u64, length: u64, advice: i32 },
+    /// `opendir`, `readdir` to the end, `closedir`; the value is the number of names.
+    ReadDirectory { path: &'a CStr },
+    /// `sync`.
+    SyncAll,
+    /// Memory, every page touched; the value is the buffer's number.
+    TakeMemory { length: u64 },
+    /// `munmap`.
+    GiveBackMemory { buffer: u32 },
+    /// Lustre's stripe count for a file or directory.
+    Stripe { path: &'a CStr, count: u32 },
+}
+
+/// A call with the two readings of the clock around it, in ticks of the back end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timed {
+    /// Before the call.
+    pub begin: u64,
+    /// After it.
+    pub end: u64,
+    /// What came back.
+    pub outcome: Outcome,
+    /// What `outcome.value` means.
+    pub meaning: Meaning,
+}
+
+/// What the value of a successful call is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Meaning {
+    /// Bytes moved: `Sample::bytes`.
+    Bytes,
+    /// The number of a file, a buffer, a count, a size.
+    #[default]
+    Value,
+}
+
+/// The real thing or the simulation.
+pub trait Backend {
+    /// `posix`, `simulate`.
+    fn name(&self) -> &'static str;
+
+    /// The clock, in ticks.
+    fn now(&self) -> u64;
+
+    /// Nanoseconds since the run's epoch.
+    fn since_epoch_ns(&self, ticks: u64) -> u64;
+
+    /// Picoseconds between two readings.
+    fn picoseconds(&self, begin: u64, end: u64) -> u64;
+
+    /// Ticks that make up so many nanoseconds.
+    fn ticks(&self, ns: u64) -> u64;
+
+    /// Lets time pass until `ticks`, or until `comm` says stop.
+    fn wait_until(&mut self, ticks: u64, comm: &dyn Comm);
+
+    /// Meets the others; the readings before and after.
+    fn barrier(&mut self, comm: &dyn Comm) -> Result<(u64, u64), CommError>;
+
+    /// Does one operation. `operation` is its name in the language.
+    ///
+    /// # Errors
+    /// Only where the program may not do this at all; a failed call is an outcome with an errno.
+    fn perform(&mut self, operation: &str, call: Call<'_>) -> Result<Timed, Refusal>;
+
+    /// Compares what was read last into our own memory with what belongs at `offset`; the position of
+    /// the first wrong byte.
+    fn verify(&mut self, offset: u64, length: u64) -> Option<u64>;
+
+    /// The name under which a file was opened.
+    fn path_of(&self, file: u32) -> Option<&CStr>;
+
+    /// Notes for the reader that came up since the last call.
+    fn take_notes(&mut self) -> Vec<samples::Warning>;
+
+    /// The processor the rank is on; `u16::MAX` where that has no meaning.
+    fn processor(&self) -> u16;
+}
+
+impl<'a> Call<'a> {
+    /// The names in it.
+    pub fn paths(&self) -> (Option<&'a CStr>, Option<&'a CStr>) {
+        match *self {
+            Call::Open { path, .. }
+            | Call::WriteFile { path, .. }
+            | Call::ReadFile { path, .. }
+            | Call::Create { path }
+            | Call::Delete { path }
+            | Call::Unlink { path }
+            | Call::RemoveDirectory { path }
+            | Call::MakeDirectory { path, .. }
+            | Call::Stat { path }
+            | Call::Lookup { path }
+            | Call::ChangeMode { path, .. }
+            | Call::ReadDirectory { path }
+            | Call::Stripe { path, .. } => (Some(path), None),
+            Call::Rename { from, to } | Call::Link { from, to } => (Some(from), Some(to)),
+            Call::SymbolicLink { target, path } => (Some(target), Some(path)),
+            _ => (None, None),
+        }
+    }
+
+    /// The open file it works on.
+    pub fn file(&self) -> Option<u32> {
+        match *self {
+            Call::Close { file }
+            | Call::Sync { file, .. }
+            | Call::Write { file, .. }
+            | Call::Read { file, .. }
+            | Call::Seek { file, .. }
+            | Call::Truncate { file, .. }
+            | Call::Allocate { file, .. }
+            | Call::Advise { file, .. } => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The bytes it was to move.
+    pub fn length(&self) -> Option<u64> {
+        match *self {
+            Call::Write { length, .. } | Call::WriteFile { length, .. } | Call::TakeMemory { length } => {
+                Some(length)
+            }
+            Call::Read { length, .. } | Call::ReadFile { length, .. } => length,
+            _ => None,
+        }
+    }
+
+    /// Does it read data?
+    pub fn reads(&self) -> bool {
+        matches!(self, Call::Read { .. } | Call::ReadFile { .. })
+    }
+}

@@ -1,0 +1,193 @@
+//! How are operations simulated?
+
+use std::ffi::{CStr, CString};
+
+use samples::Warning;
+
+use super::backend::{Backend, Call, Meaning, Timed};
+use crate::comm::{Comm, CommError};
+use crate::files::Refusal;
+use crate::ops::posix::Outcome;
+use crate::simulate::{Files, Model, Stream};
+
+/// Operations that take a draw from a distribution on a virtual clock; its ticks are picoseconds.
+pub struct Simulated {
+    now: u64,
+    model: Model,
+    random: Stream,
+    files: Files,
+    paths: Vec<CString>,
+    buffers: Vec<Option<u64>>,
+}
+
+impl Simulated {
+    /// A simulation of `rank` of `ranks`, at time 0.
+    pub fn new(model: Model, seed: u64, rank: u32, ranks: u32) -> Self {
+        Self {
+            now: 0,
+            model,
+            random: Stream::new(seed, rank),
+            files: Files::new(ranks == 1),
+            paths: Vec::new(),
+            buffers: Vec::new(),
+        }
+    }
+
+    fn result(&mut self, call: Call<'_>) -> (Outcome, Meaning) {
+        let files = &mut self.files;
+        let outcome = match call {
+            Call::Open { path, flags, .. } => {
+                let opened = files.open(path.to_bytes(), flags);
+                if opened.ok() {
+                    self.paths.push(path.to_owned());
+                }
+                opened
+            }
+            Call::Close { file } => files.close(file.into()),
+            Call::Sync { file, .. } | Call::Allocate { file, .. } | Call::Advise { file, .. } => {
+                Outcome { value: 0, ..files.size(file.into()) }
+            }
+            Call::Write { file, length, offset, .. } => {
+                return (files.write(file.into(), length, offset), Meaning::Bytes);
+            }
+            Call::Read { file, length, offset, .. } => {
+                let (wanted, offset) = match length {
+                    Some(length) => (length, offset),
+                    None => (known(files.size(file.into()).value), Some(offset.unwrap_or(0))),
+                };
+                return (complete(files.read(file.into(), wanted, offset), wanted), Meaning::Bytes);
+            }
+            Call::Seek { file, offset, whence } => files.seek(file.into(), offset, whence),
+            Call::WriteFile { path, length, offset, append } => {
+                let how = if append { libc::O_APPEND } else { libc::O_TRUNC };
+                let opened = files.open(path.to_bytes(), libc::O_WRONLY | libc::O_CREAT | how);
+                if !opened.ok() {
+                    return (opened, Meaning::Bytes);
+                }
+                self.paths.push(path.to_owned());
+                let wrote = files.write(opened.value, length, (!append).then_some(offset));
+                files.close(opened.value);
+                return (wrote, Meaning::Bytes);
+            }
+            Call::ReadFile { path, length, offset } => {
+                let opened = files.open(path.to_bytes(), libc::O_RDONLY);
+                if !opened.ok() {
+                    return (opened, Meaning::Bytes);
+                }
+                self.paths.push(path.to_owned());
+                let wanted =
+                    length.unwrap_or_else(|| known(files.size(opened.value).value).saturating_sub(offset));
+                let got = complete(files.read(opened.value, wanted, Some(offset)), wanted);
+                files.close(opened.value);
+                return (got, Meaning::Bytes);
+            }
+            Call::Create { path } => {
+                let opened = files.open(path.to_bytes(), libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC);
+                if opened.ok() {
+                    self.paths.push(path.to_owned());
+                    files.close(opened.value);
+                }
+                Outcome { value: 0, ..opened }
+            }
+            Call::Delete { path } | Call::Unlink { path } | Call::RemoveDirectory { path } => {
+                files.remove(path.to_bytes())
+            }
+            Call::MakeDirectory { path, .. } => files.mkdir(path.to_bytes()),
+            Call::Rename { from, to } => files.rename(from.to_bytes(), to.to_bytes()),
+            Call::Link { from, to } => match files.stat(from.to_bytes()) {
+                found if found.ok() => {
+                    let opened = files.open(to.to_bytes(), libc::O_WRONLY | libc::O_CREAT);
+                    self.paths.push(to.to_owned());
+                    files.truncate(opened.value, found.value);
+                    files.close(opened.value)
+                }
+                missing => missing,
+            },
+            Call::Stat { path } => files.stat(path.to_bytes()),
+            Call::Lookup { path } | Call::ChangeMode { path, .. } | Call::ReadDirectory { path } => {
+                Outcome { value: 0, ..files.stat(path.to_bytes()) }
+            }
+            Call::Truncate { file, length } => files.truncate(file.into(), length),
+            Call::TakeMemory { length } => {
+                self.buffers.push(Some(length));
+                Outcome::value(self.buffers.len() as u64 - 1)
+            }
+            Call::GiveBackMemory { buffer } => {
+                match self.buffers.get_mut(buffer as usize).and_then(Option::take) {
+                    Some(_) => Outcome::default(),
+                    None => Outcome::error(libc::EINVAL),
+                }
+            }
+            Call::SymbolicLink { .. } | Call::SyncAll | Call::Stripe { .. } => Outcome::default(),
+        };
+        (outcome, Meaning::Value)
+    }
+}
+
+/// The size of a file that another rank may have written is not known: nothing is read of it.
+fn known(size: u64) -> u64 {
+    if size == u64::MAX { 0 } else { size }
+}
+
+fn complete(mut outcome: Outcome, wanted: u64) -> Outcome {
+    if outcome.ok() && outcome.value < wanted {
+        outcome.errno = libc::ENODATA;
+    }
+    outcome
+}
+
+impl Backend for Simulated {
+    fn name(&self) -> &'static str {
+        "simulate"
+    }
+
+    fn now(&self) -> u64 {
+        self.now
+    }
+
+    fn since_epoch_ns(&self, ticks: u64) -> u64 {
+        ticks / 1000
+    }
+
+    fn picoseconds(&self, begin: u64, end: u64) -> u64 {
+        end.saturating_sub(begin)
+    }
+
+    fn ticks(&self, ns: u64) -> u64 {
+        ns.saturating_mul(1000)
+    }
+
+    fn wait_until(&mut self, ticks: u64, _comm: &dyn Comm) {
+        self.now = self.now.max(ticks);
+    }
+
+    fn barrier(&mut self, comm: &dyn Comm) -> Result<(u64, u64), CommError> {
+        let begin = self.now;
+        self.now = comm.barrier(begin)?;
+        Ok((begin, self.now))
+    }
+
+    fn perform(&mut self, operation: &str, call: Call<'_>) -> Result<Timed, Refusal> {
+        let begin = self.now;
+        let seconds = self.model.of(operation).draw(&mut self.random);
+        self.now = begin.saturating_add((seconds * 1e12).round() as u64);
+        let (outcome, meaning) = self.result(call);
+        Ok(Timed { begin, end: self.now, outcome, meaning })
+    }
+
+    fn verify(&mut self, _offset: u64, _length: u64) -> Option<u64> {
+        None
+    }
+
+    fn path_of(&self, file: u32) -> Option<&CStr> {
+        self.paths.get(file as usize).map(CString::as_c_str)
+    }
+
+    fn take_notes(&mut self) -> Vec<Warning> {
+        Vec::new()
+    }
+
+    fn processor(&self) -> u16 {
+        u16::MAX
+    }
+}

@@ -1,0 +1,201 @@
+//! What did the ranks leave, put together?
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use samples::{Cause, Causes, Facts, Run, Sample, Site, Warning};
+
+use super::facts::Timing;
+use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
+use crate::files::{self, Moment};
+use crate::launch;
+use crate::record::{Entry, RankRecord, Region, read};
+
+/// Examples of failures kept for each site, over all ranks.
+const EXAMPLES: usize = 5;
+
+pub(super) fn collect(
+    options: &Options,
+    regions: &[Arc<Region>],
+    ended: launch::Outcome,
+    timing: Timing,
+    begun: Moment,
+) -> Outcome {
+    let mut together = Together::default();
+    let mut problems = Vec::new();
+    for region in regions {
+        match read(region) {
+            Ok(record) => together.add(record),
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    let complete = ended.complete() && problems.is_empty();
+    let lines = together.explain(ended.failures());
+    problems.splice(0..0, lines);
+    let cleaned = match (options.clean, complete, &options.backend) {
+        (_, _, BackendKind::Simulate(_)) | (Clean::Never, ..) | (Clean::WhenIncomplete, true, _) => None,
+        _ => {
+            let created: Vec<_> = regions.iter().flat_map(|region| files::created(region, begun)).collect();
+            Some(files::clean(&created))
+        }
+    };
+    let virtual_s = together.samples.iter().map(end_s).fold(0.0, f64::max);
+    let (started, elapsed_s, clock) = timing.facts(virtual_s);
+    let facts = Facts {
+        schema: "lastrank.facts/1".into(),
+        seed: options.seed,
+        ranks: options.launch.ranks,
+        backend: match &options.backend {
+            BackendKind::Posix => "posix".into(),
+            BackendKind::Simulate(model) => format!("simulate: {model}"),
+        },
+        communicator: std::mem::take(&mut together.communicator),
+        started,
+        elapsed_s,
+        clock,
+        clock_offsets_ns: vec![[0, 0]; options.launch.ranks as usize],
+        complete,
+        failures: problems,
+        warnings: together.warnings(),
+        ..Facts::default()
+    };
+    together.printed.sort_by_key(|(at, rank, _)| (*at, *rank));
+    Outcome {
+        failures: together.failures(),
+        assertions: together.assertions,
+        usage: together.usage,
+        printed: together.printed.into_iter().map(|(.., text)| text).collect(),
+        run: Run { facts, sites: together.sites, samples: together.samples },
+        ends: ended.ends,
+        stopped: ended.stopped,
+        cleaned,
+    }
+}
+
+fn end_s(sample: &Sample) -> f64 {
+    sample.start_ns as f64 * 1e-9 + sample.seconds()
+}
+
+#[derive(Default)]
+struct Together {
+    sites: Vec<Site>,
+    numbers: HashMap<Site, u32>,
+    samples: Vec<Sample>,
+    failed: HashMap<u32, Vec<String>>,
+    ranks: HashMap<u32, Standing>,
+    noted: Vec<Warning>,
+    spilled: u64,
+    assertions: Vec<String>,
+    usage: bool,
+    printed: Vec<(u64, u32, String)>,
+    communicator: String,
+}
+
+/// Where a rank stood when it ended.
+struct Standing {
+    samples: usize,
+    last_site: Option<u32>,
+}
+
+impl Together {
+    fn add(&mut self, record: RankRecord) {
+        let rank = record.rank;
+        let own: Vec<u32> = record.sites.into_iter().map(|site| self.number(site)).collect();
+        let global = |site: u32| own.get(site as usize).copied();
+        let last_site = record.last_site.and_then(global);
+        self.ranks.insert(rank, Standing { samples: record.samples.len(), last_site });
+        self.samples.reserve(record.samples.len());
+        for sample in record.samples {
+            self.samples.push(Sample { site: own[sample.site as usize], ..sample });
+        }
+        self.spilled += record.spilled;
+        for entry in record.entries {
+            match entry {
+                Entry::Failure { site, text, .. } => {
+                    if let Some(site) = global(site) {
+                        let known = self.failed.entry(site).or_default();
+                        if known.len() < EXAMPLES {
+                            known.push(format!("rank {rank}, {text}"));
+                        }
+                    }
+                }
+                Entry::Stop { usage, .. } => self.usage |= usage,
+                Entry::Assertion { text } => {
+                    if !self.assertions.contains(&text) {
+                        self.assertions.push(text);
+                    }
+                }
+                Entry::Warning(warning) => {
+                    if !self.noted.contains(&warning) {
+                        self.noted.push(warning);
+                    }
+                }
+                Entry::Print { at, text } => self.printed.push((at, rank, text)),
+                Entry::Communicator(words) => self.communicator = words,
+                Entry::Site(_) => {}
+            }
+        }
+    }
+
+    fn number(&mut self, site: Site) -> u32 {
+        *self.numbers.entry(site).or_insert_with_key(|site| {
+            self.sites.push(site.clone());
+            self.sites.len() as u32 - 1
+        })
+    }
+
+    /// Adds to each line that names a killed rank what it was doing.
+    fn explain(&self, lines: Vec<String>) -> Vec<String> {
+        lines.into_iter().map(|line| self.explain_one(&line).unwrap_or(line)).collect()
+    }
+
+    fn explain_one(&self, line: &str) -> Option<String> {
+        let rank: u32 = line.strip_prefix("rank ")?.split(' ').next()?.parse().ok()?;
+        if !line.contains("was killed by") {
+            return None;
+        }
+        let stood = self.ranks.get(&rank)?;
+        let place = match stood.last_site.and_then(|site| self.sites.get(site as usize)) {
+            Some(site) => format!("in or after {} at line {}", site.operation, site.line),
+            None => "before its first operation".into(),
+        };
+        Some(format!("{line} {place}; its {} samples are kept", stood.samples))
+    }
+
+    fn failures(&self) -> Vec<SiteFailures> {
+        let mut count = vec![0u64; self.sites.len()];
+        for sample in self.samples.iter().filter(|sample| sample.failed()) {
+            count[sample.site as usize] += 1;
+        }
+        let told = |site| self.failed.get(&site).cloned().unwrap_or_default();
+        (0..)
+            .zip(count)
+            .filter(|(_, count)| *count > 0)
+            .map(|(site, count)| SiteFailures { site, count, examples: told(site) })
+            .collect()
+    }
+
+    fn warnings(&mut self) -> Vec<Warning> {
+        let mut warnings = std::mem::take(&mut self.noted);
+        let short =
+            self.samples.iter().filter(|sample| Causes(sample.causes).has(Cause::ShortTransfer)).count();
+        if short > 0 {
+            warnings.push(Warning {
+                code: "short-transfer".into(),
+                text: format!("{short} transfers moved fewer bytes than asked for and were completed"),
+                advice: "their durations hold several calls; one call moves at most 2,147,479,552 bytes"
+                    .into(),
+            });
+        }
+        if self.spilled > 0 {
+            warnings.push(Warning {
+                code: "spilled".into(),
+                text: format!("{} samples did not fit into memory and were written to a file", self.spilled),
+                advice: "that writing took place between operations, but may have disturbed them; give the \
+                         samples more memory, or put temporary files on another disk"
+                    .into(),
+            });
+        }
+        warnings
+    }
+}

@@ -1,0 +1,180 @@
+//! How does a program become a run?
+//!
+//! [`ranks`] makes shared memory for every rank, forks them, lets each run the program's [`Body`],
+//! and collects what they recorded, also from those that died.
+
+mod collect;
+mod facts;
+mod options;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::clock::{Clock, Description};
+use crate::comm::Comm;
+use crate::execute::{Backend, Posix, Session, Simulated, Stop};
+use crate::files::{Cleaned, Confinement, Moment, Registry};
+use crate::launch::{self, End, LaunchError, Watch};
+use crate::record::{Place, Recorder, Region};
+
+pub use options::{BackendKind, Clean, Options};
+
+/// A program, seen by the engine: its places, and what a rank does.
+pub trait Body {
+    /// Every place that yields samples.
+    fn places(&self) -> &[Place];
+
+    /// Runs the program as one rank.
+    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop>;
+}
+
+/// Why there is no run at all.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// No memory for samples.
+    #[error("cannot make shared memory for the samples of rank {rank}: {error}")]
+    Memory {
+        /// The rank.
+        rank: u32,
+        /// The system's reason.
+        error: std::io::Error,
+    },
+    /// Ranks could not be started.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+}
+
+/// Failed operations of one site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SiteFailures {
+    /// Index into [`samples::Run::sites`].
+    pub site: u32,
+    /// How many failed, on all ranks.
+    pub count: u64,
+    /// The first few in words, with their ranks.
+    pub examples: Vec<String>,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Samples, sites and facts; `facts.complete` says whether every rank reached the end.
+    pub run: samples::Run,
+    /// How each rank ended.
+    pub ends: Vec<End>,
+    /// The signal that asked the run to stop, if one did.
+    pub stopped: Option<i32>,
+    /// Failed operations by site.
+    pub failures: Vec<SiteFailures>,
+    /// Assertions that did not hold.
+    pub assertions: Vec<String>,
+    /// A rank ended because the program is at fault.
+    pub usage: bool,
+    /// What was removed afterwards, where anything was to be removed.
+    pub cleaned: Option<Cleaned>,
+    /// What simulated ranks printed, in the order of virtual time.
+    pub printed: String,
+}
+
+impl Outcome {
+    /// The exit status this run asks for: 0 ok, 1 an assertion did not hold, 2 the program is at fault,
+    /// 3 incomplete or failed operations.
+    pub fn exit_status(&self) -> u8 {
+        if self.usage {
+            2
+        } else if !self.run.facts.complete || !self.failures.is_empty() {
+            3
+        } else {
+            u8::from(!self.assertions.is_empty())
+        }
+    }
+}
+
+/// Runs `body` on forked ranks of this machine. `watch` is called about ten times a second.
+///
+/// The caller must have one thread only.
+///
+/// # Errors
+/// Where the run could not begin; how it ended otherwise stands in the [`Outcome`].
+pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) -> Result<Outcome, RunError> {
+    let begun = Moment::now();
+    let (clock, description) = clock_for(options);
+    let limit = options.samples_per_rank();
+    options::allow_descriptors(2 * u64::from(options.launch.ranks) + 64);
+    let regions: Vec<Arc<Region>> = (0..options.launch.ranks)
+        .map(|rank| {
+            Region::new(rank, limit, &options.spill_directory)
+                .map(Arc::new)
+                .map_err(|error| RunError::Memory { rank, error })
+        })
+        .collect::<Result<_, _>>()?;
+    let mut timing = facts::Timing::begin(clock, description);
+    let clock = timing.clock;
+    let ended = launch::processes(
+        &options.launch,
+        |world| work(body, options, &world, Arc::clone(&regions[world.rank() as usize]), clock, begun),
+        watch,
+    )?;
+    timing.end();
+    Ok(collect::collect(options, &regions, ended, timing, begun))
+}
+
+fn clock_for(options: &Options) -> (Clock, Option<Description>) {
+    match (&options.backend, options.clock) {
+        (BackendKind::Simulate(_), _) => (Clock::monotonic(), None),
+        (BackendKind::Posix, None) => {
+            let (clock, description) = Clock::choose();
+            (clock, Some(description))
+        }
+        (BackendKind::Posix, Some(kind)) => {
+            let (clock, description) = Clock::of_kind(kind);
+            (clock, Some(description))
+        }
+    }
+}
+
+/// What one rank does from its birth to its end.
+fn work<T: Body>(
+    body: &T,
+    options: &Options,
+    world: &dyn Comm,
+    region: Arc<Region>,
+    clock: Clock,
+    begun: Moment,
+) -> Result<(), String> {
+    // A file that grows past `ulimit -f` then fails with EFBIG, which is an answer, instead of killing.
+    // SAFETY: ignoring a signal installs no handler.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    let registry = Registry::new(&region, begun);
+    let mut recorder = Recorder::new(region).map_err(|error| format!("no memory for samples: {error}"))?;
+    let expected = usize::try_from(options.expected_samples).unwrap_or(usize::MAX);
+    // Populating more beforehand is a favour; the recorder grows by itself.
+    drop(recorder.reserve(expected.min(1 << 22)));
+    world.barrier(0).map_err(|error| error.to_string())?;
+    match &options.backend {
+        BackendKind::Posix => {
+            let backend = Posix::new(clock, options.seed, registry, confinement(options));
+            run(body, options, Session::new(backend, recorder, world, body.places()))
+        }
+        BackendKind::Simulate(model) => {
+            let backend = Simulated::new(model.clone(), options.seed, world.rank(), world.size());
+            run(body, options, Session::new(backend, recorder, world, body.places()))
+        }
+    }
+}
+
+fn run<T: Body, B: Backend>(body: &T, options: &Options, mut session: Session<'_, B>) -> Result<(), String> {
+    session.set_on_error(options.on_error);
+    session.set_skip_sleep(options.skip_sleep);
+    session.set_planned(options.expected_samples);
+    let result = body.run(&mut session);
+    session.end(&result);
+    result.map_err(|stop| stop.to_string())
+}
+
+fn confinement(options: &Options) -> Confinement {
+    match &options.root {
+        Some(root) => Confinement::rooted(Path::new(root)),
+        None => Confinement::new(&options.allow),
+    }
+}

@@ -1,0 +1,117 @@
+//! What can be chosen about a run besides the program?
+
+use std::path::PathBuf;
+
+use crate::clock::Kind;
+use crate::execute::OnError;
+use crate::launch::Launch;
+use crate::simulate::Model;
+
+/// Real operations or simulated ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum BackendKind {
+    /// System calls of this machine.
+    #[default]
+    Posix,
+    /// Draws from a stated distribution on a virtual clock.
+    Simulate(Model),
+}
+
+impl BackendKind {
+    /// `posix` or `simulate`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Posix => "posix",
+            Self::Simulate(_) => "simulate",
+        }
+    }
+}
+
+/// When is what the run created removed?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clean {
+    /// Never.
+    Never,
+    /// When the run did not reach its end, where a program would have removed its files itself.
+    #[default]
+    WhenIncomplete,
+    /// Always.
+    Always,
+}
+
+/// What can be chosen about a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Ranks, and how patient to be with them.
+    pub launch: Launch,
+    /// Real or simulated.
+    pub backend: BackendKind,
+    /// Of all random draws and of the content of files.
+    pub seed: u64,
+    /// The clock; `None` for the best there is.
+    pub clock: Option<Kind>,
+    /// Directories, besides the working directory and the one for temporary files, below which the
+    /// program may write: those the user named.
+    pub allow: Vec<PathBuf>,
+    /// The only directory below which the program may read and write.
+    pub root: Option<PathBuf>,
+    /// When to remove what the run created.
+    pub clean: Clean,
+    /// What to do when an operation fails.
+    pub on_error: OnError,
+    /// Samples each rank will take, as far as the plan knows; 0 where it does not.
+    pub expected_samples: u64,
+    /// Bytes of memory for the samples of all ranks; further ones go to a file. `None`: a quarter of
+    /// what is available, at most 8 GiB.
+    pub memory: Option<u64>,
+    /// Where that file lies, without a name.
+    pub spill_directory: PathBuf,
+    /// Do not sleep and think, for trying a program out.
+    pub skip_sleep: bool,
+}
+
+impl Options {
+    /// `ranks` ranks, everything else as a user expects it.
+    pub fn new(ranks: u32) -> Self {
+        Self {
+            launch: Launch::new(ranks),
+            backend: BackendKind::default(),
+            seed: 1,
+            clock: None,
+            allow: Vec::new(),
+            root: None,
+            clean: Clean::default(),
+            on_error: OnError::default(),
+            expected_samples: 0,
+            memory: None,
+            spill_directory: std::env::temp_dir(),
+            skip_sleep: false,
+        }
+    }
+
+    pub(super) fn samples_per_rank(&self) -> usize {
+        let bytes = self.memory.unwrap_or_else(|| (available_memory() / 4).min(8 << 30));
+        let each = bytes / u64::from(self.launch.ranks.max(1)) / size_of::<samples::Sample>() as u64;
+        usize::try_from(each).unwrap_or(usize::MAX).max(1024)
+    }
+}
+
+/// `MemAvailable`, or 4 GiB where that is not known.
+fn available_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())
+        .map_or(4 << 30, |k| k << 10)
+}
+
+/// Raises the soft limit of open files to what is needed, as far as the hard limit allows.
+pub(super) fn allow_descriptors(wanted: u64) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is valid to read and write; failure leaves the limit as it is.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && limit.rlim_cur < wanted {
+            limit.rlim_cur = wanted.min(limit.rlim_max);
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}

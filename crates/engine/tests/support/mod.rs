@@ -1,0 +1,68 @@
+//! How does a test run ranks, which want a process with one thread?
+#![allow(dead_code)] // each test file uses its own part
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use engine::execute::{Backend, Session, Stop};
+use engine::record::Place;
+use engine::run::{Body, Options, Outcome, ranks};
+use samples::SiteKind;
+
+const RESULT: &str = "LASTRANK_TEST_RESULT";
+
+/// Runs `scene` in a process of its own and returns what it said.
+pub fn alone(test: &str, scene: impl FnOnce() -> String) -> String {
+    if let Some(path) = std::env::var_os(RESULT) {
+        std::fs::write(path, scene()).expect("a place for the result");
+        std::process::exit(0);
+    }
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let mut child = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", test, "--test-threads=1", "--nocapture"])
+        .env(RESULT, file.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("a process");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().expect("our child").is_none() {
+        if Instant::now() > deadline {
+            child.kill().expect("our child");
+            panic!("{test} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::fs::read_to_string(file.path()).expect("the result")
+}
+
+/// A place in a program that exists only in the test.
+pub fn place(line: u32, operation: &str, kind: SiteKind) -> Place {
+    Place { line, column: 1, operation: operation.into(), kind }
+}
+
+/// A rank's work, the same for both back ends.
+pub trait Work {
+    fn work<B: Backend>(&self, session: &mut Session<'_, B>, rank: u32) -> Result<(), Stop>;
+}
+
+/// A program: its places, and what a rank does.
+pub struct Program<W> {
+    pub places: Vec<Place>,
+    pub work: W,
+}
+
+impl<W: Work> Body for Program<W> {
+    fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
+        let rank = session.rank();
+        self.work.work(session, rank)
+    }
+}
+
+/// Runs it.
+pub fn run<W: Work>(program: &Program<W>, options: &Options) -> Outcome {
+    ranks(program, options, |_| ()).expect("ranks start")
+}
