@@ -1,0 +1,184 @@
+//! Which commands and functions does the language have, with which arguments?
+//!
+//! One table serves the checker, the plan, the editor's hover and the reference.
+
+mod functions;
+mod table;
+
+pub use functions::{Function, FunctionSpec};
+pub use table::Command;
+
+/// What an argument must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The name of a file or directory.
+    Path,
+    /// A string.
+    Text,
+    /// A number of bytes.
+    Bytes,
+    /// A count or another plain integer.
+    Integer,
+    /// A file from `fopen` and its kin.
+    File,
+    /// Memory from `alloc`.
+    Buffer,
+    /// A number of bytes, or a buffer whose content is written.
+    BytesOrBuffer,
+    /// An open mode or `O_…` flags.
+    Mode,
+    /// `SEEK_SET`, `SEEK_CUR` or `SEEK_END`.
+    Whence,
+    /// The name of a pattern.
+    Pattern,
+    /// The name of a group.
+    Group,
+    /// A time: an integer counts microseconds.
+    Microseconds,
+    /// Anything.
+    Any,
+}
+
+impl Kind {
+    /// The kind in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Path => "a path",
+            Kind::Text => "a string",
+            Kind::Bytes => "a number of bytes",
+            Kind::Integer => "a number",
+            Kind::File => "a file",
+            Kind::Buffer => "a buffer",
+            Kind::BytesOrBuffer => "a number of bytes or a buffer",
+            Kind::Mode => "an open mode",
+            Kind::Whence => "SEEK_SET, SEEK_CUR or SEEK_END",
+            Kind::Pattern => "the name of a pattern",
+            Kind::Group => "the name of a group",
+            Kind::Microseconds => "a time (µs, or with a unit)",
+            Kind::Any => "anything",
+        }
+    }
+
+    /// Is it rendered as text before the call?
+    pub fn is_text(self) -> bool {
+        matches!(self, Kind::Path | Kind::Text | Kind::Mode | Kind::Whence | Kind::Pattern | Kind::Group)
+    }
+}
+
+/// What happens where an argument is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Default {
+    /// It may not be left out.
+    Required,
+    /// This integer is passed.
+    Int(i64),
+    /// Nothing is passed; the words say what that means.
+    Absent(&'static str),
+    /// It may be repeated any number of times (`print`).
+    Many,
+}
+
+/// One argument of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgumentSpec {
+    /// Its name in the documentation.
+    pub name: &'static str,
+    /// What it must be.
+    pub kind: Kind,
+    /// What happens where it is left out.
+    pub default: Default,
+}
+
+/// What a command gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yields {
+    /// Nothing that can be assigned.
+    Nothing,
+    /// An open file, or a negative errno.
+    File,
+    /// Memory, or a negative errno.
+    Buffer,
+    /// An integer.
+    Int,
+    /// A list of strings.
+    List,
+}
+
+/// One command.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandSpec {
+    /// As it is written, in lower case.
+    pub name: &'static str,
+    /// Its arguments, in order.
+    pub arguments: &'static [ArgumentSpec],
+    /// What it gives back.
+    pub yields: Yields,
+    /// `2010`, `2013` (the published grammars) or `lastrank`.
+    pub since: &'static str,
+    /// What it does, in Markdown.
+    pub text: &'static str,
+    /// The errnos that it is likely to meet, with what they mean here.
+    pub errors: &'static str,
+    /// A program that uses it and runs as it stands.
+    pub example: &'static str,
+}
+
+impl CommandSpec {
+    /// The form of a call: `fseek($file, offset[, whence = SEEK_SET])`.
+    pub fn form(&self) -> String {
+        let mut out = String::from(match self.yields {
+            Yields::Nothing => "",
+            Yields::File => "$file = ",
+            Yields::Buffer => "$buffer = ",
+            Yields::Int => "[$number =] ",
+            Yields::List => "$list = ",
+        });
+        out.push_str(self.name);
+        out.push('(');
+        for (index, argument) in self.arguments.iter().enumerate() {
+            let comma = if index > 0 { ", " } else { "" };
+            let sigil = if matches!(argument.kind, Kind::File | Kind::Buffer) { "$" } else { "" };
+            let name = argument.name;
+            match argument.default {
+                Default::Required => out.push_str(&format!("{comma}{sigil}{name}")),
+                Default::Int(value) => out.push_str(&format!("[{comma}{name} = {value}]")),
+                Default::Absent(text) => out.push_str(&format!("[{comma}{name} = {text}]")),
+                Default::Many => out.push_str(&format!("{comma}{name}, …")),
+            }
+        }
+        out.push(')');
+        out
+    }
+
+    /// How many arguments must be there.
+    pub fn required(&self) -> usize {
+        self.arguments.iter().filter(|argument| argument.default == Default::Required).count()
+    }
+
+    /// The specification of the `index`-th argument; the last one repeats if it may.
+    pub fn argument(&self, index: usize) -> Option<&'static ArgumentSpec> {
+        let arguments: &'static [ArgumentSpec] = self.arguments;
+        arguments.get(index).or_else(|| arguments.last().filter(|last| last.default == Default::Many))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_found_by_its_name_and_explains_itself() {
+        for command in Command::all() {
+            let spec = command.spec();
+            assert_eq!(Command::find(spec.name), Some(command));
+            assert_eq!(Command::from_index(command as usize), command);
+            assert!(!spec.text.is_empty() && !spec.example.is_empty(), "{} lacks words", spec.name);
+        }
+    }
+
+    #[test]
+    fn the_form_of_a_call_shows_defaults() {
+        assert_eq!(Command::Fseek.spec().form(), "fseek($file, offset[, whence = SEEK_SET])");
+        assert_eq!(Command::Fopen.spec().form(), "$file = fopen(name, mode[, permissions = 420])");
+    }
+}

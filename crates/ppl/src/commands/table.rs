@@ -1,0 +1,288 @@
+//! The table of commands: name, arguments, what it does, an example.
+
+use super::Default::{Absent, Int, Many, Required};
+use super::Kind::{
+    Any, Buffer, Bytes, BytesOrBuffer, File, Group, Integer, Microseconds, Mode, Path, Pattern, Text, Whence,
+};
+use super::{ArgumentSpec, CommandSpec, Yields};
+
+macro_rules! commands {
+    ($(
+        $id:ident $name:literal ($($argument:literal $kind:ident $default:expr),*) $yields:ident $since:literal
+        $text:literal
+        errors $errors:literal
+        example $example:literal;
+    )*) => {
+        /// A command of the language.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Command {
+            $(#[doc = $text] $id,)*
+        }
+
+        const ALL: &[Command] = &[$(Command::$id,)*];
+
+        const SPECS: &[CommandSpec] = &[$(
+            CommandSpec {
+                name: $name,
+                arguments: &[$(ArgumentSpec { name: $argument, kind: $kind, default: $default },)*],
+                yields: Yields::$yields,
+                since: $since,
+                text: $text,
+                errors: $errors,
+                example: $example,
+            },
+        )*];
+
+        impl Command {
+            /// The command with this name, in lower case.
+            pub fn find(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Command::$id),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+impl Command {
+    /// All commands.
+    pub fn all() -> impl Iterator<Item = Command> {
+        ALL.iter().copied()
+    }
+
+    /// The command with this place in the table (`command as usize`).
+    ///
+    /// # Panics
+    /// Where there is no such place.
+    pub fn from_index(index: usize) -> Self {
+        ALL[index]
+    }
+
+    /// Its arguments and documentation.
+    #[inline]
+    pub fn spec(self) -> &'static CommandSpec {
+        &SPECS[self as usize]
+    }
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        self.spec().name
+    }
+}
+
+commands! {
+    Print "print" ("value" Any Many) Nothing "2010"
+        "Writes the values, joined by a blank, with the rank in front: `[0] a b c`."
+        errors "none"
+        example "print(\"hello\", 1 + 1);";
+    Sleep "sleep" ("time" Microseconds Required) Nothing "2010"
+        "Waits. An integer counts microseconds; `sleep(5ms)` names its unit. `--skip-sleep` leaves it out."
+        errors "none"
+        example "sleep(10);";
+    Fcreat "fcreat" ("name" Path Required) File "2010"
+        "Creates a file for writing (`O_CREAT|O_WRONLY|O_TRUNC`)."
+        errors "EACCES, ENOENT (a directory is missing), ENOSPC"
+        example "$f = fcreat(\"a.dat\"); fclose($f); delete(\"a.dat\");";
+    Fopen "fopen" ("name" Path Required, "mode" Mode Required, "permissions" Integer Int(420)) File "2010"
+        "Opens a file. Modes `r w a r+ w+ a+` as in C, or `O_…` names joined by a bar, such as `O_WRONLY|O_CREAT|O_SYNC`. Where it fails the value is the negative errno, so that `if $f < 0` works. With `O_DIRECT`, buffers are aligned."
+        errors "ENOENT, EACCES, EISDIR, EINVAL (`O_DIRECT` on a file system without it)"
+        example "$f = fopen(\"a.dat\", \"O_RDWR|O_CREAT\"); fwrite($f, 4k); fclose($f); delete(\"a.dat\");";
+    Fclose "fclose" ("file" File Required) Nothing "2010"
+        "Closes a file; an error of the close is reported."
+        errors "EBADF, EIO, ENOSPC, EDQUOT (late write errors)"
+        example "$f = fcreat(\"a.dat\"); fclose($f); delete(\"a.dat\");";
+    Fsync "fsync" ("file" File Required) Nothing "2010"
+        "Waits until data and metadata of the file are on the device."
+        errors "EBADF, EIO, ENOSPC"
+        example "$f = fcreat(\"a.dat\"); fwrite($f, 1k); fsync($f); fclose($f); delete(\"a.dat\");";
+    Fdatasync "fdatasync" ("file" File Required) Nothing "lastrank"
+        "Waits until the data of the file, and what is needed to read it again, are on the device."
+        errors "EBADF, EIO, ENOSPC"
+        example "$f = fcreat(\"a.dat\"); fwrite($f, 1k); fdatasync($f); fclose($f); delete(\"a.dat\");";
+    Fread "fread" ("file" File Required, "size" Bytes Absent("the whole file from 0"), "offset" Bytes Absent("current position")) Int "2010"
+        "Reads. A read that comes back short counts as failed; the value is the number of bytes."
+        errors "EBADF, EIO, EISDIR"
+        example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fread($f, 1k); fread($f, 1k, 2k); fread($f); fclose($f); delete(\"a.dat\");";
+    Fwrite "fwrite" ("file" File Required, "size" BytesOrBuffer Required, "offset" Bytes Absent("current position")) Int "2010"
+        "Writes so many bytes of seeded, incompressible data, or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
+        errors "EBADF, ENOSPC, EDQUOT, EFBIG, EIO"
+        example "$f = fcreat(\"a.dat\"); fwrite($f, 4k); fwrite($f, 1k, 64k); fclose($f); delete(\"a.dat\");";
+    Fseek "fseek" ("file" File Required, "offset" Bytes Required, "whence" Whence Absent("SEEK_SET")) Int "2010"
+        "Moves the position in the file. The value is the new position."
+        errors "EBADF, EINVAL"
+        example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fseek($f, 1k); fread($f, 1k); fclose($f); delete(\"a.dat\");";
+    Ftruncate "ftruncate" ("file" File Required, "size" Bytes Required) Nothing "lastrank"
+        "Cuts or extends the file."
+        errors "EBADF, EINVAL, EFBIG"
+        example "$f = fcreat(\"a.dat\"); ftruncate($f, 1MiB); fclose($f); delete(\"a.dat\");";
+    Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0)) Nothing "lastrank"
+        "Reserves space for the file."
+        errors "EBADF, ENOSPC, EOPNOTSUPP"
+        example "$f = fcreat(\"a.dat\"); fallocate($f, 1MiB); fclose($f); delete(\"a.dat\");";
+    Fadvise "fadvise" ("file" File Required, "advice" Text Required, "size" Bytes Int(0), "offset" Bytes Int(0)) Nothing "lastrank"
+        "Says how the file will be used: `normal sequential random willneed dontneed noreuse`. A size of 0 means to the end."
+        errors "EBADF, EINVAL"
+        example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fadvise($f, \"random\"); fclose($f); delete(\"a.dat\");";
+    Write "write" ("name" Path Required, "size" BytesOrBuffer Required, "offset" Bytes Int(0)) Int "2010"
+        "Opens (creates, truncates), writes, closes."
+        errors "ENOENT (a directory is missing), EACCES, ENOSPC"
+        example "write(\"a.dat\", 1024); delete(\"a.dat\");";
+    Append "append" ("name" Path Required, "size" BytesOrBuffer Required) Int "2010"
+        "Opens for appending (creates), writes, closes."
+        errors "ENOENT (a directory is missing), EACCES, ENOSPC"
+        example "append(\"a.dat\", 1024); append(\"a.dat\", 1024); delete(\"a.dat\");";
+    Read "read" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Int "2010"
+        "Opens, reads, closes. A read that comes back short counts as failed."
+        errors "ENOENT, EACCES, EISDIR"
+        example "write(\"a.dat\", 1024); read(\"a.dat\"); read(\"a.dat\", 512, 100); delete(\"a.dat\");";
+    Dread "dread" ("name" Path Required) Int "2013"
+        "Opens with `O_DIRECT`, reads the whole file, closes."
+        errors "ENOENT, EINVAL (no `O_DIRECT` here)"
+        example "write(\"a.dat\", 4k); dread(\"a.dat\"); delete(\"a.dat\");";
+    Dwrite "dwrite" ("name" Path Required, "size" Bytes Required) Int "2013"
+        "Opens with `O_DIRECT` (creates, truncates), writes, closes."
+        errors "EINVAL (no `O_DIRECT` here, or a size that is no multiple of the block), ENOSPC"
+        example "dwrite(\"a.dat\", 4k); delete(\"a.dat\");";
+    Create "create" ("name" Path Required) Nothing "2010"
+        "Creates an empty file."
+        errors "ENOENT (a directory is missing), EACCES, ENOSPC"
+        example "create(\"a.dat\"); delete(\"a.dat\");";
+    Delete "delete" ("name" Path Required) Nothing "2010"
+        "Removes a file, or an empty directory."
+        errors "ENOENT, ENOTEMPTY, EACCES"
+        example "create(\"a.dat\"); delete(\"a.dat\");";
+    Unlink "unlink" ("name" Path Required) Nothing "lastrank"
+        "Removes a file; a directory fails."
+        errors "ENOENT, EISDIR, EACCES"
+        example "create(\"a.dat\"); unlink(\"a.dat\");";
+    Rename "rename" ("from" Path Required, "to" Path Required) Nothing "2010"
+        "Gives a file or directory another name."
+        errors "ENOENT, EXDEV, EACCES"
+        example "create(\"a.dat\"); rename(\"a.dat\", \"b.dat\"); delete(\"b.dat\");";
+    Link "link" ("from" Path Required, "to" Path Required) Nothing "lastrank"
+        "Gives a file a second name."
+        errors "ENOENT, EEXIST, EXDEV"
+        example "create(\"a.dat\"); link(\"a.dat\", \"b.dat\"); delete(\"a.dat\"); delete(\"b.dat\");";
+    Symlink "symlink" ("target" Path Required, "name" Path Required) Nothing "lastrank"
+        "Creates a symbolic link."
+        errors "EEXIST, ENOENT"
+        example "create(\"a.dat\"); symlink(\"a.dat\", \"b.dat\"); delete(\"b.dat\"); delete(\"a.dat\");";
+    Mkdir "mkdir" ("name" Path Required, "permissions" Integer Int(493)) Nothing "2010"
+        "Creates a directory."
+        errors "EEXIST, ENOENT (the parent is missing), EACCES"
+        example "mkdir(\"d\"); rmdir(\"d\");";
+    Rmdir "rmdir" ("name" Path Required) Nothing "2010"
+        "Removes an empty directory."
+        errors "ENOENT, ENOTEMPTY, ENOTDIR"
+        example "mkdir(\"d\"); rmdir(\"d\");";
+    Readdir "readdir" ("name" Path Required) Int "lastrank"
+        "Reads all entries of a directory. The value is their number, without `.` and `..`."
+        errors "ENOENT, ENOTDIR"
+        example "mkdir(\"d\"); readdir(\"d\"); rmdir(\"d\");";
+    Stat "stat" ("name" Path Required) Int "2010"
+        "Asks for the attributes of a file. The value is its size in bytes."
+        errors "ENOENT, EACCES"
+        example "create(\"a.dat\"); stat(\"a.dat\"); delete(\"a.dat\");";
+    Lookup "lookup" ("name" Path Required) Nothing "2010"
+        "Asks whether a file exists (`access` with `F_OK`)."
+        errors "ENOENT"
+        example "create(\"a.dat\"); lookup(\"a.dat\"); delete(\"a.dat\");";
+    Chmod "chmod" ("name" Path Required, "permissions" Integer Required) Nothing "lastrank"
+        "Changes the permissions of a file; 420 is `rw-r--r--`."
+        errors "ENOENT, EPERM"
+        example "create(\"a.dat\"); chmod(\"a.dat\", 384); delete(\"a.dat\");";
+    Sync "sync" () Nothing "lastrank"
+        "Writes everything the system holds back, of all programs, to the devices."
+        errors "none"
+        example "sync();";
+    DropCaches "drop_caches" () Nothing "lastrank"
+        "Empties the page cache of the machine; wants root."
+        errors "EACCES, EPERM"
+        example "drop_caches();";
+    Alloc "alloc" ("size" Bytes Required) Buffer "lastrank"
+        "Takes memory, page-aligned, and fills it with seeded, incompressible data."
+        errors "ENOMEM"
+        example "$b = alloc(1MiB); free($b);";
+    Free "free" ("buffer" Buffer Required) Nothing "lastrank"
+        "Gives memory back."
+        errors "EBADF (freed already)"
+        example "$b = alloc(1MiB); free($b);";
+    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing "lastrank"
+        "Sets over how many targets of a Lustre file system new files are striped (`lfs setstripe`). Elsewhere it does nothing and leaves a note."
+        errors "ENOENT, EINVAL"
+        example "mkdir(\"d\"); stripe(\"d\", 4); rmdir(\"d\");";
+    Mmap "mmap" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Int "lastrank"
+        "Maps a file and touches one byte a page. The value is the number of bytes."
+        errors "ENOENT, EACCES, ENODEV"
+        example "write(\"a.dat\", 64k); mmap(\"a.dat\"); delete(\"a.dat\");";
+    Pfopen "pfopen" ("name" Path Required, "mode" Mode Required, "group" Group Absent("the group around it")) File "2010"
+        "Opens a file with MPI-IO on the communicator of the group; any of `c r w`. Collective."
+        errors "ENOENT, EACCES"
+        example "define groups {\"all\"};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
+    Pfclose "pfclose" ("file" File Required) Nothing "2010"
+        "Closes a file of `pfopen`. Collective."
+        errors "EBADF, EIO"
+        example "define groups {\"all\"};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
+    Pfread "pfread" ("file" File Required, "pattern" Pattern Required) Int "2010"
+        "Reads with MPI-IO as the pattern says."
+        errors "EBADF, EIO"
+        example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfread($f, \"p\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
+    Pfwrite "pfwrite" ("file" File Required, "pattern" Pattern Required) Int "2010"
+        "Writes with MPI-IO as the pattern says."
+        errors "EBADF, EIO, ENOSPC"
+        example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
+    Pread "pread" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Int "2010"
+        "MPI-IO: opens, sets the view, reads, closes. Collective in opening and closing."
+        errors "ENOENT, EIO"
+        example "define pattern {\"p\", 4, 1k, 3};\npwrite(\"a.dat\", \"p\"); pread(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
+    Pwrite "pwrite" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Int "2010"
+        "MPI-IO: opens, sets the view, writes, closes. Collective in opening and closing."
+        errors "ENOENT, ENOSPC, EIO"
+        example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
+    Pdelete "pdelete" ("name" Path Required) Nothing "2010"
+        "Removes a file with MPI-IO: rank 0 of the group around it does so, then all go on."
+        errors "ENOENT, EACCES"
+        example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
+    Glob "glob" ("pattern" Text Required) List "lastrank"
+        "The names that match a pattern with `*` and `?`, sorted."
+        errors "none"
+        example "for $f in glob(\"*.none\") delete($f);";
+    Chase "chase" ("size" Bytes Required, "loads" Integer Int(1000000)) Nothing "lastrank"
+        "Follows a random chain of pointers through so much memory; a sample is a batch of loads."
+        errors "ENOMEM"
+        example "chase(32k);";
+    Poke "poke" ("size" Bytes Required, "count" Integer Required) Nothing "lastrank"
+        "Touches single random cache lines in so much memory; a sample is one load."
+        errors "ENOMEM"
+        example "poke(32k, 100);";
+    Stream "stream" ("kind" Text Required, "size" Bytes Required) Nothing "lastrank"
+        "Moves memory in order: `read`, `write` or `copy`."
+        errors "ENOMEM, EINVAL"
+        example "stream(\"copy\", 1MiB);";
+    Getpid "getpid" () Int "lastrank"
+        "The cheapest system call."
+        errors "none"
+        example "getpid();";
+    Fork "fork" () Nothing "lastrank"
+        "Creates a process that ends at once, and waits for it."
+        errors "EAGAIN, ENOMEM"
+        example "fork();";
+    Spawn "spawn" ("program" Text Required) Int "lastrank"
+        "Starts a program and waits for it. The value is its exit status."
+        errors "ENOENT, EACCES"
+        example "spawn(\"true\");";
+    Thread "thread" () Nothing "lastrank"
+        "Creates a thread that ends at once, and waits for it."
+        errors "EAGAIN"
+        example "thread();";
+    Malloc "malloc" ("size" Bytes Required) Nothing "lastrank"
+        "Takes memory and gives it back, untouched."
+        errors "ENOMEM"
+        example "malloc(4k);";
+    PipePingpong "pipe_pingpong" ("count" Integer Int(1)) Nothing "lastrank"
+        "Sends a byte to another process and back."
+        errors "EMFILE"
+        example "pipe_pingpong(10);";
+}

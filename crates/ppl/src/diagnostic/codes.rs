@@ -1,0 +1,132 @@
+//! Which codes can a diagnostic carry, and what does each mean?
+
+use serde::{Serialize, Serializer};
+
+macro_rules! codes {
+    ($($name:ident = $code:literal, $title:literal, $text:literal;)*) => {
+        /// The stable code of a diagnostic: `E…` errors, `W…` warnings, `N…` notes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code {
+            $(#[doc = $title] $name,)*
+        }
+
+        impl Code {
+            /// As it is written: `E0101`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $code,)* }
+            }
+        }
+
+        /// Every code with its title and explanation.
+        pub const CODES: &[Explanation] = &[
+            $(Explanation { code: Code::$name, title: $title, text: $text },)*
+        ];
+    };
+}
+
+/// What a code means.
+#[derive(Clone, Copy, Debug)]
+pub struct Explanation {
+    /// The code.
+    pub code: Code,
+    /// A few words.
+    pub title: &'static str,
+    /// What causes it and what to do: a paragraph of Markdown.
+    pub text: &'static str,
+}
+
+/// The explanation of a code as it is written (`E0101`, case-insensitive).
+pub fn explain(code: &str) -> Option<&'static Explanation> {
+    CODES.iter().find(|known| known.code.as_str().eq_ignore_ascii_case(code))
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+codes! {
+    UnknownCharacter = "E0101", "a character that is not part of the language",
+        "The character has no meaning outside a string or a comment. The original ignored such characters; here they are errors, because a lost `$` or `;` hides behind them. `--classic` ignores them with a warning.";
+    UnclosedString = "E0102", "a string without its closing quote",
+        "A string begins with `\"` and must end with `\"` on the same line.";
+    UnclosedComment = "E0103", "a comment without its end",
+        "A comment that begins with `/*` must end with `*/`.";
+    BadNumber = "E0104", "a number that cannot be read",
+        "Integers have 64 bits and may end in `k`, `m` or `g` (1024, 1024², 1024³) or in a unit: `B KB KiB MB MiB GB GiB TB TiB` for bytes, `ns us ms s min h` for time. The original read `10K` as 10; here that is an error, because 10240 was meant.";
+    ExpectedToken = "E0110", "something else was expected here",
+        "The grammar asks for another word or sign at this place. The message names what was expected and what was found.";
+    UnknownWord = "E0111", "a word that is no command and no keyword",
+        "Names of variables begin with `$`; every other word must be a keyword, a command or a function defined with `def`. The original ignored unknown words; `--classic` does so with a warning.";
+    TooDeep = "E0112", "nested too deeply",
+        "Blocks and brackets may be nested 200 deep, and an expression may hold 1000 operators in a row. Programs that need more are generated; generate a loop or a list instead.";
+    TooManyArguments = "E0113", "more arguments than a call can hold",
+        "A call holds at most 200 arguments.";
+    Misplaced = "E0114", "a statement in a place where it has no meaning",
+        "`define`, `def` and `include` stand at the top level; `break` and `continue` stand in a loop; `return` stands in a function.";
+    IncludeFailed = "E0115", "a file that cannot be included",
+        "The file named by `include` could not be read, or files include each other in a circle.";
+    UnknownVariable = "E0201", "a variable that is not defined here",
+        "A variable exists after it was assigned (`$x = 1;`), inside the loop that counts with it, or after `define param`. In a string the longest defined beginning of the name counts: `\"$ia\"` is `$i` followed by `a` where only `$i` exists.";
+    UnknownBuiltin = "E0202", "a built-in value that does not exist",
+        "Built-in values begin with `$$`: `$$rank $$size $$group $$grank $$time $$errno $$bytes $$rand $$crand $$env(NAME)`.";
+    UnknownGroup = "E0203", "a group that is not defined",
+        "A group must be named in `define groups {…}`. `\"world\"` always exists.";
+    UnknownPattern = "E0204", "a pattern that is not defined",
+        "A pattern must be named in `define pattern {…}`.";
+    UnknownFunction = "E0205", "a function that does not exist",
+        "The name before the parenthesis is neither a command, nor a built-in function, nor defined with `def`.";
+    MissingArgument = "E0210", "an argument is missing",
+        "The command needs more arguments than were given. The help line shows its form.";
+    WrongKind = "E0211", "an argument of the wrong kind",
+        "For instance a string where a number of bytes is wanted. A variable may hold a string of digits, which is read as its leading number; a literal string may not.";
+    NoResult = "E0212", "a command that gives no value",
+        "Only some commands (`fopen`, `alloc`, …) yield a value that can be assigned.";
+    BadMode = "E0213", "an open mode that does not exist",
+        "Modes are `r w a r+ w+ a+`, or a string of `O_…` names joined by `|`. `pfopen` takes any of the letters `c`, `r` and `w`.";
+    Duplicate = "E0220", "something is defined twice",
+        "Parameters, groups, patterns and functions have one definition each.";
+    BadDefine = "E0221", "a definition that cannot be used",
+        "The definition lacks a part or holds a value outside its range. The message says which.";
+    NotConstant = "E0222", "an expression that is not constant",
+        "Definitions are evaluated before the program starts: they may use numbers, parameters and operators, but no variables that the program assigns, no commands and nothing random.";
+    Evaluation = "E0223", "a definition whose value cannot be computed",
+        "For instance a division by zero.";
+    UnknownParameter = "E0301", "a parameter that the program does not define",
+        "A name given on the command line must be one of those in `define param`.";
+    BadParameter = "E0302", "a parameter value that cannot be used",
+        "A parameter whose default is a number takes a number, with a unit where one fits: `--set size=4MiB`.";
+    EnvironmentUnset = "E0303", "an environment variable that is not set",
+        "`$$env(NAME)` needs the variable in the environment of the run.";
+    BadRanks = "E0304", "a number of ranks that cannot be used",
+        "A run has at least one rank, and at most 1,048,576.";
+    GroupsDoNotFit = "E0305", "groups that do not fit the ranks",
+        "The sizes of the groups (`-g name:size`) need more ranks than the run has, or name a group that does not exist. Groups tagged `S` have ranks of their own from 0 on, groups with one `D` tag are disjoint behind them, groups without a tag start behind the `S` groups and may overlap.";
+    Collective = "E0401", "a collective operation that only some ranks reach",
+        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, or under a condition that differs between ranks, some of them never come, and the program would hang. Move it out, or name the group that really takes part: `barrier(\"writers\")`.";
+    ClassicIgnored = "W0101", "ignored as the original did",
+        "`--classic` brings back the lexing of the original, which ignored unknown words and characters.";
+    SurplusArgument = "W0102", "an argument without a meaning",
+        "The command takes fewer arguments. The original ignored the others, and so do we.";
+    Trimmed = "W0103", "a name with blanks around it",
+        "Names of groups and patterns are compared without blanks at their ends.";
+    LostText = "W0104", "text that is swallowed by a built-in",
+        "In a string the name after `$$` takes every letter and digit that follows, and the original drops what is not part of a built-in: `$$rankfoo` is `$$rank`. Write `${$rank}foo` to keep the text.";
+    TextUnit = "W0105", "a suffix that is not read",
+        "A string is read as its leading number, as in the original: `\"4k\"` counts as 4. Write the unit in full (`4KiB`), or give the parameter a number as its default, without quotes.";
+    PerhapsCollective = "W0106", "a collective operation that ranks may reach differently often",
+        "The condition around it depends on something that can differ between ranks, such as the result of a command or the clock. If the ranks disagree, the program hangs.";
+    LeadingComma = "W0107", "a comma without an argument before it",
+        "The original accepts it, and so do we.";
+    Unreachable = "W0108", "statements that are never reached",
+        "They stand after a `break`, `continue` or `return`.";
+    SharedGroups = "N0101", "ranks were shared among groups",
+        "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
+}

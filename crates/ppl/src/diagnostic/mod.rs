@@ -1,0 +1,158 @@
+//! What is wrong with a program, where, and what can be done about it?
+
+mod codes;
+
+pub use codes::{CODES, Code, Explanation, explain};
+
+use serde::{Deserialize, Serialize};
+
+/// A stretch of the program text: byte offsets, `start` inclusive, `end` exclusive.
+///
+/// Offsets run over [`crate::Source::text`], in which included files follow the main one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// From `start` to `end`, in bytes.
+    pub fn new(start: u32, end: u32) -> Self {
+        Self { start, end: end.max(start) }
+    }
+
+    /// The smallest span that holds both.
+    #[must_use]
+    pub fn to(self, other: Span) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// How bad is it?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; nothing to do.
+    Note,
+    /// The program runs, perhaps not as meant.
+    Warning,
+    /// The program does not run.
+    Error,
+}
+
+/// A second place that belongs to a diagnostic, with a few words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    /// Where.
+    pub span: Span,
+    /// What is to be seen there.
+    pub text: String,
+}
+
+/// One finding about a program. How it is drawn on a terminal is the binary's business.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// Stable code, documented in [`CODES`].
+    pub code: Code,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The place it is about.
+    pub span: Span,
+    /// One sentence that names the thing.
+    pub message: String,
+    /// What the author can do, where something can be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// Further places that explain it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<Label>,
+}
+
+impl Diagnostic {
+    /// An error: the program does not run.
+    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            span,
+            message: message.into(),
+            help: None,
+            labels: Vec::new(),
+        }
+    }
+
+    /// A warning: the program runs.
+    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, span, message) }
+    }
+
+    /// A note: how something was understood.
+    pub fn note(code: Code, span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, ..Self::error(code, span, message) }
+    }
+
+    /// With a line of advice.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.help = Some(text.into());
+        self
+    }
+
+    /// With advice where there is some.
+    #[must_use]
+    pub fn help_maybe(mut self, text: Option<String>) -> Self {
+        self.help = text.or(self.help);
+        self
+    }
+
+    /// With a second place.
+    #[must_use]
+    pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Does it keep the program from running?
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Is there an error among them?
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(Diagnostic::is_error)
+}
+
+/// The candidate nearest to `word`, if one is near enough to be what was meant.
+pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > 64 {
+        return None;
+    }
+    let allowed = match word.chars().count() {
+        0 => return None,
+        1..=2 => 1,
+        3..=5 => 2,
+        _ => 3,
+    };
+    let lower = word.to_lowercase();
+    candidates
+        .into_iter()
+        .filter(|candidate| candidate.len() <= 64)
+        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count().max(2))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_offered_only_when_it_is_near() {
+        assert_eq!(nearest("fiel", ["file", "size"]), Some("file"));
+        assert_eq!(nearest("completely", ["file", "size"]), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! What does a machine see of the arguments of a command?
+
+use std::ffi::CStr;
+
+use crate::value::Value;
+
+/// Most arguments a command that reaches the machine takes.
+pub const MAX: usize = 8;
+
+/// One argument, evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Argument {
+    #[default]
+    Absent,
+    Int(i64),
+    Float(f64),
+    Duration(i64),
+    /// First byte and length in the buffer; a NUL follows.
+    Text(u32, u32),
+    File(u32),
+    Buffer(u32),
+}
+
+/// The evaluated arguments of a command: a fixed inline array and the buffer that paths are
+/// rendered into. Owned and reused by the interpreter: nothing is allocated for a call.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments {
+    pub(crate) values: [Argument; MAX],
+    pub(crate) count: usize,
+    pub(crate) text: Vec<u8>,
+}
+
+impl Arguments {
+    /// Arguments made by hand, for tests of a machine.
+    pub fn of(values: &[Value]) -> Self {
+        let mut out = Self::default();
+        for value in values.iter().take(MAX) {
+            out.push(value);
+        }
+        out
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+        self.text.clear();
+    }
+
+    pub(crate) fn push(&mut self, value: &Value) {
+        let argument = match value {
+            Value::Int(v) => Argument::Int(*v),
+            Value::Float(v) => Argument::Float(*v),
+            Value::Duration(v) => Argument::Duration(*v),
+            Value::File(v) => Argument::File(*v),
+            Value::Buffer(v) => Argument::Buffer(*v),
+            Value::Unset => Argument::Absent,
+            Value::Text(_) | Value::List(_) => {
+                let start = self.text.len();
+                value.render(&mut self.text);
+                self.end_text(start)
+            }
+        };
+        self.put(argument);
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, argument: Argument) {
+        if self.count < MAX {
+            self.values[self.count] = argument;
+            self.count += 1;
+        }
+    }
+
+    /// Ends a text that was rendered from `start` on: a NUL follows, and none is inside.
+    #[inline]
+    pub(crate) fn end_text(&mut self, start: usize) -> Argument {
+        let length = self.text.len() - start;
+        self.text.push(0);
+        Argument::Text(start as u32, length as u32)
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> Argument {
+        if index < self.count { self.values[index] } else { Argument::Absent }
+    }
+
+    /// Was it given?
+    #[inline]
+    pub fn is_given(&self, index: usize) -> bool {
+        self.get(index) != Argument::Absent
+    }
+
+    /// How many were given.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Were none given?
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// An integer; a float is cut, a duration counts in nanoseconds, a string as its leading
+    /// number. `None` where it was left out.
+    #[inline]
+    pub fn int(&self, index: usize) -> Option<i64> {
+        match self.get(index) {
+            Argument::Int(value) | Argument::Duration(value) => Some(value),
+            Argument::Float(value) => Some(value as i64),
+            Argument::File(value) | Argument::Buffer(value) => Some(i64::from(value)),
+            Argument::Text(..) => crate::syntax::literal::leading(self.text(index)).and_then(|v| v.integer()),
+            Argument::Absent => None,
+        }
+    }
+
+    /// An integer of 0 or more, or `otherwise` where it was left out; negative ones count as 0.
+    #[inline]
+    pub fn size(&self, index: usize, otherwise: u64) -> u64 {
+        self.int(index).map_or(otherwise, |value| value.max(0) as u64)
+    }
+
+    /// A string; empty where it is none.
+    #[inline]
+    pub fn text(&self, index: usize) -> &str {
+        match self.get(index) {
+            Argument::Text(start, length) => self
+                .text
+                .get(start as usize..(start + length) as usize)
+                .and_then(|bytes| std::str::from_utf8(bytes).ok())
+                .unwrap_or(""),
+            _ => "",
+        }
+    }
+
+    /// A string for a system call, NUL-terminated, without copying; empty where it is none.
+    #[inline]
+    pub fn c_str(&self, index: usize) -> &CStr {
+        match self.get(index) {
+            Argument::Text(start, length) => self
+                .text
+                .get(start as usize..(start + length) as usize + 1)
+                .and_then(|bytes| CStr::from_bytes_until_nul(bytes).ok())
+                .unwrap_or(c""),
+            _ => c"",
+        }
+    }
+
+    /// A file: an index into the machine's table. `None` where it is none; the interpreter
+    /// answers such a call itself (EBADF), so a machine may count on it.
+    #[inline]
+    pub fn file(&self, index: usize) -> Option<u32> {
+        match self.get(index) {
+            Argument::File(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A buffer: an index into the machine's table. `None` where it is none.
+    #[inline]
+    pub fn buffer(&self, index: usize) -> Option<u32> {
+        match self.get(index) {
+            Argument::Buffer(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The texts among the arguments: the paths that a message names.
+    pub fn describe(&self) -> String {
+        (0..self.count)
+            .filter(|&index| matches!(self.get(index), Argument::Text(..)))
+            .map(|index| format!("\"{}\"", self.text(index)))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_ready_for_a_system_call() {
+        let arguments = Arguments::of(&[Value::Text("a/b".into()), Value::Int(4096)]);
+        assert_eq!(arguments.c_str(0), c"a/b");
+        assert_eq!(arguments.text(0), "a/b");
+        assert_eq!(arguments.size(1, 0), 4096);
+        assert_eq!(arguments.int(2), None);
+    }
+}

@@ -1,0 +1,261 @@
+//! What must a machine be able to do?
+
+use std::fmt;
+
+use crate::commands::Command;
+use crate::plan::{GroupId, SiteId};
+use crate::source::Position;
+use crate::value::Value;
+
+use super::arguments::Arguments;
+
+/// What a command gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reply {
+    /// The value for an assignment; `Unset` means [`Reply::bytes`] as an integer, or the negative
+    /// errno of a failure.
+    pub value: Value,
+    /// The positive errno of a failure, 0 for success.
+    pub errno: i32,
+    /// Bytes that were moved.
+    pub bytes: u64,
+}
+
+impl Reply {
+    /// Success without a value.
+    #[inline]
+    pub fn done() -> Self {
+        Self::default()
+    }
+
+    /// Success; so many bytes were moved.
+    #[inline]
+    pub fn moved(bytes: u64) -> Self {
+        Self { bytes, ..Self::default() }
+    }
+
+    /// Success with a value.
+    #[inline]
+    pub fn value(value: Value) -> Self {
+        Self { value, ..Self::default() }
+    }
+
+    /// Failure with a positive errno.
+    #[inline]
+    pub fn failed(errno: i32) -> Self {
+        Self { errno, ..Self::default() }
+    }
+}
+
+/// Why the program waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// `sleep`; `--skip-sleep` leaves it out.
+    Sleep,
+    /// `think`
+    Think,
+    /// `rate` and `at`: until the next intended start.
+    Pace,
+}
+
+/// A statistic of this rank's samples so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Statistic {
+    /// The q-quantile, in seconds.
+    Quantile(f64),
+    /// The mean, in seconds.
+    Mean,
+    /// The maximum, in seconds.
+    Slowest,
+    /// How many there are.
+    Count,
+}
+
+/// A command that failed.
+#[derive(Debug)]
+pub struct Failure<'a> {
+    /// Where in the program.
+    pub site: SiteId,
+    /// Which command.
+    pub command: Command,
+    /// Its arguments; `arguments.describe()` names the path.
+    pub arguments: &'a Arguments,
+    /// The positive errno.
+    pub errno: i32,
+    /// Bytes that were moved nevertheless (a short read).
+    pub bytes: u64,
+}
+
+/// Why a rank ended before the end of its program.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stop {
+    /// A mistake that only shows when the program runs: a division by zero, a negative count.
+    Fault(Box<Fault>),
+    /// `on_error stop` and a command failed; the machine was told of the failure.
+    CommandFailed(SiteId),
+    /// The machine wants to end: Ctrl-C, another rank died, time is over.
+    Machine(String),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Fault(fault) => write!(
+                f,
+                "{}:{}:{}: {}",
+                fault.position.file, fault.position.line, fault.position.column, fault.message
+            ),
+            Stop::CommandFailed(_) => f.write_str("a command failed and the program says `on_error stop`"),
+            Stop::Machine(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for Stop {}
+
+/// A mistake in the program that only shows when it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// Where in the program.
+    pub position: Position,
+    /// What went wrong, in a sentence that names the thing.
+    pub message: String,
+}
+
+/// The world as a program sees it. One value of it serves one rank.
+///
+/// Only [`Machine::command`] and [`Machine::barrier`] stand on the hot path; implementations mark
+/// them `#[inline]`. Everything else has a default that does nothing, for machines that only
+/// count.
+pub trait Machine: Sized {
+    /// Does a command. `site` is an index into [`crate::plan::Plan::sites`]; the place of a sample
+    /// is that site under the labels entered at the moment. A failure is a reply with an errno,
+    /// after which the interpreter calls [`Machine::failed`] or [`Machine::expected`].
+    /// `print`, `sleep` and `glob` never come here: they have methods of their own.
+    fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply;
+
+    /// Waits for all ranks of a group; only called on ranks of that group.
+    ///
+    /// # Errors
+    /// Where the wait was broken off.
+    fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Stop>;
+
+    /// A `time`, `ctime` or `phase` block begins (which one: the kind of the site). `label` is
+    /// filled in already, and empty where the block has none.
+    fn enter_block(&mut self, site: SiteId, label: &str) {
+        let _ = (site, label);
+    }
+
+    /// The innermost block ends.
+    fn leave_block(&mut self, site: SiteId) {
+        let _ = site;
+    }
+
+    /// Shows a line of text; the machine adds `[rank] `.
+    fn print(&mut self, text: &str) {
+        let _ = text;
+    }
+
+    /// Waits so many nanoseconds.
+    fn wait(&mut self, ns: u64, reason: Wait) {
+        let _ = (ns, reason);
+    }
+
+    /// Waits until the clock of [`Machine::now_ns`] shows so much; comes back at once if it does.
+    fn wait_until(&mut self, ns: u64, reason: Wait) {
+        let now = self.now_ns();
+        if now < ns {
+            self.wait(ns - now, reason);
+        }
+    }
+
+    /// Nanoseconds since the start of the run.
+    fn now_ns(&mut self) -> u64 {
+        0
+    }
+
+    /// Under `rate` and `at`: when the commands that follow should have started (ns since the
+    /// start of the run), for the lateness in their samples; `None` afterwards.
+    fn intended_start(&mut self, ns: Option<u64>) {
+        let _ = ns;
+    }
+
+    /// A command failed and nobody expected it: count it, say so once, with errno and path.
+    fn failed(&mut self, failure: &Failure<'_>) {
+        let _ = failure;
+    }
+
+    /// A command failed as `expect` foretold.
+    fn expected(&mut self, failure: &Failure<'_>) {
+        let _ = failure;
+    }
+
+    /// An `expect` whose commands did something else than fail with that errno.
+    fn unexpected(&mut self, failure: &Failure<'_>, wanted: i32) {
+        let _ = wanted;
+        self.failed(failure);
+    }
+
+    /// Should the program end now? Polled at each iteration of a loop: keep it to one load.
+    #[inline]
+    fn interrupted(&mut self) -> Option<Stop> {
+        None
+    }
+
+    /// A loop of `count` iterations begins. `Some(k)`: do only `k` of them, and multiply what
+    /// happens by `count / k` until [`Machine::leave_loop`]. For machines that only count.
+    #[inline]
+    fn enter_loop(&mut self, count: u64, constant_body: bool) -> Option<u64> {
+        let _ = (count, constant_body);
+        None
+    }
+
+    /// The loop ends for which [`Machine::enter_loop`] gave a number.
+    #[inline]
+    fn leave_loop(&mut self) {}
+
+    /// A statistic of this rank's samples whose label or operation is `name`; `None`: there are
+    /// no such samples. Times are in seconds.
+    fn statistic(&mut self, name: &str, statistic: Statistic) -> Option<f64> {
+        let _ = (name, statistic);
+        None
+    }
+
+    /// `assert` was evaluated: `text` is its source line.
+    fn asserted(&mut self, holds: bool, place: &Position) {
+        let _ = (holds, place);
+    }
+
+    /// Should reads compare what they read with what was written?
+    fn verify(&mut self, on: bool) {
+        let _ = on;
+    }
+
+    /// Names that match a pattern with `*` and `?`, sorted.
+    fn glob(&mut self, pattern: &str) -> Vec<String> {
+        let _ = pattern;
+        Vec::new()
+    }
+
+    /// From here on commands may be started without waiting, so many at once; their replies come
+    /// before they are done.
+    fn enter_async(&mut self, depth: u32) {
+        let _ = depth;
+    }
+
+    /// Waits for everything that was started since [`Machine::enter_async`].
+    fn leave_async(&mut self) {}
+
+    /// Runs `worker(0, …)` to `worker(count - 1, …)`, at once where the machine can: each with a
+    /// machine of its own. The default runs them one after the other.
+    ///
+    /// # Errors
+    /// The first that a worker gave.
+    fn parallel(
+        &mut self,
+        count: u32,
+        worker: &(dyn Fn(u32, &mut Self) -> Result<(), Stop> + Sync),
+    ) -> Result<(), Stop> {
+        (0..count).try_for_each(|index| worker(index, self))
+    }
+}

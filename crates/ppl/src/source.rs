@@ -1,0 +1,110 @@
+//! Which texts does a program consist of, and where in them is an offset?
+
+use crate::diagnostic::Span;
+
+/// Reads an included file: its text, or why it cannot be read.
+pub type Loader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
+
+/// One file of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Its name, for messages.
+    pub name: String,
+    /// Where its text begins in [`Source::text`].
+    pub start: u32,
+}
+
+/// The text of a program with everything it includes, one file behind the other.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    text: String,
+    files: Vec<File>,
+    lines: Vec<u32>,
+}
+
+/// A place for a reader: line and column count from 1, columns in characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The name of the file.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1, in characters.
+    pub column: u32,
+}
+
+impl Source {
+    /// A program of one file.
+    pub fn new(name: &str, text: &str) -> Self {
+        let mut source = Self::default();
+        source.append(name, text);
+        source
+    }
+
+    /// Adds a file; its start, or `None` where the whole would pass 4 GiB.
+    pub fn append(&mut self, name: &str, text: &str) -> Option<u32> {
+        if self.text.len() + text.len() + 1 >= u32::MAX as usize {
+            return None;
+        }
+        if !self.files.is_empty() {
+            self.text.push('\n');
+        }
+        let start = self.text.len() as u32;
+        self.files.push(File { name: name.to_owned(), start });
+        self.text.push_str(text);
+        self.lines.push(start);
+        self.lines.extend(
+            text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| start + at as u32 + 1),
+        );
+        Some(start)
+    }
+
+    /// All texts, one behind the other; spans count in it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The files, the program first.
+    pub fn files(&self) -> &[File] {
+        &self.files
+    }
+
+    /// The text of a span.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
+    /// File, line and column of an offset.
+    pub fn position(&self, offset: u32) -> Position {
+        let (line, column) = self.line_column(offset);
+        let file = self.files.iter().rev().find(|file| file.start <= offset);
+        let first = file.map_or(0, |file| self.lines.partition_point(|start| *start <= file.start) - 1);
+        Position {
+            file: file.map(|file| file.name.clone()).unwrap_or_default(),
+            line: line - first as u32,
+            column,
+        }
+    }
+
+    /// Line over all texts (which is the line of the file for the first one) and column.
+    fn line_column(&self, offset: u32) -> (u32, u32) {
+        let line = self.lines.partition_point(|start| *start <= offset).max(1);
+        let start = self.lines.get(line - 1).copied().unwrap_or(0) as usize;
+        let before = self.text.get(start..(offset as usize).min(self.text.len())).unwrap_or("");
+        (line as u32, before.chars().count() as u32 + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_in_an_included_file_counts_from_that_files_beginning() {
+        let mut source = Source::new("a.ppl", "one;\ntwo;\n");
+        let start = source.append("b.ppl", "é three;\nfour;").unwrap();
+        assert_eq!(source.position(5), Position { file: "a.ppl".into(), line: 2, column: 1 });
+        assert_eq!(source.position(start + 3), Position { file: "b.ppl".into(), line: 1, column: 3 });
+        assert_eq!(source.position(start + 10), Position { file: "b.ppl".into(), line: 2, column: 1 });
+    }
+}

@@ -1,0 +1,248 @@
+//! Which tokens does the text hold?
+
+use crate::diagnostic::{Code, Diagnostic, Span};
+
+/// The kind of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TokenKind {
+    /// A keyword, a command or another bare word.
+    Word,
+    /// `$name`
+    Variable,
+    /// `$$name`
+    Builtin,
+    /// `10`, `4k`, `1.5`, `5ms`
+    Number,
+    /// `"…"`
+    Text,
+    /// One of `( ) { } [ ] , ; : ? = + - * / % ^ < > !` by its character.
+    Sign(u8),
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<=`
+    AtMost,
+    /// `>=`
+    AtLeast,
+    /// `&&`
+    And,
+    /// `||`
+    Or,
+    /// `..`
+    Range,
+    /// `# …` or `/* … */`; only with trivia.
+    Comment,
+    /// Blanks and line ends; only with trivia.
+    Blank,
+    /// A character that means nothing.
+    Unknown,
+    /// The end of the text.
+    End,
+}
+
+/// A token and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Which kind.
+    pub kind: TokenKind,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Token {
+    /// Where it stands.
+    pub fn span(self) -> Span {
+        Span::new(self.start, self.end)
+    }
+}
+
+/// Cuts text into tokens. Cheap to clone, which is how the parser looks ahead.
+#[derive(Clone)]
+pub struct Lexer<'a> {
+    text: &'a [u8],
+    position: usize,
+    trivia: bool,
+    multiline: bool,
+}
+
+impl<'a> Lexer<'a> {
+    /// Tokens without comments and blanks.
+    pub fn new(text: &'a str) -> Self {
+        Self { text: text.as_bytes(), position: 0, trivia: false, multiline: false }
+    }
+
+    /// Every token, comments and blanks too: together they are the whole text.
+    pub fn with_trivia(text: &'a str) -> Self {
+        Self { trivia: true, ..Self::new(text) }
+    }
+
+    /// As the original did: strings may run over line ends.
+    pub(crate) fn multiline(self, multiline: bool) -> Self {
+        Self { multiline, ..self }
+    }
+
+    /// The next token; at the end of the text `End`, for ever.
+    pub fn token(&mut self) -> Token {
+        loop {
+            let start = self.position;
+            let kind = self.advance();
+            if self.trivia || !matches!(kind, TokenKind::Comment | TokenKind::Blank) {
+                return Token { kind, start: start as u32, end: self.position as u32 };
+            }
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> u8 {
+        self.text.get(self.position + ahead).copied().unwrap_or(0)
+    }
+
+    fn skip_while(&mut self, keep: impl Fn(u8) -> bool) {
+        while let Some(&byte) = self.text.get(self.position) {
+            if !keep(byte) {
+                break;
+            }
+            self.position += 1;
+        }
+    }
+
+    fn advance(&mut self) -> TokenKind {
+        let Some(&first) = self.text.get(self.position) else { return TokenKind::End };
+        self.position += 1;
+        match first {
+            b' ' | b'\t' | b'\r' | b'\n' | 0x0c => {
+                self.skip_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0x0c));
+                TokenKind::Blank
+            }
+            b'#' => {
+                self.skip_while(|byte| byte != b'\n');
+                TokenKind::Comment
+            }
+            b'/' if self.peek(0) == b'*' => {
+                self.position += 1;
+                while self.position < self.text.len() && !(self.peek(0) == b'*' && self.peek(1) == b'/') {
+                    self.position += 1;
+                }
+                self.position = (self.position + 2).min(self.text.len());
+                TokenKind::Comment
+            }
+            b'"' => self.string(),
+            b'$' if self.peek(0) == b'$' => {
+                self.position += 1;
+                self.skip_while(is_name);
+                TokenKind::Builtin
+            }
+            b'$' => {
+                self.skip_while(is_name);
+                TokenKind::Variable
+            }
+            b'0'..=b'9' => self.number(),
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => {
+                self.skip_while(is_name);
+                TokenKind::Word
+            }
+            b'=' if self.peek(0) == b'=' => self.two(TokenKind::Equal),
+            b'!' if self.peek(0) == b'=' => self.two(TokenKind::NotEqual),
+            b'<' if self.peek(0) == b'=' => self.two(TokenKind::AtMost),
+            b'>' if self.peek(0) == b'=' => self.two(TokenKind::AtLeast),
+            b'&' if self.peek(0) == b'&' => self.two(TokenKind::And),
+            b'|' if self.peek(0) == b'|' => self.two(TokenKind::Or),
+            b'.' if self.peek(0) == b'.' => self.two(TokenKind::Range),
+            b'(' | b')' | b'{' | b'}' | b'[' | b']' | b',' | b';' | b':' | b'?' | b'=' | b'+' | b'-'
+            | b'*' | b'/' | b'%' | b'^' | b'<' | b'>' | b'!' => TokenKind::Sign(first),
+            _ => {
+                // The rest of a character that takes several bytes belongs to it.
+                self.skip_while(|byte| byte & 0xc0 == 0x80);
+                TokenKind::Unknown
+            }
+        }
+    }
+
+    fn two(&mut self, kind: TokenKind) -> TokenKind {
+        self.position += 1;
+        kind
+    }
+
+    fn string(&mut self) -> TokenKind {
+        let multiline = self.multiline;
+        self.skip_while(|byte| byte != b'"' && (multiline || byte != b'\n'));
+        if self.peek(0) == b'"' {
+            self.position += 1;
+        }
+        TokenKind::Text
+    }
+
+    fn number(&mut self) -> TokenKind {
+        self.skip_while(|byte| byte.is_ascii_digit());
+        if self.peek(0) == b'.' && self.peek(1).is_ascii_digit() {
+            self.position += 1;
+            self.skip_while(|byte| byte.is_ascii_digit());
+        }
+        if matches!(self.peek(0), b'e' | b'E') {
+            let sign = usize::from(matches!(self.peek(1), b'+' | b'-'));
+            if self.peek(1 + sign).is_ascii_digit() {
+                self.position += 1 + sign;
+                self.skip_while(|byte| byte.is_ascii_digit());
+            }
+        }
+        // The unit; a `µ` takes two bytes.
+        self.skip_while(|byte| is_name(byte) || matches!(byte, 0xc2 | 0xb5 | 0xce | 0xbc));
+        TokenKind::Number
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// What is wrong with a token by itself: an open string or comment.
+pub(crate) fn complain(text: &str) -> Option<Diagnostic> {
+    // Only the last comment of a text can be open.
+    let open = text.rfind("/*")?;
+    if text[open..].contains("*/") {
+        return None;
+    }
+    let mut lexer = Lexer::with_trivia(text);
+    loop {
+        let token = lexer.token();
+        if token.kind == TokenKind::End {
+            return None;
+        }
+        let found = &text[token.start as usize..token.end as usize];
+        if token.kind == TokenKind::Comment
+            && found.starts_with("/*")
+            && !(found.len() >= 4 && found.ends_with("*/"))
+        {
+            return Some(
+                Diagnostic::error(
+                    Code::UnclosedComment,
+                    Span::new(token.start, token.start + 2),
+                    "this comment is never closed",
+                )
+                .help("end it with `*/`"),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_tokens_together_are_the_text() {
+        let text = "a \"b\n c # d\n /* e */ 4k..7 $x$$y µ /* open";
+        let mut lexer = Lexer::with_trivia(text);
+        let mut seen = String::new();
+        loop {
+            let token = lexer.token();
+            if token.kind == TokenKind::End {
+                break;
+            }
+            seen.push_str(&text[token.start as usize..token.end as usize]);
+        }
+        assert_eq!(seen, text);
+    }
+}

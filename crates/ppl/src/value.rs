@@ -1,0 +1,176 @@
+//! What can a variable hold?
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A value of the language: 24 bytes; only strings and lists own memory, and share it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// No value yet.
+    #[default]
+    Unset,
+    /// A 64-bit signed integer; also truth (0 is false).
+    Int(i64),
+    /// A 64-bit float.
+    Float(f64),
+    /// A span of time in nanoseconds.
+    Duration(i64),
+    /// A string.
+    Text(Arc<str>),
+    /// An open file: an index into a table of the machine.
+    File(u32),
+    /// Memory: an index into a table of the machine.
+    Buffer(u32),
+    /// Several values.
+    List(Arc<Vec<Value>>),
+}
+
+impl Value {
+    /// The kind in a word, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Unset => "nothing",
+            Value::Int(_) => "an integer",
+            Value::Float(_) => "a float",
+            Value::Duration(_) => "a duration",
+            Value::Text(_) => "a string",
+            Value::File(_) => "a file",
+            Value::Buffer(_) => "a buffer",
+            Value::List(_) => "a list",
+        }
+    }
+
+    /// Does it count as true? Zero, the empty string, an empty list and nothing do not.
+    pub fn truth(&self) -> bool {
+        match self {
+            Value::Unset => false,
+            Value::Int(v) | Value::Duration(v) => *v != 0,
+            Value::Float(v) => *v != 0.0,
+            Value::Text(v) => !v.is_empty(),
+            Value::File(_) | Value::Buffer(_) => true,
+            Value::List(v) => !v.is_empty(),
+        }
+    }
+
+    /// The integer it stands for where one is wanted: a string counts as its leading number.
+    pub fn integer(&self) -> Option<i64> {
+        match self {
+            Value::Int(v) | Value::Duration(v) => Some(*v),
+            Value::Float(v) if v.is_finite() => Some(*v as i64),
+            Value::Text(text) => crate::syntax::literal::leading(text).and_then(|value| value.integer()),
+            Value::File(v) | Value::Buffer(v) => Some(i64::from(*v)),
+            _ => None,
+        }
+    }
+
+    /// The number it stands for: a duration counts in seconds.
+    pub fn float(&self) -> Option<f64> {
+        match self {
+            Value::Int(v) => Some(*v as f64),
+            Value::Float(v) => Some(*v),
+            Value::Duration(v) => Some(*v as f64 * 1e-9),
+            Value::Text(text) => crate::syntax::literal::leading(text).and_then(|value| value.float()),
+            _ => None,
+        }
+    }
+
+    /// Writes it as a string shows it, without allocating for numbers.
+    pub fn render(&self, out: &mut Vec<u8>) {
+        use std::io::Write;
+        match self {
+            Value::Int(v) => integer(*v, out),
+            Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+            // Writing into a vector cannot fail.
+            other => drop(write!(out, "{other}")),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Unset => f.write_str("(nothing)"),
+            Value::Int(v) => write!(f, "{v}"),
+            Value::Float(v) => write!(f, "{v}"),
+            Value::Duration(v) => duration(*v, f),
+            Value::Text(v) => f.write_str(v),
+            Value::File(v) | Value::Buffer(v) => write!(f, "{v}"),
+            Value::List(items) => {
+                f.write_str("[")?;
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        f.write_str(", ")?;
+                    }
+                    write!(f, "{item}")?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+/// Exactly, in the largest unit that needs no fraction beyond three digits: `5ms`, `1.25s`.
+fn duration(ns: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+    let magnitude = ns.unsigned_abs();
+    if ns < 0 {
+        f.write_str("-")?;
+    }
+    if magnitude == 0 {
+        return f.write_str("0s");
+    }
+    for (factor, unit) in UNITS {
+        let thousandths = factor / 1000;
+        if magnitude >= factor && (thousandths == 0 || magnitude % thousandths == 0) {
+            let rest = magnitude % factor;
+            write!(f, "{}", magnitude / factor)?;
+            if rest > 0 {
+                let digits = format!("{:03}", rest / thousandths.max(1));
+                write!(f, ".{}", digits.trim_end_matches('0'))?;
+            }
+            return f.write_str(unit);
+        }
+    }
+    write!(f, "{magnitude}ns")
+}
+
+/// Writes an integer in decimal: the formatter of the standard library is several times slower.
+pub(crate) fn integer(value: i64, out: &mut Vec<u8>) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    let mut rest = value.unsigned_abs();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if value < 0 {
+        out.push(b'-');
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_written_as_the_standard_library_writes_them() {
+        for value in [0, 1, -1, 9, 10, 123_456_789, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            integer(value, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), value.to_string());
+        }
+    }
+
+    #[test]
+    fn durations_are_written_exactly() {
+        let shown: Vec<_> = [0, 5_000_000, 1_250_000_000, 1_000_001, -2_000, 90_000_000_000]
+            .map(|ns| Value::Duration(ns).to_string())
+            .into();
+        assert_eq!(shown, ["0s", "5ms", "1.25s", "1000.001us", "-2us", "90s"]);
+    }
+}
