@@ -27,6 +27,7 @@ mod series;
 mod status;
 
 pub mod gev;
+pub mod independence;
 pub mod kernel;
 pub mod linalg;
 pub mod newton;

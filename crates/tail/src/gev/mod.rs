@@ -3,7 +3,7 @@
 mod fit;
 mod profile;
 
-pub use fit::{Fit, Influence, Likelihood, Parameters, fit};
+pub use fit::{Fit, Influence, Level, Likelihood, Parameters, effective_size, fit};
 pub use profile::{
     Target, profile_location, profile_quantile, profile_return_level, profile_scale, profile_shape,
 };

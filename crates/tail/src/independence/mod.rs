@@ -1,0 +1,279 @@
+//! Are the values independent draws of one law at all? Everything else assumes it, so it is asked first.
+//!
+//! Four tests, their p-values adjusted together (Holm 1979): Ljung-Box on ranks (do neighbours resemble each
+//! other), Mann-Kendall corrected for autocorrelation (does the level creep), Pettitt (does it jump) and
+//! Hartigan's dip (are there several modes). A good fit of the pooled values answers none of these.
+
+mod autocorrelation;
+mod change;
+mod modes;
+mod trend;
+
+pub use autocorrelation::{autocorrelations, ljung_box, ranks};
+pub use change::{Jump, change_points, gumbel_scores, pettitt};
+pub use modes::{Dip, dip_test};
+pub use trend::{Trend, mann_kendall, theil_sen};
+
+use serde::{Deserialize, Serialize};
+
+use crate::series::sorted_quantile;
+use crate::{Error, Series, Xoshiro};
+
+/// What a test of stage one looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// Neighbouring values resemble each other (Ljung-Box on ranks).
+    Autocorrelation,
+    /// The level creeps (Mann-Kendall).
+    Trend,
+    /// The level jumps (Pettitt).
+    Jump,
+    /// Several modes (dip).
+    Modes,
+}
+
+/// One test and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Test {
+    /// What it looks for.
+    pub question: Question,
+    /// Name of the test.
+    pub name: String,
+    /// Its statistic.
+    pub statistic: f64,
+    /// Its p-value.
+    pub p: f64,
+    /// The p-value adjusted for all tests of the stage (Holm 1979).
+    pub p_adjusted: f64,
+    /// Whether it speaks against independent draws of one law.
+    pub rejected: bool,
+    /// What was found, in words.
+    pub text: String,
+}
+
+/// A stretch of the run between two change points.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Index of its first value, from 0.
+    pub start: usize,
+    /// Index after its last value.
+    pub end: usize,
+    /// Median of its values.
+    pub median: f64,
+}
+
+/// The answer of stage one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Independence {
+    /// Whether no test speaks against independent draws of one law.
+    pub passed: bool,
+    /// Level of the adjusted tests.
+    pub significance: f64,
+    /// The tests, in the order of [`Question`].
+    pub tests: Vec<Test>,
+    /// Autocorrelations of the ranks at lags 1, 2, …
+    pub autocorrelations: Vec<f64>,
+    /// Single autocorrelations of independent values stay within plus or minus this in 95 of 100 cases.
+    pub autocorrelation_bound: f64,
+    /// First-order autoregressive coefficient of the ranks.
+    pub ar1: f64,
+    /// By how much dependence inflates the variance of a mean: 1 + 2 Σ ρ_k.
+    pub variance_inflation: f64,
+    /// How many independent values the n are worth for a mean or location.
+    pub effective_size: f64,
+    /// The trend.
+    pub trend: Trend,
+    /// The most likely jump.
+    pub jump: Jump,
+    /// The modes.
+    pub dip: Dip,
+    /// The stretches between change points (one stretch: none found).
+    pub segments: Vec<Segment>,
+}
+
+impl Independence {
+    /// The test that answers a question.
+    pub fn test(&self, question: Question) -> Option<&Test> {
+        self.tests.iter().find(|test| test.question == question)
+    }
+
+    /// The questions whose tests were rejected.
+    pub fn rejected(&self) -> impl Iterator<Item = &Test> {
+        self.tests.iter().filter(|test| test.rejected)
+    }
+}
+
+/// Put the four tests to values in time order, at the joint `significance` (0.05 is usual). Values that are
+/// not finite are left out.
+///
+/// # Errors
+/// [`Error::TooFew`] below 10 values, [`Error::Constant`].
+pub fn check(values: &[f64], significance: f64) -> Result<Independence, Error> {
+    check_series(&Series::clean(values), significance)
+}
+
+/// [`check`] of a series.
+pub fn check_series(series: &Series, significance: f64) -> Result<Independence, Error> {
+    series.require(10, 2)?;
+    if !(significance > 0.0 && significance < 1.0) {
+        return Err(Error::Parameter { what: "significance", value: significance, must: "between 0 and 1" });
+    }
+    let values = series.values();
+    let n = values.len();
+    let size = n as f64;
+    let lags = 20.min(n / 5);
+
+    let ranks = ranks(values);
+    let (q, q_p) = ljung_box(&ranks, lags);
+    let trend = mann_kendall(values, lags);
+    let jump = pettitt(values);
+    let dip = dip_test(&spread_ties(series), 999, 1);
+    let correlations = autocorrelations(&ranks, 40.min(n / 4));
+    let effective_size = crate::gev::effective_size(&ranks);
+    let ar1 = correlations.first().copied().unwrap_or(0.0);
+
+    let mut starts = vec![0];
+    starts.extend(change_points(values));
+    let segments: Vec<Segment> = starts
+        .iter()
+        .enumerate()
+        .map(|(k, &start)| {
+            let end = starts.get(k + 1).copied().unwrap_or(n);
+            Segment { start, end, median: median(&values[start..end]) }
+        })
+        .collect();
+
+    let p = [q_p, trend.p, jump.p, dip.p];
+    let adjusted = holm(&p);
+    let rejected: Vec<bool> = adjusted.iter().map(|p| *p < significance).collect();
+    let texts = [
+        text_of_autocorrelation(rejected[0], ar1, lags, n, effective_size),
+        text_of_trend(rejected[1], &trend, series),
+        text_of_jump(rejected[2], &jump, values),
+        text_of_modes(rejected[3]),
+    ];
+    let kinds = [
+        (Question::Autocorrelation, "Ljung-Box on ranks", q),
+        (Question::Trend, "Mann-Kendall (Hamed-Rao)", trend.z / trend.variance_factor.sqrt()),
+        (Question::Jump, "Pettitt", jump.statistic),
+        (Question::Modes, "Hartigan dip", dip.dip),
+    ];
+    let tests: Vec<Test> = kinds
+        .into_iter()
+        .zip(texts)
+        .enumerate()
+        .map(|(i, ((question, name, statistic), text))| Test {
+            question,
+            name: name.to_string(),
+            statistic,
+            p: p[i],
+            p_adjusted: adjusted[i],
+            rejected: rejected[i],
+            text,
+        })
+        .collect();
+    Ok(Independence {
+        passed: !tests.iter().any(|test| test.rejected),
+        significance,
+        tests,
+        autocorrelations: correlations,
+        autocorrelation_bound: 1.96 / size.sqrt(),
+        ar1,
+        variance_inflation: size / effective_size,
+        effective_size,
+        trend,
+        jump,
+        dip,
+        segments,
+    })
+}
+
+/// Adjust p-values so that the chance of any false rejection stays at the level (Holm 1979).
+pub fn holm(p: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
+    let mut out = vec![0.0; p.len()];
+    let mut running = 0.0f64;
+    for (rank, &i) in order.iter().enumerate() {
+        running = running.max(((p.len() - rank) as f64 * p[i]).min(1.0));
+        out[i] = running;
+    }
+    out
+}
+
+/// Ascending values with ties spread evenly over their tick, so that a coarse clock does not look like many
+/// modes.
+fn spread_ties(series: &Series) -> Vec<f64> {
+    let mut sorted = series.sorted().to_vec();
+    if let Some(tick) = series.tick() {
+        let mut random = Xoshiro::new(2);
+        for x in &mut sorted {
+            *x += tick * (random.uniform() - 0.5);
+        }
+        sorted.sort_unstable_by(f64::total_cmp);
+    }
+    sorted
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted_quantile(&sorted, 0.5)
+}
+
+fn text_of_autocorrelation(rejected: bool, ar1: f64, lags: usize, n: usize, effective: f64) -> String {
+    if rejected {
+        format!(
+            "neighbouring values resemble each other (lag-1 correlation of ranks {ar1:+.2}, tested up to lag \
+             {lags}): {n} values are worth about {effective:.0} independent ones"
+        )
+    } else {
+        format!("no autocorrelation up to lag {lags} (lag-1 correlation of ranks {ar1:+.2})")
+    }
+}
+
+fn text_of_trend(rejected: bool, trend: &Trend, series: &Series) -> String {
+    let spread = sorted_quantile(series.sorted(), 0.75) - sorted_quantile(series.sorted(), 0.25);
+    if rejected {
+        let direction = if trend.change > 0.0 { "up" } else { "down" };
+        format!(
+            "the level creeps {direction} over the run, by about {:.1} interquartile ranges (tau {:+.2})",
+            (trend.change / spread).abs(),
+            trend.tau
+        )
+    } else {
+        format!("no trend over the run (tau {:+.2})", trend.tau)
+    }
+}
+
+fn text_of_jump(rejected: bool, jump: &Jump, values: &[f64]) -> String {
+    if rejected {
+        let (before, after) = values.split_at(jump.last_before + 1);
+        let direction = if median(after) > median(before) { "up" } else { "down" };
+        format!("the level jumps {direction} after value {} of {}", jump.last_before + 1, values.len())
+    } else {
+        "no jump of the level".to_string()
+    }
+}
+
+fn text_of_modes(rejected: bool) -> String {
+    if rejected {
+        "the values form several clumps: more than one kind of run is mixed".to_string()
+    } else {
+        "no sign of more than one mode".to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holm_multiplies_the_smallest_most_and_keeps_the_order() {
+        let found = holm(&[0.04, 0.01, 0.03, 0.9]);
+        for (a, b) in found.iter().zip([0.09, 0.04, 0.09, 0.9]) {
+            assert!((a - b).abs() < 1e-15);
+        }
+    }
+}

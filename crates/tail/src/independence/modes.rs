@@ -1,0 +1,180 @@
+//! Has the distribution one peak or several? Hartigan's dip test.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Xoshiro;
+
+/// The dip: how far the values are from any distribution with one peak.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Dip {
+    /// Largest distance of the empirical from the nearest unimodal distribution function.
+    pub dip: f64,
+    /// p-value against the uniform law, the hardest unimodal one: conservative for peaked laws
+    /// (Hartigan, Hartigan 1985).
+    pub p: f64,
+    /// Where the single peak would lie: values of the modal interval's ends.
+    pub modal_interval: [f64; 2],
+}
+
+/// Dip test of ascending values; the p-value from `replicates` seeded uniform samples. Ties must have been
+/// spread over their tick before.
+pub fn dip_test(sorted: &[f64], replicates: usize, seed: u64) -> Dip {
+    let n = sorted.len();
+    let (dip, from, to) = dip(sorted);
+    let modal_interval = if n == 0 { [f64::NAN; 2] } else { [sorted[from], sorted[to]] };
+    // √n dip settles early, so that large samples are judged by replicates of a thousand.
+    let size = n.min(1000);
+    let wanted = dip * (n as f64).sqrt() / (size as f64).sqrt();
+    let mut random = Xoshiro::new(seed);
+    let mut uniform = vec![0.0; size];
+    let mut above = 0;
+    for _ in 0..replicates {
+        let mut total = 0.0;
+        for slot in &mut uniform {
+            total += random.exponential();
+            *slot = total;
+        }
+        above += usize::from(self::dip(&uniform).0 >= wanted);
+    }
+    Dip { dip, p: (above + 1) as f64 / (replicates + 1) as f64, modal_interval }
+}
+
+/// The dip and the indices of the modal interval: the interval shrinks to where the greatest convex minorant
+/// and the least concave majorant are furthest apart, until nothing outside it deviates more than that.
+fn dip(x: &[f64]) -> (f64, usize, usize) {
+    let n = x.len();
+    if n < 2 || x[n - 1] <= x[0] {
+        return (if n == 0 { 0.0 } else { 0.5 / n as f64 }, 0, n.saturating_sub(1));
+    }
+    let (mut low, mut high) = (0usize, n - 1);
+    // In units of 1 / n, steps counted from both of their sides: the dip is half of it.
+    let mut deviation = 1.0f64;
+    let (mut minorant, mut majorant) = (Vec::new(), Vec::new());
+    loop {
+        hull(x, low, high, &mut minorant, |turn| turn <= 0.0);
+        hull(x, low, high, &mut majorant, |turn| turn >= 0.0);
+        // Furthest apart at a corner of one of them.
+        let mut apart = 0.0f64;
+        let (mut new_low, mut new_high) = (low, high);
+        let mut j = 0;
+        for (at, &corner) in minorant.iter().enumerate().skip(1) {
+            if at + 1 == minorant.len() {
+                break;
+            }
+            while majorant[j + 1] < corner {
+                j += 1;
+            }
+            let gap = line(x, majorant[j], majorant[j + 1], corner) - corner as f64 + 1.0;
+            if gap > apart {
+                (apart, new_low, new_high) = (gap, corner, majorant[j + 1]);
+            }
+        }
+        let mut i = 0;
+        for (at, &corner) in majorant.iter().enumerate().skip(1) {
+            if at + 1 == majorant.len() {
+                break;
+            }
+            while minorant[i + 1] <= corner && i + 2 < minorant.len() {
+                i += 1;
+            }
+            let gap = corner as f64 + 1.0 - line(x, minorant[i], minorant[i + 1], corner);
+            if gap > apart {
+                (apart, new_low, new_high) = (gap, minorant[i], corner);
+            }
+        }
+        if apart <= deviation || (new_low == low && new_high == high) {
+            break;
+        }
+        deviation = deviation.max(below(x, &minorant, new_low)).max(above(x, &majorant, new_high));
+        if new_low == low && new_high == high {
+            break;
+        }
+        (low, high) = (new_low, new_high);
+        if high <= low + 1 {
+            break;
+        }
+    }
+    (0.5 * deviation / n as f64, low, high)
+}
+
+/// Corners of the hull of the points (x_i, i), `low ..= high`, as indices; `out_of` tells which turn leaves it.
+fn hull(x: &[f64], low: usize, high: usize, corners: &mut Vec<usize>, out_of: impl Fn(f64) -> bool) {
+    corners.clear();
+    for i in low..=high {
+        while corners.len() >= 2 {
+            let b = corners[corners.len() - 1];
+            let a = corners[corners.len() - 2];
+            let turn = (b - a) as f64 * (x[i] - x[b]) - (i - b) as f64 * (x[b] - x[a]);
+            // Positive turn: steeper before than after.
+            if out_of(-turn) {
+                corners.pop();
+            } else {
+                break;
+            }
+        }
+        corners.push(i);
+    }
+}
+
+/// Height at x_i of the straight line through the corners a and b.
+fn line(x: &[f64], a: usize, b: usize, i: usize) -> f64 {
+    let width = x[b] - x[a];
+    if width > 0.0 { a as f64 + (b - a) as f64 * (x[i] - x[a]) / width } else { b as f64 }
+}
+
+/// Largest excess of the empirical function over its minorant left of `end`.
+fn below(x: &[f64], corners: &[usize], end: usize) -> f64 {
+    let mut most = 0.0f64;
+    for pair in corners.windows(2).take_while(|pair| pair[1] <= end) {
+        for i in pair[0]..=pair[1] {
+            most = most.max(i as f64 + 1.0 - line(x, pair[0], pair[1], i));
+        }
+    }
+    most
+}
+
+/// Largest excess of the majorant over the empirical function right of `start`.
+fn above(x: &[f64], corners: &[usize], start: usize) -> f64 {
+    let mut most = 0.0f64;
+    for pair in corners.windows(2).skip_while(|pair| pair[0] < start) {
+        for i in pair[0]..=pair[1] {
+            most = most.max(line(x, pair[0], pair[1], i) - i as f64 + 1.0);
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_even_grid_has_the_smallest_possible_dip() {
+        let grid: Vec<f64> = (0..50).map(f64::from).collect();
+        assert!((dip(&grid).0 - 0.01).abs() < 1e-12);
+    }
+
+    #[test]
+    fn two_equal_separate_clumps_have_the_dip_of_a_quarter() {
+        let mut x: Vec<f64> = (0..100).map(|i| f64::from(i) * 1e-6).collect();
+        x.extend((0..100).map(|i| 1.0 + f64::from(i) * 1e-6));
+        assert!((dip(&x).0 - 0.25).abs() < 0.01, "{}", dip(&x).0);
+    }
+
+    #[test]
+    fn the_critical_value_is_that_of_the_published_table() {
+        // Hartigan, Hartigan 1985, table 1: 95 % point at n = 100 is .0471, at n = 200 .0336.
+        let mut random = Xoshiro::new(7);
+        for (n, wanted) in [(100usize, 0.0471), (200, 0.0336)] {
+            let mut found: Vec<f64> = (0..2000)
+                .map(|_| {
+                    let mut x: Vec<f64> = (0..n).map(|_| random.uniform()).collect();
+                    x.sort_by(f64::total_cmp);
+                    dip(&x).0
+                })
+                .collect();
+            found.sort_by(f64::total_cmp);
+            assert!((found[1900] / wanted - 1.0).abs() < 0.04, "{n}: {}", found[1900]);
+        }
+    }
+}

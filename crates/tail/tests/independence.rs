@@ -1,0 +1,115 @@
+//! Stage one against reference values made with statsmodels and scipy, and its size on independent values.
+
+mod common;
+
+use common::{data, json, number};
+use tail::independence::{self, Question};
+use tail::{Gev, Xoshiro};
+
+const SETS: [&str; 5] =
+    ["s01_paper400", "s13_normal400", "s17_drift400", "s18_changepoint400", "s15_bimodal400"];
+
+#[test]
+fn statistics_match_the_reference() {
+    let reference = &json("extras.json")["iid_diagnostics"];
+    for set in SETS {
+        let values = data(set);
+        let wanted = &reference[set];
+        let near = |found: f64, keys: &[&str], tolerance: f64| {
+            let wanted = number(wanted, keys);
+            assert!(
+                (found - wanted).abs() <= tolerance * wanted.abs().max(1e-290),
+                "{set} {keys:?}: {found} against {wanted}"
+            );
+        };
+        near(independence::autocorrelations(&values, 1)[0], &["acf1_denominator_n"], 1e-10);
+        for lags in [10, 20] {
+            let (statistic, p) = independence::ljung_box(&values, lags);
+            near(statistic, &["ljung_box", &lags.to_string(), "stat"], 1e-9);
+            if p > 1e-300 {
+                near(p, &["ljung_box", &lags.to_string(), "p"], 1e-8);
+            }
+        }
+        let trend = independence::mann_kendall(&values, 20);
+        near(trend.tau, &["mann_kendall_tau"], 1e-10);
+        near(trend.p_independent, &["mann_kendall_p"], 1e-2);
+        let jump = independence::pettitt(&values);
+        near(jump.statistic, &["pettitt_K"], 0.0);
+        near(jump.last_before as f64, &["pettitt_at_zero_based"], 0.0);
+        near(jump.p, &["pettitt_p_approx"], 1e-9);
+    }
+}
+
+#[test]
+fn independent_draws_pass() {
+    for set in ["s01_paper400", "s13_normal400", "s02_heavy400", "s26_max32_gamma400"] {
+        let found = independence::check(&data(set), 0.05).unwrap();
+        assert!(found.passed, "{set}: {:?}", found.rejected().collect::<Vec<_>>());
+        assert_eq!(found.segments.len(), 1, "{set}");
+    }
+}
+
+#[test]
+fn each_fault_is_found_by_the_test_that_looks_for_it() {
+    for (set, question) in [
+        ("s17_drift400", Question::Trend),
+        ("s18_changepoint400", Question::Jump),
+        ("s15_bimodal400", Question::Modes),
+    ] {
+        let found = independence::check(&data(set), 0.05).unwrap();
+        assert!(found.test(question).unwrap().rejected, "{set}");
+    }
+    let jump = independence::check(&data("s18_changepoint400"), 0.05).unwrap();
+    assert_eq!(jump.segments.len(), 2);
+    assert!(jump.segments[1].start.abs_diff(250) < 5);
+}
+
+#[test]
+fn a_coarse_clock_is_not_taken_for_modes() {
+    let found = independence::check(&data("s09_ties_q1us_s2us"), 0.05).unwrap();
+    assert!(!found.test(Question::Modes).unwrap().rejected);
+}
+
+#[test]
+fn autocorrelation_is_found_and_priced() {
+    // A Gumbel-scale AR(1) of 0.6.
+    let mut random = Xoshiro::new(11);
+    let mut state = 0.0;
+    let values: Vec<f64> = (0..400)
+        .map(|_| {
+            state = 0.6 * state + 0.8 * random.normal();
+            10.0 + state
+        })
+        .collect();
+    let found = independence::check(&values, 0.05).unwrap();
+    assert!(found.test(Question::Autocorrelation).unwrap().rejected);
+    assert!((found.ar1 - 0.6).abs() < 0.1);
+    assert!(found.effective_size < 200.0);
+}
+
+/// The tests keep 5 % where they are meant to be exact; the dip is conservative by construction.
+#[test]
+fn on_independent_values_each_test_rejects_about_five_percent() {
+    let law = Gev::new(10.0, 1.0, 0.0).unwrap();
+    let runs = 600;
+    let mut hits = [0; 4];
+    let mut any = 0;
+    for seed in 0..runs {
+        let mut random = Xoshiro::stream(21, seed);
+        let values: Vec<f64> = (0..200).map(|_| law.sample(&mut random)).collect();
+        let found = independence::check(&values, 0.05).unwrap();
+        for (hit, test) in hits.iter_mut().zip(&found.tests) {
+            *hit += usize::from(test.p < 0.05);
+        }
+        any += usize::from(!found.passed);
+    }
+    let share = |count: usize| count as f64 / runs as f64;
+    for (i, hit) in hits.into_iter().enumerate() {
+        let most = 0.075;
+        assert!(share(hit) <= most, "test {i}: {}", share(hit));
+        if i < 2 {
+            assert!(share(hit) >= 0.03, "test {i}: {}", share(hit));
+        }
+    }
+    assert!(share(any) <= 0.07, "{}", share(any));
+}
