@@ -49,6 +49,11 @@ pub fn normal_upper_quantile(p: f64) -> f64 {
     -normal_quantile(p)
 }
 
+/// Two-sided tail probability P(|Z| > |z|) of the standard normal.
+pub fn normal_two_sided(z: f64) -> f64 {
+    erfc(z.abs() * FRAC_1_SQRT_2).min(1.0)
+}
+
 fn lower_normal_quantile(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969683028665376e1,
