@@ -13,6 +13,7 @@ import pytest
 from filesystems import delay, sandbox
 from filesystems.directories import read_only_bind, small_tmpfs, throttled_disk
 from filesystems.gluster import gluster_volume
+from filesystems.nfs import NfsClient, nfs_client
 from filesystems.sandbox import Mounted
 from filesystems.ssh import ssh_mount
 
@@ -55,6 +56,15 @@ def sshfs(mounts: Path) -> Iterator[Mounted]:
     folder.mkdir()
     with ssh_mount(folder) as mounted:
         yield mounted
+
+
+@pytest.fixture(scope="session")
+def nfs(mounts: Path) -> Iterator[NfsClient]:
+    """A machine (User-Mode Linux) whose kernel has mounted a directory by NFS."""
+    folder = mounts / "nfs"
+    folder.mkdir()
+    with nfs_client(folder, memory="2G" if LONG_TESTS else "512M") as client:
+        yield client
 
 
 @pytest.fixture

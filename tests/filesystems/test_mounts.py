@@ -10,12 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from .nfs import NfsClient
 from .sandbox import Mounted, is_mount_of, wait_until
 
 
 def test_sshfs_writes_reach_the_server(sshfs: Mounted) -> None:
     (sshfs.path / "file").write_bytes(b"over the wire")
     assert (sshfs.details["served"] / "file").read_bytes() == b"over the wire"
+
+
+def test_nfs_is_mounted_by_a_kernel(nfs: NfsClient) -> None:
+    mounted = nfs.run("cat", "/proc/mounts").stdout
+    assert f"127.0.0.1:/mnt/served {nfs.path} nfs rw" in mounted
+    assert nfs.run("dd", "if=/dev/zero", f"of={nfs.path}/file", "bs=64k", "count=4", "oflag=sync").returncode == 0
+    assert nfs.run("stat", "-c", "%s", "/mnt/served/file").stdout == "262144\n"
+    assert nfs.run("false").returncode == 1
 
 
 def test_a_full_directory_runs_out_of_space(full_directory: Mounted) -> None:
