@@ -1,0 +1,266 @@
+//! What is a table, and which tables does a report have?
+
+use samples::{Run, units};
+use serde::Serialize;
+
+use crate::subject::Subject;
+use crate::summary::Summary;
+use crate::tail_of::Tail;
+use crate::unit::{Unit, duration, fixed, significant};
+
+/// Rows that a table of sites shows; the rest is counted in its note.
+const MOST_SITES: usize = 60;
+
+/// A table: the same cells in a terminal and on a page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Names of the columns. Text columns stand left, numbers right.
+    pub columns: Vec<Column>,
+    /// Cells, as many in a row as there are columns.
+    pub rows: Vec<Row>,
+    /// What a reader must know of it; may be empty.
+    pub note: String,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Does it hold numbers?
+    pub number: bool,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Its cells.
+    pub cells: Vec<String>,
+    /// Is it what the report is about?
+    pub strong: bool,
+}
+
+impl Table {
+    /// A table without rows. A column whose name begins with `<` holds text.
+    pub(crate) fn new(title: &str, columns: &[&str]) -> Table {
+        let columns = columns
+            .iter()
+            .map(|name| Column { name: name.trim_start_matches('<').into(), number: !name.starts_with('<') })
+            .collect();
+        Table { title: title.into(), columns, ..Table::default() }
+    }
+
+    pub(crate) fn push(&mut self, strong: bool, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(Row { cells: cells.into_iter().collect(), strong });
+    }
+
+    /// The table as text for a terminal, columns aligned, without colours or lines.
+    pub fn text(&self) -> String {
+        let mut widths: Vec<usize> = self.columns.iter().map(|column| column.name.chars().count()).collect();
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(&row.cells) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let line = |cells: &mut dyn Iterator<Item = &String>| {
+            let mut text = String::new();
+            for ((cell, width), column) in cells.zip(&widths).zip(&self.columns) {
+                let space = " ".repeat(width - cell.chars().count());
+                text.push_str("  ");
+                let (before, after) = if column.number { (space.as_str(), "") } else { ("", space.as_str()) };
+                text.push_str(before);
+                text.push_str(cell);
+                text.push_str(after);
+            }
+            format!("{}\n", text.trim_end())
+        };
+        let mut text = format!("{}\n", self.title);
+        text.push_str(&line(&mut self.columns.iter().map(|column| &column.name)));
+        for row in &self.rows {
+            text.push_str(&line(&mut row.cells.iter()));
+        }
+        if !self.note.is_empty() {
+            text.push_str(&format!("  {}\n", self.note));
+        }
+        text
+    }
+}
+
+/// Every duration with the unit that suits it.
+fn quantiles(summary: &Summary) -> [String; 7] {
+    let optional = |value: Option<f64>| value.map_or("–".into(), duration);
+    [
+        units::count(summary.n as u64),
+        duration(summary.mean),
+        duration(summary.median),
+        duration(summary.p90),
+        optional(summary.p99),
+        optional(summary.p999),
+        duration(summary.max),
+    ]
+}
+
+/// Count, mean and quantiles of T and of every site.
+pub(crate) fn sites(run: &Run, subject: Option<&Subject>) -> Table {
+    let mut table = Table::new(
+        "Durations",
+        &["<what", "<line", "n", "mean", "median", "p90", "p99", "p99.9", "max", "failed"],
+    );
+    let mut push = |strong: bool, name: String, line: String, values: &[f64], failed: usize| {
+        if let Some(summary) = Summary::of(values) {
+            let failed = if failed == 0 { String::new() } else { units::count(failed as u64) };
+            table.push(strong, [name, line].into_iter().chain(quantiles(&summary)).chain([failed]));
+        }
+    };
+    if let Some(subject) = subject.filter(|subject| subject.gate && subject.ranks.len() > 1) {
+        let line = run.sites.get(subject.site as usize).map_or(String::new(), |site| site.line.to_string());
+        let name = format!("T = {}", subject.describe());
+        push(true, name, line.clone(), &subject.values(), subject.failed);
+        if subject.has_correction() {
+            let corrected: Vec<f64> = subject.steps.iter().map(|step| step.corrected).collect();
+            push(false, "T without run-queue wait".into(), line, &corrected, 0);
+        }
+    }
+    let mut durations: Vec<(u128, Vec<f64>, usize)> = vec![(0, Vec::new(), 0); run.sites.len()];
+    for sample in &run.samples {
+        if let Some((time, values, failed)) = durations.get_mut(sample.site as usize) {
+            *time += u128::from(sample.duration_ps);
+            if sample.failed() { *failed += 1 } else { values.push(sample.seconds()) }
+        }
+    }
+    let mut order: Vec<usize> = (0..run.sites.len()).filter(|&site| durations[site].0 > 0).collect();
+    let total = order.len();
+    order.sort_by_key(|&site| std::cmp::Reverse(durations[site].0));
+    order.truncate(MOST_SITES);
+    order.sort_by_key(|&site| (run.sites[site].line, run.sites[site].column, site));
+    for site in &order {
+        let (_, values, failed) = &durations[*site];
+        let line = run.sites[*site].line;
+        let line = if line == 0 { String::new() } else { line.to_string() };
+        let strong = subject.is_some_and(|subject| !subject.gate && subject.site as usize == *site);
+        push(strong, site_name(run, *site), line, values, *failed);
+    }
+    if table.rows.iter().all(|row| row.cells.last().is_none_or(String::is_empty)) {
+        table.columns.pop();
+        table.rows.iter_mut().for_each(|row| {
+            row.cells.pop();
+        });
+    }
+    if total > order.len() {
+        table.note = format!("{} further sites, with less time, are left out.", total - order.len());
+    }
+    table
+}
+
+/// The name of a site in a table that has a column for its line.
+fn site_name(run: &Run, site: usize) -> String {
+    let site = &run.sites[site];
+    if site.labels.is_empty() { site.operation.clone() } else { site.name() }
+}
+
+/// The fitted parameters with their standard errors.
+pub(crate) fn parameters(tail: &Tail, unit: Unit) -> Option<Table> {
+    let fit = tail.fit.as_ref()?;
+    let mut table =
+        Table::new("Extreme-value law (GEV)", &["<parameter", "estimate", "standard error", "<meaning"]);
+    let errors = fit.standard_errors;
+    let mut push = |name: &str, unit: Unit, value: f64, error: Option<f64>, meaning: &str| {
+        let (value, error) = match error {
+            Some(error) => unit.with_error(value, error),
+            None => (significant(unit.scale(value), 4), "–".into()),
+        };
+        table.push(false, [name.into(), unit.named(&value), unit.named(&error), meaning.into()]);
+    };
+    push("location", unit, fit.location, errors.map(|e| e.location), "where most values lie");
+    push("scale", unit, fit.scale, errors.map(|e| e.scale), "how far they spread");
+    push("shape", Unit::NONE, fit.shape, errors.map(|e| e.shape), "tail: above 0 heavy, below 0 it ends");
+    table.note = match fit.status {
+        tail::Status::Ok => String::new(),
+        tail::Status::Irregular => {
+            "The shape is below -1/2: standard errors do not hold there and are left out.".into()
+        }
+        tail::Status::Boundary => {
+            "The likelihood has no maximum inside its range: the law ends at the largest value.".into()
+        }
+        tail::Status::Degenerate => "There are too few distinct values for a fit.".into(),
+        tail::Status::NotConverged => {
+            "No maximum of the likelihood was found: do not use these numbers.".into()
+        }
+    };
+    Some(table)
+}
+
+/// Levels exceeded once in so many values, with intervals.
+pub(crate) fn levels(tail: &Tail, unit: Unit, what: &str) -> Option<Table> {
+    if tail.levels.is_empty() {
+        return None;
+    }
+    let mut table = Table::new("Return levels", &["<exceeded once in", "level", "95 % from", "to"]);
+    for level in &tail.levels {
+        let half = match (level.lower, level.upper) {
+            (Some(lower), Some(upper)) => (upper - lower) / 2.0,
+            _ => f64::NAN,
+        };
+        let show = |value: f64| unit.named(&unit.with_error(value, half).0);
+        table.push(
+            false,
+            [
+                format!("{} {what}s", units::count(level.period as u64)),
+                show(level.level),
+                level.lower.map_or("–".into(), show),
+                level.upper.map_or("–".into(), show),
+            ],
+        );
+    }
+    Some(table)
+}
+
+/// The GEV and its rivals by AIC.
+pub(crate) fn models(tail: &Tail) -> Option<Table> {
+    let best = tail.models.first()?.aic;
+    let mut table = Table::new(
+        "Which law describes the values best",
+        &["<law", "parameters", "AIC above the best", "weight"],
+    );
+    let weights: f64 = tail.models.iter().map(|model| (-0.5 * (model.aic - best)).exp()).sum();
+    for model in &tail.models {
+        let above = model.aic - best;
+        let weight = (-0.5 * above).exp() / weights;
+        table.push(
+            model.name == "GEV",
+            [
+                model.name.clone(),
+                model.parameters.to_string(),
+                fixed(above, 1),
+                if weight < 0.0005 { "< 0.001".into() } else { fixed(weight, 3) },
+            ],
+        );
+    }
+    Some(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stands_left_and_numbers_right() {
+        let mut table = Table::new("Title", &["<name", "count"]);
+        table.push(false, ["µ".into(), "1".into()]);
+        table.push(true, ["longer".into(), "1000000".into()]);
+        assert_eq!(table.text(), "Title\n  name      count\n  µ             1\n  longer  1000000\n");
+    }
+
+    #[test]
+    fn failed_samples_are_counted_and_not_averaged() {
+        let mut run = samples::example::parallel_write(2, 10, 1);
+        run.samples[0].errno = 12;
+        run.samples[0].duration_ps = 1 << 60;
+        let table = sites(&run, None);
+        let alloc = &table.rows[0].cells;
+        assert_eq!((alloc[0].as_str(), alloc[2].as_str(), alloc[9].as_str()), ("alloc", "19", "1"));
+        assert!(alloc[8].ends_with("ms"), "{alloc:?}");
+    }
+}

@@ -1,0 +1,167 @@
+//! In which unit, and with how many digits, is a quantity shown?
+
+use serde::Serialize;
+
+/// The unit that the numbers of one report share: of durations the one that suits the data, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Unit {
+    /// `ns`, `µs`, `ms`, `s`, or empty for numbers whose unit is not known.
+    pub name: &'static str,
+    /// Multiply a value (in seconds, where the unit is known) by this to show it.
+    pub factor: f64,
+}
+
+impl Unit {
+    /// For numbers whose unit is not known.
+    pub const NONE: Unit = Unit { name: "", factor: 1.0 };
+
+    /// The unit in which `seconds` reads well: 1 to 1000 of it.
+    pub fn of_duration(seconds: f64) -> Unit {
+        let magnitude = seconds.abs();
+        let (name, factor) = match magnitude {
+            m if m < 0.9995e-6 => ("ns", 1e9),
+            m if m < 0.9995e-3 => ("µs", 1e6),
+            m if m < 0.9995 => ("ms", 1e3),
+            _ => ("s", 1.0),
+        };
+        Unit { name, factor }
+    }
+
+    /// The value in this unit, without its name.
+    pub fn scale(&self, value: f64) -> f64 {
+        value * self.factor
+    }
+
+    /// All values in this unit, rounded to what a figure can show (nine significant digits).
+    pub fn scale_all<'a>(&self, values: impl IntoIterator<Item = &'a f64>) -> Vec<f64> {
+        values.into_iter().map(|value| rounded(self.scale(*value))).collect()
+    }
+
+    /// `text` with the unit's name behind it.
+    pub fn named(&self, text: &str) -> String {
+        if self.name.is_empty() { text.into() } else { format!("{text} {}", self.name) }
+    }
+
+    /// An axis title: `duration (ms)`.
+    pub fn axis(&self, what: &str) -> String {
+        if self.name.is_empty() { what.into() } else { format!("{what} ({})", self.name) }
+    }
+
+    /// The value with four significant digits and the unit: `11.17 ms`.
+    pub fn show(&self, value: f64) -> String {
+        self.named(&significant(self.scale(value), 4))
+    }
+
+    /// Estimate and error with as many decimals as two digits of the error need.
+    pub fn with_error(&self, value: f64, error: f64) -> (String, String) {
+        let (value, error) = (self.scale(value), self.scale(error));
+        let decimals = decimals_for(error, 2);
+        (fixed(value, decimals), fixed(error, decimals))
+    }
+
+    /// An estimate with its interval, decimals as two digits of the interval's half width need:
+    /// `12.10 ms (11.95 to 12.30)`.
+    pub fn with_interval(&self, value: f64, lower: f64, upper: f64) -> String {
+        let half = self.scale(upper - lower).abs() / 2.0;
+        let decimals = decimals_for(half, 2);
+        let show = |v: f64| if v.is_finite() { fixed(self.scale(v), decimals) } else { infinite(v) };
+        format!("{} ({} to {})", self.named(&show(value)), show(lower), show(upper))
+    }
+}
+
+/// A duration with four significant digits in the unit that suits it: `11.18 ms`.
+pub fn duration(seconds: f64) -> String {
+    Unit::of_duration(seconds).show(seconds)
+}
+
+/// Nine significant digits: more than a screen can show, and a report half as large.
+pub(crate) fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    format!("{value:.8e}").parse().unwrap_or(value)
+}
+
+/// A number with `digits` significant digits and no exponent where it reads well without.
+pub fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    if !value.is_finite() {
+        return infinite(value);
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if !(-5..=9).contains(&magnitude) {
+        return format!("{value:.*e}", digits.saturating_sub(1));
+    }
+    fixed(value, (digits as i32 - 1 - magnitude).max(0) as usize)
+}
+
+/// A probability or p-value as a reader expects it: `0.42`, `0.003`, `< 0.001`.
+pub fn probability(p: f64) -> String {
+    match p {
+        p if !p.is_finite() => "–".into(),
+        p if p < 0.001 => "< 0.001".into(),
+        p if p < 0.1 => format!("{p:.3}"),
+        p => format!("{p:.2}"),
+    }
+}
+
+/// A share in percent: `93.8 %`.
+pub fn percent(share: f64) -> String {
+    format!("{}\u{202f}%", significant(100.0 * share, 3))
+}
+
+fn infinite(value: f64) -> String {
+    if value.is_nan() {
+        "–".into()
+    } else if value > 0.0 {
+        "∞".into()
+    } else {
+        "−∞".into()
+    }
+}
+
+/// Fixed decimals with a true minus sign, and no "-0.00".
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(rest) if rest.bytes().all(|b| b == b'0' || b == b'.') => rest.into(),
+        Some(rest) => format!("−{rest}"),
+        None => text,
+    }
+}
+
+fn decimals_for(error: f64, digits: i32) -> usize {
+    if error == 0.0 || !error.is_finite() {
+        return 3;
+    }
+    (digits - 1 - error.abs().log10().floor() as i32).clamp(0, 12) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_has_the_decimals_of_its_error() {
+        let ms = Unit::of_duration(0.011);
+        assert_eq!(ms.with_error(0.0109341234, 0.0000123), ("10.934".into(), "0.012".into()));
+        assert_eq!(Unit::NONE.with_error(-0.0004, 0.034), ("0.000".into(), "0.034".into()));
+        assert_eq!(Unit::NONE.with_error(-0.0514, 0.034), ("−0.051".into(), "0.034".into()));
+    }
+
+    #[test]
+    fn an_interval_says_its_unit_once() {
+        let ms = Unit::of_duration(0.012);
+        assert_eq!(ms.with_interval(0.012104, 0.01195, 0.0123), "12.10 ms (11.95 to 12.30)");
+        assert_eq!(ms.with_interval(0.012104, 0.01195, f64::INFINITY), "12.104 ms (11.950 to ∞)");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        let shown: Vec<_> = [0.0, 11.1679, 1234567.0, 0.00012345, 1e-9].map(|v| significant(v, 4)).into();
+        assert_eq!(shown, ["0", "11.17", "1234567", "0.0001234", "1.000e-9"]);
+        assert_eq!([0.5, 0.0312, 1e-5].map(probability), ["0.50", "0.031", "< 0.001"]);
+    }
+}
