@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use engine::comm::mpi::MpiChoice;
 use engine::comm::{Comm, CommError};
-use engine::launch::{Launch, World, discover, print, processes};
+use engine::launch::{Launch, Outcome, Surroundings, print, processes, surroundings};
 
 fn main() {
     std::process::exit(run());
@@ -39,42 +39,34 @@ fn run() -> i32 {
         eprintln!("ranks [-n N] [--mpi PATH|none] [--timeout SECONDS] comm|fail|die|late|speed");
         return 2;
     };
-    match discover(&wanted.mpi, Some(wanted.timeout)) {
+    let launch =
+        Launch { timeout: Some(wanted.timeout), grace: Duration::from_secs(3), ..Launch::new(wanted.ranks) };
+    let (first, result) = match surroundings(&wanted.mpi) {
+        Surroundings::Alone => {
+            let result = processes(&launch, |comm| scene(&wanted.scene, &comm), |_| ());
+            let told = result.inspect(|outcome| outcome.failures().iter().for_each(|failure| say(failure)));
+            (true, told)
+        }
+        Surroundings::Job(job) => {
+            let here = std::env::temp_dir();
+            let saved = |outcome: &Outcome| {
+                outcome.failures().iter().for_each(|failure| say(failure));
+                if !outcome.complete() {
+                    say(&format!("saved rank {}", outcome.first));
+                }
+            };
+            (job.rank() == 0, job.run(&launch, &here, |comm| scene(&wanted.scene, comm), saved, |_| ()))
+        }
+    };
+    match result {
         Err(error) => {
-            eprintln!("error: {error}");
+            if first {
+                eprintln!("error: {error}");
+            }
             2
         }
-        Ok(World::Mpi(comm)) => {
-            let result = scene(&wanted.scene, &*comm);
-            let status = match &result {
-                Ok(()) => 0,
-                Err(why) => {
-                    if comm.stopped().is_none() {
-                        comm.abandon(why);
-                    }
-                    say(&format!("rank {} ends: {why}", comm.rank()));
-                    3
-                }
-            };
-            comm.conclude(status, Duration::from_secs(5))
-        }
-        Ok(World::Alone) => {
-            let launch = Launch {
-                timeout: Some(wanted.timeout),
-                grace: Duration::from_secs(5),
-                ..Launch::new(wanted.ranks)
-            };
-            match processes(&launch, |comm| scene(&wanted.scene, &comm), |_| ()) {
-                Err(error) => {
-                    eprintln!("error: {error}");
-                    2
-                }
-                Ok(outcome) => {
-                    outcome.failures().iter().for_each(|failure| say(failure));
-                    if outcome.complete() { 0 } else { 3 }
-                }
-            }
-        }
+        Ok(outcome) if outcome.complete() => 0,
+        Ok(_) => 3,
     }
 }
 

@@ -28,6 +28,11 @@ struct Head {
     cells: AtomicU32,
     /// Signal that asked the run to stop; 0: none.
     stop: AtomicU32,
+    /// Under MPI, where one rank shares this with its parent: a number that all ranks of the job
+    /// agreed on (0: not yet), its size, and this rank's number.
+    job: AtomicU64,
+    job_size: AtomicU32,
+    job_rank: AtomicU32,
     /// Taken by whoever may write the reason.
     losing: AtomicBool,
     /// The first lost rank plus 1; 0: none. Set after the reason.
@@ -318,7 +323,6 @@ impl Region {
     /// `reason` is a whole clause: `rank 3 was killed by SIGKILL`.
     pub(crate) fn lose(&self, rank: u32, reason: &str) {
         let head = self.head();
-        self.rank(rank).standing.set_state(State::Lost);
         if !head.losing.swap(true, SeqCst) {
             head.reason.set(reason);
             head.lost.store(rank + 1, SeqCst);
@@ -355,6 +359,21 @@ impl Region {
         let cell = self.cell(index);
         cell.generation.fetch_or(POISON, SeqCst);
         futex::wake_all(&cell.generation);
+    }
+
+    /// Tells the parent which MPI job this is.
+    pub(crate) fn set_job(&self, job: u64, rank: u32, size: u32) {
+        let head = self.head();
+        head.job_rank.store(rank, Relaxed);
+        head.job_size.store(size, Relaxed);
+        head.job.store(job, Release);
+    }
+
+    /// The job's number, this rank in it and its size, once they are known.
+    pub(crate) fn job(&self) -> Option<(u64, u32, u32)> {
+        let head = self.head();
+        let job = head.job.load(Acquire);
+        (job != 0).then(|| (job, head.job_rank.load(Relaxed), head.job_size.load(Relaxed)))
     }
 
     /// How many ranks share the region.

@@ -1,9 +1,11 @@
 //! How do ranks come to be, and who looks after them?
 //!
-//! [`discover`] tells whether an MPI launcher did it. If not, [`processes`] forks ranks on this
-//! machine and supervises them until the last is gone.
+//! [`surroundings`] tells whether an MPI launcher did it. If not, [`processes`] forks ranks on this
+//! machine and supervises them until the last is gone; if so, [`Job::run`] does the same for the one
+//! rank of this process.
 
-mod discover;
+mod job;
+mod meeting;
 mod outcome;
 mod rank;
 mod signals;
@@ -11,7 +13,7 @@ mod supervise;
 
 use std::time::Duration;
 
-pub use discover::{World, discover};
+pub use job::{Job, Surroundings, surroundings};
 pub use outcome::{End, Outcome};
 pub use rank::print;
 pub(crate) use signals::words as signal_words;
@@ -49,6 +51,9 @@ pub enum LaunchError {
         /// The system's reason.
         error: std::io::Error,
     },
+    /// No MPI world could be made; every process of the job meets this, so that one should tell it.
+    #[error("{0}")]
+    Mpi(String),
     /// `fork` failed; the ranks already started were ended.
     #[error("cannot start rank {rank} of {ranks}: {error}; try fewer ranks, or see `ulimit -u`")]
     Fork {

@@ -17,6 +17,8 @@ pub enum End {
     Killed(i32),
     /// Something inside it called `exit` with this status.
     Exited(i32),
+    /// It was told to stop, did not within the grace period, and was killed; where it stood.
+    Stuck(String),
 }
 
 /// What became of the ranks.
@@ -24,6 +26,8 @@ pub enum End {
 pub struct Outcome {
     /// One end a rank.
     pub ends: Vec<End>,
+    /// The rank of the first end: 0 but under MPI, where each process looks after one rank.
+    pub first: u32,
     /// The signal that asked the run to stop, if one did.
     pub stopped: Option<i32>,
 }
@@ -37,10 +41,9 @@ impl Outcome {
     /// What went wrong, one line each: causes only, not the ranks that left because of them.
     pub fn failures(&self) -> Vec<String> {
         let stop = self.stopped.map(|signal| format!("the run was stopped by {}", signals::words(signal)));
-        let own = self.ends.iter().enumerate().filter_map(|(rank, end)| match end {
+        let own = (self.first..).zip(&self.ends).filter_map(|(rank, end)| match end {
             End::Finished | End::Left(_) => None,
-            // Ranks that did not stop in time are ended by us: the stop is the cause.
-            End::Killed(libc::SIGKILL) if self.stopped.is_some() => None,
+            End::Stuck(stood) => Some(format!("rank {rank} did not stop and was killed: {stood}")),
             End::Failed(why) => Some(format!("rank {rank} gave up: {why}")),
             End::Panicked(why) => Some(format!("rank {rank} met a defect of lastrank: {why}")),
             End::Killed(signal) => Some(format!("rank {rank} was killed by {}", signals::name(*signal))),

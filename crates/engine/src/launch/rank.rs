@@ -13,6 +13,8 @@ pub(super) const FINISHED: i32 = 0;
 pub(super) const LEFT: i32 = 40;
 pub(super) const FAILED: i32 = 41;
 pub(super) const PANICKED: i32 = 42;
+/// No world could be made at all.
+pub(super) const UNUSABLE: i32 = 43;
 
 /// Runs `body` as rank `me` in a process that was just forked, and never returns.
 pub(super) fn run(
@@ -40,8 +42,9 @@ pub(super) fn run(
         Ok(Ok(())) => FINISHED,
         Ok(Err(why)) => {
             // Who fails after the run was stopped or another rank was lost did so because of it.
+            let own = region.job().map_or(me, |(_, rank, _)| rank);
             let left = match region.stopped() {
-                Some(CommError::RankLost { rank, .. }) => rank != me,
+                Some(CommError::RankLost { rank, .. }) => rank != own,
                 Some(_) => true,
                 None => false,
             };

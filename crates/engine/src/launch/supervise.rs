@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::comm::shared::Region;
-use crate::comm::{Processes, Standing};
+use crate::comm::{Processes, Standing, State};
 
 use super::{End, Launch, LaunchError, Outcome, rank, signals};
 
@@ -70,15 +70,15 @@ pub fn processes(
     let before = signals::block(&taken);
     let started = start(launch, region, &before, &mut body);
     let outcome = started.map(|children| {
-        let mut family = Family { region, children, stopped: None, stop_since: None, grace: launch.grace };
-        family.look_after(&taken, &mut |watching| watch(watching));
+        let mut family = Family::new(region, children, launch.grace);
+        family.look_after(&taken, &mut |watching| watch(watching), None);
         family.outcome()
     });
     signals::restore(&before);
     outcome
 }
 
-fn start(
+pub(super) fn start(
     launch: &Launch,
     region: &'static Region,
     mask: &libc::sigset_t,
@@ -106,7 +106,7 @@ fn start(
     Ok(children)
 }
 
-struct Child {
+pub(super) struct Child {
     pid: libc::pid_t,
     end: Option<End>,
 }
@@ -126,7 +126,7 @@ impl Child {
     }
 }
 
-struct Family {
+pub(super) struct Family {
     region: &'static Region,
     children: Vec<Child>,
     /// First signal that asked us to stop.
@@ -134,10 +134,23 @@ struct Family {
     /// When the ranks were told to stop, because of it or because of a lost rank.
     stop_since: Option<Instant>,
     grace: Duration,
+    /// We killed what did not stop.
+    killed: bool,
 }
 
 impl Family {
-    fn look_after(&mut self, taken: &libc::sigset_t, watch: &mut dyn FnMut(&Watch)) {
+    pub(super) fn new(region: &'static Region, children: Vec<Child>, grace: Duration) -> Self {
+        Self { region, children, stopped: None, stop_since: None, grace, killed: false }
+    }
+
+    /// Returns when all ranks are gone. `news` is asked ten times a second for a reason to stop
+    /// that comes from outside: the rank of the MPI job that was lost, and why.
+    pub(super) fn look_after(
+        &mut self,
+        taken: &libc::sigset_t,
+        watch: &mut dyn FnMut(&Watch),
+        mut news: Option<&mut dyn FnMut() -> Option<(u32, String)>>,
+    ) {
         let watching = Watch { region: self.region };
         let mut shown = Instant::now();
         loop {
@@ -146,7 +159,7 @@ impl Family {
                 break;
             }
             if self.stop_since.is_some_and(|since| since.elapsed() > self.grace) {
-                self.signal_all(libc::SIGKILL);
+                self.kill();
             }
             match signals::take(taken, LOOK) {
                 None | Some(libc::SIGCHLD) => {}
@@ -155,6 +168,12 @@ impl Family {
             if shown.elapsed() >= LOOK {
                 shown = Instant::now();
                 watch(&watching);
+                if self.stop_since.is_none()
+                    && let Some((rank, reason)) = news.as_mut().and_then(|news| news())
+                {
+                    self.region.lose(rank, &reason);
+                    self.interrupt();
+                }
             }
         }
         watch(&watching);
@@ -162,7 +181,7 @@ impl Family {
 
     fn asked_to_stop(&mut self, signal: i32) {
         if self.stopped.is_some() {
-            self.signal_all(libc::SIGKILL);
+            self.kill();
             return;
         }
         self.stopped = Some(signal);
@@ -174,6 +193,11 @@ impl Family {
     fn interrupt(&mut self) {
         self.stop_since.get_or_insert_with(Instant::now);
         self.signal_all(libc::SIGTERM);
+    }
+
+    fn kill(&mut self) {
+        self.killed = true;
+        self.signal_all(libc::SIGKILL);
     }
 
     fn signal_all(&self, signal: i32) {
@@ -188,10 +212,16 @@ impl Family {
             }
             let Some(status) = child.wait(libc::WNOHANG) else { continue };
             let rank = rank as u32;
-            let end = end_of(status, self.region, rank);
+            let mut end = end_of(status, self.region, rank);
+            if self.killed && end == End::Killed(libc::SIGKILL) {
+                end = End::Stuck(self.region.rank(rank).standing.words());
+            }
+            if end != End::Finished {
+                self.region.rank(rank).standing.set_state(State::Lost);
+            }
             match &end {
                 End::Finished => self.region.end(rank),
-                End::Left(_) => {}
+                End::Left(_) | End::Stuck(_) => {}
                 End::Failed(why) => self.region.lose(rank, &format!("rank {rank} gave up: {why}")),
                 End::Panicked(why) => self.region.lose(rank, &format!("rank {rank} met a defect: {why}")),
                 End::Killed(signal) => {
@@ -201,7 +231,7 @@ impl Family {
                     self.region.lose(rank, &format!("rank {rank} exited with status {status}"));
                 }
             }
-            lost |= !matches!(end, End::Finished | End::Left(_));
+            lost |= !matches!(end, End::Finished | End::Left(_) | End::Stuck(_));
             child.end = Some(end);
         }
         if lost && self.stop_since.is_none() {
@@ -209,9 +239,9 @@ impl Family {
         }
     }
 
-    fn outcome(self) -> Outcome {
+    pub(super) fn outcome(self) -> Outcome {
         let ends = self.children.into_iter().filter_map(|child| child.end).collect();
-        Outcome { ends, stopped: self.stopped }
+        Outcome { ends, first: 0, stopped: self.stopped }
     }
 }
 
@@ -225,6 +255,7 @@ fn end_of(status: i32, region: &Region, rank: u32) -> End {
         rank::LEFT => End::Left(message()),
         rank::FAILED => End::Failed(message()),
         rank::PANICKED => End::Panicked(message()),
+        rank::UNUSABLE => End::Failed(message()),
         other => End::Exited(other),
     }
 }

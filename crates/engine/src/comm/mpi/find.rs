@@ -35,6 +35,8 @@ pub struct Launcher {
     pub evidence: String,
     /// How many ranks it says there are, where it says so.
     pub ranks: Option<u32>,
+    /// Which of them we are, where it says so.
+    pub rank: Option<u32>,
     kind: Kind,
 }
 
@@ -53,8 +55,12 @@ enum Kind {
 /// Looks at the environment through `variable`; `None` when no launcher started us.
 pub fn launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Launcher> {
     let number = |name: &str| variable(name).and_then(|value| value.trim().parse::<u32>().ok());
+    let rank =
+        ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "ALPS_APP_PE", "PALS_RANKID", "SLURM_PROCID"]
+            .iter()
+            .find_map(|name| number(name));
     let found = |name: &str, ranks: Option<u32>, kind: Kind| {
-        variable(name).map(|value| Launcher { evidence: format!("{name}={value}"), ranks, kind })
+        variable(name).map(|value| Launcher { evidence: format!("{name}={value}"), ranks, rank, kind })
     };
     let slurm = number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"));
     found("OMPI_COMM_WORLD_SIZE", number("OMPI_COMM_WORLD_SIZE"), Kind::OpenMpi)

@@ -18,6 +18,7 @@ pub(crate) use library::{MpiLibrary, Status};
 pub use world::MpiError;
 use world::World;
 
+use super::shared::Region;
 use super::{Comm, CommError, Standing};
 
 /// A communicator of the MPI library: the world, or a group of the program.
@@ -41,10 +42,16 @@ impl Mpi {
         library: MpiLibrary,
         expected: Option<u32>,
         timeout: Option<std::time::Duration>,
+        region: &'static Region,
     ) -> Result<Self, MpiError> {
-        let (world, handle) = World::start(library, expected, timeout)?;
+        let (world, handle) = World::start(library, expected, timeout, region)?;
         let members = (0..world.size).collect();
-        Ok(Self { world, handle, rank: world.rank, members })
+        let mpi = Self { world, handle, rank: world.rank, members };
+        // A number that no other job has, so that traces of an earlier one are not taken for ours.
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let job = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
+        region.set_job(job, world.rank, world.size);
+        Ok(mpi)
     }
 
     /// The library behind the communicator.
@@ -57,12 +64,20 @@ impl Mpi {
         self.handle
     }
 
-    /// Ends MPI after the program, and returns `status`; with others lost or stuck, waits up to
-    /// `grace` for the ranks that still have samples to save, and aborts what is left with `status`.
-    ///
-    /// Call it on the world, last.
-    pub fn conclude(&self, status: i32, grace: std::time::Duration) -> i32 {
-        self.world.conclude(status, grace)
+    /// Ends the world after the program: together when every rank comes here, else at once.
+    pub(crate) fn conclude(&self) -> Result<(), CommError> {
+        let together = self.barrier(0);
+        match &together {
+            Ok(_) => self.world.finish(),
+            Err(_) => self.world.linger(),
+        }
+        together.map(drop)
+    }
+
+    /// This rank leaves alone; the others are told if they do not know.
+    pub(crate) fn leave(&self, why: &str) {
+        self.abandon(why);
+        self.world.linger();
     }
 
     fn receive(&self, from: u32, tag: c_int, into: &mut [u8]) -> Result<(), CommError> {
@@ -244,7 +259,7 @@ impl Comm for Mpi {
     }
 
     fn standing(&self) -> &Standing {
-        &self.world.standing
+        self.world.standing()
     }
 
     fn stopped(&self) -> Option<CommError> {

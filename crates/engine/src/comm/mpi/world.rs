@@ -2,11 +2,11 @@
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use super::abi::Handle;
 use super::library::{MpiLibrary, Status};
+use crate::comm::shared::Region;
 use crate::comm::{CommError, Standing, State};
 
 /// Why MPI could not be started.
@@ -49,10 +49,9 @@ pub enum MpiError {
     Call(#[from] CommError),
 }
 
-/// On the control communicator: why a rank gave up; `I have come to a barrier`; `my samples are safe`.
+/// On the control communicator: why a rank gave up; `I have come to the barrier, too`.
 const TAG_LOST: c_int = 11;
 const TAG_WAITS: c_int = 12;
-const TAG_SAVED: c_int = 13;
 /// The longest reason sent, in bytes: small enough to travel without the receiver's help.
 const REASON: usize = 512;
 
@@ -65,17 +64,11 @@ pub(super) struct World {
     timeout: Option<Duration>,
     /// Fewer processors than ranks: a waiting rank must leave the processor to others.
     crowded: bool,
-    pub(super) standing: Standing,
+    /// What this rank shares with its parent.
+    pub(super) region: &'static Region,
     lost: OnceCell<CommError>,
     told: Cell<bool>,
     ended: Cell<bool>,
-}
-
-/// The signal that asked this process to stop; 0: none.
-static STOP: AtomicI32 = AtomicI32::new(0);
-
-extern "C" fn note(signal: c_int) {
-    STOP.store(signal, Relaxed);
 }
 
 impl World {
@@ -83,6 +76,7 @@ impl World {
         library: MpiLibrary,
         expected: Option<u32>,
         timeout: Option<Duration>,
+        region: &'static Region,
     ) -> Result<(&'static Self, Handle), MpiError> {
         let handle = library.k.comm_world;
         let mut provided = 0;
@@ -114,7 +108,7 @@ impl World {
             size: 0,
             timeout,
             crowded: false,
-            standing: Standing::default(),
+            region,
             lost: OnceCell::new(),
             told: Cell::new(false),
             ended: Cell::new(false),
@@ -127,16 +121,7 @@ impl World {
         }
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         world.crowded = local_ranks().unwrap_or(world.size) as usize > processors;
-        world.standing.set_state(State::Running);
-        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGUSR2] {
-            // SAFETY: the handler stores to an atomic, which is safe at any moment; without
-            // SA_RESTART a blocked call returns EINTR, so that the rank looks whether to stop.
-            unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = note as extern "C" fn(c_int) as libc::sighandler_t;
-                libc::sigaction(signal, &raw const action, std::ptr::null_mut());
-            }
-        }
+        world.standing().set_state(State::Running);
         Ok((Box::leak(Box::new(world)), handle))
     }
 
@@ -159,19 +144,22 @@ impl World {
         self.ended.get()
     }
 
+    /// What this rank publishes for its parent.
+    pub(super) fn standing(&self) -> &Standing {
+        &self.region.rank(0).standing
+    }
+
     pub(super) fn stopped(&self) -> Option<CommError> {
         if let Some(error) = self.lost.get() {
             return Some(error.clone());
         }
-        match STOP.load(Relaxed) {
-            0 => None,
-            signal => {
-                let by = crate::launch::signal_words(signal);
-                self.abandon(&format!("the run was stopped by {by}"));
-                let _ = self.lost.set(CommError::Stopped { by });
-                self.lost.get().cloned()
-            }
+        let error = self.region.stopped()?;
+        if let CommError::Stopped { by } = &error {
+            // Where only this rank was told to stop, the others learn it from us.
+            self.tell_all(&format!("the run was stopped by {by}"));
         }
+        let _ = self.lost.set(error);
+        self.lost.get().cloned()
     }
 
     /// Polls a request until it is complete; leaves when a rank is lost, when the run is stopped,
@@ -202,7 +190,7 @@ impl World {
             if !look.is_multiple_of(u64::from(LOOKS)) {
                 continue;
             }
-            self.standing.set_state(State::Waiting);
+            self.standing().set_state(State::Waiting);
             self.listen()?;
             if let Some(error) = self.stopped() {
                 return Err(error);
@@ -211,7 +199,7 @@ impl World {
                 return Err(self.timed_out(members, start.elapsed()));
             }
         }
-        self.standing.set_state(State::Running);
+        self.standing().set_state(State::Running);
         Ok(())
     }
 
@@ -282,13 +270,18 @@ impl World {
         }
     }
 
-    /// Tells every rank, once, why this one gives up.
+    /// Tells every rank why this one gives up.
     pub(super) fn abandon(&self, reason: &str) {
-        self.standing.set_state(State::Lost);
-        if self.lost.get().is_none() && !self.told.replace(true) {
-            self.tell(0..self.size, TAG_LOST, reason);
+        if self.lost.get().is_none() {
+            self.tell_all(reason);
         }
         let _ = self.lost.set(CommError::RankLost { rank: self.rank, reason: reason.into() });
+    }
+
+    fn tell_all(&self, reason: &str) {
+        if !self.told.replace(true) {
+            self.tell(0..self.size, TAG_LOST, reason);
+        }
     }
 
     /// The time is up: those who wait as well say so to each other; who is silent is missing.
@@ -309,42 +302,25 @@ impl World {
             }
         }
         let missing = silent.into_iter().map(|rank| (rank, "it does not answer".to_string())).collect();
-        let error = CommError::TimedOut { line: self.standing.line(), after, missing };
+        let error = CommError::TimedOut { line: self.standing().line(), after, missing };
         self.abandon(&error.to_string());
         error
     }
 
-    /// See [`super::Mpi::conclude`].
-    pub(super) fn conclude(&self, status: i32, grace: Duration) -> i32 {
+    /// Ends MPI, when nobody was lost: then every rank has come here.
+    pub(super) fn finish(&self) {
         self.ended.set(true);
-        if self.lost.get().is_none() {
-            // A rank that failed after this one's last barrier has told so.
-            let _ = self.listen();
-        }
-        if self.lost.get().is_some() {
-            self.tell(std::iter::once(0), TAG_SAVED, "");
-            let until = Instant::now() + grace;
-            let mut unsaved = if self.rank == 0 { self.size - 1 } else { u32::MAX };
-            // Rank 0 waits for all others; the others wait for rank 0 to end them together.
-            while unsaved > 0 && Instant::now() < until {
-                let answer = self.receive(TAG_SAVED);
-                match answer {
-                    Ok(Some(_)) if self.rank == 0 => unsaved -= 1,
-                    Ok(Some(_)) => break,
-                    Ok(None) => std::thread::sleep(Duration::from_millis(1)),
-                    Err(_) => break,
-                }
-            }
-            if self.rank == 0 && unsaved == 0 {
-                self.tell(1..self.size, TAG_SAVED, "");
-            } else if self.rank == 0 || Instant::now() >= until {
-                // SAFETY: ends every rank of the control communicator, stuck ones too.
-                unsafe { (self.library.f.abort)(self.control, status) };
-            }
-        }
         // SAFETY: the last call to the library in this process.
         unsafe { (self.library.f.finalize)() };
-        status
+    }
+
+    /// Gives messages on their way a moment to leave: there is no collective end after a loss.
+    pub(super) fn linger(&self) {
+        self.ended.set(true);
+        let until = Instant::now() + Duration::from_millis(100);
+        while Instant::now() < until && self.receive(TAG_WAITS).is_ok() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

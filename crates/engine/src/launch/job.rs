@@ -1,0 +1,188 @@
+//! How does one process of an MPI job run its rank?
+//!
+//! The process that `mpirun` or `srun` started does not run the program itself. It forks the rank,
+//! which starts MPI and runs; the parent sees when the rank dies, of whatever, still holds its
+//! samples, and says what happened. Parents of one job hear of each other's losses through
+//! [`super::meeting`], since MPI has no words for a rank that is gone.
+
+use std::path::Path;
+
+use crate::comm::mpi::{Mpi, MpiChoice, MpiError, Search, find};
+use crate::comm::shared::Region;
+use crate::comm::{Comm, CommError};
+
+use super::meeting::Meeting;
+use super::supervise::{Family, Watch, start};
+use super::{End, Launch, LaunchError, Outcome, rank, signals};
+
+/// What surrounds this process.
+#[derive(Clone, Debug)]
+pub enum Surroundings {
+    /// No launcher: ranks are to be forked with [`super::processes`].
+    Alone,
+    /// We are one of several processes that a launcher started, or the user named an MPI library.
+    Job(Job),
+}
+
+/// Finds out whether a launcher started this process. Starts and opens nothing.
+///
+/// # Errors
+/// When a launcher says that there are several ranks and no usable library is found: ranks never
+/// run as so many worlds of one.
+pub fn surroundings(choice: &MpiChoice) -> Surroundings {
+    match (choice, find::this_launcher()) {
+        (MpiChoice::None, _) | (MpiChoice::Auto, None) => Surroundings::Alone,
+        (_, launcher) => Surroundings::Job(Job {
+            choice: choice.clone(),
+            rank: launcher.as_ref().and_then(|launcher| launcher.rank).unwrap_or(0),
+            ranks: launcher.as_ref().and_then(|launcher| launcher.ranks),
+        }),
+    }
+}
+
+/// One process of an MPI job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    choice: MpiChoice,
+    rank: u32,
+    ranks: Option<u32>,
+}
+
+impl Job {
+    /// Our rank, as the launcher says; 0 where it does not.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Number of ranks, where the launcher says it.
+    pub fn ranks(&self) -> Option<u32> {
+        self.ranks
+    }
+
+    /// Forks the one rank of this process, starts MPI in it, runs `body` there, and looks after it.
+    ///
+    /// `launch.ranks` is not used. `directory` is one that the processes of the job share (where the
+    /// run file goes): when a rank is lost, a small directory appears in it for some seconds, by
+    /// which the parents tell each other. `save` is called in the parent, whatever happened: it
+    /// keeps the samples and prints the failures. Only when every parent has saved does the first of
+    /// them return, since a launcher kills a whole job as soon as one process of it fails.
+    ///
+    /// # Errors
+    /// When the rank cannot be forked, or no MPI world can be made: [`LaunchError::Mpi`].
+    pub fn run(
+        &self,
+        launch: &Launch,
+        directory: &Path,
+        mut body: impl FnMut(&Mpi) -> Result<(), String>,
+        save: impl FnOnce(&Outcome),
+        mut watch: impl FnMut(&Watch),
+    ) -> Result<Outcome, LaunchError> {
+        let region =
+            Region::new(1, launch.timeout).map_err(|error| LaunchError::Memory { ranks: 1, error })?;
+        let _ = std::io::Write::flush(&mut std::io::stdout());
+        let taken = signals::set_of(&signals::TAKEN);
+        let before = signals::block(&taken);
+        let one = Launch { ranks: 1, ..*launch };
+        let children = start(&one, region, &before, &mut |_| self.rank_main(launch, region, &mut body));
+        let children = children.inspect_err(|_| signals::restore(&before))?;
+        let meeting = Meeting::new(directory, region);
+        let mut family = Family::new(region, children, launch.grace);
+        let mut news = meeting.news();
+        family.look_after(&taken, &mut |watching| watch(watching), Some(&mut news));
+        let mut outcome = family.outcome();
+        outcome.first = region.job().map_or(self.rank, |(_, rank, _)| rank);
+        if region.job().is_none()
+            && let Some(End::Failed(why)) = outcome.ends.first()
+        {
+            signals::restore(&before);
+            return Err(LaunchError::Mpi(why.clone()));
+        }
+        if let Some(cause) = outcome.failures().first() {
+            meeting.tell(cause);
+        }
+        save(&outcome);
+        if !outcome.complete() {
+            meeting.wait_for_all(launch.grace);
+            take_leave();
+        }
+        signals::restore(&before);
+        Ok(outcome)
+    }
+
+    fn rank_main(
+        &self,
+        launch: &Launch,
+        region: &'static Region,
+        body: &mut dyn FnMut(&Mpi) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let world = match self.start_mpi(launch, region) {
+            Ok(world) => world,
+            Err(error) => {
+                region.set_message(0, &error.to_string());
+                // SAFETY: _exit ends the process without running what was registered for its end.
+                unsafe { libc::_exit(rank::UNUSABLE) }
+            }
+        };
+        match body(&world) {
+            Ok(()) => match world.conclude() {
+                // Some libraries take leave of the launcher in a function registered with atexit.
+                // SAFETY: a single-threaded rank ends here, after the library's own end.
+                Ok(()) => unsafe { libc::exit(rank::FINISHED) },
+                Err(error) => Err(error.to_string()),
+            },
+            Err(why) => {
+                world.leave(&why);
+                Err(why)
+            }
+        }
+        .inspect_err(|_| note_cause(&world, region))
+    }
+
+    fn start_mpi(&self, launch: &Launch, region: &'static Region) -> Result<Mpi, MpiError> {
+        let (search, library) = find::search(&self.choice);
+        let library = library.ok_or_else(|| no_library(&self.choice, &search))?;
+        let expected = search.launcher.and_then(|launcher| launcher.ranks);
+        Mpi::start(library, expected, launch.timeout, region)
+    }
+}
+
+/// Takes leave of a process manager that speaks PMI-1 (Hydra) in place of the rank that could not:
+/// so that it keeps our exit status instead of killing the others, who leave at the same time.
+fn take_leave() {
+    let Some(socket) = std::env::var("PMI_FD").ok().and_then(|number| number.parse::<i32>().ok()) else {
+        return;
+    };
+    let words = b"cmd=finalize\n";
+    let mut answer = [0_u8; 64];
+    // SAFETY: the descriptor was inherited from the launcher for this purpose; the buffers live
+    // through the calls, and the wait for an answer is limited.
+    unsafe {
+        if libc::send(socket, words.as_ptr().cast(), words.len(), libc::MSG_NOSIGNAL) != words.len() as isize
+        {
+            return;
+        }
+        let mut ready = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
+        if libc::poll(&raw mut ready, 1, 500) == 1 {
+            libc::recv(socket, answer.as_mut_ptr().cast(), answer.len(), libc::MSG_DONTWAIT);
+        }
+    }
+}
+
+/// A rank that leaves because of another one says so through the region: then it did not fail itself.
+fn note_cause(world: &Mpi, region: &Region) {
+    if let Some(CommError::RankLost { rank, reason }) = world.stopped()
+        && rank != world.rank()
+    {
+        region.lose(rank, &reason);
+    }
+}
+
+fn no_library(choice: &MpiChoice, search: &Search) -> MpiError {
+    let refusals = search.refusals();
+    match &search.launcher {
+        Some(launcher) if *choice == MpiChoice::Auto => {
+            MpiError::NoLibrary { evidence: launcher.evidence.clone(), refusals }
+        }
+        _ => MpiError::Unusable { refusals },
+    }
+}
