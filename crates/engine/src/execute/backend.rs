@@ -25,10 +25,13 @@ pub enum Call<'a> {
     Read { file: u32, length: Option<u64>, offset: Option<u64>, buffer: Option<u32> },
     /// `lseek`.
     Seek { file: u32, offset: i64, whence: i32 },
-    /// Open (create; truncate unless appending), write, close in one timing.
-    WriteFile { path: &'a CStr, length: u64, offset: u64, append: bool },
+    /// Open (create; truncate unless appending), write, close in one timing. `flags` are added to the
+    /// open: `O_APPEND`, `O_DIRECT`.
+    WriteFile { path: &'a CStr, length: u64, offset: u64, flags: i32, buffer: Option<u32> },
     /// Open, read, close in one timing; without a length all of the file.
-    ReadFile { path: &'a CStr, length: Option<u64>, offset: u64 },
+    ReadFile { path: &'a CStr, length: Option<u64>, offset: u64, flags: i32 },
+    /// Open, map, touch a byte of each page, unmap, close in one timing.
+    MapFile { path: &'a CStr, length: Option<u64>, offset: u64 },
     /// Open to create, close.
     Create { path: &'a CStr },
     /// `unlink`, or `rmdir` of what turns out to be a directory.
@@ -61,12 +64,14 @@ pub enum Call<'a> {
     ReadDirectory { path: &'a CStr },
     /// `sync`.
     SyncAll,
+    /// Empties the machine's page cache.
+    DropCaches,
     /// Memory, every page touched; the value is the buffer's number.
     TakeMemory { length: u64 },
     /// `munmap`.
     GiveBackMemory { buffer: u32 },
     /// Lustre's stripe count for a file or directory.
-    Stripe { path: &'a CStr, count: u32 },
+    Stripe { path: &'a CStr, count: u32, size: Option<u64> },
 }
 
 /// A call with the two readings of the clock around it, in ticks of the back end.
@@ -142,6 +147,7 @@ impl<'a> Call<'a> {
             Call::Open { path, .. }
             | Call::WriteFile { path, .. }
             | Call::ReadFile { path, .. }
+            | Call::MapFile { path, .. }
             | Call::Create { path }
             | Call::Delete { path }
             | Call::Unlink { path }
@@ -179,7 +185,9 @@ impl<'a> Call<'a> {
             Call::Write { length, .. } | Call::WriteFile { length, .. } | Call::TakeMemory { length } => {
                 Some(length)
             }
-            Call::Read { length, .. } | Call::ReadFile { length, .. } => length,
+            Call::Read { length, .. } | Call::ReadFile { length, .. } | Call::MapFile { length, .. } => {
+                length
+            }
             _ => None,
         }
     }

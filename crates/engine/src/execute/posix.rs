@@ -169,13 +169,7 @@ impl Posix {
         let Some(open) = self.file(file) else { return self.failed(libc::EBADF) };
         let (fd, position) = (open.fd, open.position);
         let place = offset.unwrap_or(position);
-        let from = match buffer {
-            None => self.scratch.outgoing(place, length.min(SCRATCH_LIMIT as u64) as usize),
-            Some(number) => match self.buffers.get(number as usize) {
-                Some(Some(own)) if own.length() as u64 >= length => Ok(own.pointer().cast_const()),
-                _ => Err(libc::EFAULT),
-            },
-        };
+        let from = self.source(place, length, buffer);
         let from = match from {
             Ok(from) => from,
             Err(errno) => return self.failed(errno),
@@ -191,7 +185,7 @@ impl Posix {
                     Self::time(self.clock, Meaning::Bytes, || posix::pwrite(fd, from, length as usize, at))
                 }
                 (false, _) => Self::time(self.clock, Meaning::Bytes, || {
-                    pieces(length, |done, part| match offset {
+                    pieces(length, false, |done, part| match offset {
                         None => posix::write(fd, from, part),
                         Some(at) => posix::pwrite(fd, from, part, at + done),
                     })
@@ -234,7 +228,7 @@ impl Posix {
                     Self::time(self.clock, Meaning::Bytes, || posix::pread(fd, into, length as usize, at))
                 }
                 (false, _) => Self::time(self.clock, Meaning::Bytes, || {
-                    pieces(length, |done, part| match offset {
+                    pieces(length, false, |done, part| match offset {
                         None => posix::read(fd, into, part),
                         Some(at) => posix::pread(fd, into, part, at + done),
                     })
@@ -248,23 +242,30 @@ impl Posix {
         timed
     }
 
-    fn write_file(&mut self, path: &CStr, length: u64, offset: u64, append: bool) -> Result<Timed, Refusal> {
-        let part = length.min(SCRATCH_LIMIT as u64) as usize;
+    fn write_file(
+        &mut self,
+        path: &CStr,
+        length: u64,
+        offset: u64,
+        flags: i32,
+        buffer: Option<u32>,
+    ) -> Result<Timed, Refusal> {
+        let append = flags & libc::O_APPEND != 0;
         // What is appended begins anywhere: its content is that of offset 0.
-        let from = match self.scratch.outgoing(if append { 0 } else { offset }, part) {
+        let from = match self.source(if append { 0 } else { offset }, length, buffer) {
             Ok(from) => from,
             Err(errno) => return Ok(self.failed(errno)),
         };
-        let how = if append { libc::O_APPEND } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
+        let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
         let call = |path: &CStr, more| {
             let opened = posix::open(path, how | more, 0o666);
             if !opened.ok() {
                 return opened;
             }
             let fd = opened.value as i32;
-            let mut wrote = pieces(length, |done, part| {
-                // SAFETY: `from` is readable for SCRATCH_LIMIT or `length` bytes, whichever is less,
-                // and `part` is no more than that.
+            let mut wrote = pieces(length, buffer.is_some(), |done, part| {
+                // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where they come
+                // from our own memory, and `part` is no more than that.
                 unsafe {
                     if append || offset == 0 {
                         posix::write(fd, from, part)
@@ -282,21 +283,32 @@ impl Posix {
         self.creating("write to", path, call, Meaning::Bytes)
     }
 
-    fn read_file(&mut self, path: &CStr, length: Option<u64>, offset: u64) -> Result<Timed, Refusal> {
+    fn read_file(
+        &mut self,
+        path: &CStr,
+        length: Option<u64>,
+        offset: u64,
+        flags: i32,
+    ) -> Result<Timed, Refusal> {
         // The size asked for here, before the timing, only prepares the memory.
         let expected = length.unwrap_or_else(|| posix::stat(path).value.saturating_sub(offset));
-        let into = match self.scratch.incoming(expected.min(SCRATCH_LIMIT as u64) as usize) {
+        // Direct transfers move whole blocks, past the end of the file if need be.
+        let asked = match flags & libc::O_DIRECT {
+            0 => expected,
+            _ => expected.next_multiple_of(4096),
+        };
+        let into = match self.scratch.incoming(asked.min(SCRATCH_LIMIT as u64) as usize) {
             Ok(into) => into,
             Err(errno) => return Ok(self.failed(errno)),
         };
         self.reading(path, Meaning::Bytes, |path| {
-            let opened = posix::open(path, libc::O_RDONLY, 0);
+            let opened = posix::open(path, libc::O_RDONLY | flags, 0);
             if !opened.ok() {
                 return opened;
             }
             let fd = opened.value as i32;
-            let mut got = pieces(expected, |done, part| {
-                // SAFETY: `into` is writable for SCRATCH_LIMIT or `expected` bytes, whichever is less,
+            let mut got = pieces(asked, false, |done, part| {
+                // SAFETY: `into` is writable for SCRATCH_LIMIT or `asked` bytes, whichever is less,
                 // and `part` is no more than that.
                 unsafe {
                     if offset == 0 {
@@ -313,6 +325,37 @@ impl Posix {
             }
             got
         })
+    }
+
+    fn map_file(&mut self, path: &CStr, length: Option<u64>, offset: u64) -> Result<Timed, Refusal> {
+        // A page past the end of the file would kill: so much of it is mapped as there is.
+        let there = posix::stat(path).value.saturating_sub(offset);
+        let expected = length.unwrap_or(there);
+        let mapped = usize::try_from(expected.min(there)).unwrap_or(usize::MAX);
+        self.reading(path, Meaning::Bytes, |path| {
+            let opened = posix::open(path, libc::O_RDONLY, 0);
+            if !opened.ok() {
+                return opened;
+            }
+            let fd = opened.value as i32;
+            let mut got = posix::map(fd, mapped, offset);
+            short_read(&mut got, expected);
+            posix::close(fd);
+            got
+        })
+    }
+
+    /// Where a write of `length` bytes at `offset` takes its bytes from: a buffer of the program, or
+    /// our own memory, which holds at most SCRATCH_LIMIT.
+    #[inline(always)]
+    fn source(&mut self, offset: u64, length: u64, buffer: Option<u32>) -> Result<*const u8, i32> {
+        match buffer {
+            None => self.scratch.outgoing(offset, length.min(SCRATCH_LIMIT as u64) as usize),
+            Some(number) => match self.buffers.get(number as usize) {
+                Some(Some(own)) if own.length() as u64 >= length => Ok(own.pointer().cast_const()),
+                _ => Err(libc::EFAULT),
+            },
+        }
     }
 
     fn take_memory(&mut self, length: u64) -> Timed {
@@ -358,11 +401,11 @@ impl Posix {
         Ok(timed)
     }
 
-    fn stripe(&mut self, path: &CStr, count: u32) -> Result<Timed, Refusal> {
+    fn stripe(&mut self, path: &CStr, count: u32, size: Option<u64>) -> Result<Timed, Refusal> {
         let around = self.confinement.check("stripe", path)?;
         self.registry.intend(path, around.birth_times);
         let begin = self.clock.now();
-        let result = stripes::set(path, count);
+        let result = stripes::set(path, count, size);
         let end = self.clock.now();
         self.registry.settle(path, around.birth_times);
         let outcome = match result {
@@ -380,12 +423,14 @@ impl Posix {
     }
 }
 
-/// Moves `length` bytes in pieces that fit our own memory.
+/// Moves `length` bytes: at once where they are `whole` in a buffer, else in pieces that fit our own
+/// memory.
 #[inline(always)]
-fn pieces(length: u64, mut step: impl FnMut(u64, usize) -> Outcome) -> Outcome {
+fn pieces(length: u64, whole: bool, mut step: impl FnMut(u64, usize) -> Outcome) -> Outcome {
     let mut total = Outcome::default();
     loop {
-        let part = (length - total.value).min(SCRATCH_LIMIT as u64);
+        let most = if whole { u64::MAX } else { SCRATCH_LIMIT as u64 };
+        let part = (length - total.value).min(most);
         let moved = step(total.value, part as usize);
         total.value += moved.value;
         total.errno = moved.errno;
@@ -510,10 +555,12 @@ impl Posix {
                 }
                 timed
             }
-            Call::WriteFile { path, length, offset, append } => {
-                self.write_file(path, length, offset, append)?
+            Call::WriteFile { path, length, offset, flags, buffer } => {
+                self.write_file(path, length, offset, flags, buffer)?
             }
-            Call::ReadFile { path, length, offset } => self.read_file(path, length, offset)?,
+            Call::ReadFile { path, length, offset, flags } => self.read_file(path, length, offset, flags)?,
+            Call::MapFile { path, length, offset } => self.map_file(path, length, offset)?,
+            Call::DropCaches => Self::time(self.clock, Meaning::Value, posix::drop_caches),
             Call::Create { path } => {
                 let call = |path: &CStr, more| {
                     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | more;
@@ -559,7 +606,7 @@ impl Posix {
                     None => self.failed(libc::EINVAL),
                 }
             }
-            Call::Stripe { path, count } => self.stripe(path, count)?,
+            Call::Stripe { path, count, size } => self.stripe(path, count, size)?,
         })
     }
 

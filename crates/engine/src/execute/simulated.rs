@@ -58,8 +58,9 @@ impl Simulated {
                 return (complete(files.read(file.into(), wanted, offset), wanted), Meaning::Bytes);
             }
             Call::Seek { file, offset, whence } => files.seek(file.into(), offset, whence),
-            Call::WriteFile { path, length, offset, append } => {
-                let how = if append { libc::O_APPEND } else { libc::O_TRUNC };
+            Call::WriteFile { path, length, offset, flags, .. } => {
+                let append = flags & libc::O_APPEND != 0;
+                let how = flags | if append { 0 } else { libc::O_TRUNC };
                 let opened = files.open(path.to_bytes(), libc::O_WRONLY | libc::O_CREAT | how);
                 if !opened.ok() {
                     return (opened, Meaning::Bytes);
@@ -69,7 +70,7 @@ impl Simulated {
                 files.close(opened.value);
                 return (wrote, Meaning::Bytes);
             }
-            Call::ReadFile { path, length, offset } => {
+            Call::ReadFile { path, length, offset, .. } | Call::MapFile { path, length, offset } => {
                 let opened = files.open(path.to_bytes(), libc::O_RDONLY);
                 if !opened.ok() {
                     return (opened, Meaning::Bytes);
@@ -118,7 +119,9 @@ impl Simulated {
                     None => Outcome::error(libc::EINVAL),
                 }
             }
-            Call::SymbolicLink { .. } | Call::SyncAll | Call::Stripe { .. } => Outcome::default(),
+            Call::SymbolicLink { .. } | Call::SyncAll | Call::DropCaches | Call::Stripe { .. } => {
+                Outcome::default()
+            }
         };
         (outcome, Meaning::Value)
     }

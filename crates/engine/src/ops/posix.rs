@@ -293,6 +293,41 @@ pub fn fadvise(fd: i32, offset: u64, length: u64, advice: i32) -> Outcome {
     Outcome::error(unsafe { libc::posix_fadvise(fd, offset as libc::off_t, length as libc::off_t, advice) })
 }
 
+/// Maps a file, touches one byte of each page, unmaps it; the value is the number of bytes.
+pub fn map(fd: i32, length: usize, offset: u64) -> Outcome {
+    if length == 0 {
+        return Outcome::default();
+    }
+    // SAFETY: a new read-only mapping touches no other memory; the result is checked.
+    let base = unsafe {
+        let null = std::ptr::null_mut();
+        libc::mmap(null, length, libc::PROT_READ, libc::MAP_SHARED, fd, offset as libc::off_t)
+    };
+    if base == libc::MAP_FAILED {
+        return Outcome::error(errno());
+    }
+    for at in (0..length).step_by(4096) {
+        // SAFETY: inside the mapping; the caller made sure that the file reaches as far.
+        std::hint::black_box(unsafe { base.cast::<u8>().add(at).read_volatile() });
+    }
+    // SAFETY: the mapping just made, not used after.
+    unsafe { libc::munmap(base, length) };
+    Outcome::value(length as u64)
+}
+
+/// Empties the page cache, the directory cache and the inode cache of the machine.
+pub fn drop_caches() -> Outcome {
+    let opened = open(c"/proc/sys/vm/drop_caches", libc::O_WRONLY, 0);
+    if !opened.ok() {
+        return opened;
+    }
+    let fd = opened.value as i32;
+    // SAFETY: one byte of a literal.
+    let wrote = unsafe { write(fd, b"3".as_ptr(), 1) };
+    close(fd);
+    Outcome { value: 0, ..wrote }
+}
+
 /// Reads a whole directory; the value is the number of names in it, `.` and `..` left out.
 pub fn readdir(path: &CStr) -> Outcome {
     // SAFETY: the path is NUL-terminated.

@@ -19,8 +19,9 @@ pub enum NotStriped {
     Failed(Warning),
 }
 
-/// Asks Lustre to lay `path` (a new file, or a directory for its files) over `count` targets.
-pub fn set(path: &CStr, count: u32) -> Result<(), NotStriped> {
+/// Asks Lustre to lay `path` (a new file, or a directory for its files) over `count` targets, in pieces
+/// of `size` bytes.
+pub fn set(path: &CStr, count: u32, size: Option<u64>) -> Result<(), NotStriped> {
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let place = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
     let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
@@ -48,6 +49,7 @@ pub fn set(path: &CStr, count: u32) -> Result<(), NotStriped> {
     };
     let output = Command::new("lfs")
         .args(["setstripe", "-c", &count.to_string()])
+        .args(size.map(|size| format!("-S{size}")))
         .arg(path)
         .output()
         .map_err(|error| failed(error.to_string()))?;

@@ -1,0 +1,132 @@
+//! What does the engine add to an operation: the statement, two clock reads, the stored sample?
+//!
+//! `cargo bench -p engine --bench overhead` runs the same calls on a file in /dev/shm three ways, in
+//! turns: a loop of raw calls, the engine, and fio where it is installed. It prints nanoseconds of
+//! processor time an operation and the ratio to the raw loop: on this file system nothing waits, and
+//! processor time does not count what other processes took. Each number is the median over the
+//! rounds; a machine with nothing else to do is best all the same, since caches are shared.
+
+mod fio;
+mod raw;
+
+use std::ffi::CString;
+use std::path::Path;
+
+use engine::execute::{Backend, Call, Session, Stop};
+use engine::record::Place;
+use engine::run::{Body, Options, ranks};
+use samples::SiteKind;
+
+/// Operations in one round.
+const OPERATIONS: u64 = 200_000;
+const ROUNDS: usize = 7;
+/// Bytes of the file.
+const FILE: u64 = 16 << 20;
+const BLOCK: u64 = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Write,
+    Read,
+    Stat,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Write => "pwrite 4 KiB",
+            Kind::Read => "pread 4 KiB",
+            Kind::Stat => "stat",
+        }
+    }
+}
+
+fn main() {
+    let directory = std::env::args().nth(1).filter(|arg| !arg.starts_with('-')).unwrap_or("/dev/shm".into());
+    let path = Path::new(&directory).join(format!("lastrank-overhead-{}", std::process::id()));
+    std::fs::write(&path, vec![0x5A; FILE as usize]).expect("room for the file");
+    println!(
+        "{OPERATIONS} operations a round, median of {ROUNDS} rounds, processor ns an operation, in {directory}"
+    );
+    println!(
+        "{:14}{:>10}{:>10}{:>10}{:>8}{:>10}{:>10}",
+        "", "raw", "engine", "adds", "ratio", "fio", "fio adds"
+    );
+    for kind in [Kind::Write, Kind::Read, Kind::Stat] {
+        let (mut own, mut plain) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            plain.push(raw::ns(kind, &path, OPERATIONS));
+            own.push(engine_ns(kind, &path));
+        }
+        let peer: Option<Vec<f64>> = (0..3).map(|_| fio::ns(kind, &path)).collect();
+        let (plain, own) = (median(plain), median(own));
+        print!("{:14}{plain:>10.1}{own:>10.1}{:>10.1}{:>8.2}", kind.name(), own - plain, own / plain);
+        match peer.map(median) {
+            Some(peer) => println!("{peer:>10.1}{:>10.1}", peer - plain),
+            None => println!("{:>10}{:>10}", "-", "-"),
+        }
+    }
+    std::fs::remove_file(&path).expect("our file");
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// The loop a program would run, without the language: its own cost is measured by the language's
+/// benchmark.
+struct Loop {
+    kind: Kind,
+    path: CString,
+    places: [Place; 3],
+}
+
+impl Body for Loop {
+    fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
+        let opened = session.operation(0, Call::Open { path: &self.path, flags: libc::O_RDWR, mode: 0 })?;
+        let file = opened.value as u32;
+        let turn = |session: &mut Session<'_, B>, n: u64| {
+            let offset = Some(n * BLOCK % FILE);
+            let call = match self.kind {
+                Kind::Write => Call::Write { file, length: BLOCK, offset, buffer: None },
+                Kind::Read => Call::Read { file, length: Some(BLOCK), offset, buffer: None },
+                Kind::Stat => Call::Stat { path: &self.path },
+            };
+            session.operation(1, call)
+        };
+        for n in 0..1000 {
+            turn(session, n)?;
+        }
+        let begin = raw::processor_ns();
+        for n in 0..OPERATIONS {
+            turn(session, n)?;
+        }
+        let ns = (raw::processor_ns() - begin) as f64 / OPERATIONS as f64;
+        session.print(format!("{ns}\n").as_bytes())
+    }
+}
+
+/// Nanoseconds an operation in the engine, with everything it does for each.
+fn engine_ns(kind: Kind, path: &Path) -> f64 {
+    let place = |operation: &str| Place {
+        operation: operation.into(),
+        kind: SiteKind::Operation,
+        ..Place::default()
+    };
+    let places = [place("fopen"), place(kind.name()), place("fclose")];
+    let program = Loop { kind, path: raw::c_path(path), places };
+    let options = Options {
+        allow: path.parent().map(Path::to_owned).into_iter().collect(),
+        expected_samples: OPERATIONS + 2000,
+        ..Options::new(1)
+    };
+    let text = raw::stdout_of(|| {
+        ranks(&program, &options, |_| ()).expect("a run");
+    });
+    text.trim().parse().expect("a number")
+}
