@@ -1,7 +1,5 @@
 //! What does a rank do around each operation: time it, store it, count its failure?
 
-use std::ffi::CStr;
-
 use samples::{Sample, SiteKind, Warning};
 
 use super::backend::{Backend, Call, Meaning, Timed};
@@ -67,8 +65,8 @@ pub struct Session<'a, B: Backend> {
     rank: u32,
     on_error: OnError,
     skip_sleep: bool,
-    /// How late the next operation starts, in ns.
-    late_ns: u64,
+    /// Since when the operations that follow are late, and how late, once the first has begun.
+    pace: Pace,
     /// Time inside commands so far, and bytes moved: `ctime` blocks take differences.
     commands_ps: u64,
     bytes: u64,
@@ -76,9 +74,33 @@ pub struct Session<'a, B: Backend> {
     planned: u64,
     blocks: Vec<Block>,
     told: Vec<u32>,
+    expected: Vec<u64>,
     noted: Vec<String>,
-    /// Did the last operation fail, and with which errno? For `$$errno`.
-    pub(super) last: Outcome,
+}
+
+/// Is there an intended start?
+#[derive(Clone, Copy, Debug)]
+enum Pace {
+    None,
+    /// Of the next operation.
+    Intended(u64),
+    /// The operations are so late.
+    Late(u64),
+}
+
+impl Pace {
+    #[inline(always)]
+    fn late(&mut self, start_ns: u64) -> u64 {
+        match *self {
+            Pace::None => 0,
+            Pace::Late(ns) => ns,
+            Pace::Intended(intended) => {
+                let ns = start_ns.saturating_sub(intended);
+                *self = Pace::Late(ns);
+                ns
+            }
+        }
+    }
 }
 
 struct Block {
@@ -100,14 +122,14 @@ impl<'a, B: Backend> Session<'a, B> {
             rank: comm.rank(),
             on_error: OnError::default(),
             skip_sleep: false,
-            late_ns: 0,
+            pace: Pace::None,
             commands_ps: 0,
             bytes: 0,
             planned: 0,
             blocks: Vec::with_capacity(64),
             told: Vec::new(),
+            expected: Vec::new(),
             noted: Vec::new(),
-            last: Outcome::default(),
         }
     }
 
@@ -131,9 +153,10 @@ impl<'a, B: Backend> Session<'a, B> {
         self.planned = samples;
     }
 
-    /// The next operation was meant to start so much earlier.
-    pub fn set_late(&mut self, late_ns: u64) {
-        self.late_ns = late_ns;
+    /// When the operations that follow were meant to begin, in ns since the run's epoch. All of them
+    /// are as late as the first.
+    pub fn set_intended(&mut self, ns: Option<u64>) {
+        self.pace = ns.map_or(Pace::None, Pace::Intended);
     }
 
     /// The number of a place's site under the labels around it now.
@@ -147,29 +170,27 @@ impl<'a, B: Backend> Session<'a, B> {
         self.places.get(place).map_or(0, |place| place.line)
     }
 
-    /// Does, times and stores one operation.
+    /// Does, times and stores one operation. What to make of a failed one is the caller's decision:
+    /// [`Session::failed`] or [`Session::expected`].
     #[inline(always)]
     pub fn operation(&mut self, place: usize, call: Call<'_>) -> Result<Outcome, Stop> {
         let site = self.site(place)?;
         self.recorder.begin(site);
         let places = self.places;
         let operation = places.get(place).map_or("", |place| place.operation.as_str());
-        let timed = match self.backend.perform(operation, call) {
-            Ok(timed) => timed,
-            Err(refusal) => {
-                return Err(Stop::Refused { line: self.line(place), refusal: Box::new(refusal) });
+        match self.backend.perform(operation, call) {
+            Ok(timed) => {
+                self.store(site, timed)?;
+                Ok(timed.outcome)
             }
-        };
-        let outcome = timed.outcome;
-        self.store(site, timed)?;
-        self.last = outcome;
-        if !outcome.ok() {
-            self.failed(place, site, call, outcome)?;
+            Err(refusal) => Err(Stop::Refused { line: self.line(place), refusal: Box::new(refusal) }),
         }
-        match self.comm.stopped() {
-            None => Ok(outcome),
-            Some(why) => Err(why.into()),
-        }
+    }
+
+    /// Should this rank leave: another is lost, the user pressed Ctrl-C?
+    #[inline]
+    pub fn interrupted(&self) -> Option<Stop> {
+        self.comm.stopped().map(Stop::Comm)
     }
 
     #[inline(always)]
@@ -178,10 +199,11 @@ impl<'a, B: Backend> Session<'a, B> {
         let bytes = if timed.meaning == Meaning::Bytes { timed.outcome.value } else { 0 };
         self.commands_ps += duration_ps;
         self.bytes += bytes;
+        let start_ns = self.backend.since_epoch_ns(timed.begin);
         self.recorder.push(Sample {
-            start_ns: self.backend.since_epoch_ns(timed.begin),
+            start_ns,
             duration_ps,
-            late_ns: std::mem::take(&mut self.late_ns),
+            late_ns: self.pace.late(start_ns),
             bytes,
             queue_ns: 0,
             site,
@@ -196,46 +218,39 @@ impl<'a, B: Backend> Session<'a, B> {
         Ok(())
     }
 
-    /// Counts a failure, tells the first few of a site, and decides whether to go on.
+    /// Counts the failure of the operation at `place`, tells the first few of a site in words, and
+    /// decides whether to go on: `operation` is the command with the names in it.
     #[cold]
     #[inline(never)]
-    fn failed(&mut self, place: usize, site: u32, call: Call<'_>, outcome: Outcome) -> Result<(), Stop> {
+    pub fn failed(&mut self, place: usize, operation: &str, errno: i32, moved: u64) -> Result<(), Stop> {
         self.recorder.count_failure();
+        let site = self.site(place)?;
         if self.told.len() <= site as usize {
             self.told.resize(site as usize + 1, 0);
         }
-        let fatal = self.on_error == OnError::Stop || matches!(outcome.errno, libc::ENOSPC | libc::EDQUOT);
+        let fatal = self.on_error == OnError::Stop || matches!(errno, libc::ENOSPC | libc::EDQUOT);
         if self.told[site as usize] >= TOLD && !fatal {
             return Ok(());
         }
         self.told[site as usize] += 1;
-        let text = self.words(place, call, outcome);
-        self.recorder.note(&Entry::Failure { site, errno: outcome.errno, text: text.clone() })?;
+        let moved = if moved > 0 { format!(" after {moved} bytes") } else { String::new() };
+        let why = match errno {
+            libc::ENODATA => "the file ended early".to_owned(),
+            errno => errno_text(errno),
+        };
+        let text = format!("line {}: {operation} failed{moved}: {why}", self.line(place));
+        self.recorder.note(&Entry::Failure { site, errno, text: text.clone() })?;
         if fatal { Err(Stop::Failed(text)) } else { Ok(()) }
     }
 
-    fn words(&self, place: usize, call: Call<'_>, outcome: Outcome) -> String {
-        let operation = self.places.get(place).map_or("", |place| place.operation.as_str());
-        let named = |path: &CStr| format!("\"{}\"", path.to_string_lossy());
-        let object = match call.paths() {
-            (Some(path), Some(second)) => format!("{}, {}", named(path), named(second)),
-            (Some(path), None) => named(path),
-            _ => match call.file() {
-                Some(file) => self.backend.path_of(file).map(named).unwrap_or_else(|| "no open file".into()),
-                None => String::new(),
-            },
-        };
-        let line = self.line(place);
-        let moved = match call.length() {
-            Some(wanted) if outcome.value > 0 => format!(" after {} of {wanted} bytes", outcome.value),
-            Some(wanted) => format!(" ({wanted} bytes)"),
-            None => String::new(),
-        };
-        let why = match outcome.errno {
-            libc::ENODATA if call.reads() => "the file ended early".to_owned(),
-            errno => errno_text(errno),
-        };
-        format!("line {line}: {operation}({object}) failed{moved}: {why}")
+    /// The failure of the operation at `place` was foretold.
+    pub fn expected(&mut self, place: usize) -> Result<(), Stop> {
+        let site = self.site(place)? as usize;
+        if self.expected.len() <= site {
+            self.expected.resize(site + 1, 0);
+        }
+        self.expected[site] += 1;
+        Ok(())
     }
 
     /// Meets the ranks of `group`, or of the world.
@@ -256,7 +271,7 @@ impl<'a, B: Backend> Session<'a, B> {
 
     /// Enters a `time`, `ctime` or `phase` block.
     pub fn enter(&mut self, place: usize, label: &str) -> Result<(), Stop> {
-        self.sites.enter_label(label);
+        self.sites.enter(label);
         // The site's number is found before the clock is read.
         self.site(place)?;
         let (commands_ps, bytes) = (self.commands_ps, self.bytes);
@@ -285,16 +300,6 @@ impl<'a, B: Backend> Session<'a, B> {
         })?;
         self.sites.leave();
         Ok(())
-    }
-
-    /// Enters a group's block.
-    pub fn enter_group(&mut self, group: &str) {
-        self.sites.enter_group(group);
-    }
-
-    /// Leaves a group's block.
-    pub fn leave_group(&mut self) {
-        self.sites.leave();
     }
 
     /// Prints whole lines. A simulated rank leaves them to the parent, which knows the order.
@@ -340,6 +345,11 @@ impl<'a, B: Backend> Session<'a, B> {
     /// Says what a finished or stopped rank still has to say, and how it ended.
     pub fn end(&mut self, result: &Result<(), Stop>) {
         drop(self.recorder.note(&Entry::Communicator(self.comm.description())));
+        for (site, count) in (0..).zip(std::mem::take(&mut self.expected)) {
+            if count > 0 {
+                drop(self.recorder.note(&Entry::Expected { site, count }));
+            }
+        }
         for note in self.backend.take_notes() {
             // A full journal has been told already.
             drop(self.warn(note));

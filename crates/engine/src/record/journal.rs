@@ -24,6 +24,13 @@ pub enum Entry {
         /// What failed, on what, why.
         text: String,
     },
+    /// So many failures of a site were foretold by the program and do not count as such.
+    Expected {
+        /// The rank's own number of the site.
+        site: u32,
+        /// How many.
+        count: u64,
+    },
     /// Why the rank ended before the end of the program.
     Stop {
         /// What happened and what to do.

@@ -25,6 +25,8 @@ pub struct Place {
     pub operation: String,
     /// Which kind of interval.
     pub kind: SiteKind,
+    /// The group around it; empty for the world.
+    pub group: String,
 }
 
 /// Stacks of labels, interned; for each, the site number of every place.
@@ -33,7 +35,7 @@ pub struct Place {
 /// writes to the journal.
 pub struct SiteTable {
     contexts: Vec<Context>,
-    children: HashMap<(u32, String, String), u32>,
+    children: HashMap<(u32, String), u32>,
     current: usize,
     places: usize,
 }
@@ -41,23 +43,18 @@ pub struct SiteTable {
 struct Context {
     parent: u32,
     labels: Vec<String>,
-    group: String,
+    /// The label by which it was entered; empty for a block without one.
+    own: String,
     sites: Vec<u32>,
-    /// The child entered last, and its key: a loop enters the same one again and again.
+    /// The child entered last: a loop enters the same one again and again.
     last: u32,
-    key: (String, String),
-}
-
-impl Context {
-    fn new(parent: u32, labels: Vec<String>, group: String, places: usize, key: (String, String)) -> Self {
-        Self { parent, labels, group, sites: vec![UNKNOWN; places], last: UNKNOWN, key }
-    }
 }
 
 impl SiteTable {
     /// A table for a program with `places` places.
     pub fn new(places: usize) -> Self {
-        let root = Context::new(0, Vec::new(), String::new(), places, Default::default());
+        let sites = vec![UNKNOWN; places];
+        let root = Context { parent: 0, labels: Vec::new(), own: String::new(), sites, last: UNKNOWN };
         Self { contexts: vec![root], children: HashMap::new(), current: 0, places }
     }
 
@@ -77,26 +74,13 @@ impl SiteTable {
         }
     }
 
-    /// Enters a labelled block.
-    pub fn enter_label(&mut self, label: &str) {
-        self.enter(label, "");
-    }
-
-    /// Enters a group's block.
-    pub fn enter_group(&mut self, group: &str) {
-        self.enter("", group);
-    }
-
-    fn enter(&mut self, label: &str, group: &str) {
+    /// Enters a block with a label, or with an empty one.
+    pub fn enter(&mut self, label: &str) {
         let here = &self.contexts[self.current];
-        if let Some(child) = self.contexts.get(here.last as usize)
-            && child.key.0 == label
-            && child.key.1 == group
-        {
-            self.current = here.last as usize;
-            return;
+        match self.contexts.get(here.last as usize) {
+            Some(child) if child.own == label => self.current = here.last as usize,
+            _ => self.descend(label),
         }
-        self.descend(label, group);
     }
 
     /// Leaves the block entered last.
@@ -104,26 +88,19 @@ impl SiteTable {
         self.current = self.contexts[self.current].parent as usize;
     }
 
-    /// The group of the current block; empty for the world.
-    pub fn group(&self) -> &str {
-        &self.contexts[self.current].group
-    }
-
-    fn descend(&mut self, label: &str, group: &str) {
+    fn descend(&mut self, label: &str) {
         let label = if self.contexts.len() >= CONTEXT_LIMIT { MORE } else { label };
-        let key = (self.current as u32, label.to_owned(), group.to_owned());
+        let key = (self.current as u32, label.to_owned());
         let child = match self.children.get(&key) {
             Some(&known) => known as usize,
             None => {
-                let here = &self.contexts[self.current];
-                let labels = here.labels.iter().cloned().chain((!label.is_empty()).then(|| label.to_owned()));
-                let inner = if group.is_empty() { here.group.clone() } else { group.to_owned() };
-                let own = (label.to_owned(), group.to_owned());
-                let new = Context::new(self.current as u32, labels.collect(), inner, self.places, own);
-                self.contexts.push(new);
-                let number = self.contexts.len() - 1;
-                self.children.insert(key, number as u32);
-                number
+                let mut labels = self.contexts[self.current].labels.clone();
+                labels.extend((!label.is_empty()).then(|| label.to_owned()));
+                let (parent, own) = (self.current as u32, label.to_owned());
+                let sites = vec![UNKNOWN; self.places];
+                self.contexts.push(Context { parent, labels, own, sites, last: UNKNOWN });
+                self.children.insert(key, self.contexts.len() as u32 - 1);
+                self.contexts.len() - 1
             }
         };
         self.contexts[self.current].last = child as u32;
@@ -140,7 +117,7 @@ impl SiteTable {
             labels: context.labels.clone(),
             operation: what.operation,
             kind: what.kind,
-            group: context.group.clone(),
+            group: what.group,
         })?;
         if context.sites.len() <= place {
             context.sites.resize(place + 1, UNKNOWN);

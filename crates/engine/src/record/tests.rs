@@ -91,15 +91,15 @@ fn a_site_is_one_place_under_one_stack_of_labels() {
     let region = region(100);
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
     let mut table = SiteTable::new(2);
-    let place = || Place { line: 9, operation: "stat".into(), ..Place::default() };
+    let place = || Place { line: 9, operation: "stat".into(), group: "writers".into(), ..Place::default() };
     let outside = table.site(1, &mut recorder, place).expect("room");
-    table.enter_group("writers");
-    table.enter_label("write");
+    table.enter("");
+    table.enter("write");
     let inside = table.site(1, &mut recorder, place).expect("room");
     table.leave();
     table.leave();
-    table.enter_group("writers");
-    table.enter_label("write");
+    table.enter("");
+    table.enter("write");
     assert_eq!(table.site(1, &mut recorder, place).expect("room"), inside);
     table.leave();
     table.leave();
@@ -115,10 +115,10 @@ fn endless_new_labels_end_in_one_shared_name() {
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
     let mut table = SiteTable::new(1);
     for n in 0..100_100 {
-        table.enter_label(&n.to_string());
+        table.enter(&n.to_string());
         table.leave();
     }
-    table.enter_label("late");
+    table.enter("late");
     table.site(0, &mut recorder, Place::default).expect("room");
     assert_eq!(read(&region).expect("whole").sites[0].labels, [MORE]);
 }

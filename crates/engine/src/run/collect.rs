@@ -82,6 +82,7 @@ struct Together {
     numbers: HashMap<Site, u32>,
     samples: Vec<Sample>,
     failed: HashMap<u32, Vec<String>>,
+    expected: HashMap<u32, u64>,
     ranks: HashMap<u32, Standing>,
     noted: Vec<Warning>,
     spilled: u64,
@@ -117,6 +118,11 @@ impl Together {
                         if known.len() < EXAMPLES {
                             known.push(format!("rank {rank}, {text}"));
                         }
+                    }
+                }
+                Entry::Expected { site, count } => {
+                    if let Some(site) = global(site) {
+                        *self.expected.entry(site).or_default() += count;
                     }
                 }
                 Entry::Stop { usage, .. } => self.usage |= usage,
@@ -166,6 +172,9 @@ impl Together {
         let mut count = vec![0u64; self.sites.len()];
         for sample in self.samples.iter().filter(|sample| sample.failed()) {
             count[sample.site as usize] += 1;
+        }
+        for (site, expected) in &self.expected {
+            count[*site as usize] = count[*site as usize].saturating_sub(*expected);
         }
         let told = |site| self.failed.get(&site).cloned().unwrap_or_default();
         (0..)

@@ -4,9 +4,10 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use engine::execute::{Backend, Session, Stop};
+use engine::execute::{Backend, Call, Session, Stop};
+use engine::ops::posix::Outcome;
 use engine::record::Place;
-use engine::run::{Body, Options, Outcome, ranks};
+use engine::run::{self, Body, Options, ranks};
 use samples::SiteKind;
 
 const RESULT: &str = "LASTRANK_TEST_RESULT";
@@ -37,7 +38,7 @@ pub fn alone(test: &str, scene: impl FnOnce() -> String) -> String {
 
 /// A place in a program that exists only in the test.
 pub fn place(line: u32, operation: &str, kind: SiteKind) -> Place {
-    Place { line, column: 1, operation: operation.into(), kind }
+    Place { line, column: 1, operation: operation.into(), kind, group: String::new() }
 }
 
 /// A rank's work, the same for both back ends.
@@ -62,7 +63,20 @@ impl<W: Work> Body for Program<W> {
     }
 }
 
+/// Does an operation and counts its failure as a program does.
+pub fn attempt<B: Backend>(
+    session: &mut Session<'_, B>,
+    place: usize,
+    call: Call<'_>,
+) -> Result<Outcome, Stop> {
+    let outcome = session.operation(place, call)?;
+    if !outcome.ok() {
+        session.failed(place, &format!("operation {place}"), outcome.errno, outcome.value)?;
+    }
+    Ok(outcome)
+}
+
 /// Runs it.
-pub fn run<W: Work>(program: &Program<W>, options: &Options) -> Outcome {
+pub fn run<W: Work>(program: &Program<W>, options: &Options) -> run::Outcome {
     ranks(program, options, |_| ()).expect("ranks start")
 }
