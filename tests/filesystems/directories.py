@@ -1,5 +1,6 @@
 """How does a test get a directory that is full, read-only or slow?"""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from .sandbox import (
     MS_BIND, MS_RDONLY, MS_REMOUNT, Mounted, mount, require, skip, unmount_below, wait_until,
 )  # fmt: skip
 
-THROTTLE = Path("/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device")
+BLKIO = Path("/sys/fs/cgroup/blkio")
 
 
 @contextmanager
@@ -41,34 +42,56 @@ def read_only_bind(folder: Path) -> Iterator[Mounted]:
 
 @contextmanager
 def throttled_disk(folder: Path, writes_per_second: int, size: int = 64 << 20) -> Iterator[Mounted]:
-    """An ext4 file system on a loop device that the kernel lets write only so often a second."""
+    """An ext4 file system on a loop device that this session may write only so often a second.
+
+    The limit holds for a control group into which the session moves: nobody else feels it, and if the
+    session is killed, an empty group is all that stays.
+    """
     require({"losetup": "mount", "mke2fs": "e2fsprogs"})
-    if not THROTTLE.exists():
-        skip("this kernel offers no blkio throttle (cgroup version 1)")
+    if not (BLKIO / "cgroup.procs").exists():
+        skip("this kernel offers no blkio control group (version 1)")
     point, image = folder / "slow", folder / "slow.image"
     point.mkdir(parents=True)
     with open(image, "wb") as file:
         file.truncate(size)
-
-    def output(*command: object) -> str:
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=30)
-        if done.returncode != 0:
-            raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
-        return done.stdout.strip()
-
-    output("mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", image)
+    _output("mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", image)
     try:
-        device = output("losetup", "--find", "--show", image)
+        device = _output("losetup", "--find", "--show", image)
     except RuntimeError as error:
         skip(f"this machine forbids loop devices ({error})")
-    number = Path(f"/sys/block/{Path(device).name}/dev").read_text().strip()
+    group = BLKIO / f"lastrank-tests-{os.getpid()}"
+    group.mkdir()
+    before = BLKIO / _blkio_group().lstrip("/")
     try:
-        mount(device, point, "ext4")
-        THROTTLE.write_text(f"{number} {writes_per_second}\n")
+        try:
+            mount(device, point, "ext4")
+        finally:
+            # The kernel lets go of the device as soon as it is not mounted any more.
+            _output("losetup", "--detach", device)
+        number = Path(f"/sys/block/{Path(device).name}/dev").read_text().strip()
+        (group / "blkio.throttle.write_iops_device").write_text(f"{number} {writes_per_second}\n")
+        (group / "cgroup.procs").write_text(str(os.getpid()))
         yield Mounted(point, "ext4", {"writes_per_second": writes_per_second, "device": device})
     finally:
-        THROTTLE.write_text(f"{number} 0\n")
+        (before / "cgroup.procs").write_text(str(os.getpid()))
         unmount_below(point)
+        group.rmdir()
         backing = Path(f"/sys/block/{Path(device).name}/loop/backing_file")
-        subprocess.run(["losetup", "--detach", device], timeout=30)
-        wait_until(lambda: not backing.exists(), f"{device} is not free", 20)
+        wait_until(
+            lambda: not backing.exists() or str(image) not in backing.read_text(), f"{device} is not free", 20
+        )
+
+
+def _output(*command: object) -> str:
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=30)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def _blkio_group() -> str:
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "blkio" in controllers.split(","):
+            return path
+    return "/"

@@ -26,7 +26,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def skip(why: str) -> None:
     """Skip the test that asked for a file system, and say why."""
-    pytest.skip(f"skipped: {why}")
+    pytest.skip(why)
 
 
 def require_root() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from .nfs import NfsClient
-from .sandbox import Mounted, is_mount_of, wait_until
+from .sandbox import Mounted, is_mount_of, require, require_root, wait_until
 
 
 def test_sshfs_writes_reach_the_server(sshfs: Mounted) -> None:
@@ -49,6 +49,17 @@ def test_a_slow_directory_keeps_its_pace(slow_directory: Mounted) -> None:
     seconds = time.monotonic() - begin
     os.close(file)
     assert seconds > 0.4, "50 writes at 100 a second"
+
+
+def test_who_may_not_mount_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(pytest.skip.Exception, match="needs root"):
+        require_root()
+
+
+def test_what_is_not_installed_is_named(mounts: Path) -> None:
+    with pytest.raises(pytest.skip.Exception, match="apt-get install no-such-package"):
+        require({"no-such-command": "no-such-package"})
 
 
 KILLED_SESSION = """
