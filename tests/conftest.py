@@ -13,11 +13,27 @@ import pytest
 from filesystems import delay, sandbox
 from filesystems.directories import read_only_bind, small_tmpfs, throttled_disk
 from filesystems.gluster import gluster_volume
+from filesystems.measured import Lastrank
 from filesystems.nfs import NfsClient, nfs_client
 from filesystems.sandbox import Mounted
 from filesystems.ssh import ssh_mount
 
 LONG_TESTS = os.environ.get("LASTRANK_LONG_TESTS") == "1"
+
+
+@pytest.fixture(scope="session")
+def long_tests() -> bool:
+    """Is there time for the sizes of the paper?"""
+    return LONG_TESTS
+
+
+@pytest.fixture
+def lastrank(tmp_path: Path) -> Lastrank:
+    """The program under test, working in a folder of this test."""
+    program = Path(os.environ.get("LASTRANK_BIN", ""))
+    if not program.is_file():
+        pytest.skip("LASTRANK_BIN does not name the program (tests/all.py sets it)")
+    return Lastrank(program.resolve(), tmp_path)
 
 
 @pytest.fixture(scope="session")
