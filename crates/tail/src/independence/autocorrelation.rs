@@ -13,7 +13,7 @@ pub fn autocorrelations(values: &[f64], lags: usize) -> Vec<f64> {
     let mean = first + values.iter().map(|x| x - first).sum::<f64>() / n as f64;
     let centred: Vec<f64> = values.iter().map(|x| x - mean).collect();
     let square: f64 = centred.iter().map(|x| x * x).sum();
-    if !(square > 0.0) {
+    if square <= 0.0 || square.is_nan() {
         return Vec::new();
     }
     (1..=lags.min(n - 1))

@@ -54,7 +54,7 @@ pub fn change_points(values: &[f64]) -> Vec<usize> {
         scores[lag..].iter().zip(&scores).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / (n - lag) as f64
     };
     let (one, two) = (difference(1), difference(2));
-    if !(one > 0.0) {
+    if one <= 0.0 {
         return Vec::new();
     }
     let phi = (two / one - 1.0).clamp(0.0, 0.9);

@@ -32,7 +32,7 @@ pub fn mann_kendall(values: &[f64], lags: usize) -> Trend {
     let (s, ties) = concordance(values);
     let pairs = 0.5 * size * (size - 1.0);
     let variance = (size * (size - 1.0) * (2.0 * size + 5.0) - ties.cubic) / 18.0;
-    if !(variance > 0.0) {
+    if variance <= 0.0 {
         return Trend {
             tau: 0.0,
             z: 0.0,
