@@ -6,6 +6,18 @@ use crate::Status;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// Values that are not finite, where they were not to be dropped.
+    #[error(
+        "{nan} values are NaN and {infinite} infinite, the first is value {first}: mend the input, or have them dropped and counted"
+    )]
+    NotFinite {
+        /// Not a number.
+        nan: usize,
+        /// Plus or minus infinity.
+        infinite: usize,
+        /// Position of the first, from 1.
+        first: usize,
+    },
     /// Fewer finite values than the method needs.
     #[error("{found} finite values, at least {needed} are needed: measure more runs")]
     TooFew {

@@ -26,6 +26,7 @@ mod error;
 mod series;
 mod status;
 
+pub mod assess;
 pub mod gev;
 pub mod independence;
 pub mod kernel;
@@ -34,6 +35,7 @@ pub mod newton;
 pub mod random;
 pub mod rivals;
 pub mod special;
+pub mod verdict;
 
 pub use error::Error;
 pub use gev::{Gev, Likelihood};

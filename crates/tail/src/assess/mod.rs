@@ -1,0 +1,195 @@
+//! Everything `fit` says about one series of durations, as one struct: schema `lastrank.fit/1`.
+//!
+//! [`assess`] is the entry point of the command line and the report. It asks first whether the values are
+//! independent draws of one law, then fits a GEV and its rivals, and says in words what was found, how sure
+//! that is, and how many more runs would decide. [`Assessment::panels`] gives the points of the figures.
+//!
+//! ```
+//! use tail::assess::{Options, assess};
+//!
+//! let law = tail::Gev::new(11.17, 0.21, 0.0)?;
+//! let mut random = tail::Xoshiro::new(1);
+//! let durations: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
+//!
+//! let found = assess(&durations, &Options { bootstrap: 99, ..Options::default() })?;
+//! assert!(found.diagnostics.independence.passed);
+//! println!("{}", found.verdict.text);
+//! # Ok::<(), tail::Error>(())
+//! ```
+
+mod options;
+mod panels;
+mod result;
+mod summarise;
+
+pub use options::{NonFinite, Options};
+pub use panels::{Band, Panels, Point};
+pub use result::{
+    Alternative, Assessment, Diagnostics, GevResult, GoodnessOfFit, GumbelTest, ParameterIntervals,
+    ReturnLevel,
+};
+pub use summarise::{QuantileEstimate, Summary, quantile_interval, summarise};
+
+use crate::verdict::{self, Vuong};
+use crate::{Error, Gev, Series, Status, gev, independence, rivals};
+
+/// The schema of [`Assessment`] as JSON.
+pub const SCHEMA: &str = "lastrank.fit/1";
+
+/// Fewest values that are assessed at all.
+pub const FEWEST: usize = 10;
+
+/// Assess durations in time order, in any unit.
+///
+/// # Errors
+/// [`Error::NotFinite`] for NaN or infinite values unless the options say to drop and count them,
+/// [`Error::TooFew`] below 10 values, [`Error::Constant`], [`Error::TooFewDistinct`] below 4 distinct ones,
+/// [`Error::Parameter`] for options out of range.
+pub fn assess(values: &[f64], options: &Options) -> Result<Assessment, Error> {
+    options.check()?;
+    let series = Series::clean(values);
+    if options.non_finite == NonFinite::Refuse && series.dropped().total() > 0 {
+        let first = values.iter().position(|x| !x.is_finite()).unwrap_or(0);
+        let dropped = series.dropped();
+        return Err(Error::NotFinite { nan: dropped.nan, infinite: dropped.infinite, first: first + 1 });
+    }
+    series.require(FEWEST, 4)?;
+
+    let independence = independence::check_series(&series, options.significance)?;
+    let likelihood = gev::Likelihood::new(&series)?;
+    let fit = likelihood.fit();
+    let law = fit.law();
+
+    let return_levels = options
+        .periods
+        .iter()
+        .map(|&period| {
+            let level = fit.return_level(period)?;
+            let interval = likelihood.profile(&fit, gev::Target::ReturnLevel(period), options.level).ok();
+            Ok(ReturnLevel {
+                period,
+                level: level.level,
+                standard_error: level.standard_error,
+                lower: interval.map_or(f64::NAN, |i| i.lower),
+                upper: interval.map_or(f64::NAN, |i| i.upper),
+                interval,
+                observed: series.len() as f64 >= period,
+            })
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    let profile = |target| likelihood.profile(&fit, target, options.level).ok();
+    let intervals = ParameterIntervals {
+        location: profile(gev::Target::Location),
+        scale: profile(gev::Target::Scale),
+        shape: profile(gev::Target::Shape),
+    };
+
+    let log_densities: Vec<f64> = series.values().iter().map(|&x| law.ln_pdf(x)).collect();
+    let (alternatives, gev_weight, gev_bic_weight) = alternatives(&series, &fit, &log_densities);
+    let diagnostics = Diagnostics {
+        independence,
+        goodness_of_fit: None,
+        gumbel: gumbel_test(&fit, &intervals, options.level),
+    };
+    let verdict = verdict::decide(&verdict::Evidence {
+        n: series.len(),
+        fit: &fit,
+        diagnostics: &diagnostics,
+        alternatives: &alternatives,
+        shape: intervals.shape,
+        significance: options.significance,
+    });
+    let usable = fit.status != Status::Boundary;
+    Ok(Assessment {
+        schema: SCHEMA.to_string(),
+        status: fit.status,
+        n: series.len(),
+        dropped: series.dropped(),
+        distinct: series.distinct(),
+        tick: series.tick(),
+        n_eff: diagnostics.independence.effective_size,
+        level: options.level,
+        summary: summarise(series.sorted(), options.level),
+        gev: GevResult {
+            location: fit.location,
+            scale: fit.scale,
+            shape: fit.shape,
+            standard_errors: fit.standard_errors,
+            covariance: fit.covariance,
+            negative_log_likelihood: fit.negative_log_likelihood,
+            aic: fit.aic(),
+            bic: fit.bic(),
+            aic_weight: gev_weight,
+            bic_weight: gev_bic_weight,
+            intervals: if usable { Some(intervals) } else { None },
+            influence: fit.influence,
+            iterations: fit.iterations,
+        },
+        alternatives,
+        return_levels,
+        diagnostics,
+        verdict,
+    })
+}
+
+/// Rivals by the same optimiser, best AIC first, and the weights of the GEV by AIC and BIC.
+fn alternatives(series: &Series, fit: &gev::Fit, log_densities: &[f64]) -> (Vec<Alternative>, f64, f64) {
+    let fits: Vec<rivals::Fit> =
+        rivals::Family::ALL.iter().filter_map(|&family| rivals::fit(series, family).ok()).collect();
+    let weights = |criterion: &[f64]| -> Vec<f64> {
+        let best = criterion.iter().copied().fold(f64::INFINITY, f64::min);
+        let raw: Vec<f64> = criterion.iter().map(|c| (-0.5 * (c - best)).exp()).collect();
+        let total: f64 = raw.iter().sum();
+        raw.into_iter().map(|w| w / total).collect()
+    };
+    let aic: Vec<f64> = std::iter::once(fit.aic()).chain(fits.iter().map(|f| f.aic())).collect();
+    let bic: Vec<f64> = std::iter::once(fit.bic()).chain(fits.iter().map(|f| f.bic())).collect();
+    let (aic_weight, bic_weight) = (weights(&aic), weights(&bic));
+    let mut found: Vec<Alternative> = fits
+        .iter()
+        .enumerate()
+        .map(|(i, rival)| {
+            let other: Vec<f64> = series.values().iter().map(|&x| rival.law.ln_pdf(x)).collect();
+            Alternative {
+                model: rival.law.family,
+                name: rival.law.family.name().to_string(),
+                size: rival.law.family.size(),
+                parameters: result::parameters(&rival.law),
+                negative_log_likelihood: rival.negative_log_likelihood,
+                aic: rival.aic(),
+                bic: rival.bic(),
+                aic_weight: aic_weight[i + 1],
+                bic_weight: bic_weight[i + 1],
+                vuong: verdict::vuong(log_densities, &other),
+                law: rival.law,
+            }
+        })
+        .collect();
+    found.sort_by(|a, b| a.aic.total_cmp(&b.aic));
+    (found, aic_weight[0], bic_weight[0])
+}
+
+/// Is the shape 0, as far as these values tell? The signed root of the deviance is taken from the profile
+/// interval's Wald form where the fit has errors.
+fn gumbel_test(fit: &gev::Fit, intervals: &ParameterIntervals, level: f64) -> Option<GumbelTest> {
+    let error = fit.standard_errors?.shape;
+    let z = fit.shape / error;
+    Some(GumbelTest {
+        statistic: z * z,
+        p: crate::special::normal_two_sided(z),
+        shape_interval: intervals.shape,
+        level,
+    })
+}
+
+impl Assessment {
+    /// The fitted GEV.
+    pub fn law(&self) -> Gev {
+        Gev { location: self.gev.location, scale: self.gev.scale, shape: self.gev.shape }
+    }
+
+    /// The Vuong comparison with a family, where both densities are positive at every value.
+    pub fn vuong(&self, family: rivals::Family) -> Option<Vuong> {
+        self.alternatives.iter().find(|a| a.model == family)?.vuong
+    }
+}

@@ -1,0 +1,149 @@
+//! Which points does a reader see: probability plot, Q-Q plot, return levels, density?
+
+use serde::{Deserialize, Serialize};
+
+use super::Assessment;
+use crate::gev::{Likelihood, Target};
+use crate::{Series, Status, special};
+
+/// A point of a figure with the band around it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Horizontal.
+    pub x: f64,
+    /// Vertical.
+    pub y: f64,
+    /// Lower end of the pointwise order-statistic envelope at x.
+    pub lower: f64,
+    /// Upper end of that envelope.
+    pub upper: f64,
+    /// Whether the point lies outside the envelope.
+    pub outside: bool,
+    /// Position of the value in time order, from 0 (ties: one of them).
+    pub index: usize,
+}
+
+/// A curve with a band.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// Horizontal.
+    pub x: f64,
+    /// The curve.
+    pub y: f64,
+    /// Lower end of the interval; NaN where there is none.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+}
+
+/// The points of the figures of one fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Panels {
+    /// x: (i - 1/2) / n; y: fitted F of the i-th smallest value. Envelope: Beta(i, n + 1 - i).
+    pub probability: Vec<Point>,
+    /// x: fitted quantile; y: the value.
+    pub quantile: Vec<Point>,
+    /// x: return period of the value's plotting position i / (n + 1); y: the value; envelope as for the
+    /// quantiles. A point outside the *envelope* is unusual; one outside the curve's band need not be.
+    pub return_points: Vec<Point>,
+    /// x: period from just above 1 to ten times n; y: fitted level; band: profile interval.
+    pub return_curve: Vec<Band>,
+    /// x: value; y: fitted density.
+    pub density: Vec<[f64; 2]>,
+}
+
+impl Assessment {
+    /// The points of the figures; `values` are those assessed. At most 2000 points a panel: the smallest
+    /// gaps in the middle are thinned, the tail is complete.
+    pub fn panels(&self, values: &[f64]) -> Panels {
+        let series = Series::clean(values);
+        let n = series.len();
+        let size = n as f64;
+        let law = self.law();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_unstable_by(|&a, &b| series.values()[a].total_cmp(&series.values()[b]));
+        let tail = 0.5 * (1.0 - self.level);
+        let mut probability = Vec::new();
+        let mut quantile = Vec::new();
+        let mut return_points = Vec::new();
+        for i in shown(n, 2000) {
+            let x = series.sorted()[i];
+            let rank = i as f64 + 1.0;
+            let low = special::beta_quantile(rank, size + 1.0 - rank, tail);
+            let high = special::beta_quantile(rank, size + 1.0 - rank, 1.0 - tail);
+            let u = law.cdf(x);
+            let outside = u < low || u > high;
+            let index = order[i];
+            let position = (rank - 0.5) / size;
+            probability.push(Point { x: position, y: u, lower: low, upper: high, outside, index });
+            let (lower, upper) = (law.quantile(low), law.quantile(high));
+            quantile.push(Point { x: law.quantile(position), y: x, lower, upper, outside, index });
+            let period = 1.0 / (1.0 - rank / (size + 1.0));
+            return_points.push(Point { x: period, y: x, lower, upper, outside, index });
+        }
+        Panels {
+            probability,
+            quantile,
+            return_points,
+            return_curve: self.return_curve(&series),
+            density: self.density(&series),
+        }
+    }
+
+    fn return_curve(&self, series: &Series) -> Vec<Band> {
+        const STEPS: usize = 40;
+        let likelihood = Likelihood::new(series).ok();
+        let fit = likelihood.as_ref().map(Likelihood::fit);
+        let (from, to) = (1.01f64.ln(), (10.0 * series.len() as f64).max(1000.0).ln());
+        // A profile costs a refit per step of its search: fewer points where each is dear.
+        let profiled = self.status != Status::Boundary && series.len() <= 20_000;
+        (0..=STEPS)
+            .map(|i| {
+                // Even steps in the Gumbel variate, which is what the axis shows.
+                let gumbel = |period: f64| -(-(-1.0 / period).ln_1p()).ln();
+                let (a, b) = (gumbel(from.exp()), gumbel(to.exp()));
+                let c = a + (b - a) * i as f64 / STEPS as f64;
+                let period = 1.0 / -(-(-c).exp()).exp_m1();
+                let y = self.law().at_gumbel_level(c);
+                let interval = likelihood.as_ref().zip(fit.as_ref()).and_then(|(likelihood, fit)| {
+                    if profiled {
+                        likelihood.profile(fit, Target::ReturnLevel(period), self.level).ok()
+                    } else {
+                        fit.return_level(period).ok()?.interval(self.level)
+                    }
+                });
+                Band {
+                    x: period,
+                    y,
+                    lower: interval.map_or(f64::NAN, |i| i.lower),
+                    upper: interval.map_or(f64::NAN, |i| i.upper),
+                }
+            })
+            .collect()
+    }
+
+    fn density(&self, series: &Series) -> Vec<[f64; 2]> {
+        const STEPS: usize = 200;
+        let law = self.law();
+        let sorted = series.sorted();
+        let low = law.quantile(0.0005).min(sorted[0]);
+        let high = law.quantile(0.999).max(crate::series::sorted_quantile(sorted, 0.999));
+        (0..=STEPS)
+            .map(|i| {
+                let x = low + (high - low) * i as f64 / STEPS as f64;
+                [x, law.pdf(x)]
+            })
+            .collect()
+    }
+}
+
+/// Indices of the order statistics that are shown: all of few; of many, both tails and an even choice between.
+fn shown(n: usize, most: usize) -> Vec<usize> {
+    if n <= most {
+        return (0..n).collect();
+    }
+    let quarter = most / 4;
+    let middle = n - 2 * quarter;
+    let step = middle.div_ceil(most - 2 * quarter);
+    (0..quarter).chain((quarter..n - quarter).step_by(step)).chain(n - quarter..n).collect()
+}

@@ -1,0 +1,202 @@
+//! What does `fit --json` hold?
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Summary;
+use crate::gev::{Influence, Parameters};
+use crate::independence::Independence;
+use crate::rivals::{Family, Law};
+use crate::verdict::{Verdict, Vuong};
+use crate::{Dropped, Interval, Status};
+
+/// All that is said about one series, schema `lastrank.fit/1`. Every number is in the unit of the data unless
+/// its documentation says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assessment {
+    /// `lastrank.fit/1`.
+    pub schema: String,
+    /// How far the fit can be trusted.
+    pub status: Status,
+    /// Finite values used.
+    pub n: usize,
+    /// Values left out because they are not finite.
+    pub dropped: Dropped,
+    /// Distinct values.
+    pub distinct: usize,
+    /// The clock's tick, where ties show one.
+    pub tick: Option<f64>,
+    /// How many independent values the n are worth.
+    pub n_eff: f64,
+    /// Coverage of all intervals.
+    pub level: f64,
+    /// The values themselves: minimum to maximum, with model-free intervals.
+    pub summary: Summary,
+    /// The fitted GEV.
+    pub gev: GevResult,
+    /// Its rivals, best AIC first.
+    pub alternatives: Vec<Alternative>,
+    /// Levels exceeded once in so many values on average.
+    pub return_levels: Vec<ReturnLevel>,
+    /// Tests of the assumptions and of the fit.
+    pub diagnostics: Diagnostics,
+    /// What it all means.
+    pub verdict: Verdict,
+}
+
+/// The fitted GEV with its errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GevResult {
+    /// Location.
+    pub location: f64,
+    /// Scale.
+    pub scale: f64,
+    /// Shape, without unit; positive is heavy-tailed.
+    pub shape: f64,
+    /// Standard errors; none unless the status is ok.
+    pub standard_errors: Option<Parameters>,
+    /// Covariance of (location, scale, shape); none unless the status is ok.
+    pub covariance: Option<[[f64; 3]; 3]>,
+    /// Negative log-likelihood.
+    pub negative_log_likelihood: f64,
+    /// Akaike's criterion.
+    pub aic: f64,
+    /// Schwarz's criterion.
+    pub bic: f64,
+    /// Share of the GEV among all fitted models by AIC, 0 to 1.
+    pub aic_weight: f64,
+    /// The same by BIC.
+    pub bic_weight: f64,
+    /// Profile-likelihood intervals; none where there is no interior maximum.
+    pub intervals: Option<ParameterIntervals>,
+    /// The most influential value.
+    pub influence: Option<Influence>,
+    /// Newton iterations used.
+    pub iterations: usize,
+}
+
+/// Profile-likelihood intervals of the three parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ParameterIntervals {
+    /// Of the location.
+    pub location: Option<Interval>,
+    /// Of the scale.
+    pub scale: Option<Interval>,
+    /// Of the shape.
+    pub shape: Option<Interval>,
+}
+
+/// A rival of the GEV.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    /// The family, as a stable code.
+    pub model: Family,
+    /// Its name in words.
+    pub name: String,
+    /// Number of parameters.
+    pub size: usize,
+    /// Its fitted parameters by name.
+    pub parameters: BTreeMap<String, f64>,
+    /// Negative log-likelihood.
+    pub negative_log_likelihood: f64,
+    /// Akaike's criterion.
+    pub aic: f64,
+    /// Schwarz's criterion.
+    pub bic: f64,
+    /// Share among all fitted models by AIC.
+    pub aic_weight: f64,
+    /// The same by BIC.
+    pub bic_weight: f64,
+    /// The GEV against this rival; positive z speaks for the GEV.
+    pub vuong: Option<Vuong>,
+    /// The fitted law, to draw it.
+    pub law: Law,
+}
+
+/// A level exceeded once in `period` values on average.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReturnLevel {
+    /// The period, in values.
+    pub period: f64,
+    /// The level.
+    pub level: f64,
+    /// Standard error by the delta method; the interval is better.
+    pub standard_error: Option<f64>,
+    /// Lower end of the profile interval; NaN (null in JSON) where there is none.
+    #[serde(with = "super::result::nullable")]
+    pub lower: f64,
+    /// Upper end of the profile interval.
+    #[serde(with = "super::result::nullable")]
+    pub upper: f64,
+    /// The interval with what its ends are.
+    pub interval: Option<Interval>,
+    /// Whether the period lies within the number of values; beyond, the level is extrapolated.
+    pub observed: bool,
+}
+
+/// Tests of the assumptions and of the fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Diagnostics {
+    /// Stage one: independence and stationarity.
+    pub independence: Independence,
+    /// Stage two: does the GEV fit at all; none where the options asked for no bootstrap.
+    pub goodness_of_fit: Option<GoodnessOfFit>,
+    /// Whether a Gumbel law, shape 0, would do.
+    pub gumbel: Option<GumbelTest>,
+}
+
+/// Distance of the values from the fitted GEV, with p-values from refits to samples of it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GoodnessOfFit {
+    /// Anderson-Darling.
+    pub a2: f64,
+    /// Its p-value.
+    pub p_a2: f64,
+    /// Upper-tail Anderson-Darling (Sinclair, Spurr, Ahmad 1990).
+    pub au2: f64,
+    /// Its p-value.
+    pub p_au2: f64,
+    /// The smaller p-value of the two, calibrated as one statistic: what the verdict uses.
+    pub p: f64,
+    /// Refits that gave a value.
+    pub replicates: usize,
+}
+
+/// Is the shape 0?
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GumbelTest {
+    /// Test statistic, chi-square with one degree of freedom.
+    pub statistic: f64,
+    /// Its p-value.
+    pub p: f64,
+    /// Profile interval of the shape.
+    pub shape_interval: Option<Interval>,
+    /// Its coverage.
+    pub level: f64,
+}
+
+/// The parameters of a rival under the names its field uses.
+pub(super) fn parameters(law: &Law) -> BTreeMap<String, f64> {
+    let named: &[(&str, f64)] = if law.family == Family::Normal {
+        &[("mean", law.a), ("sd", law.b)]
+    } else if law.family == Family::LogNormal {
+        &[("mean_ln", law.a), ("sd_ln", law.b)]
+    } else {
+        &[("shift", law.shift), ("a", law.a), ("b", law.b)]
+    };
+    named.iter().map(|(name, value)| ((*name).to_string(), *value)).collect()
+}
+
+/// NaN and infinities are null in JSON and NaN when read back.
+pub(crate) mod nullable {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        if value.is_finite() { to.serialize_f64(*value) } else { to.serialize_none() }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
+    }
+}

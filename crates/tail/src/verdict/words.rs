@@ -1,0 +1,249 @@
+//! How is a verdict said to an engineer?
+
+use super::{Code, Evidence, FEWEST_FOR_VERDICT, Verdict};
+use crate::Status;
+use crate::independence::Question;
+use crate::rivals::Family;
+
+/// Fill in text, findings and advice.
+pub(super) fn write(verdict: &mut Verdict, evidence: &Evidence) {
+    findings(verdict, evidence);
+    verdict.text = text(verdict, evidence);
+    advice(verdict, evidence);
+}
+
+fn text(verdict: &Verdict, evidence: &Evidence) -> String {
+    let independence = &evidence.diagnostics.independence;
+    match verdict.code {
+        Code::NotIndependent => {
+            let found: Vec<&str> = independence.rejected().map(|test| test.text.as_str()).collect();
+            format!(
+                "These values are not independent draws of one law: {}. A fit to all of them describes a \
+                 mixture, and its intervals are too narrow.",
+                found.join("; ")
+            )
+        }
+        Code::NoMaximum => "No GEV describes these values: the likelihood grows without an interior maximum \
+                            (a hard upper end, or many equal smallest values). The numbers are those at the \
+                            bound."
+            .to_string(),
+        Code::GevRejected => {
+            let p = evidence.diagnostics.goodness_of_fit.as_ref().map_or(f64::NAN, |g| g.p);
+            format!(
+                "The GEV does not fit: values this far from it come from a GEV in {} of cases. Do not \
+                 extrapolate with it.",
+                chance(p)
+            )
+        }
+        Code::RivalPreferred => {
+            let name = verdict.preferred.map_or("another law", Family::name);
+            format!(
+                "A {name} law describes these values better than the GEV (Vuong's test, two-sided 5 %): the \
+                 slowest of many is not what shapes them."
+            )
+        }
+        Code::GevConsistent => {
+            let names: Vec<&str> = verdict.not_distinguished.iter().map(|f| f.name()).collect();
+            let needed = match verdict.runs_needed {
+                Some(needed) => format!(
+                    " About {} runs in all would tell it from the {} law.",
+                    round(needed.total),
+                    needed.rival.name()
+                ),
+                None => String::new(),
+            };
+            format!(
+                "Consistent with a GEV ({}), but {} values do not distinguish it from {}.{needed}",
+                tail_words(evidence),
+                evidence.n,
+                list(&names)
+            )
+        }
+        Code::GevPreferred => {
+            let names: Vec<&str> = evidence.alternatives.iter().map(|a| a.name.as_str()).collect();
+            format!(
+                "A GEV ({}) fits and is preferred to every law it was compared with: {}. Not every \
+                 law was compared.",
+                tail_words(evidence),
+                list(&names)
+            )
+        }
+        Code::TooFew => format!(
+            "{} values show nothing against a GEV ({}), but they are too few to tell: {FEWEST_FOR_VERDICT} or \
+             more are needed for a verdict.",
+            evidence.n,
+            tail_words(evidence)
+        ),
+    }
+}
+
+/// What the shape says, with its uncertainty.
+fn tail_words(evidence: &Evidence) -> String {
+    let shape = evidence.fit.shape;
+    match evidence.shape {
+        Some(interval) if interval.lower > 0.0 => {
+            format!("heavy tail: shape {shape:.3}, {:.3} to {:.3}", interval.lower, interval.upper)
+        }
+        Some(interval) if interval.upper < 0.0 => {
+            format!("bounded tail: shape {shape:.3}, {:.3} to {:.3}", interval.lower, interval.upper)
+        }
+        Some(interval) => format!(
+            "shape {shape:.3}, {:.3} to {:.3}: heavy, exponential or bounded tail is undecided",
+            interval.lower, interval.upper
+        ),
+        None => format!("shape {shape:.3}"),
+    }
+}
+
+fn findings(verdict: &mut Verdict, evidence: &Evidence) {
+    let independence = &evidence.diagnostics.independence;
+    for test in &independence.tests {
+        let mark = if test.rejected { "Against" } else { "For" };
+        verdict.findings.push(format!(
+            "{mark} independent draws of one law: {} ({}, adjusted p {}).",
+            test.text,
+            test.name,
+            p_value(test.p_adjusted)
+        ));
+    }
+    if independence.segments.len() > 1 {
+        let starts: Vec<String> =
+            independence.segments[1..].iter().map(|s| (s.start + 1).to_string()).collect();
+        verdict.findings.push(format!("The level changes at value {}.", starts.join(", ")));
+    }
+    if let Some(gof) = &evidence.diagnostics.goodness_of_fit {
+        verdict.findings.push(format!(
+            "Fit of the GEV: A² {:.3} (p {}), upper-tail AU² {:.3} (p {}); together p {} from {} refits.",
+            gof.a2,
+            p_value(gof.p_a2),
+            gof.au2,
+            p_value(gof.p_au2),
+            p_value(gof.p),
+            gof.replicates
+        ));
+    }
+    if let Some(gumbel) = &evidence.diagnostics.gumbel {
+        let words = if gumbel.p < 0.05 { "is not enough" } else { "would do as well" };
+        verdict.findings.push(format!("A Gumbel law, shape 0, {words} (p {}).", p_value(gumbel.p)));
+    }
+    for rival in evidence.alternatives {
+        if let Some(v) = rival.vuong {
+            let words = if v.z > 1.96 {
+                "is worse than the GEV"
+            } else if v.z < -1.96 {
+                "is better than the GEV"
+            } else {
+                "is not told from the GEV"
+            };
+            verdict.findings.push(format!(
+                "{} {words} (Vuong z {:+.2}, AIC weight {:.3}).",
+                capital(&rival.name),
+                v.z,
+                rival.aic_weight
+            ));
+        }
+    }
+    if let Some(influence) = evidence.fit.influence.filter(|i| i.flagged) {
+        verdict.findings.push(format!(
+            "One value, {:.6}, moves the fit by {:.1} standard errors; without it the shape is {:.3}.",
+            influence.value, influence.shift, influence.shape_without
+        ));
+    }
+    if evidence.fit.status == Status::Irregular {
+        verdict.findings.push(
+            "The shape is below -1/2: standard errors do not exist there; trust the intervals only."
+                .to_string(),
+        );
+    }
+    if let Some(tick) = evidence.fit.tick.filter(|tick| tick / evidence.fit.scale > 0.2) {
+        verdict.findings.push(format!(
+            "The clock is coarse: its tick {tick:.3e} is {:.1} times the scale; scale and shape are biased.",
+            tick / evidence.fit.scale
+        ));
+    }
+}
+
+fn advice(verdict: &mut Verdict, evidence: &Evidence) {
+    let independence = &evidence.diagnostics.independence;
+    let mut say = |text: String| verdict.advice.push(text);
+    for test in independence.rejected() {
+        say(match test.question {
+            Question::Autocorrelation => format!(
+                "Space the runs further apart, or multiply standard errors by about {:.1}.",
+                independence.variance_inflation.max(1.0).sqrt()
+            ),
+            Question::Trend => {
+                "Discard the warm-up, or fit with the time as covariate; look for heat, filling or a growing \
+                 load."
+                    .to_string()
+            }
+            Question::Jump => {
+                "Look at the time series, find what changed, and fit each stretch on its own.".to_string()
+            }
+            Question::Modes => {
+                "Look at the density; separate the kinds of run (cache or disk, path, time of day) and fit \
+                 each on its own."
+                    .to_string()
+            }
+        });
+    }
+    if evidence.n < FEWEST_FOR_VERDICT && verdict.code != Code::NotIndependent {
+        let more = FEWEST_FOR_VERDICT - evidence.n;
+        say(format!("Measure at least {more} more runs."));
+    }
+    if verdict.code == Code::GevConsistent {
+        say("Show that the law is that of a maximum by measuring with several numbers of parallel parts: \
+             one number alone does not test it."
+            .to_string());
+    }
+    if matches!(verdict.code, Code::GevRejected | Code::RivalPreferred) {
+        say("Use the model-free quantiles inside the sample and do not extrapolate beyond it.".to_string());
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn list(names: &[&str]) -> String {
+    match names {
+        [] => "any other law".to_string(),
+        [one] => (*one).to_string(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// A p-value with two digits, never 0.
+pub(crate) fn p_value(p: f64) -> String {
+    if p < 0.001 {
+        "< 0.001".to_string()
+    } else if p < 0.1 {
+        format!("{p:.3}")
+    } else {
+        format!("{p:.2}")
+    }
+}
+
+fn chance(p: f64) -> String {
+    if p < 0.001 { "fewer than 1 in 1000".to_string() } else { format!("{:.1} %", 100.0 * p) }
+}
+
+/// A count of runs to two significant digits.
+fn round(count: f64) -> String {
+    if !(count.is_finite() && count < 1e9) {
+        return "more than a billion".to_string();
+    }
+    let digits = count.max(1.0).log10().floor() as i32;
+    let unit = 10f64.powi((digits - 1).max(0));
+    let rounded = ((count / unit).ceil() * unit) as u64;
+    let text = rounded.to_string();
+    let mut out = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i > 0 && (text.len() - i) % 3 == 0 {
+            out.push(' ');
+        }
+        out.push(c);
+    }
+    out
+}

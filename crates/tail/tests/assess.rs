@@ -1,0 +1,118 @@
+//! What `fit` says about the reference sets, as data and in words.
+
+mod common;
+
+use common::data;
+use tail::Error;
+use tail::assess::{NonFinite, Options, assess};
+use tail::verdict::Code;
+
+fn quick() -> Options {
+    Options { bootstrap: 99, ..Options::default() }
+}
+
+#[test]
+fn the_first_slice_of_the_schema_is_there() {
+    let found = assess(&data("s01_paper400"), &quick()).unwrap();
+    let json = serde_json::to_value(&found).unwrap();
+    assert_eq!(json["schema"], "lastrank.fit/1");
+    assert_eq!(json["n"], 400);
+    for key in ["location", "scale", "shape"] {
+        assert!(json["gev"][key].is_f64(), "{key}");
+        assert!(json["gev"]["standard_errors"][key].is_f64(), "{key}");
+    }
+    assert!(json["gev"]["covariance"][2][2].is_f64());
+    assert!(json["gev"]["negative_log_likelihood"].is_f64());
+    assert!(json["alternatives"][0]["model"].is_string());
+    assert!(json["alternatives"][0]["aic"].is_f64());
+    assert!(json["alternatives"].as_array().unwrap().iter().all(|a| a["parameters"].is_object()));
+    assert_eq!(json["return_levels"][1]["period"], 100.0);
+    for key in ["level", "lower", "upper"] {
+        assert!(json["return_levels"][1][key].is_f64(), "{key}");
+    }
+    assert!(json["diagnostics"]["independence"]["tests"].is_array());
+    assert!(json["verdict"]["code"].is_string() && json["verdict"]["text"].is_string());
+    let back: tail::assess::Assessment = serde_json::from_value(json.clone()).unwrap();
+    assert_eq!(serde_json::to_value(back).unwrap(), json);
+}
+
+#[test]
+fn a_failed_first_stage_is_never_called_a_gev() {
+    for set in ["s17_drift400", "s18_changepoint400", "s15_bimodal400"] {
+        let found = assess(&data(set), &quick()).unwrap();
+        assert_eq!(found.verdict.code, Code::NotIndependent, "{set}");
+        assert!(!found.verdict.advice.is_empty(), "{set}");
+    }
+}
+
+#[test]
+fn independent_maxima_are_not_said_to_be_something_else() {
+    for set in ["s01_paper400", "s02_heavy400", "s26_max32_gamma400"] {
+        let found = assess(&data(set), &quick()).unwrap();
+        let code = found.verdict.code;
+        assert!(matches!(code, Code::GevConsistent | Code::GevPreferred), "{set} {:?}", found.verdict);
+    }
+}
+
+#[test]
+fn weights_sum_to_one() {
+    let found = assess(&data("s01_paper400"), &quick()).unwrap();
+    let aic: f64 = found.alternatives.iter().map(|a| a.aic_weight).sum();
+    let bic: f64 = found.alternatives.iter().map(|a| a.bic_weight).sum();
+    assert!((found.gev.aic_weight + aic - 1.0).abs() < 1e-12);
+    assert!((found.gev.bic_weight + bic - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn data_that_cannot_be_fitted_are_refused_in_words() {
+    let refused = |values: &[f64]| assess(values, &quick()).unwrap_err().to_string();
+    insta::assert_snapshot!(refused(&[1.0, 2.0, 3.0]), @"3 finite values, at least 10 are needed: measure more runs");
+    insta::assert_snapshot!(refused(&[2.5; 40]), @"all 40 values equal 2.5: nothing varies, so nothing can be fitted");
+    insta::assert_snapshot!(refused(&data("s12_nan")), @"3 values are NaN and 0 infinite, the first is value 11: mend the input, or have them dropped and counted");
+}
+
+#[test]
+fn values_that_are_not_finite_are_dropped_and_counted_on_demand() {
+    let options = Options { non_finite: NonFinite::Drop, ..quick() };
+    let found = assess(&data("s12_nan"), &options).unwrap();
+    assert_eq!((found.n, found.dropped.nan, found.dropped.infinite), (397, 3, 0));
+    let found = assess(&data("s12b_inf"), &options).unwrap();
+    assert_eq!((found.n, found.dropped.infinite), (399, 1));
+}
+
+#[test]
+fn no_interior_maximum_is_a_verdict_not_an_error() {
+    let found = assess(&data("s21_xi_m12_400"), &quick()).unwrap();
+    assert_eq!(found.verdict.code, Code::NoMaximum);
+    assert!(found.gev.intervals.is_none() && found.return_levels[0].lower.is_nan());
+    assert!(serde_json::to_value(&found).unwrap()["return_levels"][0]["lower"].is_null());
+}
+
+#[test]
+fn options_out_of_range_are_refused() {
+    let values = data("s01_paper400");
+    for options in [
+        Options { level: 1.0, ..quick() },
+        Options { periods: vec![1.0], ..quick() },
+        Options { significance: 0.0, ..quick() },
+    ] {
+        assert!(matches!(assess(&values, &options), Err(Error::Parameter { .. })));
+    }
+}
+
+#[test]
+fn the_points_of_the_figures_lie_where_the_fit_says() {
+    let values = data("s01_paper400");
+    let found = assess(&values, &quick()).unwrap();
+    let panels = found.panels(&values);
+    assert_eq!(panels.quantile.len(), 400);
+    let outside = panels.probability.iter().filter(|p| p.outside).count();
+    assert!(outside < 40, "{outside}");
+    for point in &panels.return_points {
+        assert_eq!(values[point.index], point.y);
+    }
+    let middle = panels.return_curve[20];
+    assert!(middle.lower < middle.y && middle.y < middle.upper);
+    let area: f64 = panels.density.windows(2).map(|w| (w[1][0] - w[0][0]) * 0.5 * (w[0][1] + w[1][1])).sum();
+    assert!((area - 1.0).abs() < 0.01);
+}
