@@ -94,6 +94,7 @@ pub fn build(run: &Run, options: &Options) -> Report {
     let tail = summary.is_some().then(|| Tail::of(&values));
     let mut tables = vec![table::sites(run, subject.as_ref())];
     if let (Some(tail), Some(subject)) = (&tail, &subject) {
+        tables.extend(table::independence(tail));
         tables.extend(table::parameters(tail, unit));
         tables.extend(table::levels(tail, unit, subject.value_name()));
         tables.extend(table::models(tail));
@@ -164,7 +165,10 @@ fn of_subject(subject: &Subject) -> Vec<Warning> {
     if subject.failed > 0 {
         warnings.push(warning(
             "failed-operations",
-            &format!("{} of the analysed {}s failed and are left out.", subject.failed, subject.value_name()),
+            &match subject.failed {
+                1 => format!("One {} failed and is left out.", subject.value_name()),
+                n => format!("{n} {}s failed and are left out.", subject.value_name()),
+            },
             "column `errno` of the run file says with what error",
         ));
     }

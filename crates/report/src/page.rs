@@ -35,6 +35,17 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
+/// Text with `code` between backticks as HTML shows it.
+fn prose(text: &str) -> String {
+    let parts: Vec<String> = text.split('`').map(escaped).collect();
+    if parts.len().is_multiple_of(2) {
+        return escaped(text);
+    }
+    let mark =
+        |(index, part): (usize, String)| if index % 2 == 1 { format!("<code>{part}</code>") } else { part };
+    parts.into_iter().enumerate().map(mark).collect()
+}
+
 /// JSON that can stand inside a script element.
 fn script_json(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
@@ -113,9 +124,9 @@ fn opening(report: &Report) -> String {
     if !report.warnings.is_empty() {
         out.push_str("<section class=\"warnings\"><h2>Before you trust this</h2><ul>");
         for warning in &report.warnings {
-            let _ = write!(out, "<li>{}", escaped(&warning.text));
+            let _ = write!(out, "<li>{}", prose(&warning.text));
             if !warning.advice.is_empty() {
-                let _ = write!(out, " <span class=\"advice\">→ {}</span>", escaped(&warning.advice));
+                let _ = write!(out, " <span class=\"advice\">→ {}</span>", prose(&warning.advice));
             }
             out.push_str("</li>");
         }
@@ -126,7 +137,7 @@ fn opening(report: &Report) -> String {
             out,
             "<section class=\"verdict card\" data-code=\"{}\"><p class=\"label\">Verdict</p><p>{}</p></section>",
             escaped(&tail.verdict.code),
-            escaped(&tail.verdict.text)
+            prose(&tail.verdict.text)
         );
     }
     out.push_str(&tiles(report));
@@ -185,19 +196,19 @@ fn tiles(report: &Report) -> String {
         if let Some(level) =
             tail.levels.iter().find(|level| level.period > summary.n as f64).or(tail.levels.last())
         {
-            let shown = level.lower.zip(level.upper).map_or(
-                (report.unit.show(level.level), String::new()),
-                |(lower, upper)| {
-                    let half = (upper - lower) / 2.0;
-                    let show = |value| report.unit.with_error(value, half).0;
-                    (
-                        show(level.level),
-                        format!("95 % interval {} to {}", show(lower), report.unit.named(&show(upper))),
-                    )
-                },
+            let (value, note) = match level.lower.zip(level.upper) {
+                Some((lower, upper)) => {
+                    let [value, lower, upper] = report.unit.with_interval(level.level, lower, upper);
+                    (value, format!("95 % interval {lower} to {}", report.unit.named(&upper)))
+                }
+                None => (significant(report.unit.scale(level.level), 4), String::new()),
+            };
+            tile(
+                &format!("Expected once in {}", units::count(level.period as u64)),
+                &value,
+                report.unit.name,
+                &note,
             );
-            let name = format!("Expected once in {}", units::count(level.period as u64));
-            tile(&name, shown.0.split(' ').next().unwrap_or_default(), report.unit.name, &shown.1);
         }
         if let Some(fit) = &tail.fit {
             let (value, note) = match fit.standard_errors {
@@ -236,7 +247,7 @@ fn sections(report: &Report) -> String {
                 escaped(&figure.title),
                 figure.id,
                 escaped(&figure.alternative),
-                escaped(&figure.caption)
+                prose(&figure.caption)
             );
         }
         out.push_str("</div></section>\n");
@@ -255,7 +266,8 @@ fn tables(report: &Report) -> String {
 }
 
 fn html_table(table: &Table) -> String {
-    let wide = if table.columns.len() > 5 { " all" } else { "" };
+    let long = table.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.chars().count() > 60);
+    let wide = if table.columns.len() > 5 || long { " all" } else { "" };
     let mut out = format!(
         "<section class=\"table card{wide}\"><h3>{}</h3><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>",
         escaped(&table.title)

@@ -2,11 +2,12 @@
 
 use samples::{Run, units};
 use serde::Serialize;
+use tail::independence::Question;
 
 use crate::subject::Subject;
 use crate::summary::Summary;
 use crate::tail_of::Tail;
-use crate::unit::{Unit, duration, fixed, significant};
+use crate::unit::{Unit, duration, fixed, probability, significant};
 
 /// Rows that a table of sites shows; the rest is counted in its note.
 const MOST_SITES: usize = 60;
@@ -56,18 +57,25 @@ impl Table {
         self.rows.push(Row { cells: cells.into_iter().collect(), strong });
     }
 
-    /// The table as text for a terminal, columns aligned, without colours or lines.
+    /// The table as text for a terminal, columns aligned, without colours or lines. Where it would be
+    /// wider than about 110 columns, its widest text column wraps.
     pub fn text(&self) -> String {
+        const WIDEST: usize = 110;
         let mut widths: Vec<usize> = self.columns.iter().map(|column| column.name.chars().count()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(&row.cells) {
                 *width = (*width).max(cell.chars().count());
             }
         }
+        let total: usize = widths.iter().map(|width| width + 2).sum();
+        let wrapping = (0..widths.len()).filter(|&at| !self.columns[at].number).max_by_key(|&at| widths[at]);
+        if let Some(at) = wrapping.filter(|_| total > WIDEST) {
+            widths[at] = widths[at].saturating_sub(total - WIDEST).max(24);
+        }
         let line = |cells: &mut dyn Iterator<Item = &String>| {
             let mut text = String::new();
             for ((cell, width), column) in cells.zip(&widths).zip(&self.columns) {
-                let space = " ".repeat(width - cell.chars().count());
+                let space = " ".repeat(width.saturating_sub(cell.chars().count()));
                 text.push_str("  ");
                 let (before, after) = if column.number { (space.as_str(), "") } else { ("", space.as_str()) };
                 text.push_str(before);
@@ -79,13 +87,46 @@ impl Table {
         let mut text = format!("{}\n", self.title);
         text.push_str(&line(&mut self.columns.iter().map(|column| &column.name)));
         for row in &self.rows {
-            text.push_str(&line(&mut row.cells.iter()));
+            let mut cells = row.cells.clone();
+            let mut further = Vec::new();
+            if let Some(at) = wrapping {
+                let mut pieces = wrapped(&cells[at], widths[at]);
+                further = pieces.split_off(1);
+                cells[at] = pieces.swap_remove(0);
+            }
+            text.push_str(&line(&mut cells.iter()));
+            for piece in further {
+                let alone: Vec<String> = (0..widths.len())
+                    .map(|at| if Some(at) == wrapping { piece.clone() } else { String::new() })
+                    .collect();
+                text.push_str(&line(&mut alone.iter()));
+            }
         }
         if !self.note.is_empty() {
             text.push_str(&format!("  {}\n", self.note));
         }
         text
     }
+}
+
+/// Lines of at most `width` characters, broken between words; at least one.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines
+            .last_mut()
+            .filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width);
+        match line {
+            Some(line) => {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(word);
+            }
+            None => lines.push(word.into()),
+        }
+    }
+    lines
 }
 
 /// Every duration with the unit that suits it.
@@ -199,20 +240,29 @@ pub(crate) fn levels(tail: &Tail, unit: Unit, what: &str) -> Option<Table> {
     }
     let mut table = Table::new("Return levels", &["<exceeded once in", "level", "95 % from", "to"]);
     for level in &tail.levels {
-        let half = match (level.lower, level.upper) {
-            (Some(lower), Some(upper)) => (upper - lower) / 2.0,
-            _ => f64::NAN,
+        let open = level.lower.is_none() && level.upper.is_none();
+        let ends = (level.lower.unwrap_or(f64::NEG_INFINITY), level.upper.unwrap_or(f64::INFINITY));
+        let [value, lower, upper] = unit.with_interval(level.level, ends.0, ends.1);
+        let show = |text: String| if open { "–".into() } else { unit.named(&text) };
+        let name = format!("{} {what}s", units::count(level.period as u64));
+        table.push(false, [name, unit.named(&value), show(lower), show(upper)]);
+    }
+    Some(table)
+}
+
+/// The tests of whether the values are independent draws of one law.
+pub(crate) fn independence(tail: &Tail) -> Option<Table> {
+    let found = tail.independence.as_ref()?;
+    let mut table =
+        Table::new("Repetitions of one experiment?", &["<question", "<found", "p, all tests together"]);
+    for test in &found.tests {
+        let question = match test.question {
+            Question::Autocorrelation => "do neighbours resemble each other",
+            Question::Trend => "does the level creep",
+            Question::Jump => "does it jump",
+            Question::Modes => "are there several modes",
         };
-        let show = |value: f64| unit.named(&unit.with_error(value, half).0);
-        table.push(
-            false,
-            [
-                format!("{} {what}s", units::count(level.period as u64)),
-                show(level.level),
-                level.lower.map_or("–".into(), show),
-                level.upper.map_or("–".into(), show),
-            ],
-        );
+        table.push(test.rejected, [question.into(), test.text.clone(), probability(test.p_adjusted)]);
     }
     Some(table)
 }

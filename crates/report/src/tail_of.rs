@@ -1,6 +1,7 @@
 //! What does extreme-value theory say of the analysed values?
 
 use serde::Serialize;
+use tail::independence::{self, Independence};
 use tail::{Gev, Series, gev, rivals};
 
 /// Coverage of all intervals and bands.
@@ -17,6 +18,8 @@ pub struct Tail {
     pub levels: Vec<Level>,
     /// The GEV and its rivals, the best first.
     pub models: Vec<Model>,
+    /// Are the values independent draws of one law? None of fewer than ten or equal values.
+    pub independence: Option<Independence>,
     /// What it all means.
     pub verdict: Verdict,
     #[serde(skip)]
@@ -62,6 +65,7 @@ impl Tail {
     /// Analyses values in time order, of any unit.
     pub fn of(values: &[f64]) -> Tail {
         let series = Series::clean(values);
+        let independence = independence::check_series(&series, 0.05).ok();
         let fit = match gev::fit(values) {
             Ok(fit) => fit,
             Err(error) => return Tail::refused(error.to_string()),
@@ -92,7 +96,7 @@ impl Tail {
             code: format!("best-{best}").to_lowercase(),
             text: format!("By AIC the {best} law describes the values best."),
         };
-        Tail { fit: Some(fit), refusal: None, levels, models, verdict, normal }
+        Tail { fit: Some(fit), refusal: None, levels, models, independence, verdict, normal }
     }
 
     fn refused(why: String) -> Tail {
@@ -102,6 +106,7 @@ impl Tail {
             refusal: Some(why),
             levels: Vec::new(),
             models: Vec::new(),
+            independence: None,
             normal: None,
         }
     }

@@ -3,6 +3,7 @@
 use samples::units;
 use serde_json::Value;
 
+use crate::table::wrapped;
 use crate::{Report, Subject};
 
 /// Width at which sentences wrap.
@@ -14,9 +15,9 @@ pub(crate) fn of(report: &Report) -> String {
         out.push_str(&format!("  {line}\n"));
     }
     for warning in &report.warnings {
-        out.push_str(&wrapped("warning: ", &warning.text));
+        out.push_str(&sentence("warning: ", &warning.text));
         if !warning.advice.is_empty() {
-            out.push_str(&wrapped("         ", &format!("→ {}", warning.advice)));
+            out.push_str(&sentence("         ", &format!("→ {}", warning.advice)));
         }
     }
     for table in &report.tables {
@@ -25,7 +26,7 @@ pub(crate) fn of(report: &Report) -> String {
     }
     if let Some(tail) = &report.tail {
         out.push('\n');
-        out.push_str(&wrapped("Verdict: ", &tail.verdict.text));
+        out.push_str(&sentence("Verdict: ", &tail.verdict.text));
     }
     out
 }
@@ -55,33 +56,58 @@ fn steps(subject: &Subject) -> String {
     format!("{} {}{plural}", units::count(n as u64), subject.value_name())
 }
 
-/// Machine, file systems, clock: one line each, as far as they are known.
+/// Machine and file systems: one line each, as far as they are known. Empty for a simulated run.
 pub(crate) fn surroundings(report: &Report) -> Vec<String> {
     let facts = &report.facts;
-    let mut lines = Vec::new();
-    let machine: Vec<String> = ["host", "processor", "model", "cpu", "memory_bytes", "kernel", "hypervisor"]
-        .iter()
-        .filter_map(|key| facts.machine.get(key).and_then(|value| plain(key, value)))
-        .collect();
-    if !machine.is_empty() {
-        lines.push(machine.join(", "));
+    if facts.backend == "simulate" {
+        return Vec::new();
     }
-    for system in &facts.file_systems {
-        let part =
-            |keys: &[&str]| keys.iter().find_map(|key| system.get(key).and_then(|value| plain(key, value)));
-        let name = part(&["directory", "path", "mount"]).unwrap_or_default();
-        let kind = part(&["type", "file_system", "kind"]).unwrap_or_default();
-        let device = part(&["device", "source"]).map(|device| format!(" on {device}")).unwrap_or_default();
-        lines.push(format!("{name}: {kind}{device}"));
+    let part = |value: &Value, pointers: &[&str]| {
+        pointers.iter().find_map(|pointer| plain(pointer, value.pointer(pointer)?)).unwrap_or_default()
+    };
+    let machine = &facts.machine;
+    let mut parts = vec![part(machine, &["/host"]), part(machine, &["/processor/model", "/processor"])];
+    let online = part(machine, &["/processor/online"]);
+    let guest = part(machine, &["/virtualisation/hypervisor"]);
+    parts.push(match (online.is_empty(), guest.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => format!("{online} CPUs"),
+        (false, false) => format!("{online} CPUs ({guest} guest)"),
+    });
+    parts.push(part(machine, &["/memory/total"]));
+    parts.push(
+        [part(machine, &["/kernel/name"]), part(machine, &["/kernel/release"])].join(" ").trim().to_string(),
+    );
+    parts.retain(|part| !part.is_empty());
+    let mut lines = Vec::new();
+    if !parts.is_empty() {
+        lines.push(parts.join(", "));
+    }
+    for place in &facts.file_systems {
+        let path = part(place, &["/path", "/directory"]);
+        let kind = part(place, &["/file_system", "/type"]);
+        let details: Vec<String> = [part(place, &["/mount/source"]), part(place, &["/device/kind"])]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect();
+        if path.is_empty() || kind.is_empty() {
+            continue;
+        }
+        let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
+        lines.push(format!("{path} on {kind}{details}"));
     }
     lines
 }
 
-/// A simple value as text; sizes with their unit. None of null, lists and objects.
+/// A simple value as text; sizes, known by the last word of their `key`, with their unit. None of
+/// null, lists and objects.
 pub(crate) fn plain(key: &str, value: &Value) -> Option<String> {
+    const SIZES: [&str; 11] =
+        ["bytes", "total", "available", "free", "swap", "used", "dirty", "stack", "memory", "line", "block"];
+    let last = key.rsplit(['/', '_', ' ']).next().unwrap_or_default();
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Number(number) if key.ends_with("_bytes") => number.as_u64().map(units::bytes),
+        Value::Number(number) if SIZES.contains(&last) => number.as_u64().map(units::bytes),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(yes) => Some(if *yes { "yes" } else { "no" }.into()),
         _ => None,
@@ -89,25 +115,12 @@ pub(crate) fn plain(key: &str, value: &Value) -> Option<String> {
 }
 
 /// `text` after `first`, wrapped, further lines indented as far as `first` is long.
-pub(crate) fn wrapped(first: &str, text: &str) -> String {
-    let indent = " ".repeat(first.chars().count());
-    let mut out = String::new();
-    let mut line = first.to_string();
-    let mut empty = true;
-    for word in text.split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            out.push_str(line.trim_end());
-            out.push('\n');
-            line = indent.clone();
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    out.push_str(line.trim_end());
-    out.push('\n');
-    out
+pub(crate) fn sentence(first: &str, text: &str) -> String {
+    let indent = first.chars().count();
+    let lines = wrapped(text, WIDTH - indent);
+    lines.iter().enumerate().fold(String::new(), |mut out, (index, line)| {
+        let before = if index == 0 { first.to_string() } else { " ".repeat(indent) };
+        out.push_str(&format!("{before}{line}\n"));
+        out
+    })
 }

@@ -59,13 +59,14 @@ impl Unit {
         (fixed(value, decimals), fixed(error, decimals))
     }
 
-    /// An estimate with its interval, decimals as two digits of the interval's half width need:
-    /// `12.10 ms (11.95 to 12.30)`.
-    pub fn with_interval(&self, value: f64, lower: f64, upper: f64) -> String {
+    /// An estimate and the ends of its interval, with as many decimals as the interval's half width
+    /// needs: two digits of it if it begins with 1 or 2, otherwise one. `12.10`, `11.95`, `12.30`.
+    pub fn with_interval(&self, value: f64, lower: f64, upper: f64) -> [String; 3] {
         let half = self.scale(upper - lower).abs() / 2.0;
-        let decimals = decimals_for(half, 2);
-        let show = |v: f64| if v.is_finite() { fixed(self.scale(v), decimals) } else { infinite(v) };
-        format!("{} ({} to {})", self.named(&show(value)), show(lower), show(upper))
+        let leading = half / 10f64.powf(half.log10().floor());
+        let decimals = decimals_for(half, if leading < 3.0 { 2 } else { 1 });
+        [value, lower, upper]
+            .map(|v| if v.is_finite() { fixed(self.scale(v), decimals) } else { infinite(v) })
     }
 }
 
@@ -152,10 +153,11 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_says_its_unit_once() {
+    fn an_interval_has_the_decimals_of_its_width() {
         let ms = Unit::of_duration(0.012);
-        assert_eq!(ms.with_interval(0.012104, 0.01195, 0.0123), "12.10 ms (11.95 to 12.30)");
-        assert_eq!(ms.with_interval(0.012104, 0.01195, f64::INFINITY), "12.104 ms (11.950 to ∞)");
+        assert_eq!(ms.with_interval(0.0121042, 0.01195, 0.0123), ["12.10", "11.95", "12.30"]);
+        assert_eq!(ms.with_interval(0.0115874, 0.011526, 0.0116872), ["11.59", "11.53", "11.69"]);
+        assert_eq!(ms.with_interval(0.0121042, 0.01195, f64::INFINITY), ["12.104", "11.950", "∞"]);
     }
 
     #[test]

@@ -116,18 +116,21 @@ fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
         elapsed_s: 12.3,
         command_line: ["lastrank", "run", "parallel_write"].map(Into::into).into(),
         machine: json!({
+            "schema": "lastrank.machine/1",
             "host": "node17",
-            "processor": "Example CPU, 8 cores",
-            "memory_bytes": 16_u64 << 30,
-            "kernel": "Linux 6.12.0",
-            "hypervisor": null
+            "processor": {"model": "Example CPU", "online": 8, "governor": "powersave"},
+            "memory": {"total": 16_u64 << 30, "swap": 0},
+            "kernel": {"name": "Linux", "release": "6.12.0"},
+            "virtualisation": {"hypervisor": null, "container": null}
         }),
         clock: json!({"kind": "monotonic", "resolution_ns": 1, "cost_ns": 21.4}),
         file_systems: vec![json!({
-            "directory": "/data",
-            "type": "ext4",
-            "options": "rw,relatime",
-            "device": "nvme0n1"
+            "path": "/data",
+            "file_system": "ext4",
+            "remote": false,
+            "mount": {"mount_point": "/data", "source": "/dev/nvme0n1", "options": ["rw", "relatime"]},
+            "free": 75781238784_u64,
+            "device": {"name": "nvme0n1", "kind": "NVMe", "scheduler": "none"}
         })],
         versions: text(&[("lastrank", "0.1.0"), ("rustc", "1.88.0")]),
         clock_offsets_ns: Vec::new(),

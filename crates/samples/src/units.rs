@@ -7,7 +7,7 @@ pub fn duration(seconds: f64) -> String {
     }
     let magnitude = seconds.abs();
     let (scale, unit) = match magnitude {
-        m if m == 0.0 => return "0 s".into(),
+        0.0 => return "0 s".into(),
         m if m < 0.9995e-6 => (1e9, "ns"),
         m if m < 0.9995e-3 => (1e6, "µs"),
         m if m < 0.9995 => (1e3, "ms"),

@@ -11,6 +11,8 @@ pub(crate) const DATA: &str = "#3b82c4";
 pub(crate) const LAW: &str = "#e0852b";
 /// The band around it.
 pub(crate) const BAND: &str = "rgba(224,133,43,0.20)";
+/// A band that chance alone would fill.
+pub(crate) const NEUTRAL_BAND: &str = "rgba(133,146,163,0.22)";
 /// Other laws and lines of comparison.
 pub(crate) const OTHER: &str = "#8592a3";
 /// What stands out.
@@ -30,7 +32,7 @@ pub(crate) fn figure(title: &str, traces: Vec<Value>, x: Value, y: Value) -> Val
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "hovermode": "closest",
-            "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom"},
+            "legend": {"orientation": "h", "x": 0, "y": 1.02, "xanchor": "left", "yanchor": "bottom", "traceorder": "normal"},
             "bargap": 0.06
         }
     })

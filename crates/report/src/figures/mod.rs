@@ -10,7 +10,7 @@ mod time;
 pub use curves::{Density, Probability, Quantiles, ReturnLevels};
 pub use ranks::{Last, Spread};
 pub use sample::{Curve, Survival};
-pub use time::Series;
+pub use time::{Autocorrelation, Series};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -92,6 +92,8 @@ pub enum Numbers {
     ReturnLevels(ReturnLevels),
     /// Histogram with fitted densities.
     Density(Density),
+    /// How values resemble those before them.
+    Autocorrelation(Autocorrelation),
     /// Empirical and fitted probabilities of taking longer.
     Survival(Survival),
     /// What every rank took against what the step took.
@@ -108,14 +110,17 @@ pub(crate) fn all(subject: &Subject, tail: Option<&Tail>, unit: Unit) -> Vec<Fig
     if values.is_empty() {
         return figures;
     }
+    figures.push(time::series(subject, tail, unit, &what));
+    figures.push(sample::survival(subject, tail, unit, &what));
+    if let Some(tail) = tail {
+        figures.extend(time::autocorrelation(tail));
+    }
     if let Some(tail) = tail.filter(|tail| tail.fit.is_some()) {
         figures.extend(curves::probability(&values, tail));
         figures.extend(curves::return_levels(&values, tail, unit, &what));
         figures.extend(curves::density(&values, tail, unit, &what));
         figures.extend(curves::quantiles(&values, tail, unit, &what));
     }
-    figures.push(sample::survival(subject, tail, unit, &what));
-    figures.push(time::series(subject, tail, unit, &what));
     if subject.gate && subject.ranks.len() > 1 {
         figures.push(ranks::spread(subject, unit));
         figures.push(ranks::last(subject));

@@ -170,7 +170,7 @@ pub(crate) fn last(subject: &Subject) -> Figure {
         &ends,
         vec![numbers.range[0]; 2],
         vec![numbers.range[1]; 2],
-        "rgba(133,146,163,0.22)",
+        draw::NEUTRAL_BAND,
     );
     let traces = vec![
         lower,

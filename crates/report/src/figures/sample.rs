@@ -117,7 +117,7 @@ pub(crate) fn survival(subject: &Subject, tail: Option<&Tail>, unit: Unit, what:
             "Empirical share of {} values above each duration, with the fitted laws.",
             numbers.of
         ),
-        section: Section::Law,
+        section: Section::Measured,
         wide: false,
         plot: draw::figure(&title, traces, x, y),
         title,
