@@ -5,6 +5,7 @@ pub mod clock;
 pub mod comm;
 pub mod execute;
 pub mod files;
+pub mod kernels;
 pub mod launch;
 pub mod machine;
 pub mod ops;

@@ -45,6 +45,9 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
 const USE_CLOCK: u64 = 1 << 25;
 const CONTEXT_SWITCH: u64 = 1 << 26;
+/// Records after which a poller is woken. Nobody polls, and a wake-up is an interrupt of its own; the
+/// kernel reads the number as a signed one.
+const NEVER: u32 = i32::MAX as u32;
 const CLOSE_ON_EXEC: u64 = 1 << 3;
 
 /// What a record of an event says happened.
@@ -79,7 +82,7 @@ fn open(kind: u32, config: u64, extra: u64, meaning: Meaning) -> io::Result<Even
         sample_period: 1,
         sample_type: SAMPLE,
         flags: DISABLED | SAMPLE_ID_ALL | USE_CLOCK | EXCLUDE_HYPERVISOR | exclude | extra,
-        wakeup_events: u32::MAX,
+        wakeup_events: NEVER,
         clock: libc::CLOCK_MONOTONIC_RAW,
         ..Attributes::default()
     };
@@ -106,6 +109,7 @@ fn open(kind: u32, config: u64, extra: u64, meaning: Meaning) -> io::Result<Even
 }
 
 const IOC_ENABLE: u64 = 0x2400;
+const IOC_DISABLE: u64 = 0x2401;
 const IOC_SET_OUTPUT: u64 = 0x2405;
 const IOC_ID: u64 = 0x8008_2407;
 
@@ -172,6 +176,15 @@ pub fn redirect(event: &Event, leader: &Event) -> io::Result<()> {
 pub fn enable(event: &Event) -> io::Result<()> {
     // SAFETY: the descriptor is an open perf event; the request takes no pointer.
     match unsafe { libc::ioctl(event.file.as_raw_fd(), IOC_ENABLE as _, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Stops an event for a while.
+pub fn disable(event: &Event) -> io::Result<()> {
+    // SAFETY: the descriptor is an open perf event; the request takes no pointer.
+    match unsafe { libc::ioctl(event.file.as_raw_fd(), IOC_DISABLE as _, 0) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

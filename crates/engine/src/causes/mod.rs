@@ -136,6 +136,14 @@ impl Watch {
         self.ring.is_some()
     }
 
+    /// Should page faults be recorded? Recording one costs about a microsecond, too much where the
+    /// faults are what is measured.
+    pub fn see_faults(&mut self, see: bool) {
+        if let Some(ring) = &self.ring {
+            ring.see_faults(see);
+        }
+    }
+
     /// To be called just before the clock is read.
     #[inline]
     pub fn before(&mut self) {

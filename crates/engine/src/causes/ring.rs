@@ -78,6 +78,15 @@ impl Ring {
         Ok(ring)
     }
 
+    /// Switches the fault events off or on; the other events go on.
+    pub fn see_faults(&self, see: bool) {
+        let faults = |event: &&Event| matches!(event.meaning, Meaning::MinorFault | Meaning::MajorFault);
+        for event in self.events.iter().filter(faults) {
+            // Without it faults cost a microsecond more, or stay unseen: no reason to stop.
+            let _ = if see { super::events::enable(event) } else { super::events::disable(event) };
+        }
+    }
+
     /// A counter in the control page.
     #[inline]
     fn counter(&self, offset: usize) -> &AtomicU64 {

@@ -49,6 +49,46 @@ impl Kind {
     }
 }
 
+/// A way to read a clock that is known when a loop is compiled: not even the branch on [`Kind`] stands
+/// between its reads.
+pub trait Source {
+    /// The clock now, in ticks, as [`Kind::read`].
+    fn read() -> u64;
+}
+
+/// [`Kind::Monotonic`] as a [`Source`].
+#[derive(Debug)]
+pub struct Monotonic;
+
+/// [`Kind::Tsc`] as a [`Source`].
+#[derive(Debug)]
+pub struct Tsc;
+
+/// [`Kind::TscMfence`] as a [`Source`].
+#[derive(Debug)]
+pub struct TscMfence;
+
+impl Source for Monotonic {
+    #[inline(always)]
+    fn read() -> u64 {
+        read::monotonic_ns()
+    }
+}
+
+impl Source for Tsc {
+    #[inline(always)]
+    fn read() -> u64 {
+        read::counter()
+    }
+}
+
+impl Source for TscMfence {
+    #[inline(always)]
+    fn read() -> u64 {
+        read::counter_mfence()
+    }
+}
+
 /// A clock: how it is read, its rate and the run's epoch.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {

@@ -1,0 +1,297 @@
+//! What does a system call cost?
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use super::{Error, Probe};
+
+/// The errno of the last failed call of this thread.
+#[inline]
+pub(super) fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// A path for the kernel.
+pub(super) fn c_path(path: &Path) -> Result<CString, Error> {
+    use std::os::unix::ffi::OsStrExt;
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::Path { path: path.display().to_string() })
+}
+
+/// Repeats a call that yields a negative number on failure; the errno of the first failure ends it.
+macro_rules! repeat_call {
+    ($count:expr, $call:expr) => {{
+        for _ in 0..$count {
+            // SAFETY: said where the macro is used: plain numbers, or pointers that live long enough.
+            if unsafe { $call } < 0 {
+                return errno();
+            }
+        }
+        0
+    }};
+}
+
+/// Nothing at all: what the clock itself shows.
+#[derive(Debug)]
+pub struct Empty;
+
+impl Probe for Empty {
+    #[inline(always)]
+    fn go(&mut self, _: u32) -> i32 {
+        0
+    }
+
+    /// More of nothing is no different.
+    fn most(&self) -> u32 {
+        1
+    }
+}
+
+/// The cheapest calls, without a path or a file.
+#[derive(Clone, Copy, Debug)]
+pub enum Identity {
+    /// `getpid` as a raw system call.
+    Getpid,
+    /// `getpid` through the C library.
+    LibraryGetpid,
+    /// `getppid` as a raw system call: lmbench's "null".
+    Getppid,
+}
+
+impl Probe for Identity {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        // SAFETY of all three: they take nothing and return a number.
+        match self {
+            Identity::Getpid => repeat_call!(count, libc::syscall(libc::SYS_getpid)),
+            Identity::LibraryGetpid => repeat_call!(count, libc::getpid()),
+            Identity::Getppid => repeat_call!(count, libc::syscall(libc::SYS_getppid)),
+        }
+    }
+}
+
+/// One byte read from `/dev/zero`, or written to `/dev/null`.
+#[derive(Debug)]
+pub struct Null {
+    file: OwnedFd,
+    write: bool,
+}
+
+impl Null {
+    /// For reading, or for writing.
+    pub fn new(write: bool) -> Result<Self, Error> {
+        let (path, flags) =
+            if write { (c"/dev/null", libc::O_WRONLY) } else { (c"/dev/zero", libc::O_RDONLY) };
+        Ok(Self { file: open(path, flags)?, write })
+    }
+}
+
+fn open(path: &CStr, flags: i32) -> Result<OwnedFd, Error> {
+    // SAFETY: `path` ends in zero.
+    let file = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o600) };
+    if file < 0 {
+        return Err(Error::Open {
+            path: path.to_string_lossy().into_owned(),
+            source: std::io::Error::last_os_error(),
+        });
+    }
+    // SAFETY: the kernel has just given us this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(file) })
+}
+
+impl Probe for Null {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        let mut byte = [0u8; 1];
+        let (file, place) = (self.file.as_raw_fd(), byte.as_mut_ptr().cast::<libc::c_void>());
+        // SAFETY of both: `byte` has room for one byte and lives through the call.
+        if self.write {
+            repeat_call!(count, libc::write(file, place, 1))
+        } else {
+            repeat_call!(count, libc::read(file, place, 1))
+        }
+    }
+
+    fn bytes_each(&self) -> u64 {
+        1
+    }
+}
+
+/// Calls that look a path up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// `stat`.
+    Stat,
+    /// `fstat` of an open file.
+    Fstat,
+    /// `open(O_RDWR | O_SYNC | O_CREAT)` of a file that exists, and `close`.
+    OpenClose,
+    /// `fopen(…, "w")` and `fclose`.
+    FopenFclose,
+    /// `open(O_CREAT | O_EXCL)`, `close` and `unlink`.
+    CreateDelete,
+}
+
+/// Operations on one file in a directory.
+#[derive(Debug)]
+pub struct Names {
+    what: Lookup,
+    path: CString,
+    file: Option<OwnedFd>,
+}
+
+impl Names {
+    /// Works on a file of its own in `directory`, which is removed at the end.
+    pub fn new(what: Lookup, directory: &Path) -> Result<Self, Error> {
+        let path = c_path(&directory.join(format!(".lastrank-names-{}-{what:?}", std::process::id())))?;
+        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
+        let file = (what != Lookup::CreateDelete).then(|| open(&path, flags)).transpose()?;
+        Ok(Self { what, path, file })
+    }
+}
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        // SAFETY: the path ends in zero; the file is our own, and may be gone already.
+        unsafe { libc::unlink(self.path.as_ptr()) };
+    }
+}
+
+impl Probe for Names {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        let path = self.path.as_ptr();
+        match self.what {
+            Lookup::Stat => {
+                let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+                // SAFETY: the path ends in zero; `found` has room for the answer.
+                repeat_call!(count, libc::stat(path, found.as_mut_ptr()))
+            }
+            Lookup::Fstat => {
+                let file = self.file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+                let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+                // SAFETY: `found` has room for the answer.
+                repeat_call!(count, libc::fstat(file, found.as_mut_ptr()))
+            }
+            Lookup::OpenClose => {
+                let flags = libc::O_RDWR | libc::O_SYNC | libc::O_CREAT;
+                // SAFETY: the path ends in zero; what was opened is closed at once.
+                repeat_call!(
+                    count,
+                    match libc::open(path, flags, 0o600) {
+                        file if file >= 0 => libc::close(file),
+                        failed => failed,
+                    }
+                )
+            }
+            Lookup::FopenFclose => {
+                // SAFETY: both strings end in zero; what was opened is closed at once.
+                repeat_call!(count, {
+                    let file = libc::fopen(path, c"w".as_ptr());
+                    if file.is_null() { -1 } else { libc::fclose(file) }
+                })
+            }
+            Lookup::CreateDelete => {
+                let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+                // SAFETY: the path ends in zero; what was opened is closed at once.
+                repeat_call!(
+                    count,
+                    match libc::open(path, flags, 0o600) {
+                        file if file >= 0 => libc::close(file) + libc::unlink(path),
+                        failed => failed,
+                    }
+                )
+            }
+        }
+    }
+}
+
+/// `malloc` and `free` of a small block.
+#[derive(Debug)]
+pub struct MallocFree {
+    /// Bytes of the block.
+    pub bytes: usize,
+}
+
+impl Probe for MallocFree {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        for _ in 0..count {
+            // SAFETY: what `malloc` gave, or null, is freed at once; `black_box` keeps the pair alive.
+            unsafe {
+                let block = std::hint::black_box(libc::malloc(self.bytes));
+                if block.is_null() {
+                    return libc::ENOMEM;
+                }
+                libc::free(block);
+            }
+        }
+        0
+    }
+}
+
+/// `mmap`, one write into the new page, `munmap`.
+#[derive(Debug)]
+pub struct MmapMunmap {
+    /// Bytes of the mapping.
+    pub bytes: usize,
+}
+
+impl Probe for MmapMunmap {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        let writable = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        for _ in 0..count {
+            // SAFETY: a new mapping, written in its first byte and given back at once.
+            unsafe {
+                let place = libc::mmap(std::ptr::null_mut(), self.bytes, writable, flags, -1, 0);
+                if place == libc::MAP_FAILED {
+                    return errno();
+                }
+                place.cast::<u8>().write_volatile(1);
+                libc::munmap(place, self.bytes);
+            }
+        }
+        0
+    }
+
+    fn faults(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_succeeds_and_leaves_no_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let all = [Lookup::Stat, Lookup::Fstat, Lookup::OpenClose, Lookup::FopenFclose, Lookup::CreateDelete];
+        for what in all {
+            let mut names = Names::new(what, folder.path()).expect("a file in it");
+            assert_eq!(names.go(3), 0, "{what:?}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
+        for mut probe in [Identity::Getpid, Identity::LibraryGetpid, Identity::Getppid] {
+            assert_eq!(probe.go(2), 0);
+        }
+        assert_eq!([false, true].map(|write| Null::new(write).map(|mut null| null.go(2)).ok()), [Some(0); 2]);
+        assert_eq!((MallocFree { bytes: 4 }.go(9), MmapMunmap { bytes: 4096 }.go(9)), (0, 0));
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_named_in_the_error() {
+        let error = Names::new(Lookup::Stat, Path::new("/not/there")).expect_err("no folder");
+        assert!(error.to_string().contains("/not/there"), "{error}");
+    }
+
+    #[test]
+    fn a_failing_call_yields_its_errno() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut names = Names::new(Lookup::Stat, folder.path()).expect("a file in it");
+        folder.close().expect("removable");
+        assert_eq!(names.go(1), libc::ENOENT);
+    }
+}

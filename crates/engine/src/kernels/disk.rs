@@ -1,0 +1,203 @@
+//! What does a small access to a file cost, through the page cache and past it?
+
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use super::buffer::Buffer;
+use super::calls::{c_path, errno};
+use super::{Error, Probe, Random};
+
+/// What one operation on the file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// `pread` at a random place of a file that is in the page cache.
+    CachedRead,
+    /// `pread` with `O_DIRECT` at a random place.
+    DirectRead,
+    /// `pwrite` with `O_DIRECT` at a random place that was written before.
+    DirectWrite,
+    /// `pwrite` with `O_DIRECT | O_DSYNC` at a random place: on stable storage when it returns.
+    SyncWrite,
+    /// Buffered `pwrite` at a random place, and `fdatasync`.
+    WriteFdatasync,
+    /// Buffered `pwrite` at a random place, and `fsync`.
+    WriteFsync,
+}
+
+/// Random accesses of one size to a file that lies on the disk already.
+#[derive(Debug)]
+pub struct FileAccess {
+    access: Access,
+    file: OwnedFd,
+    buffer: Buffer,
+    blocks: u64,
+    random: Random,
+}
+
+/// A file of random bytes, removed at the end.
+#[derive(Debug)]
+pub struct Scratch {
+    path: CString,
+    bytes: u64,
+}
+
+impl Scratch {
+    /// Writes `bytes` of random data (so that nothing is compressed or left as a hole) into a new file
+    /// in `directory`, and waits until they are on the disk. `goes_on` is asked between pieces; where it
+    /// says no, the file ends there.
+    pub fn new(directory: &Path, bytes: u64, mut goes_on: impl FnMut() -> bool) -> Result<Self, Error> {
+        let path = c_path(&directory.join(format!(".lastrank-scratch-{}", std::process::id())))?;
+        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+        let file = open(&path, flags)?;
+        let mut scratch = Self { path, bytes: 0 };
+        let mut piece = Buffer::touched(1 << 20, false)?;
+        let mut random = Random::new(0x5eed);
+        for word in piece.as_slice().chunks_exact_mut(8) {
+            word.copy_from_slice(&random.next().to_ne_bytes());
+        }
+        while scratch.bytes < bytes && goes_on() {
+            // SAFETY: the buffer holds as many bytes as are written.
+            let done = unsafe { libc::write(file.as_raw_fd(), piece.start().as_ptr().cast(), piece.bytes()) };
+            match u64::try_from(done) {
+                Ok(done) if done > 0 => scratch.bytes += done,
+                _ => return Err(Error::System { call: "write", source: std::io::Error::last_os_error() }),
+            }
+        }
+        // SAFETY: a descriptor of our own.
+        if unsafe { libc::fsync(file.as_raw_fd()) } != 0 {
+            return Err(Error::System { call: "fsync", source: std::io::Error::last_os_error() });
+        }
+        Ok(scratch)
+    }
+
+    /// Its length.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: the path ends in zero; the file is our own.
+        unsafe { libc::unlink(self.path.as_ptr()) };
+    }
+}
+
+fn open(path: &CString, flags: i32) -> Result<OwnedFd, Error> {
+    // SAFETY: `path` ends in zero.
+    let file = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC | libc::O_NOFOLLOW, 0o600) };
+    if file < 0 {
+        let source = std::io::Error::last_os_error();
+        return Err(Error::Open { path: path.to_string_lossy().into_owned(), source });
+    }
+    // SAFETY: the kernel has just given us this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(file) })
+}
+
+impl FileAccess {
+    /// Accesses of `size` bytes to `scratch`. Fails where the file system knows no `O_DIRECT` and the
+    /// access needs it.
+    pub fn new(access: Access, scratch: &Scratch, size: u64, seed: u64) -> Result<Self, Error> {
+        let flags = match access {
+            Access::CachedRead | Access::WriteFdatasync | Access::WriteFsync => 0,
+            Access::DirectRead | Access::DirectWrite => libc::O_DIRECT,
+            Access::SyncWrite => libc::O_DIRECT | libc::O_DSYNC,
+        };
+        let file = open(&scratch.path, flags | libc::O_RDWR)?;
+        let mut buffer = Buffer::touched(size, false)?;
+        let mut random = Random::new(seed);
+        for byte in buffer.as_slice() {
+            *byte = random.next() as u8;
+        }
+        let blocks = (scratch.bytes / size.max(1)).max(1);
+        let mut probe = Self { access, file, buffer, blocks, random };
+        if access == Access::CachedRead {
+            probe.fill_cache();
+        }
+        Ok(probe)
+    }
+
+    fn fill_cache(&mut self) {
+        let size = self.buffer.bytes();
+        for block in 0..self.blocks {
+            let offset = (block * size as u64) as libc::off_t;
+            // SAFETY: the buffer has room for `size` bytes. A failure shows again when it is timed.
+            unsafe { libc::pread(self.file.as_raw_fd(), self.buffer.start().as_ptr().cast(), size, offset) };
+        }
+    }
+}
+
+impl Probe for FileAccess {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        let (file, size) = (self.file.as_raw_fd(), self.buffer.bytes());
+        let place = self.buffer.start().as_ptr().cast::<libc::c_void>();
+        for _ in 0..count {
+            let offset = (self.random.below(self.blocks) * size as u64) as libc::off_t;
+            // SAFETY: the buffer holds, and has room for, `size` bytes.
+            let done = unsafe {
+                match self.access {
+                    Access::CachedRead | Access::DirectRead => libc::pread(file, place, size, offset),
+                    Access::DirectWrite | Access::SyncWrite => libc::pwrite(file, place, size, offset),
+                    Access::WriteFdatasync => match libc::pwrite(file, place, size, offset) {
+                        done if done > 0 && libc::fdatasync(file) != 0 => -1,
+                        done => done,
+                    },
+                    Access::WriteFsync => match libc::pwrite(file, place, size, offset) {
+                        done if done > 0 && libc::fsync(file) != 0 => -1,
+                        done => done,
+                    },
+                }
+            };
+            if done != size as isize {
+                return if done < 0 { errno() } else { libc::EIO };
+            }
+        }
+        0
+    }
+
+    fn bytes_each(&self) -> u64 {
+        self.buffer.bytes() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_access_works_or_says_why_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let scratch = Scratch::new(folder.path(), 3 << 20, || true).expect("three MiB");
+        assert_eq!(scratch.bytes(), 3 << 20);
+        for access in [
+            Access::CachedRead,
+            Access::DirectRead,
+            Access::DirectWrite,
+            Access::SyncWrite,
+            Access::WriteFdatasync,
+            Access::WriteFsync,
+        ] {
+            match FileAccess::new(access, &scratch, 4096, 1) {
+                Ok(mut probe) => assert_eq!(probe.go(4), 0, "{access:?}"),
+                // A file system without O_DIRECT (an old tmpfs) refuses the open.
+                Err(Error::Open { source, .. }) => assert_eq!(source.raw_os_error(), Some(libc::EINVAL)),
+                Err(other) => panic!("{access:?}: {other}"),
+            }
+        }
+        drop(scratch);
+        assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
+    }
+
+    #[test]
+    fn a_scratch_file_ends_where_its_maker_is_told_to_stop() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut pieces = 0;
+        let scratch = Scratch::new(folder.path(), 1 << 30, || {
+            pieces += 1;
+            pieces <= 2
+        });
+        assert_eq!(scratch.map(|scratch| scratch.bytes()).ok(), Some(2 << 20));
+    }
+}

@@ -1,0 +1,277 @@
+//! What do processes, threads and the switch between them cost?
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::buffer::Buffer;
+use super::calls::errno;
+use super::{Error, Probe};
+
+/// `fork`, `_exit` in the child, `waitpid`.
+#[derive(Debug)]
+pub struct Fork {
+    _resident: Option<Buffer>,
+}
+
+impl Fork {
+    /// With `resident` more bytes of touched memory, whose page tables every `fork` has to copy.
+    pub fn new(resident: u64) -> Result<Self, Error> {
+        let buffer = (resident > 0).then(|| Buffer::touched(resident, false)).transpose()?;
+        Ok(Self { _resident: buffer })
+    }
+}
+
+impl Probe for Fork {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        for _ in 0..count {
+            // SAFETY: the child does nothing but leave.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: leaves without running anything that belongs to the parent.
+                unsafe { libc::_exit(0) };
+            }
+            if child < 0 {
+                return errno();
+            }
+            if let Err(failed) = wait(child) {
+                return failed;
+            }
+        }
+        0
+    }
+
+    /// What the child shares is written anew after every `fork`.
+    fn faults(&self) -> bool {
+        true
+    }
+}
+
+fn wait(child: libc::pid_t) -> Result<i32, i32> {
+    let mut status = 0;
+    loop {
+        // SAFETY: waits for a child of our own; `status` is a valid place to write to.
+        if unsafe { libc::waitpid(child, &mut status, 0) } == child {
+            return Ok(status);
+        }
+        match errno() {
+            libc::EINTR => {}
+            failed => return Err(failed),
+        }
+    }
+}
+
+/// `posix_spawn` of a program and `waitpid`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spawn {
+    /// `/bin/true`: fork and exec.
+    True,
+    /// `sh -c :`: with a shell.
+    Shell,
+}
+
+impl Probe for Spawn {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        let (path, words) = match self {
+            Spawn::True => (c"/bin/true", [c"true".as_ptr(), std::ptr::null(), std::ptr::null()]),
+            Spawn::Shell => (c"/bin/sh", [c"sh".as_ptr(), c"-c".as_ptr(), c":".as_ptr()]),
+        };
+        let arguments = [words[0], words[1], words[2], std::ptr::null()].map(<*const _>::cast_mut);
+        let environment = [std::ptr::null_mut()];
+        for _ in 0..count {
+            let mut child = 0;
+            // SAFETY: all strings end in zero, both lists in null; default actions and attributes.
+            let failed = unsafe {
+                libc::posix_spawn(
+                    &mut child,
+                    path.as_ptr(),
+                    std::ptr::null(),
+                    std::ptr::null(),
+                    arguments.as_ptr(),
+                    environment.as_ptr(),
+                )
+            };
+            if failed != 0 {
+                return failed;
+            }
+            if let Err(failed) = wait(child) {
+                return failed;
+            }
+        }
+        0
+    }
+}
+
+/// `pthread_create` and `pthread_join`.
+#[derive(Debug)]
+pub struct Thread;
+
+extern "C" fn nothing(_: *mut libc::c_void) -> *mut libc::c_void {
+    std::ptr::null_mut()
+}
+
+impl Probe for Thread {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        for _ in 0..count {
+            let mut thread = std::mem::MaybeUninit::uninit();
+            // SAFETY: `nothing` takes and returns null; the thread is joined when it could be made.
+            let failed = unsafe {
+                match libc::pthread_create(
+                    thread.as_mut_ptr(),
+                    std::ptr::null(),
+                    nothing,
+                    std::ptr::null_mut(),
+                ) {
+                    0 => libc::pthread_join(thread.assume_init(), std::ptr::null_mut()),
+                    failed => failed,
+                }
+            };
+            if failed != 0 {
+                return failed;
+            }
+        }
+        0
+    }
+}
+
+/// A byte to another process through a pipe, and one back through another.
+#[derive(Debug)]
+pub struct PingPong {
+    to: OwnedFd,
+    from: OwnedFd,
+    child: libc::pid_t,
+    /// Operations in a round trip: 1, or 2 where a single switch is one.
+    each: u32,
+    /// Where this thread was allowed to run before it was pinned.
+    allowed: Option<libc::cpu_set_t>,
+}
+
+impl PingPong {
+    /// Starts the partner. With `same_processor`, both are pinned to the processor this thread is on:
+    /// then a round trip is two context switches, and one operation is one of them.
+    pub fn new(same_processor: bool) -> Result<Self, Error> {
+        let (there, back) = (pipe()?, pipe()?);
+        let allowed = if same_processor { Some(pin()?) } else { None };
+        // SAFETY: the child touches nothing but two descriptors and leaves with `_exit`.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let (from, to) = (there.0.as_raw_fd(), back.1.as_raw_fd());
+            let (unused, other) = (there.1.as_raw_fd(), back.0.as_raw_fd());
+            // SAFETY: descriptors of our own; `byte` has room for one byte. At the end of the file, when
+            // the parent is gone, it leaves.
+            unsafe {
+                libc::close(unused);
+                libc::close(other);
+                let mut byte = [0u8; 1];
+                while libc::read(from, byte.as_mut_ptr().cast(), 1) == 1 {
+                    if libc::write(to, byte.as_ptr().cast(), 1) != 1 {
+                        break;
+                    }
+                }
+                libc::_exit(0);
+            }
+        }
+        if child < 0 {
+            let source = std::io::Error::last_os_error();
+            if let Some(allowed) = &allowed {
+                unpin(allowed);
+            }
+            return Err(Error::System { call: "fork", source });
+        }
+        Ok(Self { to: there.1, from: back.0, child, each: if same_processor { 2 } else { 1 }, allowed })
+    }
+}
+
+/// A pipe: the end to read from and the end to write to.
+fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(Error::System { call: "pipe2", source: std::io::Error::last_os_error() });
+    }
+    // SAFETY: the kernel has just given us both.
+    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+}
+
+/// Pins this thread to the processor it is on; the set of before.
+fn pin() -> Result<libc::cpu_set_t, Error> {
+    // SAFETY: all-zero bytes are an empty set; the sets are valid places; pid 0 is this thread.
+    unsafe {
+        let mut before: libc::cpu_set_t = std::mem::zeroed();
+        let mut one: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        let here = usize::try_from(libc::sched_getcpu()).unwrap_or(0);
+        libc::CPU_SET(here.min(libc::CPU_SETSIZE as usize - 1), &mut one);
+        if libc::sched_getaffinity(0, size, &mut before) != 0 || libc::sched_setaffinity(0, size, &one) != 0 {
+            return Err(Error::System { call: "sched_setaffinity", source: std::io::Error::last_os_error() });
+        }
+        Ok(before)
+    }
+}
+
+fn unpin(allowed: &libc::cpu_set_t) {
+    // SAFETY: the set is valid; pid 0 is this thread.
+    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), allowed) };
+}
+
+impl Drop for PingPong {
+    fn drop(&mut self) {
+        if let Some(allowed) = &self.allowed {
+            unpin(allowed);
+        }
+        // SAFETY: the child is our own; it may be waiting for a byte, and holds nothing to lose.
+        unsafe { libc::kill(self.child, libc::SIGKILL) };
+        let _ = wait(self.child);
+    }
+}
+
+impl Probe for PingPong {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        let (to, from) = (self.to.as_raw_fd(), self.from.as_raw_fd());
+        let mut byte = [1u8; 1];
+        for _ in 0..count.div_ceil(self.each) {
+            // SAFETY: `byte` has room for one byte and lives through both calls.
+            let moved = unsafe {
+                libc::write(to, byte.as_ptr().cast(), 1) + libc::read(from, byte.as_mut_ptr().cast(), 1)
+            };
+            if moved != 2 {
+                return errno();
+            }
+        }
+        0
+    }
+
+    fn least(&self) -> u32 {
+        self.each
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_and_threads_come_and_go() {
+        assert_eq!(Fork::new(0).map(|mut fork| fork.go(2)).ok(), Some(0));
+        assert_eq!(Fork::new(1 << 20).map(|mut fork| fork.go(1)).ok(), Some(0));
+        assert_eq!((Spawn::True.go(1), Spawn::Shell.go(1), Thread.go(3)), (0, 0, 0));
+        for same in [false, true] {
+            let mut pair = PingPong::new(same).expect("a pipe and a child");
+            assert_eq!(pair.go(10), 0);
+        }
+    }
+
+    #[test]
+    fn a_switch_on_one_processor_is_seen_by_the_kernel() {
+        let accounting = crate::causes::Accounting::of_this_thread();
+        let mut pair = PingPong::new(true).expect("a pipe and a child");
+        let before = accounting.read();
+        assert_eq!(pair.go(200), 0);
+        let after = accounting.read();
+        // A hundred round trips: each makes this thread give the processor up once.
+        let switches = after.voluntary + after.involuntary - before.voluntary - before.involuntary;
+        assert!((90..400).contains(&switches), "{switches}");
+    }
+}
