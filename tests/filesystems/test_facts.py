@@ -1,0 +1,47 @@
+"""Does lastrank know which file system it stands on?"""
+
+import json
+import subprocess
+
+import pytest
+
+from .measured import Lastrank
+from .nfs import NfsClient
+from .sandbox import Mounted
+
+
+def place(output: str) -> dict:
+    [described] = json.loads(output)["places"]
+    return described
+
+
+def test_gluster_tells_its_bricks(gluster: Mounted, lastrank: Lastrank) -> None:
+    command = [lastrank.program, "machine", gluster.path, "--json"]
+    described = place(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert described["file_system"] == "fuse.glusterfs"
+    assert described["remote"]
+    assert f"{len(gluster.details['bricks'])} bricks" in described["layout"]["text"]
+
+
+def test_sshfs_tells_its_server(sshfs: Mounted, lastrank: Lastrank) -> None:
+    command = [lastrank.program, "machine", sshfs.path, "--json"]
+    described = place(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert described["file_system"] == "fuse.sshfs"
+    assert described["remote"]
+    assert described["mount"]["source"].startswith("root@")
+
+
+def test_nfs_tells_its_version_and_what_its_operations_took(nfs: NfsClient, lastrank: Lastrank) -> None:
+    before = nfs.run(lastrank.program, "machine", nfs.path, "--json")
+    if before.returncode != 0:
+        pytest.fail(before.stderr)
+    nfs.run("dd", "if=/dev/zero", f"of={nfs.path}/counted", "bs=4k", "count=7", "oflag=sync")
+    after = place(nfs.run(lastrank.program, "machine", nfs.path, "--json").stdout)
+    nfs.run("rm", f"{nfs.path}/counted")
+    assert after["file_system"] == "nfs"
+    assert "vers=3" in after["nfs"]["options"]
+
+    def writes(described: dict) -> int:
+        return described["nfs"]["operations"].get("WRITE", {"count": 0})["count"]
+
+    assert writes(after) - writes(place(before.stdout)) == 7
