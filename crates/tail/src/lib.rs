@@ -25,6 +25,7 @@
 mod error;
 mod series;
 mod status;
+mod surface;
 
 pub mod assess;
 pub mod gev;

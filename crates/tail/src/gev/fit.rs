@@ -7,9 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel;
-use crate::newton::{Newton, Objective, Outcome};
+use crate::newton::Newton;
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
+use crate::surface::{self, Free, Maxima, Standard, Surface, grow_scale};
 use crate::{Dropped, Error, Gev, Series, Status, linalg, special};
 
 /// Largest shape searched.
@@ -165,15 +166,6 @@ pub struct Likelihood<'a> {
     pub(crate) shape_max: f64,
 }
 
-/// A fit in standardised parameters (location, ln scale, shape).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Standard {
-    pub at: [f64; 3],
-    pub value: f64,
-    pub iterations: usize,
-    pub status: Status,
-}
-
 impl<'a> Likelihood<'a> {
     /// Standardise a sample.
     ///
@@ -187,10 +179,15 @@ impl<'a> Likelihood<'a> {
         Ok(Likelihood { series, y, center, spread, shape_max: shape_bound(sorted) })
     }
 
+    /// The sample as a likelihood surface.
+    pub(crate) fn maxima(&self) -> Maxima<'_> {
+        Maxima { y: &self.y, shape_max: self.shape_max }
+    }
+
     /// The maximum-likelihood fit.
     pub fn fit(&self) -> Fit {
         let mut newton = Newton::new(3);
-        let best = maximize(&self.y, self.shape_max, &mut newton);
+        let best = maximize_sorted(&self.maxima(), &mut newton);
         self.finish(&best, &mut newton)
     }
 
@@ -263,8 +260,8 @@ impl<'a> Likelihood<'a> {
             shape + (0..3).map(|j| inverse[6 + j] * t.gradient[j]).sum::<f64>()
         };
         if shift > 0.5 && n > 5 {
-            let objective = Free { y: rest, shape_max: self.shape_max };
-            let outcome = newton.minimize(&objective, &best.at, 1e-8 * n as f64, 0);
+            let objective = Maxima { y: rest, shape_max: self.shape_max };
+            let outcome = newton.minimize(&Free(&objective), &best.at, 1e-8 * n as f64, 0);
             if outcome.converged {
                 shift = (0..3)
                     .map(|i| (newton.at[i] - best.at[i]).abs() / inverse[4 * i].sqrt())
@@ -334,149 +331,39 @@ pub(crate) fn shape_bound(sorted: &[f64]) -> f64 {
     SHAPE_MAX.min((sorted.len() as f64 - k) / k)
 }
 
-/// All three parameters free.
-pub(crate) struct Free<'a> {
-    pub y: &'a [f64],
-    pub shape_max: f64,
-}
-
-impl Objective for Free<'_> {
-    fn size(&self) -> usize {
-        3
-    }
-
-    fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
-        if at[2] <= -1.0 || at[2] >= self.shape_max {
-            return f64::INFINITY;
-        }
-        let Some(terms) = kernel::sum(self.y, at[0], at[1], at[2], 1.0, 1.0) else { return f64::INFINITY };
-        gradient.copy_from_slice(&terms.gradient);
-        hessian.copy_from_slice(&terms.matrix());
-        terms.value
-    }
-}
-
-/// Location and ln scale free, shape fixed.
-pub(crate) struct FixedShape<'a> {
-    pub y: &'a [f64],
-    pub shape: f64,
-}
-
-impl Objective for FixedShape<'_> {
-    fn size(&self) -> usize {
-        2
-    }
-
-    fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
-        let Some(t) = kernel::sum(self.y, at[0], at[1], self.shape, 1.0, 1.0) else { return f64::INFINITY };
-        gradient.copy_from_slice(&t.gradient[..2]);
-        hessian.copy_from_slice(&[t.hessian[0], t.hessian[1], t.hessian[1], t.hessian[2]]);
-        t.value
-    }
-}
-
-/// ln scale grown from `phi` until location, scale and shape hold all of `low..high`.
-pub(crate) fn grow_scale(low: f64, high: f64, m: f64, phi: f64, shape: f64) -> f64 {
-    let mut needed = phi.exp();
-    // 1 + shape (y - m) / scale must stay above 0.05 at both ends.
-    for y in [low, high] {
-        needed = needed.max(-shape * (y - m) / 0.95);
-    }
-    if needed > phi.exp() { needed.ln() } else { phi }
+/// Quantile-matched Gumbel law in units of the interquartile range: (location, ln scale).
+pub(crate) fn quantile_start() -> [f64; 2] {
+    [-0.3665 / 1.5725, -(1.5725f64.ln())]
 }
 
 /// The maximum over ascending standardised values. Interior where one exists, else at a bound.
-pub(crate) fn maximize(y: &[f64], shape_max: f64, newton: &mut Newton) -> Standard {
+pub(crate) fn maximize_sorted(maxima: &Maxima, newton: &mut Newton) -> Standard {
+    let y = maxima.y;
     let n = y.len();
-    let objective = Free { y, shape_max };
-    let tolerance = 1e-12 * n as f64;
-    let (low, high) = (y[0], y[n - 1]);
-    // Quantile-matched Gumbel law in units of the interquartile range.
-    let spread = 1.0 / 1.5725;
-    let start = |shape: f64| {
-        let shape = shape.min(0.5 * shape_max);
-        let m = -0.3665 * spread;
-        [m, grow_scale(low, high, m, spread.ln(), shape), shape]
-    };
-    let mut first = start(0.05);
-    let mut iterations = 0;
+    let base = quantile_start();
+    let shape = 0.05f64.min(0.5 * maxima.shape_max);
+    let mut first = [base[0], grow_scale(maxima.ends(), base[0], base[1], shape), shape];
+    let mut spent = 0;
     if n > 20_000 {
         // Every k-th order statistic carries the law of all: a cheap start next to the maximum.
         let part: Vec<f64> = y.iter().skip(n / 4000).step_by(n / 2000).copied().collect();
-        let outcome = newton.minimize(&Free { y: &part, shape_max }, &first, 1e-3, 0);
-        iterations += outcome.iterations;
+        let outcome = newton.minimize(&Free(&Maxima { y: &part, ..*maxima }), &first, 1e-3, 0);
+        spent += outcome.iterations;
         if outcome.converged {
             let [m, phi, shape] = [newton.at[0], newton.at[1], newton.at[2]];
-            first = [m, grow_scale(low, high, m, phi, shape), shape];
+            first = [m, grow_scale(maxima.ends(), m, phi, shape), shape];
         }
     }
-    let accept = |outcome: &Outcome, newton: &Newton, iterations: usize| Standard {
-        at: [newton.at[0], newton.at[1], newton.at[2]],
-        value: outcome.value,
-        iterations,
-        status: if newton.at[2] > -0.5 { Status::Ok } else { Status::Irregular },
-    };
-    let fallbacks = [-0.15, 0.35, -0.4, 0.8, -0.7, 1.5].map(start);
-    for from in std::iter::once(first).chain(fallbacks) {
-        let outcome = newton.minimize(&objective, &from, tolerance, 2);
-        iterations += outcome.iterations;
-        if outcome.converged {
-            return accept(&outcome, newton, iterations);
+    let mut best = surface::maximize(maxima, first, base, newton);
+    best.iterations += spent;
+    if best.status == Status::Boundary {
+        // At shape -1 the maximum is closed: scale = max - mean, location = max - scale.
+        let high = y[n - 1];
+        let scale = high - y.iter().sum::<f64>() / n as f64;
+        let value = n as f64 * (scale.ln() + 1.0);
+        if best.at[2] == -1.0 || value <= best.value {
+            best = Standard { at: [high - scale, scale.ln(), -1.0], value, ..best };
         }
     }
-    scan(y, shape_max, newton, iterations, &accept)
-}
-
-/// Profile the shape over its whole range: start again from every interior dip, else return the bound.
-fn scan(
-    y: &[f64],
-    shape_max: f64,
-    newton: &mut Newton,
-    mut iterations: usize,
-    accept: &dyn Fn(&Outcome, &Newton, usize) -> Standard,
-) -> Standard {
-    let n = y.len();
-    let tolerance = 1e-12 * n as f64;
-    let (low, high) = (y[0], y[n - 1]);
-    let mut grid: Vec<f64> = (0..40).map(|i| -0.995 + 0.03 * f64::from(i)).collect();
-    let mut shape = 0.25;
-    while shape < shape_max - 1e-3 {
-        grid.push(shape);
-        shape += 0.1;
-    }
-    grid.push(shape_max - 1e-3);
-    grid.sort_by(f64::total_cmp);
-    let mut two = Newton::new(2);
-    let spread: f64 = 1.0 / 1.5725;
-    let profile: Vec<([f64; 3], f64)> = grid
-        .iter()
-        .map(|&shape| {
-            let m = -0.3665 * spread;
-            let start = [m, grow_scale(low, high, m, spread.ln(), shape)];
-            let outcome = two.minimize(&FixedShape { y, shape }, &start, tolerance, 0);
-            ([two.at[0], two.at[1], shape], outcome.value)
-        })
-        .collect();
-    let objective = Free { y, shape_max };
-    let mut best: Option<Standard> = None;
-    for i in 1..profile.len() - 1 {
-        if profile[i].1 <= profile[i - 1].1 && profile[i].1 <= profile[i + 1].1 {
-            let outcome = newton.minimize(&objective, &profile[i].0, tolerance, 2);
-            iterations += outcome.iterations;
-            if outcome.converged && best.is_none_or(|b| outcome.value < b.value) {
-                best = Some(accept(&outcome, newton, iterations));
-            }
-        }
-    }
-    if let Some(best) = best {
-        return best;
-    }
-    // At shape -1 the maximum is closed: scale = max - mean, location = max - scale.
-    let mean = y.iter().sum::<f64>() / n as f64;
-    let scale = high - mean;
-    let bounded = n as f64 * (scale.ln() + 1.0);
-    let (top, top_value) = profile[profile.len() - 1];
-    let (at, value) =
-        if top_value < bounded { (top, top_value) } else { ([high - scale, scale.ln(), -1.0], bounded) };
-    Standard { at, value, iterations, status: Status::Boundary }
+    best
 }
