@@ -28,13 +28,18 @@ mod status;
 mod surface;
 
 pub mod assess;
+pub mod bootstrap;
 pub mod gev;
 pub mod independence;
+pub mod gof;
+pub mod gumbel;
+pub mod interval;
 pub mod kernel;
 pub mod linalg;
 pub mod newton;
 pub mod random;
 pub mod rivals;
+pub mod sandwich;
 pub mod special;
 pub mod verdict;
 

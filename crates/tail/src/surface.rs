@@ -21,11 +21,19 @@ pub(crate) trait Surface {
     fn len(&self) -> usize;
 }
 
-/// A GEV sample: ascending standardised values.
+/// A GEV sample: standardised values with their smallest and largest.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Maxima<'a> {
     pub y: &'a [f64],
+    pub ends: (f64, f64),
     pub shape_max: f64,
+}
+
+impl<'a> Maxima<'a> {
+    /// Of ascending values.
+    pub fn sorted(y: &'a [f64], shape_max: f64) -> Self {
+        Maxima { y, ends: (y[0], y[y.len() - 1]), shape_max }
+    }
 }
 
 impl Surface for Maxima<'_> {
@@ -35,7 +43,7 @@ impl Surface for Maxima<'_> {
     }
 
     fn ends(&self) -> (f64, f64) {
-        (self.y[0], self.y[self.y.len() - 1])
+        self.ends
     }
 
     fn shape_max(&self) -> f64 {

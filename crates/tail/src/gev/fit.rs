@@ -181,57 +181,22 @@ impl<'a> Likelihood<'a> {
 
     /// The sample as a likelihood surface.
     pub(crate) fn maxima(&self) -> Maxima<'_> {
-        Maxima { y: &self.y, shape_max: self.shape_max }
+        Maxima::sorted(&self.y, self.shape_max)
     }
 
     /// The maximum-likelihood fit.
     pub fn fit(&self) -> Fit {
         let mut newton = Newton::new(3);
-        let best = maximize_sorted(&self.maxima(), &mut newton);
+        let best = maximize_maxima(&self.maxima(), &mut newton);
         self.finish(&best, &mut newton)
     }
 
     fn finish(&self, best: &Standard, newton: &mut Newton) -> Fit {
-        let n = self.y.len();
-        let [m, phi, shape] = best.at;
-        let scale = self.spread * phi.exp();
-        let interior = matches!(best.status, Status::Ok | Status::Irregular);
-        let inverse = if interior {
-            kernel::sum(&self.y, m, phi, shape, 1.0, 1.0).and_then(|t| linalg::inverse(&t.matrix(), 3))
-        } else {
-            None
-        };
-        let units = [self.spread, scale, 1.0];
-        let curvature = inverse
-            .as_ref()
-            .map(|v| std::array::from_fn(|i| std::array::from_fn(|j| v[3 * i + j] * units[i] * units[j])));
-        let covariance = if best.status == Status::Ok { curvature } else { None };
-        let standard_errors = covariance.map(|v: [[f64; 3]; 3]| Parameters {
-            location: v[0][0].sqrt(),
-            scale: v[1][1].sqrt(),
-            shape: v[2][2].sqrt(),
-        });
-        let influence = inverse.and_then(|v| self.influence(best, &v, newton));
-        let offset = self.spread * m;
-        Fit {
-            status: best.status,
-            n,
-            dropped: self.series.dropped(),
-            distinct: self.series.distinct(),
-            tick: self.series.tick(),
-            effective_size: self.effective_size(best),
-            location: self.center + offset,
-            scale,
-            shape,
-            center: self.center,
-            location_offset: offset,
-            standard_errors,
-            covariance,
-            curvature,
-            negative_log_likelihood: best.value + n as f64 * self.spread.ln(),
-            influence,
-            iterations: best.iterations,
-        }
+        let (mut fit, inverse) = in_units(&self.maxima(), best, self.series, self.center, self.spread);
+        fit.negative_log_likelihood += self.y.len() as f64 * self.spread.ln();
+        fit.influence = inverse.and_then(|v| self.influence(best, &v, newton));
+        fit.effective_size = effective_size(&self.location_scores(best));
+        fit
     }
 
     /// One Newton step of leaving each extreme out finds the most influential; a refit then tells exactly.
@@ -260,7 +225,7 @@ impl<'a> Likelihood<'a> {
             shape + (0..3).map(|j| inverse[6 + j] * t.gradient[j]).sum::<f64>()
         };
         if shift > 0.5 && n > 5 {
-            let objective = Maxima { y: rest, shape_max: self.shape_max };
+            let objective = Maxima::sorted(rest, self.shape_max);
             let outcome = newton.minimize(&Free(&objective), &best.at, 1e-8 * n as f64, 0);
             if outcome.converged {
                 shift = (0..3)
@@ -272,12 +237,11 @@ impl<'a> Likelihood<'a> {
         Some(Influence { value, shift, shape_without, flagged: shift > 1.0 })
     }
 
-    /// n / (1 + 2 Σ ρ_k) over the leading significant autocorrelations of the location scores.
-    fn effective_size(&self, best: &Standard) -> f64 {
+    /// Derivatives of the log-likelihood by the location, in time order.
+    fn location_scores(&self, best: &Standard) -> Vec<f64> {
         let [m, phi, shape] = best.at;
         let law = Gev { location: self.center + self.spread * m, scale: self.spread * phi.exp(), shape };
-        let scores: Vec<f64> = self
-            .series
+        self.series
             .values()
             .iter()
             .map(|&x| {
@@ -285,9 +249,55 @@ impl<'a> Likelihood<'a> {
                 let w = (1.0 + shape * z).max(1e-9);
                 (1.0 + shape - law.intensity(x)) / w
             })
-            .collect();
-        effective_size(&scores)
+            .collect()
     }
+}
+
+/// A standardised maximum in the unit of the data (the negative log-likelihood still of the standardised
+/// values; effective size and influence not yet known), and the inverse Hessian of an interior one.
+pub(crate) fn in_units<S: Surface>(
+    surface: &S,
+    best: &Standard,
+    series: &Series,
+    center: f64,
+    spread: f64,
+) -> (Fit, Option<Vec<f64>>) {
+    let [m, phi, shape] = best.at;
+    let scale = spread * phi.exp();
+    let interior = matches!(best.status, Status::Ok | Status::Irregular);
+    let terms = if interior { surface.terms(m, phi, shape) } else { None };
+    let inverse = terms.and_then(|t| linalg::inverse(&t.matrix(), 3));
+    let units = [spread, scale, 1.0];
+    let curvature = inverse
+        .as_ref()
+        .map(|v| std::array::from_fn(|i| std::array::from_fn(|j| v[3 * i + j] * units[i] * units[j])));
+    let covariance = if best.status == Status::Ok { curvature } else { None };
+    let standard_errors = covariance.map(|v: [[f64; 3]; 3]| Parameters {
+        location: v[0][0].sqrt(),
+        scale: v[1][1].sqrt(),
+        shape: v[2][2].sqrt(),
+    });
+    let offset = spread * m;
+    let fit = Fit {
+        status: best.status,
+        n: series.len(),
+        dropped: series.dropped(),
+        distinct: series.distinct(),
+        tick: series.tick(),
+        effective_size: series.len() as f64,
+        location: center + offset,
+        scale,
+        shape,
+        center,
+        location_offset: offset,
+        standard_errors,
+        covariance,
+        curvature,
+        negative_log_likelihood: best.value,
+        influence: None,
+        iterations: best.iterations,
+    };
+    (fit, inverse)
 }
 
 /// `n / (1 + 2 Σ ρ_k)`, the sum running while ρ_k stands above its noise 2/√n. Never more than n.
@@ -336,8 +346,8 @@ pub(crate) fn quantile_start() -> [f64; 2] {
     [-0.3665 / 1.5725, -(1.5725f64.ln())]
 }
 
-/// The maximum over ascending standardised values. Interior where one exists, else at a bound.
-pub(crate) fn maximize_sorted(maxima: &Maxima, newton: &mut Newton) -> Standard {
+/// The maximum over standardised values. Interior where one exists, else at a bound.
+pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> Standard {
     let y = maxima.y;
     let n = y.len();
     let base = quantile_start();
@@ -358,7 +368,7 @@ pub(crate) fn maximize_sorted(maxima: &Maxima, newton: &mut Newton) -> Standard 
     best.iterations += spent;
     if best.status == Status::Boundary {
         // At shape -1 the maximum is closed: scale = max - mean, location = max - scale.
-        let high = y[n - 1];
+        let high = maxima.ends.1;
         let scale = high - y.iter().sum::<f64>() / n as f64;
         let value = n as f64 * (scale.ln() + 1.0);
         if best.at[2] == -1.0 || value <= best.value {

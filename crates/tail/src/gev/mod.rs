@@ -1,8 +1,9 @@
 //! The generalised extreme-value law: the distribution, its maximum-likelihood fit, profile intervals.
 
-mod fit;
-mod profile;
+pub(crate) mod fit;
+pub(crate) mod profile;
 
+pub(crate) use fit::quantile_start;
 pub use fit::{Fit, Influence, Level, Likelihood, Parameters, effective_size, fit};
 pub use profile::{
     Target, profile_location, profile_quantile, profile_return_level, profile_scale, profile_shape,

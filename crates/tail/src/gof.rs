@@ -1,0 +1,239 @@
+//! Does the fitted GEV describe the values at all? Distribution-function statistics with p-values from a
+//! parametric bootstrap that refits, so that estimated parameters are accounted for.
+//!
+//! Stute, González Manteiga, Presedo Quindimil 1993; Genest, Rémillard 2008. Values on a visible clock tick
+//! are compared with rounded samples, jittered inside the tick.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bootstrap;
+use crate::gev::Fit;
+use crate::gev::fit::maximize_maxima;
+use crate::interval::{self, Censored, Rounding};
+use crate::newton::Newton;
+use crate::surface::Maxima;
+use crate::{Error, Gev, Series, Xoshiro};
+
+/// Statistics of the distance between the empirical and a fitted distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// √n times the Kolmogorov–Smirnov distance.
+    pub sqrt_n_d: f64,
+    /// Cramér–von Mises W².
+    pub w2: f64,
+    /// Anderson–Darling A².
+    pub a2: f64,
+    /// Upper-tail Anderson–Darling AU² (Sinclair, Spurr, Ahmad 1990).
+    pub au2: f64,
+}
+
+impl Statistics {
+    /// From ascending pairs of (ln F, ln(1 - F)).
+    pub fn from_logs(logs: &[(f64, f64)]) -> Statistics {
+        let count = logs.len();
+        let n = count as f64;
+        let (mut d, mut w2, mut a2, mut sum_u, mut upper) = (0.0f64, 1.0 / (12.0 * n), 0.0, 0.0, 0.0);
+        for (i, &(ln_f, ln_s)) in logs.iter().enumerate() {
+            let u = ln_f.exp();
+            let i = i as f64;
+            let odd = 2.0 * i + 1.0;
+            d = d.max((i + 1.0) / n - u).max(u - i / n);
+            w2 += (u - odd / (2.0 * n)).powi(2);
+            a2 += odd * ln_f + (2.0 * n - odd) * ln_s;
+            sum_u += u;
+            upper += (2.0 - odd / n) * ln_s;
+        }
+        Statistics { sqrt_n_d: n.sqrt() * d, w2, a2: -n - a2 / n, au2: 0.5 * n - 2.0 * sum_u - upper }
+    }
+
+    /// Of ascending values against a law.
+    pub fn of_sorted(sorted: &[f64], law: &Gev) -> Statistics {
+        let logs: Vec<_> = sorted.iter().map(|&x| logs(law.intensity(x))).collect();
+        Statistics::from_logs(&logs)
+    }
+
+    /// Of ascending probabilities F(x).
+    pub fn of_uniform(sorted: &[f64]) -> Statistics {
+        let logs: Vec<_> = sorted.iter().map(|&u| (u.ln(), (-u).ln_1p())).collect();
+        Statistics::from_logs(&logs)
+    }
+}
+
+/// (ln F, ln(1 - F)) from -ln F.
+#[inline]
+fn logs(intensity: f64) -> (f64, f64) {
+    (-intensity, (-(-intensity).exp_m1()).ln())
+}
+
+/// p-values that belong to [`Statistics`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PValues {
+    /// Of √n D.
+    pub sqrt_n_d: f64,
+    /// Of W².
+    pub w2: f64,
+    /// Of A².
+    pub a2: f64,
+    /// Of AU².
+    pub au2: f64,
+    /// Of the smaller of the p-values of A² and AU², calibrated as one statistic in the same bootstrap.
+    pub smaller: f64,
+}
+
+/// The test of a fitted GEV.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GoodnessOfFit {
+    /// The statistics of the data.
+    pub statistics: Statistics,
+    /// Their bootstrap p-values.
+    pub p: PValues,
+    /// Bootstrap samples.
+    pub replicates: usize,
+    /// The seed.
+    pub seed: u64,
+    /// Whether values were jittered inside a clock tick.
+    pub jittered: bool,
+}
+
+/// Jitters of tied data over which p-values are averaged.
+const JITTERS: usize = 10;
+
+/// Test whether the values follow a GEV, by `replicates` parametric bootstrap samples (999 is usual). When
+/// the clock's steps show in the empirical distribution (√n tick above half the scale), the law is that of
+/// the interval likelihood, the samples are rounded like the data, and both are jittered.
+///
+/// # Errors
+/// As [`crate::gev::fit`].
+pub fn test(series: &Series, fit: &Fit, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
+    series.require(5, 4)?;
+    match series.tick() {
+        Some(tick) if tick * (series.len() as f64).sqrt() > 0.5 * fit.scale => {
+            ties(series, tick, replicates, seed)
+        }
+        _ => Ok(continuous(series, fit, replicates, seed)),
+    }
+}
+
+fn continuous(series: &Series, fit: &Fit, replicates: usize, seed: u64) -> GoodnessOfFit {
+    let n = series.len();
+    let rate = 1.0 / fit.scale;
+    let standard: Vec<_> = {
+        let law = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
+        let z = series.sorted().iter().map(|x| ((x - fit.center) - fit.location_offset) * rate);
+        z.map(|z| logs(law.intensity(z))).collect()
+    };
+    let observed = Statistics::from_logs(&standard);
+    let start = [0.0, 0.0, fit.shape];
+    let simulated = bootstrap::run(replicates, n, |refit, index| {
+        refit.draw(start, n, &mut Xoshiro::stream(seed, index));
+        let best = refit.fit(start, crate::gev::fit::SHAPE_MAX);
+        let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
+        Statistics::of_sorted(&refit.y, &law)
+    });
+    let p = p_values(&[observed], &simulated);
+    GoodnessOfFit { statistics: observed, p, replicates, seed, jittered: false }
+}
+
+fn ties(series: &Series, tick: f64, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
+    let n = series.len();
+    let fit = interval::fit(series, tick, Rounding::Nearest)?;
+    let (center, spread) = (fit.center, fit.scale);
+    let step = tick / spread;
+    let start = [fit.location_offset / spread, 0.0, fit.shape];
+    let phase = (series.sorted()[0] - center) / spread;
+    let law = |at: [f64; 3]| Gev { location: at[0], scale: at[1].exp(), shape: at[2] };
+    // A uniform draw between the probabilities of the ends of each value's interval.
+    let jittered = |sorted: &[f64], law: &Gev, random: &mut Xoshiro| -> Statistics {
+        let mut u: Vec<f64> = sorted
+            .iter()
+            .map(|y| {
+                let (low, high) = (law.cdf(y - 0.5 * step), law.cdf(y + 0.5 * step));
+                (low + random.uniform() * (high - low)).clamp(1e-300, 1.0 - f64::EPSILON)
+            })
+            .collect();
+        u.sort_unstable_by(f64::total_cmp);
+        Statistics::of_uniform(&u)
+    };
+    let standard: Vec<f64> = series.sorted().iter().map(|x| (x - center) / spread).collect();
+    let observed: Vec<Statistics> = (0..JITTERS as u64)
+        .map(|i| jittered(&standard, &law(start), &mut Xoshiro::stream(seed ^ 0x7469_636b, i)))
+        .collect();
+    let simulated = bootstrap::run(replicates, n, |refit, index| {
+        let mut random = Xoshiro::stream(seed, index);
+        refit.draw(start, n, &mut random);
+        for y in &mut refit.y {
+            *y = phase + step * ((*y - phase) / step).round();
+        }
+        let mut censored = Censored::default();
+        censored.fill(refit.y.iter().copied(), (-0.5 * step, 0.5 * step));
+        let best = interval::maximize_from(&censored, start, &mut Newton::new(3));
+        jittered(&refit.y, &law(best.at), &mut random)
+    });
+    let p = p_values(&observed, &simulated);
+    let mean = |f: fn(&Statistics) -> f64| observed.iter().map(f).sum::<f64>() / JITTERS as f64;
+    let statistics = Statistics {
+        sqrt_n_d: mean(|s| s.sqrt_n_d),
+        w2: mean(|s| s.w2),
+        a2: mean(|s| s.a2),
+        au2: mean(|s| s.au2),
+    };
+    Ok(GoodnessOfFit { statistics, p, replicates, seed, jittered: true })
+}
+
+/// p-values of the observed statistics (averaged over jitters) among the simulated ones.
+fn p_values(observed: &[Statistics], simulated: &[Statistics]) -> PValues {
+    let total = (simulated.len() + 1) as f64;
+    let ascending = |f: fn(&Statistics) -> f64| {
+        let mut v: Vec<f64> = simulated.iter().map(f).collect();
+        v.sort_unstable_by(f64::total_cmp);
+        v
+    };
+    // (1 + how many reach it) / (B + 1)
+    let exceed =
+        |sorted: &[f64], s: f64| (1 + sorted.len() - sorted.partition_point(|&v| v < s)) as f64 / total;
+    let p = |f: fn(&Statistics) -> f64| {
+        let sorted = ascending(f);
+        observed.iter().map(|s| exceed(&sorted, f(s))).sum::<f64>() / observed.len() as f64
+    };
+    let (a2, au2) = (ascending(|s| s.a2), ascending(|s| s.au2));
+    let smaller = |s: &Statistics| exceed(&a2, s.a2).min(exceed(&au2, s.au2));
+    // Each simulated sample counts itself, as the observed one does by the added 1.
+    let own = 1.0 / total;
+    let mut null: Vec<f64> = simulated.iter().map(|s| smaller(s) - own).collect();
+    null.sort_unstable_by(f64::total_cmp);
+    let combined = |s: &Statistics| {
+        let reached = null.partition_point(|&v| v <= smaller(s) - own + 0.5 * own);
+        (1 + reached) as f64 / total
+    };
+    PValues {
+        sqrt_n_d: p(|s| s.sqrt_n_d),
+        w2: p(|s| s.w2),
+        a2: p(|s| s.a2),
+        au2: p(|s| s.au2),
+        smaller: observed.iter().map(combined).sum::<f64>() / observed.len() as f64,
+    }
+}
+
+/// Critical values of the statistics at the given upper tail probability for samples of `n` values of a
+/// GEV with this shape, all three parameters estimated; by `replicates` simulations.
+pub fn critical_values(n: usize, shape: f64, tail: f64, replicates: usize, seed: u64) -> Statistics {
+    let start = [0.0, 0.0, shape];
+    let simulated = bootstrap::run(replicates, n, |refit, index| {
+        refit.draw(start, n, &mut Xoshiro::stream(seed, index));
+        let mut newton = Newton::new(3);
+        let best = maximize_maxima(&Maxima::sorted(&refit.y, bootstrap::shape_bound(&refit.y)), &mut newton);
+        let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
+        Statistics::of_sorted(&refit.y, &law)
+    });
+    let quantile = |f: fn(&Statistics) -> f64| {
+        let mut v: Vec<f64> = simulated.iter().map(f).collect();
+        v.sort_unstable_by(f64::total_cmp);
+        crate::series::sorted_quantile(&v, 1.0 - tail)
+    };
+    Statistics {
+        sqrt_n_d: quantile(|s| s.sqrt_n_d),
+        w2: quantile(|s| s.w2),
+        a2: quantile(|s| s.a2),
+        au2: quantile(|s| s.au2),
+    }
+}

@@ -1,0 +1,58 @@
+//! Goodness-of-fit statistics and p-values against reference values.
+
+mod common;
+
+use common::{data, json, number};
+use tail::{Series, gev, gof};
+
+#[test]
+fn statistics_are_the_reference_ones_and_p_values_agree_within_simulation_error() {
+    let gold = json("extras.json");
+    for (set, gold) in gold["gof"].as_object().unwrap() {
+        let series = Series::clean(&data(set));
+        let fit = gev::fit(series.values()).unwrap();
+        let tested = gof::test(&series, &fit, 999, 1).unwrap();
+        assert!(!tested.jittered);
+        let s = gof::Statistics::of_sorted(series.sorted(), &fit.law());
+        let p = tested.p;
+        for (name, got, got_p) in [
+            ("sqrtn_D", s.sqrt_n_d, p.sqrt_n_d),
+            ("W2", s.w2, p.w2),
+            ("A2", s.a2, p.a2),
+            ("AU2", s.au2, p.au2),
+        ] {
+            let wanted = number(gold, &["stat", name]);
+            assert!((got - wanted).abs() < 1e-6 * wanted.max(1.0), "{set} {name}: {got} against {wanted}");
+            let key = if name == "sqrtn_D" { "D" } else { name };
+            let wanted = number(gold, &["p_parametric_bootstrap_2000", key]);
+            // Four standard errors of the difference of 999 and 2000 replicates.
+            let slack = 4.0 * ((wanted * (1.0 - wanted)).max(0.002) * (1.0 / 999.0 + 1.0 / 2000.0)).sqrt();
+            assert!((got_p - wanted).abs() < slack, "{set} {name}: p {got_p} against {wanted}");
+        }
+    }
+}
+
+#[test]
+fn ties_do_not_make_a_true_law_look_wrong() {
+    let series = Series::clean(&data("s09_ties_q1us_s2us"));
+    let fit = gev::fit(series.values()).unwrap();
+    let tested = gof::test(&series, &fit, 199, 1).unwrap();
+    assert!(tested.jittered);
+    assert!(tested.p.a2 > 0.05 && tested.p.smaller > 0.05, "{tested:?}");
+}
+
+#[test]
+fn two_modes_are_rejected() {
+    let series = Series::clean(&data("s15_bimodal400"));
+    let fit = gev::fit(series.values()).unwrap();
+    assert_eq!(gof::test(&series, &fit, 199, 1).unwrap().p.smaller, 1.0 / 200.0);
+}
+
+#[test]
+fn the_answer_depends_on_the_seed_alone() {
+    let series = Series::clean(&data("s01_paper400"));
+    let fit = gev::fit(series.values()).unwrap();
+    let one = gof::test(&series, &fit, 99, 7).unwrap();
+    assert_eq!(one, gof::test(&series, &fit, 99, 7).unwrap());
+    assert_ne!(one.p, gof::test(&series, &fit, 99, 8).unwrap().p);
+}

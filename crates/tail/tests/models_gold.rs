@@ -1,0 +1,54 @@
+//! Gumbel, interval-censored and other models against reference fits.
+
+mod common;
+
+use common::{INTERIOR, data, json, number};
+use tail::interval::Rounding;
+use tail::{Series, gev, gumbel, interval};
+
+#[test]
+fn gumbel_fits_and_their_test_are_the_reference_ones() {
+    let gold = json("gold.json");
+    for name in INTERIOR {
+        let gold = &gold[name];
+        let series = Series::clean(&data(name));
+        let fit = gumbel::fit(&series).unwrap();
+        let reference = &gold["gumbel"];
+        let error = number(reference, &["se", "mu"]);
+        let offset = number(reference, &["mle", "mu"]) - number(gold, &["median"]);
+        let rounding = 2.0 * f64::EPSILON * number(gold, &["median"]).abs();
+        assert!((fit.location_offset - offset).abs() <= 1e-6 * error + rounding, "{name}");
+        let error = number(reference, &["se", "sigma"]);
+        assert!((fit.scale - number(reference, &["mle", "sigma"])).abs() <= 1e-6 * error, "{name}");
+        assert!((fit.standard_errors[1] / error - 1.0).abs() < 1e-6, "{name}");
+        let nll = number(reference, &["nllh"]);
+        assert!(fit.negative_log_likelihood <= nll + 1e-8 * nll.abs().max(1.0), "{name}");
+        let ratio = number(gold, &["LRT_gumbel"]);
+        let n = series.len() as f64;
+        let got = fit.against(&gev::fit(series.values()).unwrap()).0 / (1.0 - 2.8 / n);
+        assert!((got - ratio).abs() < 1e-6 * ratio.max(1.0), "{name}: {got} against {ratio}");
+    }
+}
+
+#[test]
+fn interval_likelihood_gives_the_reference_fit() {
+    let gold = &json("extras.json")["interval_censored"]["s09_ties_q1us_s2us"];
+    let series = Series::clean(&data("s09_ties_q1us_s2us"));
+    let fit = interval::fit(&series, 1e-6, Rounding::Nearest).unwrap();
+    let errors = fit.standard_errors.unwrap();
+    let got = [fit.location * 1e6, fit.scale * 1e6, fit.shape];
+    let got_errors = [errors.location * 1e6, errors.scale * 1e6, errors.shape];
+    // Forty-digit arithmetic; the reference file's own errors came from differences.
+    let exact = [20.120_580_616_776_432, 2.025_305_682_504_943, 0.047_544_015_298_926];
+    let exact_errors = [0.115_442_316_713_275, 0.087_387_775_092_642, 0.038_743_626_695_490];
+    for (i, p) in ["mu", "sigma", "xi"].into_iter().enumerate() {
+        assert!((got[i] - exact[i]).abs() <= 1e-6 * exact_errors[i], "{p}");
+        assert!((got_errors[i] / exact_errors[i] - 1.0).abs() <= 1e-6, "{p}");
+        let error = number(gold, &["se", p]);
+        assert!((got[i] - number(gold, &["mle", p])).abs() <= 1e-6 * error, "{p}");
+        assert!((got_errors[i] / error - 1.0).abs() <= 1e-4, "{p}");
+    }
+    assert!((fit.negative_log_likelihood - number(gold, &["nll_interval"])).abs() < 1e-6);
+    let shape = interval::profile(&series, 1e-6, Rounding::Nearest, &fit, gev::Target::Shape, 0.95).unwrap();
+    assert!(shape.contains(fit.shape) && shape.upper - shape.lower < 5.0 * errors.shape);
+}
