@@ -26,6 +26,9 @@ DEBIAN_PACKAGES = {
     "rpcbind": "rpcbind",
     "sshd": "openssh-server",
     "sshfs": "sshfs",
+    # tests/mpi: two MPI versions beside those of PyPI
+    "mpirun.mpich": "mpich",
+    "mpirun.openmpi": "openmpi-bin",
 }
 START_NO_SERVICES = Path("/usr/sbin/policy-rc.d")
 

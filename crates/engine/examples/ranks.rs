@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use engine::comm::mpi::MpiChoice;
 use engine::comm::{Comm, CommError};
 use engine::launch::{Launch, Outcome, Surroundings, print, processes, surroundings};
+use engine::ops::mpiio::{self, Direction, Kind, Layout, Mode};
 
 fn main() {
     std::process::exit(run());
@@ -36,7 +37,9 @@ fn wanted() -> Option<Wanted> {
 
 fn run() -> i32 {
     let Some(wanted) = wanted() else {
-        eprintln!("ranks [-n N] [--mpi PATH|none] [--timeout SECONDS] comm|fail|die|late|speed");
+        eprintln!(
+            "ranks [-n N] [--mpi PATH|none] [--timeout SECONDS] comm|fail RANK|die RANK|late RANK|speed|pattern DIR write|read|both"
+        );
         return 2;
     };
     let launch =
@@ -85,6 +88,7 @@ fn scene(words: &[String], comm: &dyn Comm) -> Result<(), String> {
     match words[0].as_str() {
         "comm" => meet(comm),
         "speed" => speed(comm),
+        "pattern" => patterns(comm, words),
         "fail" if comm.rank() == victim => Err("write of /x: Input/output error".into()),
         "die" if comm.rank() == victim => {
             std::thread::sleep(Duration::from_millis(300));
@@ -150,6 +154,115 @@ fn meet(comm: &dyn Comm) -> Result<(), String> {
         say("all good");
     }
     Ok(())
+}
+
+/// The byte that rank `rank` of a group writes at position `at` of its block `block`.
+fn owned(rank: u32, block: u64, at: u64, level: u8) -> u8 {
+    (u64::from(rank) * 37 + block * 11 + at * 3 + u64::from(level) * 5 + 1) as u8
+}
+
+/// Every level and kind of pattern, in the world and in groups: each byte must be its owner's.
+fn patterns(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
+    let (Some(directory), Some(what)) = (words.get(1), words.get(2)) else {
+        return Err("pattern DIR write|read|both".into());
+    };
+    // Every third rank is in no group; the others are in two.
+    let color = (comm.rank() % 3 != 2).then_some(comm.rank() % 3);
+    let group = comm.split(color, comm.rank()).map_err(text)?;
+    for (kind, level) in [Kind::Row, Kind::Table].into_iter().flat_map(|kind| (0..4).map(move |l| (kind, l)))
+    {
+        let layout = Layout { kind, blocks: 5, element: 1000 + u64::from(level) * 97, level };
+        let path = format!("{directory}/world-{kind:?}-{level}");
+        one_pattern(comm, &layout, &path, what)?;
+        if let (Some(group), Some(color)) = (&group, color) {
+            one_pattern(&**group, &layout, &format!("{directory}/group{color}-{kind:?}-{level}"), what)?;
+        }
+        comm.barrier(0).map_err(text)?;
+    }
+    if comm.rank() == 0 {
+        say(&format!("patterns {what}: all good, {} ranks, {}", comm.size(), comm.description()));
+    }
+    Ok(())
+}
+
+fn one_pattern(comm: &dyn Comm, layout: &Layout, path: &str, what: &str) -> Result<(), String> {
+    let name = std::ffi::CString::new(path).map_err(|error| error.to_string())?;
+    let failed = |call: &str, errno: i32| {
+        let words = mpiio::take_error().unwrap_or_default();
+        Err(format!("{call} {path}: errno {errno} {words}"))
+    };
+    let (me, ranks) = (comm.rank(), comm.size());
+    let mine: Vec<u8> = (0..layout.blocks)
+        .flat_map(|block| (0..layout.element).map(move |at| owned(me, block, at, layout.level)))
+        .collect();
+    let mut heard = vec![0_u8; mine.len()];
+    let hints = [("cb_nodes".to_string(), "1".to_string())];
+    if what != "read" {
+        let mut memory = mine.clone();
+        transfer(comm, layout, &name, Direction::Write, &mut memory, &hints)
+            .or_else(|(c, e)| failed(c, e))?;
+        if me == 0 {
+            let found = std::fs::read(path).map_err(|error| error.to_string())?;
+            let row = layout.element * u64::from(ranks);
+            let wanted: Vec<u8> = (0..layout.blocks * row)
+                .map(|x| owned((x % row / layout.element) as u32, x / row, x % layout.element, layout.level))
+                .collect();
+            if found != wanted {
+                let at = found.iter().zip(&wanted).position(|(a, b)| a != b);
+                return Err(format!("{path}: {} of {} bytes, wrong from {at:?}", found.len(), wanted.len()));
+            }
+        }
+        comm.barrier(0).map_err(text)?;
+    }
+    if what != "write" {
+        transfer(comm, layout, &name, Direction::Read, &mut heard, &[]).or_else(|(c, e)| failed(c, e))?;
+        if heard != mine {
+            return Err(format!("{path}: rank {me} read what is not its own"));
+        }
+    }
+    if what == "both" {
+        let gone = mpiio::delete(comm, &name);
+        if !gone.ok() || std::path::Path::new(path).exists() {
+            return failed("delete", gone.errno);
+        }
+    }
+    Ok(())
+}
+
+fn transfer(
+    comm: &dyn Comm,
+    layout: &Layout,
+    path: &std::ffi::CStr,
+    direction: Direction,
+    memory: &mut [u8],
+    hints: &mpiio::Hints,
+) -> Result<(), (&'static str, i32)> {
+    let mode = if direction == Direction::Write { Mode::WRITE } else { Mode::READ };
+    let mut file = mpiio::open(comm, path, mode, hints).map_err(|outcome| ("open", outcome.errno))?;
+    file.prepare(comm, layout).map_err(|errno| ("prepare", errno))?;
+    let base = memory.as_mut_ptr();
+    // SAFETY: the memory holds every block, one behind the other.
+    let block = |block: u64| unsafe { base.add((block * layout.element) as usize) };
+    // SAFETY: as above.
+    let moved = unsafe { file.transfer(comm, layout, direction, &block) };
+    if !moved.ok() || moved.value != memory.len() as u64 {
+        return Err(("transfer", moved.errno));
+    }
+    if direction == Direction::Write {
+        let synced = file.sync(comm);
+        if !synced.ok() {
+            return Err(("sync", synced.errno));
+        }
+        comm.barrier(0).map_err(|_| ("barrier", libc::ECANCELED))?;
+        let size = file.size().value;
+        if size != layout.bytes() * u64::from(comm.size()) {
+            return Err(("size", libc::EIO));
+        }
+    }
+    match file.close(comm) {
+        outcome if outcome.ok() => Ok(()),
+        outcome => Err(("close", outcome.errno)),
+    }
 }
 
 /// How long does a barrier take?

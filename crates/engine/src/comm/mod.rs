@@ -20,7 +20,7 @@ pub use single::Single;
 pub use standing::{Standing, State};
 
 /// The ranks that take part in something together: the world, or one group of the program.
-pub trait Comm {
+pub trait Comm: std::fmt::Debug {
     /// This process's number in the communicator, from 0.
     fn rank(&self) -> u32;
 

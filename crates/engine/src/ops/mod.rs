@@ -1,9 +1,10 @@
 //! What is called when a program says `fwrite`?
 //!
 //! [`posix`] makes the system calls, [`flags`] reads open modes and names errnos, [`buffers`] holds
-//! the memory that transfers use.
+//! the memory that transfers use, [`mpiio`] what ranks do to one file together.
 
 pub mod buffers;
 pub mod flags;
+pub mod mpiio;
 pub mod posix;
 pub mod stripes;

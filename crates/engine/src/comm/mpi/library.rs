@@ -44,9 +44,7 @@ macro_rules! functions {
 functions! {
 required {
     init_thread = "MPI_Init_thread" (*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int);
-    initialized = "MPI_Initialized" (*mut c_int);
     finalize = "MPI_Finalize" ();
-    abort = "MPI_Abort" (Handle, c_int);
     library_version = "MPI_Get_library_version" (*mut c_char, *mut c_int);
     error_string = "MPI_Error_string" (c_int, *mut c_char, *mut c_int);
     error_class = "MPI_Error_class" (c_int, *mut c_int);

