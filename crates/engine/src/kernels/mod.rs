@@ -18,6 +18,7 @@
 
 mod buffer;
 mod calls;
+mod commands;
 mod disk;
 mod measure;
 mod memory;
@@ -28,6 +29,7 @@ use std::path::PathBuf;
 
 use crate::clock::{Clock, Kind, Monotonic, Source, Tsc, TscMfence};
 
+pub use commands::{Done, Kernels};
 pub use disk::{Access, FileAccess, Scratch};
 pub use measure::{Check, Measured, Observation, Settings, measure};
 pub use memory::{LINE, Pass};
@@ -98,6 +100,11 @@ pub trait Probe {
         let errno = self.go(count);
         let end = S::read();
         Timed { begin, end, errno }
+    }
+
+    /// What the last operation gave: an exit status.
+    fn value(&self) -> u64 {
+        0
     }
 
     /// Do its operations consist of page faults? Then those are not recorded one by one.
@@ -199,10 +206,8 @@ pub enum Request {
     MmapMunmap { bytes: u64 },
     /// `fork`, `_exit`, `waitpid`, with `resident` more bytes of touched memory.
     Fork { resident: u64 },
-    /// `posix_spawn` of `/bin/true` and `waitpid`.
-    Spawn,
-    /// `sh -c :` and `waitpid`.
-    Shell,
+    /// `posix_spawn` of a program (words separated by blanks) and `waitpid`.
+    Spawn { program: String },
     /// `pthread_create` and `pthread_join`.
     Thread,
     /// A byte to another process and back, through pipes.
@@ -238,8 +243,7 @@ pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
         Request::MallocFree { bytes } => Box::new(MallocFree { bytes: small(*bytes) }),
         Request::MmapMunmap { bytes } => Box::new(MmapMunmap { bytes: small(*bytes) }),
         Request::Fork { resident } => Box::new(Fork::new(*resident)?),
-        Request::Spawn => Box::new(Spawn::True),
-        Request::Shell => Box::new(Spawn::Shell),
+        Request::Spawn { program } => Box::new(Spawn::new(program)?),
         Request::Thread => Box::new(Thread),
         Request::PipePingpong => Box::new(PingPong::new(false)?),
         Request::ContextSwitch => Box::new(PingPong::new(true)?),
@@ -305,8 +309,7 @@ mod tests {
             Request::MallocFree { bytes: 4 },
             Request::MmapMunmap { bytes: 4096 },
             Request::Fork { resident: 0 },
-            Request::Spawn,
-            Request::Shell,
+            Request::Spawn { program: "true".into() },
             Request::Thread,
             Request::PipePingpong,
             Request::ContextSwitch,

@@ -1,5 +1,6 @@
 //! What do processes, threads and the switch between them cost?
 
+use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::buffer::Buffer;
@@ -60,45 +61,71 @@ fn wait(child: libc::pid_t) -> Result<i32, i32> {
     }
 }
 
-/// `posix_spawn` of a program and `waitpid`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spawn {
-    /// `/bin/true`: fork and exec.
-    True,
-    /// `sh -c :`: with a shell.
-    Shell,
+/// `posix_spawnp` of a program and `waitpid`.
+#[derive(Debug)]
+pub struct Spawn {
+    words: Vec<CString>,
+    status: i32,
+}
+
+impl Spawn {
+    /// A program and its arguments, separated by blanks; found along `PATH`.
+    pub fn new(program: &str) -> Result<Self, Error> {
+        let words: Result<Vec<_>, _> = program.split_whitespace().map(CString::new).collect();
+        match words {
+            Ok(words) if !words.is_empty() => Ok(Self { words, status: 0 }),
+            _ => Err(Error::Path { path: program.into() }),
+        }
+    }
+}
+
+unsafe extern "C" {
+    /// The environment of this process, as the C library keeps it.
+    static environ: *const *mut libc::c_char;
 }
 
 impl Probe for Spawn {
     #[inline(always)]
     fn go(&mut self, count: u32) -> i32 {
-        let (path, words) = match self {
-            Spawn::True => (c"/bin/true", [c"true".as_ptr(), std::ptr::null(), std::ptr::null()]),
-            Spawn::Shell => (c"/bin/sh", [c"sh".as_ptr(), c"-c".as_ptr(), c":".as_ptr()]),
-        };
-        let arguments = [words[0], words[1], words[2], std::ptr::null()].map(<*const _>::cast_mut);
-        let environment = [std::ptr::null_mut()];
+        const MOST: usize = 32;
+        let mut arguments = [std::ptr::null_mut(); MOST + 1];
+        if self.words.len() > MOST {
+            return libc::E2BIG;
+        }
+        for (argument, word) in arguments.iter_mut().zip(&self.words) {
+            *argument = word.as_ptr().cast_mut();
+        }
         for _ in 0..count {
             let mut child = 0;
-            // SAFETY: all strings end in zero, both lists in null; default actions and attributes.
+            // SAFETY: all strings end in zero, both lists in null; default actions and attributes. Nobody
+            // changes the environment meanwhile: a rank has one thread that could.
             let failed = unsafe {
-                libc::posix_spawn(
+                libc::posix_spawnp(
                     &mut child,
-                    path.as_ptr(),
+                    arguments[0],
                     std::ptr::null(),
                     std::ptr::null(),
                     arguments.as_ptr(),
-                    environment.as_ptr(),
+                    environ,
                 )
             };
             if failed != 0 {
                 return failed;
             }
-            if let Err(failed) = wait(child) {
-                return failed;
+            match wait(child) {
+                Ok(status) => self.status = status,
+                Err(failed) => return failed,
             }
         }
         0
+    }
+
+    /// The exit status, or 128 and the signal's number.
+    fn value(&self) -> u64 {
+        let status = self.status;
+        let code =
+            if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) };
+        code as u64
     }
 }
 
@@ -256,7 +283,10 @@ mod tests {
     fn processes_and_threads_come_and_go() {
         assert_eq!(Fork::new(0).map(|mut fork| fork.go(2)).ok(), Some(0));
         assert_eq!(Fork::new(1 << 20).map(|mut fork| fork.go(1)).ok(), Some(0));
-        assert_eq!((Spawn::True.go(1), Spawn::Shell.go(1), Thread.go(3)), (0, 0, 0));
+        assert_eq!(Thread.go(3), 0);
+        let mut three = Spawn::new("sh -c exit${IFS}3").expect("three words");
+        assert_eq!((three.go(2), three.value()), (0, 3));
+        assert_eq!(Spawn::new("no-such-program-here").map(|mut none| none.go(1)).ok(), Some(libc::ENOENT));
         for same in [false, true] {
             let mut pair = PingPong::new(same).expect("a pipe and a child");
             assert_eq!(pair.go(10), 0);

@@ -323,7 +323,13 @@ fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<Step<'a>> {
         slow("Pipe", "pipe_pingpong", 1.0, "a byte to another process and back", Request::PipePingpong),
         slow("Thread", "thread", 1.0, "create and join", Request::Thread),
         slow("fork", "fork", 1.0, "fork, exit, wait", Request::Fork { resident: 0 }),
-        slow("Program start", "spawn", 1.0, "posix_spawn of /bin/true, wait", Request::Spawn),
+        slow(
+            "Program start",
+            "spawn",
+            1.0,
+            "posix_spawn of `true`, wait",
+            Request::Spawn { program: "true".into() },
+        ),
     ]);
     let disk = machine.places.first().is_none_or(|place| place.writable != Some(false));
     if !disk {

@@ -249,40 +249,84 @@ commands! {
         "The names that match a pattern with `*` and `?`, sorted."
         errors "none"
         example "for $f in glob(\"*.none\") delete($f);";
-    Chase "chase" ("size" Bytes Required, "loads" Integer Int(1000000)) Nothing "lastrank"
-        "Follows a random chain of pointers through so much memory; a sample is a batch of loads."
+    Chase "chase" ("size" Bytes Required, "loads" Integer Int(1000), "pages" Text Absent("small")) Nothing "lastrank"
+        "Follows a random cycle of pointers through all cache lines of so much memory: each load waits for the one before. A sample is a batch of so many loads. Pages: `small` or `huge`."
         errors "ENOMEM"
         example "chase(32k);";
-    Poke "poke" ("size" Bytes Required, "count" Integer Required) Nothing "lastrank"
-        "Touches single random cache lines in so much memory; a sample is one load."
+    Poke "poke" ("size" Bytes Required, "count" Integer Int(1000), "pages" Text Absent("small")) Nothing "lastrank"
+        "Reads and writes single random words in so much memory; none waits for another. A sample is a batch of so many."
         errors "ENOMEM"
         example "poke(32k, 100);";
-    Stream "stream" ("kind" Text Required, "size" Bytes Required) Nothing "lastrank"
-        "Moves memory in order: `read`, `write` or `copy`."
+    Stream "stream" ("kind" Text Required, "size" Bytes Required, "passes" Integer Int(1), "pages" Text Absent("small")) Int "lastrank"
+        "Moves memory in order: `read`, `write` or `copy` (one half onto the other). A sample is so many passes; the value is the number of bytes read and written."
         errors "ENOMEM, EINVAL"
         example "stream(\"copy\", 1MiB);";
-    Getpid "getpid" () Int "lastrank"
-        "The cheapest system call."
+    Touch "touch" ("size" Bytes Required, "count" Integer Int(1), "pages" Text Absent("small")) Nothing "lastrank"
+        "Touches pages of so much fresh memory for the first time, one after the other; when all are touched they are given back and it begins anew. A sample is a batch of so many pages."
+        errors "ENOMEM"
+        example "touch(1MiB);";
+    Empty "empty" () Nothing "lastrank"
+        "Nothing: its samples show what reading the clock costs."
+        errors "none"
+        example "empty();";
+    Getpid "getpid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing "lastrank"
+        "The cheapest system call. A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
         errors "none"
         example "getpid();";
-    Fork "fork" () Nothing "lastrank"
-        "Creates a process that ends at once, and waits for it."
+    Getppid "getppid" ("count" Integer Int(1)) Nothing "lastrank"
+        "A system call that looks up the parent: lmbench's \"null\". A sample is a batch of so many."
+        errors "none"
+        example "getppid();";
+    ReadNull "read_null" ("count" Integer Int(1)) Nothing "lastrank"
+        "Reads one byte of `/dev/zero`. A sample is a batch of so many calls."
+        errors "ENOENT"
+        example "read_null(100);";
+    WriteNull "write_null" ("count" Integer Int(1)) Nothing "lastrank"
+        "Writes one byte to `/dev/null`. A sample is a batch of so many calls."
+        errors "ENOENT"
+        example "write_null(100);";
+    Fstat "fstat" ("directory" Path Required, "count" Integer Int(1)) Nothing "lastrank"
+        "Asks for the attributes of an open file that it keeps in the directory. A sample is a batch of so many calls."
+        errors "ENOENT, EACCES"
+        example "fstat(\".\", 100);";
+    OpenClose "open_close" ("directory" Path Required, "count" Integer Int(1)) Nothing "lastrank"
+        "Opens (`O_RDWR|O_SYNC|O_CREAT`) and closes a file that it keeps in the directory. A sample is a batch of so many pairs."
+        errors "ENOENT, EACCES"
+        example "open_close(\".\");";
+    FopenFclose "fopen_fclose" ("directory" Path Required, "count" Integer Int(1)) Nothing "lastrank"
+        "The C library's `fopen` and `fclose` of a file that it keeps in the directory. A sample is a batch of so many pairs."
+        errors "ENOENT, EACCES"
+        example "fopen_fclose(\".\");";
+    CreateDelete "create_delete" ("directory" Path Required, "count" Integer Int(1)) Nothing "lastrank"
+        "Creates, closes and deletes an empty file in the directory. A sample is a batch of so many triples."
+        errors "ENOENT, EACCES, ENOSPC"
+        example "create_delete(\".\");";
+    MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Integer Int(1)) Nothing "lastrank"
+        "Maps so much memory, touches its first page and gives it back. A sample is a batch of so many."
+        errors "ENOMEM"
+        example "mmap_munmap(4k);";
+    Fork "fork" ("resident" Bytes Int(0)) Nothing "lastrank"
+        "Creates a process that ends at once, and waits for it; with so much more touched memory, whose page tables must be copied."
         errors "EAGAIN, ENOMEM"
         example "fork();";
     Spawn "spawn" ("program" Text Required) Int "lastrank"
-        "Starts a program and waits for it. The value is its exit status."
+        "Starts a program, words separated by blanks, and waits for it. The value is its exit status."
         errors "ENOENT, EACCES"
         example "spawn(\"true\");";
     Thread "thread" () Nothing "lastrank"
         "Creates a thread that ends at once, and waits for it."
         errors "EAGAIN"
         example "thread();";
-    Malloc "malloc" ("size" Bytes Required) Nothing "lastrank"
-        "Takes memory and gives it back, untouched."
+    Malloc "malloc" ("size" Bytes Required, "count" Integer Int(1)) Nothing "lastrank"
+        "Takes memory and gives it back, untouched. A sample is a batch of so many pairs."
         errors "ENOMEM"
         example "malloc(4k);";
     PipePingpong "pipe_pingpong" ("count" Integer Int(1)) Nothing "lastrank"
-        "Sends a byte to another process and back."
+        "Sends a byte to another process and back. A sample is a batch of so many round trips."
         errors "EMFILE"
         example "pipe_pingpong(10);";
+    ContextSwitch "context_switch" ("count" Integer Int(2)) Nothing "lastrank"
+        "Switches between two processes on one processor, through pipes. A sample is a batch of so many switches, an even number."
+        errors "EMFILE"
+        example "context_switch(10);";
 }
