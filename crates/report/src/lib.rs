@@ -13,7 +13,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod chance;
 pub mod figures;
 mod page;
 mod subject;
@@ -31,17 +30,26 @@ pub use figures::Figure;
 pub use subject::{Step, Subject};
 pub use summary::{Summary, quantile};
 pub use table::{Column, Row, Table};
-pub use tail_of::{COVERAGE, Level, Model, Tail, Verdict};
+pub use tail_of::Tail;
 pub use unit::{Unit, duration, percent, probability, significant};
 
 /// What to report.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Which site to analyse: a label, an operation, or `label/operation`. Without it the program's
     /// own hint decides, then the site with the most time.
     pub site: Option<String>,
     /// Is T the maximum over ranks? Without it the program's hint decides, then: with several ranks, yes.
     pub gate: Option<bool>,
+    /// Options of the statistics.
+    pub fit: tail::assess::Options,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let fit = tail::assess::Options { non_finite: tail::assess::NonFinite::Drop, ..Default::default() };
+        Options { site: None, gate: None, fit }
+    }
 }
 
 /// Everything a reader sees of a run.
@@ -91,13 +99,15 @@ pub fn build(run: &Run, options: &Options) -> Report {
     let corrected = subject.as_ref().filter(|subject| subject.has_correction()).and_then(|subject| {
         Summary::of(&subject.steps.iter().map(|step| step.corrected).collect::<Vec<_>>())
     });
-    let tail = summary.is_some().then(|| Tail::of(&values));
+    let tail = summary.is_some().then(|| Tail::of(&values, &options.fit));
     let mut tables = vec![table::sites(run, subject.as_ref())];
     if let (Some(tail), Some(subject)) = (&tail, &subject) {
         tables.extend(table::independence(tail));
-        tables.extend(table::parameters(tail, unit));
-        tables.extend(table::levels(tail, unit, subject.value_name()));
-        tables.extend(table::models(tail));
+        if let Some(found) = &tail.assessment {
+            tables.push(table::parameters(found, unit));
+            tables.push(table::levels(found, unit, subject.value_name()));
+            tables.push(table::models(found));
+        }
     }
     let figures =
         subject.as_ref().map(|subject| figures::all(subject, tail.as_ref(), unit)).unwrap_or_default();

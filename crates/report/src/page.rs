@@ -133,12 +133,23 @@ fn opening(report: &Report) -> String {
         out.push_str("</ul></section>\n");
     }
     if let Some(tail) = &report.tail {
-        let _ = writeln!(
+        let _ = write!(
             out,
-            "<section class=\"verdict card\" data-code=\"{}\"><p class=\"label\">Verdict</p><p>{}</p></section>",
-            escaped(&tail.verdict.code),
-            prose(&tail.verdict.text)
+            "<section class=\"verdict card\" data-code=\"{}\"><p class=\"label\">Verdict</p><p>{}</p>",
+            escaped(&tail.code()),
+            prose(&tail.text())
         );
+        for advice in tail.advice() {
+            let _ = write!(out, "<p class=\"more\">→ {}</p>", prose(advice));
+        }
+        if let Some(found) = &tail.assessment {
+            out.push_str("<details><summary>What this rests on</summary><ul>");
+            for finding in &found.verdict.findings {
+                let _ = write!(out, "<li>{}</li>", prose(finding));
+            }
+            out.push_str("</ul></details>");
+        }
+        out.push_str("</section>\n");
     }
     out.push_str(&tiles(report));
     out
@@ -192,34 +203,27 @@ fn tiles(report: &Report) -> String {
         significant(summary.max / summary.median, 3)
     );
     tile("Slowest", &value, &unit, &note);
-    if let Some(tail) = &report.tail {
-        if let Some(level) =
-            tail.levels.iter().find(|level| level.period > summary.n as f64).or(tail.levels.last())
-        {
-            let (value, note) = match level.lower.zip(level.upper) {
-                Some((lower, upper)) => {
-                    let [value, lower, upper] = report.unit.with_interval(level.level, lower, upper);
-                    (value, format!("95 % interval {lower} to {}", report.unit.named(&upper)))
-                }
-                None => (significant(report.unit.scale(level.level), 4), String::new()),
+    if let Some(found) = report.tail.as_ref().and_then(|tail| tail.assessment.as_ref()) {
+        let beyond = found.return_levels.iter().find(|level| !level.observed);
+        if let Some(level) = beyond.or(found.return_levels.last()) {
+            let known = level.lower.is_finite() && level.upper.is_finite();
+            let (value, note) = if known {
+                let [value, lower, upper] = report.unit.with_interval(level.level, level.lower, level.upper);
+                (value, format!("95 % interval {lower} to {}", report.unit.named(&upper)))
+            } else {
+                (significant(report.unit.scale(level.level), 4), String::new())
             };
-            tile(
-                &format!("Expected once in {}", units::count(level.period as u64)),
-                &value,
-                report.unit.name,
-                &note,
-            );
+            let name = format!("Expected once in {}", units::count(level.period as u64));
+            tile(&name, &value, report.unit.name, &note);
         }
-        if let Some(fit) = &tail.fit {
-            let (value, note) = match fit.standard_errors {
-                Some(errors) => {
-                    let (value, error) = Unit::NONE.with_error(fit.shape, errors.shape);
-                    (value, format!("± {error}; above 0 heavy, below 0 it ends"))
-                }
-                None => (significant(fit.shape, 3), "above 0 heavy, below 0 it ends".into()),
-            };
-            tile("Shape of the tail", &value, "", &note);
-        }
+        let (value, note) = match found.gev.standard_errors {
+            Some(errors) => {
+                let (value, error) = Unit::NONE.with_error(found.gev.shape, errors.shape);
+                (value, format!("± {error}; above 0 heavy, below 0 it ends"))
+            }
+            None => (significant(found.gev.shape, 3), "above 0 heavy, below 0 it ends".into()),
+        };
+        tile("Shape of the tail", &value, "", &note);
     }
     out.push_str("</dl>\n");
     out

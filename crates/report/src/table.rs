@@ -2,12 +2,13 @@
 
 use samples::{Run, units};
 use serde::Serialize;
+use tail::assess::Assessment;
 use tail::independence::Question;
 
 use crate::subject::Subject;
 use crate::summary::Summary;
 use crate::tail_of::Tail;
-use crate::unit::{Unit, duration, fixed, probability, significant};
+use crate::unit::{Unit, duration, fixed, probability};
 
 /// Rows that a table of sites shows; the rest is counted in its note.
 const MOST_SITES: usize = 60;
@@ -201,23 +202,33 @@ fn site_name(run: &Run, site: usize) -> String {
     if site.labels.is_empty() { site.operation.clone() } else { site.name() }
 }
 
-/// The fitted parameters with their standard errors.
-pub(crate) fn parameters(tail: &Tail, unit: Unit) -> Option<Table> {
-    let fit = tail.fit.as_ref()?;
-    let mut table =
-        Table::new("Extreme-value law (GEV)", &["<parameter", "estimate", "standard error", "<meaning"]);
-    let errors = fit.standard_errors;
-    let mut push = |name: &str, unit: Unit, value: f64, error: Option<f64>, meaning: &str| {
-        let (value, error) = match error {
-            Some(error) => unit.with_error(value, error),
-            None => (significant(unit.scale(value), 4), "–".into()),
+/// The fitted parameters with their standard errors and profile intervals.
+pub(crate) fn parameters(found: &Assessment, unit: Unit) -> Table {
+    let law = &found.gev;
+    let mut table = Table::new(
+        "Extreme-value law (GEV)",
+        &["<parameter", "estimate", "standard error", "95 % from", "to", "<meaning"],
+    );
+    let (errors, intervals) = (law.standard_errors, law.intervals);
+    let rows = [
+        ("location", unit, law.location, errors.map(|e| e.location), intervals.and_then(|i| i.location)),
+        ("scale", unit, law.scale, errors.map(|e| e.scale), intervals.and_then(|i| i.scale)),
+        ("shape", Unit::NONE, law.shape, errors.map(|e| e.shape), intervals.and_then(|i| i.shape)),
+    ];
+    let meanings = ["where most values lie", "how far they spread", "above 0 heavy tail, below 0 it ends"];
+    for ((name, unit, value, error, interval), meaning) in rows.into_iter().zip(meanings) {
+        let width = interval.map(|interval| (interval.upper - interval.lower) / 4.0);
+        let precision = error.or(width).unwrap_or(f64::NAN);
+        let show = |value: f64| unit.named(&unit.with_error(value, precision).0);
+        let [lower, upper] = match interval {
+            Some(interval) => [show(interval.lower), show(interval.upper)],
+            None => ["–".into(), "–".into()],
         };
-        table.push(false, [name.into(), unit.named(&value), unit.named(&error), meaning.into()]);
-    };
-    push("location", unit, fit.location, errors.map(|e| e.location), "where most values lie");
-    push("scale", unit, fit.scale, errors.map(|e| e.scale), "how far they spread");
-    push("shape", Unit::NONE, fit.shape, errors.map(|e| e.shape), "tail: above 0 heavy, below 0 it ends");
-    table.note = match fit.status {
+        let error = error.map_or("–".into(), |error| unit.named(&unit.with_error(value, error).1));
+        let value = if precision.is_nan() { unit.show(value) } else { show(value) };
+        table.push(false, [name.into(), value, error, lower, upper, meaning.into()]);
+    }
+    table.note = match found.status {
         tail::Status::Ok => String::new(),
         tail::Status::Irregular => {
             "The shape is below -1/2: standard errors do not hold there and are left out.".into()
@@ -230,29 +241,28 @@ pub(crate) fn parameters(tail: &Tail, unit: Unit) -> Option<Table> {
             "No maximum of the likelihood was found: do not use these numbers.".into()
         }
     };
-    Some(table)
+    table
 }
 
 /// Levels exceeded once in so many values, with intervals.
-pub(crate) fn levels(tail: &Tail, unit: Unit, what: &str) -> Option<Table> {
-    if tail.levels.is_empty() {
-        return None;
-    }
-    let mut table = Table::new("Return levels", &["<exceeded once in", "level", "95 % from", "to"]);
-    for level in &tail.levels {
-        let open = level.lower.is_none() && level.upper.is_none();
-        let ends = (level.lower.unwrap_or(f64::NEG_INFINITY), level.upper.unwrap_or(f64::INFINITY));
+pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
+    let mut table = Table::new("Return levels", &["<exceeded once in", "level", "95 % from", "to", "<"]);
+    for level in &found.return_levels {
+        let known = level.lower.is_finite() || level.upper.is_finite();
+        let open = |end: f64, open: f64| if end.is_nan() { open } else { end };
+        let ends = (open(level.lower, f64::NEG_INFINITY), open(level.upper, f64::INFINITY));
         let [value, lower, upper] = unit.with_interval(level.level, ends.0, ends.1);
-        let show = |text: String| if open { "–".into() } else { unit.named(&text) };
+        let show = |text: String| if known { unit.named(&text) } else { "–".into() };
         let name = format!("{} {what}s", units::count(level.period as u64));
-        table.push(false, [name, unit.named(&value), show(lower), show(upper)]);
+        let beyond = if level.observed { "" } else { "extrapolated" };
+        table.push(false, [name, unit.named(&value), show(lower), show(upper), beyond.into()]);
     }
-    Some(table)
+    table
 }
 
 /// The tests of whether the values are independent draws of one law.
 pub(crate) fn independence(tail: &Tail) -> Option<Table> {
-    let found = tail.independence.as_ref()?;
+    let found = tail.independence()?;
     let mut table =
         Table::new("Repetitions of one experiment?", &["<question", "<found", "p, all tests together"]);
     for test in &found.tests {
@@ -268,27 +278,38 @@ pub(crate) fn independence(tail: &Tail) -> Option<Table> {
 }
 
 /// The GEV and its rivals by AIC.
-pub(crate) fn models(tail: &Tail) -> Option<Table> {
-    let best = tail.models.first()?.aic;
+pub(crate) fn models(found: &Assessment) -> Table {
     let mut table = Table::new(
         "Which law describes the values best",
-        &["<law", "parameters", "AIC above the best", "weight"],
+        &["<law", "parameters", "AIC above the best", "weight", "<against the GEV (Vuong)"],
     );
-    let weights: f64 = tail.models.iter().map(|model| (-0.5 * (model.aic - best)).exp()).sum();
-    for model in &tail.models {
-        let above = model.aic - best;
-        let weight = (-0.5 * above).exp() / weights;
-        table.push(
-            model.name == "GEV",
-            [
-                model.name.clone(),
-                model.parameters.to_string(),
-                fixed(above, 1),
-                if weight < 0.0005 { "< 0.001".into() } else { fixed(weight, 3) },
-            ],
+    let best = found.alternatives.first().map_or(f64::INFINITY, |rival| rival.aic).min(found.gev.aic);
+    let mut rows = vec![(true, "GEV".to_string(), 3, found.gev.aic, found.gev.aic_weight, String::new())];
+    for rival in &found.alternatives {
+        let words = match rival.vuong {
+            Some(vuong) if vuong.z > 1.96 => format!("worse (z {})", fixed(vuong.z, 2)),
+            Some(vuong) if vuong.z < -1.96 => format!("better (z {})", fixed(vuong.z, 2)),
+            Some(vuong) => format!("not told apart (z {})", fixed(vuong.z, 2)),
+            None => "–".into(),
+        };
+        rows.push((false, rival.name.clone(), rival.size, rival.aic, rival.aic_weight, words));
+    }
+    rows.sort_by(|a, b| a.3.total_cmp(&b.3));
+    for (strong, name, size, aic, weight, words) in rows {
+        let weight = if weight < 0.0005 { "< 0.001".into() } else { fixed(weight, 3) };
+        table.push(strong, [name, size.to_string(), fixed(aic - best, 1), weight, words]);
+    }
+    if let Some(fit) = found.diagnostics.goodness_of_fit {
+        table.note = format!(
+            "Does the GEV fit at all? Anderson-Darling A² {:.3} (p {}), upper tail AU² {:.3} (p {}); together p {}.",
+            fit.a2,
+            probability(fit.p_a2),
+            fit.au2,
+            probability(fit.p_au2),
+            probability(fit.p)
         );
     }
-    Some(table)
+    table
 }
 
 #[cfg(test)]

@@ -1,134 +1,71 @@
 //! What does extreme-value theory say of the analysed values?
 
 use serde::Serialize;
-use tail::independence::{self, Independence};
-use tail::{Gev, Series, gev, rivals};
+use tail::assess::{Assessment, Panels, assess};
+use tail::independence::Independence;
+use tail::rivals::{Family, Law};
+use tail::{Gev, assess::Options};
 
-/// Coverage of all intervals and bands.
-pub const COVERAGE: f64 = 0.95;
-
-/// The tail of the analysed values: fit, levels, comparison, verdict.
+/// The tail of the analysed values: the assessment, or why there is none.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tail {
-    /// The fitted law; none where nothing can be fitted.
-    pub fit: Option<gev::Fit>,
-    /// Why there is no fit.
+    /// Fit, levels, comparison, tests, verdict (schema `lastrank.fit/1`).
+    pub assessment: Option<Assessment>,
+    /// Why there is none: too few values, or all equal.
     pub refusal: Option<String>,
-    /// Levels exceeded once in 10, 100, 1000 values.
-    pub levels: Vec<Level>,
-    /// The GEV and its rivals, the best first.
-    pub models: Vec<Model>,
-    /// Are the values independent draws of one law? None of fewer than ten or equal values.
-    pub independence: Option<Independence>,
-    /// What it all means.
-    pub verdict: Verdict,
+    /// Points of the figures of the fit.
     #[serde(skip)]
-    normal: Option<rivals::Law>,
-}
-
-/// A level that is exceeded once in so many values.
-#[derive(Clone, Debug, Serialize)]
-pub struct Level {
-    /// Once in how many values.
-    pub period: f64,
-    /// The level, in the unit of the data.
-    pub level: f64,
-    /// Lower end of its 95 % interval; none where the fit has no errors.
-    pub lower: Option<f64>,
-    /// Upper end; none where it is infinite or the fit has no errors.
-    pub upper: Option<f64>,
-}
-
-/// A family of laws and how well it describes the values.
-#[derive(Clone, Debug, Serialize)]
-pub struct Model {
-    /// `GEV`, `normal`, `log-normal` …
-    pub name: String,
-    /// Number of parameters.
-    pub parameters: usize,
-    /// Negative log-likelihood.
-    pub negative_log_likelihood: f64,
-    /// Akaike's criterion: the smallest is best.
-    pub aic: f64,
-}
-
-/// The conclusion, for programs and for people.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
-    /// A stable name.
-    pub code: String,
-    /// A sentence or two.
-    pub text: String,
+    pub(crate) panels: Option<Panels>,
 }
 
 impl Tail {
-    /// Analyses values in time order, of any unit.
-    pub fn of(values: &[f64]) -> Tail {
-        let series = Series::clean(values);
-        let independence = independence::check_series(&series, 0.05).ok();
-        let fit = match gev::fit(values) {
-            Ok(fit) => fit,
-            Err(error) => return Tail::refused(error.to_string()),
-        };
-        let levels = [10.0, 100.0, 1000.0].map(|period| level(values, &fit, period)).into();
-        let mut models = vec![Model {
-            name: "GEV".into(),
-            parameters: 3,
-            negative_log_likelihood: fit.negative_log_likelihood,
-            aic: fit.aic(),
-        }];
-        let mut normal = None;
-        for family in rivals::Family::ALL {
-            let Ok(rival) = rivals::fit(&series, family) else { continue };
-            if family == rivals::Family::Normal {
-                normal = Some(rival.law);
+    /// Assesses values in time order, of any unit.
+    pub fn of(values: &[f64], options: &Options) -> Tail {
+        match assess(values, options) {
+            Ok(assessment) => {
+                let panels = assessment.panels(values);
+                Tail { assessment: Some(assessment), refusal: None, panels: Some(panels) }
             }
-            models.push(Model {
-                name: family.name().into(),
-                parameters: family.size(),
-                negative_log_likelihood: rival.negative_log_likelihood,
-                aic: rival.aic(),
-            });
+            Err(why) => Tail { assessment: None, refusal: Some(why.to_string()), panels: None },
         }
-        models.sort_by(|a, b| a.aic.total_cmp(&b.aic));
-        let best = &models[0].name;
-        let verdict = Verdict {
-            code: format!("best-{best}").to_lowercase(),
-            text: format!("By AIC the {best} law describes the values best."),
-        };
-        Tail { fit: Some(fit), refusal: None, levels, models, independence, verdict, normal }
     }
 
-    fn refused(why: String) -> Tail {
-        Tail {
-            fit: None,
-            verdict: Verdict { code: "no-fit".into(), text: format!("No law can be fitted: {why}.") },
-            refusal: Some(why),
-            levels: Vec::new(),
-            models: Vec::new(),
-            independence: None,
-            normal: None,
+    /// The verdict as a stable code: `not-independent`, `gev-consistent` …; `no-fit` without a fit.
+    pub fn code(&self) -> String {
+        let code = self.assessment.as_ref().and_then(|found| serde_json::to_value(found.verdict.code).ok());
+        code.as_ref().and_then(|code| code.as_str()).unwrap_or("no-fit").to_string()
+    }
+
+    /// The verdict in words.
+    pub fn text(&self) -> String {
+        match (&self.assessment, &self.refusal) {
+            (Some(found), _) => found.verdict.text.clone(),
+            (None, why) => format!("No law was fitted: {}.", why.as_deref().unwrap_or("there are no values")),
         }
+    }
+
+    /// What to do next; may be empty.
+    pub fn advice(&self) -> &[String] {
+        self.assessment.as_ref().map_or(&[], |found| &found.verdict.advice)
+    }
+
+    /// The tests of whether the values are repetitions of one experiment.
+    pub fn independence(&self) -> Option<&Independence> {
+        self.assessment.as_ref().map(|found| &found.diagnostics.independence)
     }
 
     /// The fitted GEV.
     pub fn law(&self) -> Option<Gev> {
-        self.fit.as_ref().map(gev::Fit::law)
+        self.assessment.as_ref().map(Assessment::law)
     }
 
     /// The fitted normal law.
-    pub fn normal(&self) -> Option<rivals::Law> {
-        self.normal
-    }
-}
-
-fn level(values: &[f64], fit: &gev::Fit, period: f64) -> Level {
-    let interval = gev::profile_return_level(values, fit, period, COVERAGE).ok();
-    let finite = |end: f64| Some(end).filter(|end| end.is_finite());
-    Level {
-        period,
-        level: fit.law().return_level(period),
-        lower: interval.and_then(|interval| finite(interval.lower)),
-        upper: interval.and_then(|interval| finite(interval.upper)),
+    pub fn normal(&self) -> Option<Law> {
+        self.assessment
+            .as_ref()?
+            .alternatives
+            .iter()
+            .find(|rival| rival.model == Family::Normal)
+            .map(|rival| rival.law)
     }
 }

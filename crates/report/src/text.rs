@@ -26,7 +26,10 @@ pub(crate) fn of(report: &Report) -> String {
     }
     if let Some(tail) = &report.tail {
         out.push('\n');
-        out.push_str(&sentence("Verdict: ", &tail.verdict.text));
+        out.push_str(&sentence("Verdict: ", &tail.text()));
+        for advice in tail.advice() {
+            out.push_str(&sentence("       → ", advice));
+        }
     }
     out
 }

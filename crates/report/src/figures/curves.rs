@@ -1,39 +1,26 @@
 //! Does the fitted law describe the values? The panels of the paper's Figure 2, and quantiles with an envelope.
 
 use serde::Serialize;
-use serde_json::json;
-use tail::gev;
+use serde_json::{Value, json};
+use tail::assess::{Band, Point};
 
-use super::{Curve, Figure, Numbers, Section, draw, thin};
-use crate::chance::order_statistic;
-use crate::tail_of::{COVERAGE, Tail};
+use super::{Curve, Figure, Numbers, Section, draw};
+use crate::tail_of::Tail;
 use crate::unit::{Unit, rounded};
 
-/// Above this many values a band is that of the delta method: profiling each point would take seconds.
-const MOST_PROFILED: usize = 5_000;
-
-/// Empirical against fitted probabilities (P–P).
+/// Points with the envelope of order statistics: where the i-th smallest of n values of the fitted law
+/// lies in 95 of 100 samples.
 #[derive(Clone, Debug, Serialize)]
-pub struct Probability {
-    /// i / (n + 1) of the i-th smallest value.
-    pub empirical: Vec<f64>,
-    /// Fitted distribution function there.
-    pub fitted: Vec<f64>,
-}
-
-/// Empirical against fitted quantiles (Q–Q).
-#[derive(Clone, Debug, Serialize)]
-pub struct Quantiles {
-    /// Fitted quantile at i / (n + 1), in the unit of the data.
-    pub fitted: Vec<f64>,
-    /// The i-th smallest value.
-    pub empirical: Vec<f64>,
-    /// Lower end of where the i-th smallest of n values of the fitted law lies in 95 of 100 samples: order
-    /// statistics are Beta(i, n + 1 - i) on the scale of probability.
+pub struct Points {
+    /// Probability plot: empirical probability. Quantile plot: fitted quantile.
+    pub x: Vec<f64>,
+    /// Probability plot: fitted probability. Quantile plot: the value.
+    pub y: Vec<f64>,
+    /// Lower end of the envelope, on the scale of `y`.
     pub lower: Vec<f64>,
     /// Upper end.
     pub upper: Vec<f64>,
-    /// Is the value outside?
+    /// Is the point outside?
     pub outside: Vec<bool>,
 }
 
@@ -44,18 +31,16 @@ pub struct ReturnLevels {
     pub period: Vec<f64>,
     /// The measured value, in the unit of the data.
     pub value: Vec<f64>,
-    /// Is it outside the band?
+    /// Is it outside the band of the line?
     pub outside: Vec<bool>,
     /// Periods of the fitted line.
     pub line_period: Vec<f64>,
     /// Level of the fitted line.
     pub level: Vec<f64>,
-    /// Lower end of its 95 % band; empty where the fit has no errors.
-    pub lower: Vec<f64>,
-    /// Upper end; infinite ends are none.
+    /// Lower end of its 95 % band (profile likelihood); none where it has no such end.
+    pub lower: Vec<Option<f64>>,
+    /// Upper end.
     pub upper: Vec<Option<f64>>,
-    /// `profile`, `delta` or `none`.
-    pub method: &'static str,
 }
 
 /// Histogram in 20 bins with fitted densities.
@@ -71,84 +56,108 @@ pub struct Density {
     pub laws: Vec<Curve>,
 }
 
-fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted
+/// Those of `values` whose flag is `wanted`.
+fn chosen(values: &[f64], flags: &[bool], wanted: bool) -> Vec<f64> {
+    values.iter().zip(flags).filter(|(_, flag)| **flag == wanted).map(|(value, _)| *value).collect()
 }
 
-pub(crate) fn probability(values: &[f64], tail: &Tail) -> Option<Figure> {
-    let law = tail.law()?;
-    let sorted = sorted(values);
-    let n = sorted.len() as f64;
-    let (empirical, fitted): (Vec<_>, Vec<_>) = thin::ascending(sorted.len())
-        .into_iter()
-        .map(|at| ((at as f64 + 1.0) / (n + 1.0), rounded(law.cdf(sorted[at]))))
-        .unzip();
-    let worst = empirical.iter().zip(&fitted).map(|(e, f)| (e - f).abs()).fold(0.0, f64::max);
-    let numbers = Probability { empirical, fitted };
+impl Points {
+    fn of(points: &[Point]) -> Points {
+        Points {
+            x: points.iter().map(|point| point.x).collect(),
+            y: points.iter().map(|point| point.y).collect(),
+            lower: points.iter().map(|point| point.lower).collect(),
+            upper: points.iter().map(|point| point.upper).collect(),
+            outside: points.iter().map(|point| point.outside).collect(),
+        }
+    }
+
+    /// Envelope, diagonal, points inside and outside.
+    fn draw(&self, envelope: (&[f64], &[f64], &[f64]), unit: Unit, hover: &str) -> (Vec<Value>, usize) {
+        let (x, lower, upper) = envelope;
+        let x = unit.scale_all(x);
+        let name = "95 % of samples of the law";
+        let mut traces: Vec<_> =
+            draw::band(name, &x, unit.scale_all(lower), unit.scale_all(upper), draw::BAND).into();
+        let ends: Vec<f64> = [x.first(), x.last()].into_iter().flatten().copied().collect();
+        traces.push(draw::guide("equal", ends.clone(), ends));
+        let pick = |wanted: bool, values: &[f64]| unit.scale_all(&chosen(values, &self.outside, wanted));
+        let (x, y) = (pick(false, &self.x), pick(false, &self.y));
+        traces.push(draw::points("measured", x, y, draw::DATA, 5.0, hover));
+        let (x, y) = (pick(true, &self.x), pick(true, &self.y));
+        let outside = x.len();
+        if outside > 0 {
+            let mut alarms = draw::alarms("outside", x, y, hover);
+            alarms["marker"]["size"] = json!(7);
+            traces.push(alarms);
+        }
+        (traces, outside)
+    }
+}
+
+pub(crate) fn probability(tail: &Tail) -> Option<Figure> {
+    let numbers = Points::of(&tail.panels.as_ref()?.probability);
+    let worst = numbers.x.iter().zip(&numbers.y).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+    let n = tail.assessment.as_ref()?.n;
+    let envelope = (numbers.x.as_slice(), numbers.lower.as_slice(), numbers.upper.as_slice());
+    let (traces, outside) =
+        numbers.draw(envelope, Unit::NONE, "sample %{x:.3f}, law %{y:.3f}<extra></extra>");
     let title = "Probability plot".to_string();
-    let hover = "sample %{x:.3f}, law %{y:.3f}<extra></extra>";
-    let traces = vec![
-        draw::guide("equal", vec![0.0, 1.0], vec![0.0, 1.0]),
-        draw::points("values", numbers.empirical.clone(), numbers.fitted.clone(), draw::DATA, 5.0, hover),
-    ];
     let range = json!({"range": [-0.02, 1.02], "dtick": 0.2});
     Some(Figure {
         id: "probability",
         caption: format!(
-            "Points on the diagonal: the fitted law describes the bulk of the values. The largest gap is {worst:.3}."
+            "Points on the diagonal: the fitted law describes the bulk of the values. The largest gap is {worst:.3}; \
+             {outside} of {} points leave the band.",
+            numbers.x.len()
         ),
         alternative: format!(
-            "Empirical against fitted probabilities of {n} values; the largest distance from the diagonal is {worst:.3}."
+            "Empirical against fitted probabilities of {n} values; the largest gap to the diagonal is {worst:.3}."
         ),
         section: Section::Law,
         wide: false,
-        plot: {
-            let mut plot = draw::figure(
-                &title,
-                traces,
-                draw::axis_with("empirical probability", range.clone()),
-                draw::axis_with("fitted probability", range),
-            );
-            plot["layout"]["showlegend"] = json!(false);
-            plot
-        },
+        plot: draw::figure(
+            &title,
+            traces,
+            draw::axis_with("empirical probability", range.clone()),
+            draw::axis_with("fitted probability", range),
+        ),
         title,
         numbers: Numbers::Probability(numbers),
+    })
+}
+
+pub(crate) fn quantiles(tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
+    let numbers = Points::of(&tail.panels.as_ref()?.quantile);
+    let hover = format!("measured %{{y}}, law %{{x}} {}<extra></extra>", unit.name);
+    let envelope = (numbers.x.as_slice(), numbers.lower.as_slice(), numbers.upper.as_slice());
+    let (traces, outside) = numbers.draw(envelope, unit, &hover);
+    let title = "Quantile plot".to_string();
+    Some(Figure {
+        id: "quantiles",
+        caption: format!(
+            "The band is where the points of 95 of 100 samples of the fitted law lie, position by position. {outside} \
+             of {} points are outside{}",
+            numbers.x.len(),
+            if outside == 0 { "." } else { " (red); neighbours go together, so judge groups, not counts." }
+        ),
+        alternative: format!("Measured against fitted quantiles with an envelope; {outside} points outside."),
+        section: Section::Law,
+        wide: false,
+        plot: draw::figure(
+            &title,
+            traces,
+            draw::axis(&unit.axis("fitted quantile")),
+            draw::axis(&unit.axis(what)),
+        ),
+        title,
+        numbers: Numbers::Quantiles(numbers),
     })
 }
 
 /// The Gumbel level of a return period: the axis on which a law of shape 0 is a straight line.
 fn gumbel_level(period: f64) -> f64 {
     -(-(-1.0 / period).ln_1p()).ln()
-}
-
-/// Level, lower and upper end of the band at each period, and how the band was found.
-type Band = (Vec<f64>, Vec<f64>, Vec<Option<f64>>, &'static str);
-
-fn band(values: &[f64], fit: &gev::Fit, periods: &[f64]) -> Band {
-    let level: Vec<f64> = periods.iter().map(|period| fit.law().return_level(*period)).collect();
-    let finite = |end: f64| Some(end).filter(|end| end.is_finite());
-    if values.len() <= MOST_PROFILED {
-        let ends: Option<Vec<_>> = periods
-            .iter()
-            .map(|period| gev::profile_return_level(values, fit, *period, COVERAGE).ok())
-            .collect();
-        if let Some(ends) = ends.filter(|ends| ends.iter().all(|end| end.lower.is_finite())) {
-            let (lower, upper) = ends.iter().map(|end| (end.lower, finite(end.upper))).unzip();
-            return (level, lower, upper, "profile");
-        }
-    }
-    let ends: Option<Vec<_>> =
-        periods.iter().map(|period| fit.return_level(*period).ok()?.interval(COVERAGE)).collect();
-    match ends {
-        Some(ends) => {
-            let (lower, upper) = ends.iter().map(|end| (end.lower, finite(end.upper))).unzip();
-            (level, lower, upper, "delta")
-        }
-        None => (level, Vec::new(), Vec::new(), "none"),
-    }
 }
 
 /// `y` at `x` on the line through the points (`xs` ascending), none outside.
@@ -162,62 +171,64 @@ fn interpolate(xs: &[f64], ys: &[f64], x: f64) -> Option<f64> {
 }
 
 impl ReturnLevels {
-    fn of(values: &[f64], fit: &gev::Fit) -> ReturnLevels {
-        let sorted = sorted(values);
-        let n = sorted.len() as f64;
-        let first = gumbel_level((n + 1.0) / n);
-        let last = gumbel_level(10.0 * n);
-        let steps = 36;
-        let line_level: Vec<f64> =
-            (0..=steps).map(|k| first + (last - first) * f64::from(k) / f64::from(steps)).collect();
-        // Period of a Gumbel level c: 1 / (1 - exp(-exp(-c))).
-        let line_period: Vec<f64> = line_level.iter().map(|c| -1.0 / (-(-c).exp()).exp_m1()).collect();
-        let (level, lower, upper, method) = band(values, fit, &line_period);
-        let reach: Vec<f64> = upper.iter().map(|end| end.unwrap_or(f64::INFINITY)).collect();
-        let (period, value): (Vec<_>, Vec<_>) = thin::ascending(sorted.len())
-            .into_iter()
-            .map(|at| ((n + 1.0) / (n - at as f64), sorted[at]))
-            .unzip();
-        let outside = period
+    fn of(points: &[Point], curve: &[Band]) -> ReturnLevels {
+        let finite = |end: f64| Some(end).filter(|end| end.is_finite());
+        let level: Vec<f64> = curve.iter().map(|band| gumbel_level(band.x)).collect();
+        let reach = |end: fn(&Band) -> f64, open: f64| -> Vec<f64> {
+            curve.iter().map(end).map(|end| if end.is_finite() { end } else { open }).collect()
+        };
+        let lower = reach(|band| band.lower, f64::NEG_INFINITY);
+        let upper = reach(|band| band.upper, f64::INFINITY);
+        let outside = points
             .iter()
-            .zip(&value)
-            .map(|(period, value)| {
-                let c = gumbel_level(*period);
-                interpolate(&line_level, &lower, c).is_some_and(|end| *value < end)
-                    || interpolate(&line_level, &reach, c).is_some_and(|end| *value > end)
+            .map(|point| {
+                let c = gumbel_level(point.x);
+                interpolate(&level, &lower, c).is_some_and(|end| point.y < end)
+                    || interpolate(&level, &upper, c).is_some_and(|end| point.y > end)
             })
             .collect();
-        ReturnLevels { period, value, outside, line_period, level, lower, upper, method }
+        ReturnLevels {
+            period: points.iter().map(|point| point.x).collect(),
+            value: points.iter().map(|point| point.y).collect(),
+            outside,
+            line_period: curve.iter().map(|band| band.x).collect(),
+            level: curve.iter().map(|band| band.y).collect(),
+            lower: curve.iter().map(|band| finite(band.lower)).collect(),
+            upper: curve.iter().map(|band| finite(band.upper)).collect(),
+        }
     }
 }
 
-pub(crate) fn return_levels(values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
-    let numbers = ReturnLevels::of(values, tail.fit.as_ref()?);
+pub(crate) fn return_levels(tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
+    let panels = tail.panels.as_ref()?;
+    let n = tail.assessment.as_ref()?.n;
+    let numbers = ReturnLevels::of(&panels.return_points, &panels.return_curve);
     let hover = format!("%{{y}} {}: exceeded once in %{{customdata:.4~g}}<extra></extra>", unit.name);
+    let axis: Vec<f64> = numbers.period.iter().map(|period| gumbel_level(*period)).collect();
     let pick = |outside: bool| {
-        let chosen =
-            || numbers.outside.iter().enumerate().filter(move |(_, o)| **o == outside).map(|(at, _)| at);
-        let x: Vec<f64> = chosen().map(|at| rounded(gumbel_level(numbers.period[at]))).collect();
-        let y: Vec<f64> = chosen().map(|at| rounded(unit.scale(numbers.value[at]))).collect();
-        let periods: Vec<f64> = chosen().map(|at| rounded(numbers.period[at])).collect();
-        (x, y, periods)
+        (
+            Unit::NONE.scale_all(&chosen(&axis, &numbers.outside, outside)),
+            unit.scale_all(&chosen(&numbers.value, &numbers.outside, outside)),
+            Unit::NONE.scale_all(&chosen(&numbers.period, &numbers.outside, outside)),
+        )
     };
     let line_x: Vec<f64> = numbers.line_period.iter().map(|period| rounded(gumbel_level(*period))).collect();
-    let mut traces = Vec::new();
-    if !numbers.lower.is_empty() {
-        let finite = numbers.upper.iter().take_while(|end| end.is_some()).count();
-        let upper: Vec<f64> = numbers.upper.iter().map_while(|end| *end).collect();
-        traces.extend(draw::band(
-            "95 % band of the law",
-            &line_x[..finite],
-            unit.scale_all(&numbers.lower[..finite]),
-            unit.scale_all(&upper),
-            draw::BAND,
-        ));
+    let (mut x, mut lower, mut upper) = (Vec::new(), Vec::new(), Vec::new());
+    for ((at, low), high) in line_x.iter().zip(&numbers.lower).zip(&numbers.upper) {
+        if let (Some(low), Some(high)) = (low, high) {
+            x.push(*at);
+            lower.push(*low);
+            upper.push(*high);
+        }
     }
-    let mut law =
-        draw::line("GEV", line_x.clone(), unit.scale_all(&numbers.level), draw::LAW, "solid", &hover);
-    law["customdata"] = json!(numbers.line_period.iter().map(|p| rounded(*p)).collect::<Vec<_>>());
+    let mut traces = Vec::new();
+    if !x.is_empty() {
+        let (lower, upper) = (unit.scale_all(&lower), unit.scale_all(&upper));
+        traces.extend(draw::band("95 % band of the law", &x, lower, upper, draw::BAND));
+    }
+    let level = unit.scale_all(&numbers.level);
+    let mut law = draw::line("GEV", line_x.clone(), level, draw::LAW, "solid", &hover);
+    law["customdata"] = json!(Unit::NONE.scale_all(&numbers.line_period));
     traces.push(law);
     let (x, y, periods) = pick(false);
     let mut inside = draw::points("measured", x, y, draw::DATA, 5.0, &hover);
@@ -241,15 +252,11 @@ pub(crate) fn return_levels(values: &[f64], tail: &Tail, unit: Unit, what: &str)
     Some(Figure {
         id: "return-levels",
         caption: format!(
-            "How slow the slowest of so many is. Up to {} the points test the line; beyond, it extrapolates. The band \
+            "How slow the slowest of so many is. Up to {n} the points test the line; beyond, it extrapolates. The band \
              is the uncertainty of the line, so single points next to it are no alarm; a run of them at the right end \
-             is. {found}",
-            values.len()
+             is. {found}"
         ),
-        alternative: format!(
-            "Return levels of the fitted law with a 95 % band and {} points. {found}",
-            values.len()
-        ),
+        alternative: format!("Return levels of the fitted law with a 95 % band and {n} values. {found}"),
         section: Section::Law,
         wide: false,
         plot: draw::figure(
@@ -288,7 +295,8 @@ fn period_ticks(first: f64, last: f64) -> (Vec<f64>, Vec<String>) {
 impl Density {
     fn of(values: &[f64], tail: &Tail) -> Density {
         const BINS: usize = 20;
-        let sorted = sorted(values);
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
         let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
         let width = if high > low { (high - low) / BINS as f64 } else { 1.0 };
         let mut count = vec![0u64; BINS];
@@ -316,6 +324,7 @@ impl Density {
 }
 
 pub(crate) fn density(values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
+    tail.law()?;
     let numbers = Density::of(values, tail);
     let middle: Vec<f64> = numbers.edges.windows(2).map(|edge| 0.5 * (edge[0] + edge[1])).collect();
     // A density is per unit: shown per shown unit.
@@ -354,82 +363,5 @@ pub(crate) fn density(values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Op
         ),
         title,
         numbers: Numbers::Density(numbers),
-    })
-}
-
-pub(crate) fn quantiles(values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
-    let law = tail.law()?;
-    let sorted = sorted(values);
-    let n = sorted.len();
-    let mut numbers = Quantiles {
-        fitted: Vec::new(),
-        empirical: Vec::new(),
-        lower: Vec::new(),
-        upper: Vec::new(),
-        outside: Vec::new(),
-    };
-    for at in thin::ascending(n) {
-        let i = at as f64 + 1.0;
-        let ends = [0.5 - COVERAGE / 2.0, 0.5 + COVERAGE / 2.0]
-            .map(|p| law.quantile(order_statistic(p, i, n as f64)));
-        numbers.fitted.push(law.quantile(i / (n as f64 + 1.0)));
-        numbers.empirical.push(sorted[at]);
-        numbers.lower.push(ends[0]);
-        numbers.upper.push(ends[1]);
-        numbers.outside.push(sorted[at] < ends[0] || sorted[at] > ends[1]);
-    }
-    let outside = numbers.outside.iter().filter(|outside| **outside).count();
-    let pick = |wanted: bool, values: &[f64]| {
-        let chosen: Vec<f64> = values
-            .iter()
-            .zip(&numbers.outside)
-            .filter(|(_, o)| **o == wanted)
-            .map(|(value, _)| *value)
-            .collect();
-        unit.scale_all(&chosen)
-    };
-    let hover = format!("measured %{{y}}, law %{{x}} {}<extra></extra>", unit.name);
-    let x = unit.scale_all(&numbers.fitted);
-    let mut traces: Vec<_> = draw::band(
-        "95 % of samples of the law",
-        &x,
-        unit.scale_all(&numbers.lower),
-        unit.scale_all(&numbers.upper),
-        draw::BAND,
-    )
-    .into();
-    traces.push(draw::guide("equal", x.clone(), x));
-    traces.push(draw::points(
-        "measured",
-        pick(false, &numbers.fitted),
-        pick(false, &numbers.empirical),
-        draw::DATA,
-        5.0,
-        &hover,
-    ));
-    if outside > 0 {
-        let (x, y) = (pick(true, &numbers.fitted), pick(true, &numbers.empirical));
-        traces.push(draw::alarms("outside", x, y, &hover));
-    }
-    let title = "Quantile plot".to_string();
-    Some(Figure {
-        id: "quantiles",
-        caption: format!(
-            "The band is where the points of 95 of 100 samples of the fitted law lie, position by position. {outside} \
-             of {} points are outside{}",
-            numbers.fitted.len(),
-            if outside == 0 { "." } else { " (red); neighbours go together, so judge groups, not counts." }
-        ),
-        alternative: format!("Measured against fitted quantiles with an envelope; {outside} points outside."),
-        section: Section::Law,
-        wide: false,
-        plot: draw::figure(
-            &title,
-            traces,
-            draw::axis(&unit.axis("fitted quantile")),
-            draw::axis(&unit.axis(what)),
-        ),
-        title,
-        numbers: Numbers::Quantiles(numbers),
     })
 }

@@ -7,7 +7,7 @@ mod sample;
 mod thin;
 mod time;
 
-pub use curves::{Density, Probability, Quantiles, ReturnLevels};
+pub use curves::{Density, Points, ReturnLevels};
 pub use ranks::{Last, Spread};
 pub use sample::{Curve, Survival};
 pub use time::{Autocorrelation, Series};
@@ -85,9 +85,9 @@ pub enum Numbers {
     /// All T in time order.
     Series(Series),
     /// Empirical against fitted probabilities.
-    Probability(Probability),
-    /// Empirical against fitted quantiles, with the envelope of order statistics.
-    Quantiles(Quantiles),
+    Probability(Points),
+    /// Empirical against fitted quantiles.
+    Quantiles(Points),
     /// Levels against return periods.
     ReturnLevels(ReturnLevels),
     /// Histogram with fitted densities.
@@ -114,12 +114,10 @@ pub(crate) fn all(subject: &Subject, tail: Option<&Tail>, unit: Unit) -> Vec<Fig
     figures.push(sample::survival(subject, tail, unit, &what));
     if let Some(tail) = tail {
         figures.extend(time::autocorrelation(tail));
-    }
-    if let Some(tail) = tail.filter(|tail| tail.fit.is_some()) {
-        figures.extend(curves::probability(&values, tail));
-        figures.extend(curves::return_levels(&values, tail, unit, &what));
+        figures.extend(curves::probability(tail));
+        figures.extend(curves::return_levels(tail, unit, &what));
         figures.extend(curves::density(&values, tail, unit, &what));
-        figures.extend(curves::quantiles(&values, tail, unit, &what));
+        figures.extend(curves::quantiles(tail, unit, &what));
     }
     if subject.gate && subject.ranks.len() > 1 {
         figures.push(ranks::spread(subject, unit));

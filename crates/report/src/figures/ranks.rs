@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use serde_json::json;
+use tail::special::chi_square_survival;
 
 use super::{Figure, MOST_POINTS, Numbers, Section, draw};
-use crate::chance::chi_square_survival;
 use crate::subject::Subject;
 use crate::unit::{Unit, percent, probability};
 

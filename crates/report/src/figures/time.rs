@@ -39,10 +39,8 @@ impl Series {
         let values = subject.values();
         let mut sorted = values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
-        let segments = tail
-            .and_then(|tail| tail.independence.as_ref())
-            .map(|found| found.segments.clone())
-            .unwrap_or_default();
+        let segments =
+            tail.and_then(Tail::independence).map(|found| found.segments.clone()).unwrap_or_default();
         let median = quantile(&sorted, 0.5);
         // Where the level changes, one law for all would hide what stands out of its own stretch.
         let mut level = vec![median; values.len()];
@@ -184,7 +182,7 @@ pub struct Autocorrelation {
 }
 
 pub(crate) fn autocorrelation(tail: &Tail) -> Option<Figure> {
-    let found = tail.independence.as_ref().filter(|found| !found.autocorrelations.is_empty())?;
+    let found = tail.independence().filter(|found| !found.autocorrelations.is_empty())?;
     let numbers = Autocorrelation {
         lag: (1..=found.autocorrelations.len()).collect(),
         correlation: found.autocorrelations.iter().map(|r| rounded(*r)).collect(),
@@ -210,7 +208,7 @@ pub(crate) fn autocorrelation(tail: &Tail) -> Option<Figure> {
     let reach =
         numbers.correlation.iter().fold(2.0 * numbers.bound, |reach, r| reach.max(r.abs() * 1.15)).min(1.05);
     let title = "Does a value resemble those before it?".to_string();
-    let n = tail.fit.as_ref().map_or(0, |fit| fit.n);
+    let n = tail.assessment.as_ref().map_or(0, |found| found.n);
     Some(Figure {
         id: "autocorrelation",
         caption: format!(
