@@ -4,14 +4,17 @@
 //! | step | function | gives |
 //! |---|---|---|
 //! | parse | [`syntax::parse_with`] | a tree and diagnostics; never fails |
-//! | check | `check::check` | [`plan::Code`], definitions and diagnostics |
-//! | plan | `plan::plan` | [`plan::Plan`]: the only step that knows ranks and parameters |
-//! | run | `interpret::run` | calls a [`interpret::Machine`] |
-#![allow(dead_code)]
+//! | check | [`check::check`] | [`plan::Code`], definitions and diagnostics |
+//! | plan | [`plan::plan`] | [`plan::Plan`]: the only step that knows ranks and parameters |
+//! | run | [`interpret::run`] | calls a [`interpret::Machine`] |
 #![forbid(unsafe_code)]
 
+pub mod arithmetic;
+pub mod check;
 pub mod commands;
+pub mod count;
 pub mod diagnostic;
+pub mod errno;
 pub mod interpret;
 pub mod plan;
 pub mod source;
@@ -21,3 +24,37 @@ pub mod value;
 pub use diagnostic::{Code, Diagnostic, Severity, Span};
 pub use source::Source;
 pub use value::Value;
+
+/// All steps at once: parses, checks and plans a program. Included files are read through
+/// `loader` and appended to `source`.
+///
+/// # Errors
+/// Everything that is wrong with it, in the order of the text.
+pub fn compile(
+    source: &mut Source,
+    settings: &plan::Settings<'_>,
+    classic: bool,
+    loader: Option<source::Loader<'_>>,
+) -> Result<(plan::Plan, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let parse = syntax::parse_with(source, classic, loader);
+    let mut found = parse.diagnostics;
+    let checked = check::check(&parse.tree, source);
+    drop(parse.tree);
+    if diagnostic::has_errors(&found) {
+        // What the check says about a text that was not understood is only worth hearing where
+        // it is about something else.
+        found.extend(checked.diagnostics);
+        found.sort_by_key(|diagnostic| diagnostic.span.start);
+        return Err(found);
+    }
+    match plan::plan(checked, source, settings) {
+        Ok((plan, more)) => {
+            found.extend(more);
+            Ok((plan, found))
+        }
+        Err(more) => {
+            found.extend(more);
+            Err(found)
+        }
+    }
+}

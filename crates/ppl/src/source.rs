@@ -76,14 +76,21 @@ impl Source {
 
     /// File, line and column of an offset.
     pub fn position(&self, offset: u32) -> Position {
-        let (line, column) = self.line_column(offset);
-        let file = self.files.iter().rev().find(|file| file.start <= offset);
-        let first = file.map_or(0, |file| self.lines.partition_point(|start| *start <= file.start) - 1);
+        let (file, line, column) = self.locate(offset);
         Position {
-            file: file.map(|file| file.name.clone()).unwrap_or_default(),
-            line: line - first as u32,
+            file: self.files.get(file).map(|file| file.name.clone()).unwrap_or_default(),
+            line,
             column,
         }
+    }
+
+    /// The number of the file, line and column of an offset.
+    pub fn locate(&self, offset: u32) -> (usize, u32, u32) {
+        let (line, column) = self.line_column(offset);
+        let file = self.files.partition_point(|file| file.start <= offset).saturating_sub(1);
+        let start = self.files.get(file).map_or(0, |file| file.start);
+        let before = self.lines.partition_point(|line| *line <= start).saturating_sub(1);
+        (file, line - before as u32, column)
     }
 
     /// Line over all texts (which is the line of the file for the first one) and column.

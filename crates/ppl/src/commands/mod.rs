@@ -3,6 +3,7 @@
 //! One table serves the checker, the plan, the editor's hover and the reference.
 
 mod functions;
+pub mod mode;
 mod table;
 
 pub use functions::{Function, FunctionSpec};
@@ -178,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_form_of_a_call_shows_defaults() {
-        assert_eq!(Command::Fseek.spec().form(), "fseek($file, offset[, whence = SEEK_SET])");
+        assert_eq!(Command::Fseek.spec().form(), "[$number =] fseek($file, offset[, whence = SEEK_SET])");
         assert_eq!(Command::Fopen.spec().form(), "$file = fopen(name, mode[, permissions = 420])");
     }
 }

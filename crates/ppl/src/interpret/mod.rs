@@ -8,11 +8,11 @@
 //! between the two clock reads of a machine stands nothing but the call.
 
 mod arguments;
-// EVAL
-// EXEC
+mod evaluate;
+mod execute;
 mod machine;
-// RANDOM
+pub mod random;
 
 pub use arguments::Arguments;
-// USEEXEC
+pub use execute::run;
 pub use machine::{Failure, Fault, Machine, Reply, Statistic, Stop, Wait};

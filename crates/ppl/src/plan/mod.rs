@@ -4,9 +4,9 @@
 //! adds those: it is everything an interpreter needs, holds no source text, and is shared by all
 //! ranks (`Send + Sync`, read only).
 
-// CONST
-// GROUPS
-// MAKE
+mod constants;
+mod groups;
+mod make;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::source::Source;
 use crate::syntax::{BinaryOp, UnaryOp};
 use crate::value::Value;
 
-// USEMAKE
+pub use make::{Settings, plan};
 
 /// A variable: the top bit set means that it is local to the function that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -321,8 +321,8 @@ pub struct Code {
     /// Names of environment variables.
     pub environment: Vec<(String, Span)>,
     pub(crate) sites: Vec<RawSite>,
-    /// Names of groups, by number; 0 is the world.
-    pub(crate) group_names: Vec<String>,
+    /// For each block: does it do the same, whatever the counter of the loop around it?
+    pub(crate) uniform: Vec<bool>,
 }
 
 impl Code {
@@ -353,7 +353,7 @@ impl Code {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteSpec {
     /// The file it is in.
-    pub file: String,
+    pub file: Arc<str>,
     /// From 1.
     pub line: u32,
     /// From 1, in characters.

@@ -1,0 +1,220 @@
+//! Do the arguments of a command fit it?
+
+use crate::commands::{Command, Default, Kind, mode};
+use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::plan::{Expr, SiteId};
+use crate::syntax::{ExprId, ExprKind, Exprs, template};
+use samples::SiteKind;
+
+use super::Checker;
+use super::collective::is_collective;
+
+impl Checker<'_> {
+    /// The arguments of a command: first expression, number, site. What was left out and has a
+    /// fixed default is filled in.
+    pub(super) fn command_call(
+        &mut self,
+        command: Command,
+        arguments: Exprs,
+        span: Span,
+    ) -> (u32, u32, SiteId) {
+        let spec = command.spec();
+        let missing = spec.required().saturating_sub(arguments.len());
+        if missing > 0 {
+            let names: Vec<&str> = spec.arguments[arguments.len()..spec.required()]
+                .iter()
+                .map(|argument| argument.name)
+                .collect();
+            self.push(
+                Diagnostic::error(
+                    Code::MissingArgument,
+                    span,
+                    format!(
+                        "`{}` lacks its {} `{}`",
+                        spec.name,
+                        if missing > 1 { "arguments" } else { "argument" },
+                        names.join("`, `")
+                    ),
+                )
+                .help(format!("the form is `{}`", spec.form())),
+            );
+        }
+        let group = self.explicit_group(command, arguments);
+        if is_collective(command) && missing == 0 {
+            let target = match command {
+                Command::Pfread | Command::Pfwrite | Command::Pfclose => None,
+                _ => Some(group),
+            };
+            let by_pattern = matches!(command, Command::Pfread | Command::Pfwrite)
+                .then(|| arguments.get(1).and_then(|id| self.pattern_of(id)))
+                .flatten();
+            self.collective_command(span, command, target, by_pattern);
+        }
+        let base = self.pending_exprs.len();
+        for (index, id) in arguments.iter().enumerate() {
+            let Some(argument) = spec.argument(index) else {
+                let last = self.tree.span(id);
+                self.push(
+                    Diagnostic::warning(
+                        Code::SurplusArgument,
+                        last,
+                        format!(
+                            "`{}` takes {} arguments; this one is ignored",
+                            spec.name,
+                            spec.arguments.len()
+                        ),
+                    )
+                    .help(format!("the form is `{}`", spec.form())),
+                );
+                break;
+            };
+            let expr = self.argument(command, index, argument.kind, id);
+            self.pending_exprs.push(expr);
+        }
+        for argument in spec.arguments.iter().skip(arguments.len()) {
+            match argument.default {
+                Default::Int(value) => {
+                    let expr = self.constant(crate::value::Value::Int(value));
+                    self.pending_exprs.push(expr);
+                }
+                // Patterns and MPI-IO files belong to a group that is known here.
+                Default::Absent(_) if argument.kind == Kind::Group => {
+                    self.pending_exprs.push(Expr::Int(group as i32))
+                }
+                _ => break,
+            }
+        }
+        let count = (self.pending_exprs.len() - base) as u32;
+        let first = self.push_pending_exprs(base);
+        let site = self.site(span, Some(command), SiteKind::Operation);
+        (first, count, site)
+    }
+
+    /// The group on which a command works: named, the pattern's, or the one around.
+    fn explicit_group(&self, command: Command, arguments: Exprs) -> u32 {
+        let spec = command.spec();
+        let named = spec
+            .arguments
+            .iter()
+            .position(|argument| argument.kind == Kind::Group)
+            .and_then(|index| arguments.get(index))
+            .map(|id| self.tree.raw_text(id, self.text).0.trim())
+            .and_then(|name| self.survey.groups.get(name));
+        if let Some(group) = named {
+            return *group;
+        }
+        let pattern = spec
+            .arguments
+            .iter()
+            .position(|argument| argument.kind == Kind::Pattern)
+            .and_then(|index| arguments.get(index))
+            .and_then(|id| self.pattern_of(id));
+        pattern
+            .and_then(|number| self.definitions.patterns.get(number as usize))
+            .and_then(|pattern| pattern.group)
+            .unwrap_or(u32::from(self.group))
+    }
+
+    /// The number of a pattern that is named by a plain string.
+    fn pattern_of(&self, id: ExprId) -> Option<u32> {
+        self.survey.patterns.get(self.tree.raw_text(id, self.text).0.trim()).copied()
+    }
+
+    fn wrong_kind(&mut self, command: Command, name: &str, wanted: &str, found: &str, span: Span) {
+        self.push(
+            Diagnostic::error(
+                Code::WrongKind,
+                span,
+                format!("`{name}` of `{}` must be {wanted}, not {found}", command.name()),
+            )
+            .help(format!("the form is `{}`", command.spec().form())),
+        );
+    }
+
+    fn argument(&mut self, command: Command, index: usize, kind: Kind, id: ExprId) -> Expr {
+        let span = self.tree.span(id);
+        let literal = self.literal_kind(id);
+        let name = command.spec().argument(index).map_or("", |argument| argument.name);
+        let plain = self.is_literal_text(id) && template::is_plain(self.tree.raw_text(id, self.text).0);
+        match kind {
+            Kind::Pattern if plain => {
+                let raw = self.tree.raw_text(id, self.text).0.to_owned();
+                let wanted = self.trimmed(&raw, span);
+                if let Some(number) = self.survey.patterns.get(&wanted) {
+                    return Expr::Int(*number as i32);
+                }
+                let mut known: Vec<&str> = self.survey.patterns.keys().map(String::as_str).collect();
+                known.sort_unstable();
+                let help = match nearest(&wanted, known.iter().copied()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => "define it: `define pattern {\"name\", iterations, element, level};`".to_owned(),
+                };
+                self.push(
+                    Diagnostic::error(Code::UnknownPattern, span, format!("unknown pattern \"{wanted}\""))
+                        .help(help),
+                );
+                return Expr::Int(0);
+            }
+            Kind::Group => return Expr::Int(self.group_number(id).unwrap_or(0) as i32),
+            Kind::Mode if plain => self.mode(command, id, span),
+            Kind::Whence if plain || matches!(self.tree.expr_kind(id), ExprKind::Word(_)) => {
+                let text = match self.tree.expr_kind(id) {
+                    ExprKind::Word(symbol) => self.name(symbol).to_owned(),
+                    _ => self.tree.raw_text(id, self.text).0.to_owned(),
+                };
+                if !matches!(text.as_str(), "SEEK_SET" | "SEEK_CUR" | "SEEK_END") {
+                    self.push(
+                        Diagnostic::error(Code::BadMode, span, format!("`{text}` is no position"))
+                            .help("positions are SEEK_SET, SEEK_CUR and SEEK_END"),
+                    );
+                }
+                return Expr::Text(self.add_text(&text));
+            }
+            Kind::Bytes | Kind::Integer | Kind::BytesOrBuffer => match literal {
+                Some(found @ ("a string" | "a list" | "a duration")) => {
+                    self.wrong_kind(command, name, kind.name(), found, span);
+                }
+                _ => {}
+            },
+            Kind::Microseconds => {
+                if let Some(found @ ("a string" | "a list")) = literal {
+                    self.wrong_kind(command, name, kind.name(), found, span);
+                }
+            }
+            Kind::File | Kind::Buffer => {
+                if let Some(found) = literal {
+                    self.wrong_kind(command, name, kind.name(), found, span);
+                }
+            }
+            Kind::Path | Kind::Text | Kind::Mode | Kind::Pattern | Kind::Whence => {
+                if literal == Some("a list") {
+                    self.wrong_kind(command, name, kind.name(), "a list", span);
+                }
+            }
+            Kind::Any => {}
+        }
+        self.expression(id)
+    }
+
+    fn mode(&mut self, command: Command, id: ExprId, span: Span) {
+        let text = self.tree.raw_text(id, self.text).0;
+        if command == Command::Pfopen {
+            if text.is_empty() || !text.chars().all(|letter| "crw".contains(letter)) {
+                let message = format!("`{text}` is no mode of `pfopen`");
+                self.push(
+                    Diagnostic::error(Code::BadMode, span, message).help("use any of the letters c, r and w"),
+                );
+            }
+            return;
+        }
+        if let Err(part) = mode::flags(text) {
+            let modes = ["r", "w", "a", "r+", "w+", "a+"];
+            let help = nearest(&part, mode::FLAGS.iter().copied())
+                .map(|near| format!("did you mean `{near}`?"))
+                .unwrap_or_else(|| {
+                    format!("modes are {}, or names such as O_WRONLY|O_CREAT", modes.join(" "))
+                });
+            self.push(Diagnostic::error(Code::BadMode, span, format!("`{part}` is no open mode")).help(help));
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! What do the definitions of a program say?
+
+use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::plan::{Expr, ExprIndex, Slot};
+use crate::syntax::{ExprId, ExprKind, Exprs, StatementKind};
+use crate::value::Value;
+
+use super::{Checker, Collective};
+
+/// `define param "name" $variable default`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// The name on the command line.
+    pub name: String,
+    /// Its variable.
+    pub(crate) slot: Slot,
+    /// The default: a string as it stands, or a constant expression.
+    pub(crate) default: ExprIndex,
+    /// Is the default a number? Then values are read as numbers with units.
+    pub numeric: bool,
+    /// Where it is defined.
+    pub span: Span,
+}
+
+/// How a group takes its ranks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GroupTag {
+    /// `S`: ranks of its own, from 0 on.
+    Exclusive,
+    /// `D`, `D/1`: disjoint from the groups with the same sub-tag.
+    Disjoint(String),
+    /// No tag: from the first rank behind the `S` groups, may overlap.
+    Free,
+}
+
+/// One group of `define groups`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupDefinition {
+    /// Its name.
+    pub name: String,
+    /// How it takes its ranks.
+    pub tag: GroupTag,
+    /// Where it is defined.
+    pub span: Span,
+}
+
+/// `define pattern {…}`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternDefinition {
+    /// Its name.
+    pub name: String,
+    /// Type, iterations, element, level, as expressions.
+    pub(crate) numbers: [ExprIndex; 4],
+    /// Its group, where it names one.
+    pub(crate) group: Option<u32>,
+    /// Where it is defined.
+    pub span: Span,
+}
+
+/// Everything that a program defines.
+#[derive(Clone, Debug, Default)]
+pub struct Definitions {
+    /// In the order of the program.
+    pub parameters: Vec<Parameter>,
+    /// In the order of the program; the world is not among them.
+    pub groups: Vec<GroupDefinition>,
+    /// In the order of the program.
+    pub patterns: Vec<PatternDefinition>,
+    pub(crate) report: Vec<(String, ExprIndex)>,
+    pub(crate) ranks: Option<(ExprIndex, Span)>,
+    pub(crate) space: Vec<(Option<ExprIndex>, ExprIndex, Span)>,
+    pub(crate) collectives: Vec<Collective>,
+}
+
+impl Checker<'_> {
+    /// A definition; `false` where the statement is none.
+    pub(super) fn define(&mut self, kind: StatementKind, span: Span) -> bool {
+        match kind {
+            StatementKind::DefineParam { name, variable, default } => self.parameter(name, variable, default),
+            StatementKind::DefineGroups(items) => self.groups(items),
+            StatementKind::DefinePattern(items) => self.pattern(items, span),
+            StatementKind::DefineReport(items) => {
+                for at in (0..items.len()).step_by(2) {
+                    let (Some(key), Some(value)) = (items.get(at), items.get(at + 1)) else { break };
+                    let Some(key) = self.plain_text(key, "the key of a report hint") else { continue };
+                    let value = self.constant_expression(value);
+                    self.definitions.report.push((key, value));
+                }
+            }
+            StatementKind::DefineRanks(count) => {
+                let span = self.tree.span(count);
+                let count = self.constant_expression(count);
+                if let Some((_, first)) = self.definitions.ranks {
+                    self.duplicate(span, first, "the number of ranks");
+                }
+                self.definitions.ranks = Some((count, span));
+            }
+            StatementKind::DefineSpace { directory, bytes } => {
+                let span = self.tree.span(bytes);
+                let directory = directory.map(|directory| self.constant_expression(directory));
+                let bytes = self.constant_expression(bytes);
+                self.definitions.space.push((directory, bytes, span));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn duplicate(&mut self, span: Span, first: Span, what: &str) {
+        self.push(
+            Diagnostic::error(Code::Duplicate, span, format!("{what} is defined twice"))
+                .label(first, "first defined here"),
+        );
+    }
+
+    fn parameter(&mut self, name: ExprId, variable: ExprId, default: ExprId) {
+        let span = self.tree.span(name);
+        let Some(name) = self.plain_text(name, "the name of a parameter") else { return };
+        let ExprKind::Variable(symbol) = self.tree.expr_kind(variable) else { return };
+        let slot = self.global(symbol);
+        if let Some(first) =
+            self.definitions.parameters.iter().find(|known| known.name == name || known.slot == slot)
+        {
+            let first = first.span;
+            self.duplicate(span, first, &format!("the parameter `{name}`"));
+            return;
+        }
+        let text = matches!(self.tree.expr_kind(default), ExprKind::Text);
+        let default_span = self.tree.span(default);
+        let value = if text {
+            // The text of a default is taken as it stands, as in the original.
+            let text = self.tree.raw_text(default, self.text).0;
+            if let Some(digits) = classic_suffix(text) {
+                self.push(
+                    Diagnostic::warning(
+                        Code::TextUnit,
+                        default_span,
+                        format!("as a number, \"{text}\" counts as {digits}"),
+                    )
+                    .help(format!("leave out the quotes to mean {text} as a number with a unit")),
+                );
+            }
+            let text = self.add_text(text);
+            self.push_expr(Expr::Text(text))
+        } else {
+            self.constant_expression(default)
+        };
+        self.definitions.parameters.push(Parameter { name, slot, default: value, numeric: !text, span });
+    }
+
+    fn groups(&mut self, items: Exprs) {
+        for at in (0..items.len()).step_by(3) {
+            let (Some(id), Some(tag), Some(sub)) = (items.get(at), items.get(at + 1), items.get(at + 2))
+            else {
+                break;
+            };
+            let span = self.tree.span(id);
+            let Some(name) = self.plain_text(id, "the name of a group") else { continue };
+            let name = self.trimmed(&name, span);
+            if name == "world" || name.is_empty() {
+                let message =
+                    if name.is_empty() { "a group needs a name" } else { "the group `world` exists already" };
+                self.push(Diagnostic::error(Code::BadDefine, span, message));
+                continue;
+            }
+            if let Some(first) = self.definitions.groups.iter().find(|known| known.name == name) {
+                let first = first.span;
+                self.duplicate(span, first, &format!("the group \"{name}\""));
+                continue;
+            }
+            let word = |id| match self.tree.expr_kind(id) {
+                ExprKind::Word(symbol) => self.name(symbol).to_owned(),
+                _ => String::new(),
+            };
+            let (letter, sub) = (word(tag), word(sub));
+            let tag_span = self.tree.span(tag);
+            let tag = match letter.as_str() {
+                "" => GroupTag::Free,
+                "S" | "s" => GroupTag::Exclusive,
+                "D" | "d" => GroupTag::Disjoint(sub),
+                other => {
+                    self.push(
+                        Diagnostic::error(
+                            Code::BadDefine,
+                            tag_span,
+                            format!("`{other}` is no tag of a group"),
+                        )
+                        .help(
+                            "`S`: ranks of its own; `D` or `D/1`: disjoint from its kin; none: may overlap",
+                        ),
+                    );
+                    GroupTag::Free
+                }
+            };
+            self.definitions.groups.push(GroupDefinition { name, tag, span });
+        }
+    }
+
+    fn pattern(&mut self, items: Exprs, span: Span) {
+        let texts: Vec<ExprId> = items.iter().collect();
+        let Some((&name_id, mut rest)) = texts.split_first() else {
+            self.push(Diagnostic::error(Code::BadDefine, span, "a pattern needs a name"));
+            return;
+        };
+        let name_span = self.tree.span(name_id);
+        let Some(name) = self.plain_text(name_id, "the name of a pattern") else { return };
+        let name = self.trimmed(&name, name_span);
+        if let Some(first) = self.definitions.patterns.iter().find(|known| known.name == name) {
+            let first = first.span;
+            self.duplicate(name_span, first, &format!("the pattern \"{name}\""));
+            return;
+        }
+        let mut group = None;
+        if let Some((&last, others)) = rest.split_last() {
+            if matches!(self.tree.expr_kind(last), ExprKind::Text) {
+                group = self.group_number(last);
+                rest = others;
+            }
+        }
+        let numbers: Vec<ExprIndex> = match rest.len() {
+            3 => {
+                let kind = self.push_expr(Expr::Int(2));
+                std::iter::once(kind).chain(rest.iter().map(|id| self.constant_expression(*id))).collect()
+            }
+            4 => rest.iter().map(|id| self.constant_expression(*id)).collect(),
+            other => {
+                self.push(
+                    Diagnostic::error(
+                        Code::BadDefine,
+                        span,
+                        format!("the pattern \"{name}\" has {other} numbers instead of 3 or 4"),
+                    )
+                    .help("the form is `define pattern {\"name\", type, iterations, element, level[, \"group\"]}`, where the type may be left out"),
+                );
+                let zero = self.push_expr(Expr::Int(0));
+                vec![zero; 4]
+            }
+        };
+        let numbers = [numbers[0], numbers[1], numbers[2], numbers[3]];
+        self.definitions.patterns.push(PatternDefinition { name, numbers, group, span: name_span });
+    }
+
+    /// An expression of a definition: constant.
+    pub(super) fn constant_expression(&mut self, id: ExprId) -> ExprIndex {
+        if let Some((span, what)) = self.not_constant(id) {
+            self.push(
+                Diagnostic::error(Code::NotConstant, span, format!("{what} is not constant"))
+                    .help("a definition may use numbers, strings, parameters and operators"),
+            );
+            let zero = self.constant(Value::Int(0));
+            return self.push_expr(zero);
+        }
+        let expr = self.expression(id);
+        self.push_expr(expr)
+    }
+
+    fn not_constant(&self, id: ExprId) -> Option<(Span, String)> {
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            let what = match self.tree.expr_kind(id) {
+                ExprKind::Variable(symbol) if !self.survey.parameters.contains(&symbol) => {
+                    format!("the variable `${}`", self.name(symbol))
+                }
+                ExprKind::Builtin(symbol) if !self.name(symbol).eq_ignore_ascii_case("size") => {
+                    format!("`$${}`", self.name(symbol))
+                }
+                ExprKind::Call(crate::syntax::Callee::Function(function), arguments)
+                    if !function.spec().random
+                        && crate::arithmetic::function(
+                            function,
+                            &[Value::Int(1), Value::Int(1), Value::Int(1)],
+                        )
+                        .is_some() =>
+                {
+                    open.extend(arguments.iter());
+                    continue;
+                }
+                ExprKind::Call(..) => "a call".into(),
+                ExprKind::Unary(_, a) | ExprKind::Parens(a) => {
+                    open.push(a);
+                    continue;
+                }
+                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => {
+                    open.extend([a, b]);
+                    continue;
+                }
+                ExprKind::Choice(a, b, c) => {
+                    open.extend([a, b, c]);
+                    continue;
+                }
+                ExprKind::List(items) => {
+                    open.extend(items.iter());
+                    continue;
+                }
+                _ => continue,
+            };
+            return Some((self.tree.span(id), what));
+        }
+        None
+    }
+}
+
+/// `"4k"`: a number with a suffix that a string's number leaves out; its digits.
+pub(crate) fn classic_suffix(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let digits = text.strip_suffix(['k', 'm', 'g'])?;
+    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
+}

@@ -1,0 +1,253 @@
+//! What do expressions become?
+
+use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::errno;
+use crate::plan::{Builtin, Call, Expr, SiteId};
+use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
+use crate::value::Value;
+
+use super::Checker;
+
+impl Checker<'_> {
+    /// An expression, put into the code.
+    pub(super) fn expression_pushed(&mut self, id: ExprId) -> u32 {
+        let expr = self.expression(id);
+        self.push_expr(expr)
+    }
+
+    /// An expression.
+    pub(super) fn expression(&mut self, id: ExprId) -> Expr {
+        match self.tree.expr_kind(id) {
+            ExprKind::Error => Expr::Int(0),
+            ExprKind::Number(value) => self.constant(value),
+            ExprKind::Text => self.string(id),
+            ExprKind::Variable(symbol) => match self.variable(symbol) {
+                Some(slot) => Expr::Slot(slot),
+                None => {
+                    self.unknown_variable(symbol, self.tree.span(id));
+                    Expr::Int(0)
+                }
+            },
+            ExprKind::Builtin(symbol) => match Builtin::find(self.name(symbol)) {
+                Some(builtin) => Expr::Builtin(builtin),
+                None => {
+                    let name = self.name(symbol).to_owned();
+                    self.unknown_builtin(&name, self.tree.span(id));
+                    Expr::Int(0)
+                }
+            },
+            ExprKind::Environment(symbol) => {
+                let name = self.name(symbol).to_owned();
+                Expr::Environment(self.environment(&name, self.tree.span(id)))
+            }
+            ExprKind::Word(symbol) => self.word(symbol, self.tree.span(id)),
+            ExprKind::Unary(op, inner) => {
+                let inner = self.expression(inner);
+                if let (UnaryOp::Negate, Expr::Int(value)) = (op, inner) {
+                    return Expr::Int(value.wrapping_neg());
+                }
+                Expr::Unary(op, self.push_expr(inner))
+            }
+            ExprKind::Binary(op, left, right) => {
+                let right_span = self.tree.span(right);
+                let left = self.expression(left);
+                let right = self.expression(right);
+                if matches!((op, right), (BinaryOp::Divide | BinaryOp::Modulo, Expr::Int(0))) {
+                    // An error only where it was written so, not where a mistake became 0.
+                    let written =
+                        self.text.get(right_span.start as usize..right_span.end as usize).unwrap_or("");
+                    if !written.is_empty()
+                        && written.bytes().all(|byte| matches!(byte, b'0' | b'(' | b')' | b' '))
+                    {
+                        self.push(Diagnostic::error(Code::Evaluation, right_span, "division by zero"));
+                    }
+                }
+                let first = self.push_exprs(&[left, right]);
+                Expr::Binary(op, first)
+            }
+            ExprKind::Choice(condition, yes, no) => {
+                let three = [self.expression(condition), self.expression(yes), self.expression(no)];
+                Expr::Choice(self.push_exprs(&three))
+            }
+            ExprKind::Call(callee, arguments) => self.call(id, callee, arguments),
+            ExprKind::List(items) => {
+                let first = self.expressions(items);
+                self.code.calls.push(Call { target: 0, first, count: items.len() as u32, site: SiteId(0) });
+                Expr::List(self.code.calls.len() as u32 - 1)
+            }
+            ExprKind::Index(list, index) => {
+                let two = [self.expression(list), self.expression(index)];
+                Expr::Index(self.push_exprs(&two))
+            }
+            ExprKind::Parens(inner) => self.expression(inner),
+        }
+    }
+
+    /// Expressions, put next to each other.
+    pub(super) fn expressions(&mut self, items: Exprs) -> u32 {
+        let base = self.pending_exprs.len();
+        for item in items.iter() {
+            let expr = self.expression(item);
+            self.pending_exprs.push(expr);
+        }
+        self.push_pending_exprs(base)
+    }
+
+    pub(super) fn push_pending_exprs(&mut self, base: usize) -> u32 {
+        let first = self.code.exprs.len() as u32;
+        self.code.exprs.extend_from_slice(&self.pending_exprs[base..]);
+        self.pending_exprs.truncate(base);
+        first
+    }
+
+    /// Complains about a variable that is not defined here.
+    pub(super) fn unknown_variable(&mut self, symbol: Symbol, span: Span) {
+        let name = self.name(symbol).to_owned();
+        let first = self.survey.first_assigned[symbol.0 as usize];
+        let help = self.meant(&name);
+        let mut diagnostic =
+            Diagnostic::error(Code::UnknownVariable, span, format!("unknown variable `${name}`"))
+                .help_maybe(help);
+        if first != u32::MAX && first > span.start {
+            diagnostic.message = format!("the variable `${name}` is used before it is assigned");
+            diagnostic =
+                diagnostic.label(Span::new(first, first + name.len() as u32 + 1), "first assigned here");
+        } else if diagnostic.help.is_none() {
+            diagnostic.help = Some(format!(
+                "assign it first (`${name} = …;`) or make it a parameter (`define param \"{name}\" ${name} \"…\"`)"
+            ));
+        }
+        self.push(diagnostic);
+    }
+
+    /// A bare word: the name of an errno or of a position.
+    fn word(&mut self, symbol: Symbol, span: Span) -> Expr {
+        let name = self.name(symbol).to_owned();
+        if let Some(number) = errno::number(&name) {
+            return Expr::Int(number);
+        }
+        if name.starts_with("SEEK_") || name.starts_with("O_") {
+            return Expr::Text(self.add_text(&name));
+        }
+        let help = nearest(&name, errno::names())
+            .map(|near| format!("did you mean `{near}`?"))
+            .unwrap_or_else(|| format!("a variable begins with a dollar sign: `${name}`"));
+        self.push(
+            Diagnostic::error(Code::UnknownWord, span, format!("`{name}` means nothing here")).help(help),
+        );
+        Expr::Int(0)
+    }
+
+    fn call(&mut self, id: ExprId, callee: Callee, arguments: Exprs) -> Expr {
+        let span = self.tree.span(id);
+        match callee {
+            Callee::Command(command) => {
+                let (first, count, site) = self.command_call(command, arguments, span);
+                if command.spec().yields == crate::commands::Yields::Nothing {
+                    self.push(
+                        Diagnostic::error(
+                            Code::NoResult,
+                            span,
+                            format!("`{}` gives no value", command.name()),
+                        )
+                        .help("use it as a statement of its own"),
+                    );
+                }
+                self.code.calls.push(Call { target: command as u32, first, count, site });
+                Expr::Command(self.code.calls.len() as u32 - 1)
+            }
+            Callee::Function(function) => {
+                let spec = function.spec();
+                if arguments.len() < spec.least || arguments.len() > spec.most {
+                    self.push(
+                        Diagnostic::error(
+                            Code::MissingArgument,
+                            span,
+                            format!("`{}` does not take {} arguments", spec.name, arguments.len()),
+                        )
+                        .help(format!("the form is `{}`", spec.form)),
+                    );
+                    return Expr::Int(0);
+                }
+                let first = self.expressions(arguments);
+                let count = arguments.len() as u32;
+                self.code.calls.push(Call { target: function as u32, first, count, site: SiteId(0) });
+                Expr::Function(self.code.calls.len() as u32 - 1)
+            }
+            Callee::Named(symbol) => self.procedure_call(symbol, arguments, span),
+        }
+    }
+
+    fn procedure_call(&mut self, symbol: Symbol, arguments: Exprs, span: Span) -> Expr {
+        let name = self.name(symbol).to_owned();
+        let Some(&number) = self.survey.function_numbers.get(&symbol) else {
+            let functions = crate::commands::Function::all().map(|function| function.spec().name);
+            let commands = crate::commands::Command::all().map(|command| command.name());
+            let own = self.survey.functions.iter().map(|(symbol, _)| self.tree.names().text(*symbol));
+            let help = nearest(&name, functions.chain(commands).chain(own))
+                .map(|near| format!("did you mean `{near}`?"))
+                .unwrap_or_else(|| format!("define it: `def {name}(…) {{ … }}`"));
+            self.push(
+                Diagnostic::error(Code::UnknownFunction, span, format!("unknown function `{name}`"))
+                    .help(help),
+            );
+            return Expr::Int(0);
+        };
+        let procedure = self.code.procedures[number as usize].clone();
+        let (given, most) = (arguments.len() as u32, procedure.parameters);
+        let place = self.survey.functions[number as usize].1.span;
+        if given < procedure.required || given > most {
+            self.push(
+                Diagnostic::error(
+                    Code::MissingArgument,
+                    span,
+                    format!("`{name}` takes {} arguments, not {given}", count_text(procedure.required, most)),
+                )
+                .label(place, "defined here"),
+            );
+            return Expr::Int(0);
+        }
+        if self.survey.functions[number as usize].1.collective {
+            self.collective(span, &format!("a barrier inside `{name}`"), None, false);
+        }
+        let base = self.pending_exprs.len();
+        for argument in arguments.iter() {
+            let expr = self.expression(argument);
+            self.pending_exprs.push(expr);
+        }
+        // Defaults stand for what was left out: they are constant, so they can be shared.
+        for index in given..most {
+            let expr = self.code.exprs[(procedure.defaults + index - procedure.required) as usize];
+            self.pending_exprs.push(expr);
+        }
+        let first = self.push_pending_exprs(base);
+        self.code.calls.push(Call { target: number, first, count: most, site: SiteId(0) });
+        Expr::Call(self.code.calls.len() as u32 - 1)
+    }
+
+    /// Is it a string as it stands in the text?
+    pub(super) fn is_literal_text(&self, id: ExprId) -> bool {
+        match self.tree.expr_kind(id) {
+            ExprKind::Text => true,
+            ExprKind::Parens(inner) => self.is_literal_text(inner),
+            _ => false,
+        }
+    }
+
+    /// What a literal is, in words; `None` for what is only known at run time.
+    pub(super) fn literal_kind(&self, id: ExprId) -> Option<&'static str> {
+        match self.tree.expr_kind(id) {
+            ExprKind::Text => Some("a string"),
+            ExprKind::Number(Value::Duration(_)) => Some("a duration"),
+            ExprKind::Number(Value::Float(_)) => Some("a float"),
+            ExprKind::Number(_) => Some("a number"),
+            ExprKind::List(_) => Some("a list"),
+            ExprKind::Parens(inner) => self.literal_kind(inner),
+            _ => None,
+        }
+    }
+}
+
+fn count_text(least: u32, most: u32) -> String {
+    if least == most { least.to_string() } else { format!("{least} to {most}") }
+}

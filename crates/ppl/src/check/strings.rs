@@ -1,0 +1,210 @@
+//! Which variables does a string name?
+
+use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::plan::{Builtin, Expr, Piece, Slot, Template};
+use crate::syntax::template::{Part, parts};
+use crate::syntax::{ExprId, ExprKind, Symbol, template};
+
+use super::Checker;
+
+impl Checker<'_> {
+    /// A string, with its variables resolved.
+    pub(super) fn string(&mut self, id: ExprId) -> Expr {
+        let (raw, offset) = self.tree.raw_text(id, self.text);
+        if template::is_plain(raw) {
+            return Expr::Text(self.add_text(raw));
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut open = String::new();
+        for part in parts(raw) {
+            match part {
+                Part::Literal(text) => open.push_str(text),
+                Part::Variable(run, at) => {
+                    let at = offset + at;
+                    if let Some((slot, used)) = self.longest(run) {
+                        self.flush(&mut open, &mut pieces);
+                        pieces.push(Piece::Slot(slot));
+                        open.push_str(&run[used..]);
+                    } else {
+                        self.unknown_in_string(run, Span::new(at, at + 1 + run.len() as u32));
+                    }
+                }
+                Part::Braced(name, at) => {
+                    let at = offset + at;
+                    let span = Span::new(at, at + name.len() as u32 + 3);
+                    self.flush(&mut open, &mut pieces);
+                    if let Some(builtin) = name.strip_prefix("$$") {
+                        if let Some(piece) = self.builtin_piece(builtin, span) {
+                            pieces.push(piece);
+                        }
+                        continue;
+                    }
+                    match self.tree.names().find(name).and_then(|symbol| self.variable(symbol)) {
+                        Some(slot) => pieces.push(Piece::Slot(slot)),
+                        None => self.unknown_in_string(name, span),
+                    }
+                }
+                Part::Builtin(run, at) => {
+                    let at = offset + at;
+                    self.flush(&mut open, &mut pieces);
+                    if let Some(piece) = self.builtin_piece(run, Span::new(at, at + 2 + run.len() as u32)) {
+                        pieces.push(piece);
+                    }
+                }
+                Part::Environment(name, at) => {
+                    let at = offset + at;
+                    self.flush(&mut open, &mut pieces);
+                    let index =
+                        self.environment(name.trim_matches('"'), Span::new(at, at + name.len() as u32 + 7));
+                    pieces.push(Piece::Environment(index));
+                }
+            }
+        }
+        if pieces.is_empty() {
+            return Expr::Text(self.add_text(&open));
+        }
+        self.flush(&mut open, &mut pieces);
+        let first = self.code.pieces.len() as u32;
+        self.code.pieces.extend_from_slice(&pieces);
+        self.code.templates.push(Template { first, count: pieces.len() as u32 });
+        Expr::Template(self.code.templates.len() as u32 - 1)
+    }
+
+    fn flush(&mut self, open: &mut String, pieces: &mut Vec<Piece>) {
+        if !open.is_empty() {
+            let text = self.add_text(open);
+            pieces.push(Piece::Text(text));
+            open.clear();
+        }
+    }
+
+    /// The longest defined beginning of a name, and how many bytes of it that takes.
+    fn longest(&mut self, run: &str) -> Option<(Slot, usize)> {
+        (1..=run.len().min(self.longest_name)).rev().find_map(|used| {
+            let symbol = self.tree.names().find(&run[..used])?;
+            self.variable(symbol).map(|slot| (slot, used))
+        })
+    }
+
+    fn unknown_in_string(&mut self, name: &str, span: Span) {
+        let (message, help) = if name.is_empty() {
+            (
+                "`$` without a name in a string".to_owned(),
+                Some("a dollar sign in a string is written `\\$`".to_owned()),
+            )
+        } else {
+            (
+                format!("unknown variable `${name}` in a string"),
+                self.meant(name).or_else(|| Some("a dollar sign in a string is written `\\$`".to_owned())),
+            )
+        };
+        self.push(Diagnostic::error(Code::UnknownVariable, span, message).help_maybe(help));
+    }
+
+    /// A built-in in a string: like the original, its name takes what follows it.
+    fn builtin_piece(&mut self, run: &str, span: Span) -> Option<Piece> {
+        if let Some(builtin) = Builtin::find(run) {
+            return Some(Piece::Builtin(builtin));
+        }
+        let known = (1..run.len()).rev().find_map(|used| Some((Builtin::find(run.get(..used)?)?, used)));
+        let Some((builtin, used)) = known.filter(|_| !run.starts_with("env")) else {
+            self.unknown_builtin(run, span);
+            return None;
+        };
+        let (name, lost) = run.split_at(used);
+        self.push(
+            Diagnostic::warning(Code::LostText, span, format!("`{lost}` behind `$${name}` is lost"))
+                .help(format!("write `${{$${name}}}{lost}` to keep it")),
+        );
+        Some(Piece::Builtin(builtin))
+    }
+
+    pub(super) fn unknown_builtin(&mut self, name: &str, span: Span) {
+        let names = Builtin::ALL.iter().map(|(_, name, _)| *name).chain(["env"]);
+        let help = if name.eq_ignore_ascii_case("env") {
+            Some("the form is `$$env(NAME)`".to_owned())
+        } else {
+            nearest(name, names).map(|near| format!("did you mean `$${near}`?"))
+        };
+        let message = format!("unknown built-in `$${name}`");
+        self.push(Diagnostic::error(Code::UnknownBuiltin, span, message).help_maybe(help));
+    }
+
+    /// The number of an environment variable.
+    pub(super) fn environment(&mut self, name: &str, span: Span) -> u32 {
+        if let Some(at) = self.code.environment.iter().position(|(known, _)| known == name) {
+            return at as u32;
+        }
+        self.code.environment.push((name.to_owned(), span));
+        self.code.environment.len() as u32 - 1
+    }
+
+    /// A string that must not hold variables; complains where it does or is no string.
+    pub(super) fn plain_text(&mut self, id: ExprId, what: &str) -> Option<String> {
+        let span = self.tree.span(id);
+        match self.tree.expr_kind(id) {
+            ExprKind::Error => None,
+            ExprKind::Parens(inner) => self.plain_text(inner, what),
+            ExprKind::Text => {
+                let raw = self.tree.raw_text(id, self.text).0;
+                if raw.replace("\\$", "").contains('$') {
+                    self.push(
+                        Diagnostic::error(Code::NotConstant, span, format!("{what} must not hold variables"))
+                            .help("it must be known before the program starts"),
+                    );
+                    return None;
+                }
+                Some(raw.replace("\\$", "$"))
+            }
+            _ => {
+                self.push(Diagnostic::error(Code::WrongKind, span, format!("{what} must be a string")));
+                None
+            }
+        }
+    }
+
+    /// A name without blanks at its ends, with a warning where there were some.
+    pub(super) fn trimmed(&mut self, name: &str, span: Span) -> String {
+        let trimmed = name.trim();
+        if trimmed.len() != name.len() {
+            self.push(
+                Diagnostic::warning(
+                    Code::Trimmed,
+                    span,
+                    format!("blanks around the name \"{trimmed}\" are ignored"),
+                )
+                .help(format!("write \"{trimmed}\"")),
+            );
+        }
+        trimmed.to_owned()
+    }
+
+    /// The number of a group named by a string.
+    pub(super) fn group_number(&mut self, id: ExprId) -> Option<u32> {
+        let span = self.tree.span(id);
+        let name = self.plain_text(id, "the name of a group")?;
+        let name = self.trimmed(&name, span);
+        if let Some(number) = self.survey.groups.get(&name) {
+            return Some(*number);
+        }
+        let mut known: Vec<&str> = self.survey.groups.keys().map(String::as_str).collect();
+        known.sort_unstable();
+        let help = match nearest(&name, known.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None if known.len() == 1 => format!("define it: `define groups {{\"{name}\"}};`"),
+            None => format!("defined are: {}", known.join(", ")),
+        };
+        self.push(
+            Diagnostic::error(Code::UnknownGroup, span, format!("unknown group \"{name}\"")).help(help),
+        );
+        None
+    }
+
+    /// The symbol of a variable expression.
+    pub(super) fn symbol(&self, id: ExprId) -> Option<Symbol> {
+        match self.tree.expr_kind(id) {
+            ExprKind::Variable(symbol) => Some(symbol),
+            _ => None,
+        }
+    }
+}

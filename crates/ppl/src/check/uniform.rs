@@ -1,0 +1,171 @@
+//! Does a loop do the same in each iteration? Then counting one iteration counts them all.
+
+use std::collections::HashSet;
+
+use crate::commands::{Kind, Yields};
+use crate::plan::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
+
+/// What a block assigns and what its amount of work depends on.
+#[derive(Default)]
+struct Reach {
+    assigned: HashSet<Slot>,
+    read: HashSet<Slot>,
+    /// Depends on chance, time, results or jumps.
+    varies: bool,
+}
+
+/// For each block that is the body of a counting loop: is every iteration the same work? Paths
+/// may differ; sizes, counts and conditions may not.
+pub(super) fn uniform_blocks(code: &Code) -> Vec<bool> {
+    let mut out = vec![false; code.blocks.len()];
+    for step in &code.steps {
+        let (slot, body) = match *step {
+            Step::Repeat { slot, body, .. } => (slot, body),
+            Step::ForRange { slot, body, .. } => (slot, body),
+            _ => continue,
+        };
+        let mut reach = Reach::default();
+        reach.assigned.insert(slot);
+        reach.block(code, body);
+        out[body as usize] = !reach.varies && reach.assigned.is_disjoint(&reach.read);
+    }
+    out
+}
+
+impl Reach {
+    fn block(&mut self, code: &Code, block: BlockIndex) {
+        let (first, count) = code.blocks[block as usize];
+        for step in &code.steps[first as usize..(first + count) as usize] {
+            if self.varies {
+                return;
+            }
+            match *step {
+                Step::Nop | Step::OnError { .. } | Step::Barrier { .. } => {}
+                Step::Assign(slot, value) => {
+                    self.assigned.insert(slot);
+                    self.calls(code, value);
+                }
+                Step::Command { command, count, first, .. } => {
+                    self.arguments(code, command, first, u32::from(count))
+                }
+                Step::Block(body) | Step::Master(body) | Step::Verify(body) | Step::Group { body, .. } => {
+                    self.block(code, body);
+                }
+                Step::Repeat { slot, count, body } => {
+                    self.assigned.insert(slot);
+                    self.depends(code, count);
+                    self.block(code, body);
+                }
+                Step::ForRange { slot, first, body } => {
+                    self.assigned.insert(slot);
+                    (first..first + 3).for_each(|index| self.depends(code, index));
+                    self.block(code, body);
+                }
+                Step::If { condition, then } => {
+                    self.depends(code, condition);
+                    self.block(code, then);
+                    self.block(code, then + 1);
+                }
+                Step::Time { body, .. }
+                | Step::Phase { body, .. }
+                | Step::Rate { body, .. }
+                | Step::Poisson { body, .. } => {
+                    self.block(code, body);
+                }
+                Step::Async { body, .. } | Step::At { body, .. } => self.block(code, body),
+                Step::Think(_) => {}
+                // Blocks without names stand for several bodies, functions and jumps: not the same.
+                _ => self.varies = true,
+            }
+        }
+    }
+
+    fn arguments(&mut self, code: &Code, command: crate::commands::Command, first: ExprIndex, count: u32) {
+        for (index, at) in (first..first + count).enumerate() {
+            match command.spec().argument(index).map(|argument| argument.kind) {
+                Some(Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer | Kind::Pattern) => {
+                    self.depends(code, at)
+                }
+                _ => self.calls(code, at),
+            }
+        }
+    }
+
+    /// The commands inside an expression whose value does not matter for the amount of work.
+    fn calls(&mut self, code: &Code, index: ExprIndex) {
+        let mut open = vec![index];
+        while let Some(index) = open.pop() {
+            match code.exprs[index as usize] {
+                Expr::Command(at) => {
+                    let call = code.calls[at as usize];
+                    let command = call.command();
+                    if matches!(command.spec().yields, Yields::List) {
+                        self.varies = true;
+                    }
+                    self.arguments(code, command, call.first, call.count);
+                }
+                Expr::Call(_) => self.varies = true,
+                Expr::Unary(_, a) => open.push(a),
+                Expr::Binary(_, a) | Expr::Index(a) => open.extend([a, a + 1]),
+                Expr::Choice(a) => open.extend([a, a + 1, a + 2]),
+                Expr::Function(at) | Expr::List(at) => {
+                    let call = code.calls[at as usize];
+                    open.extend(call.first..call.first + call.count);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// An expression on which the amount of work depends.
+    fn depends(&mut self, code: &Code, index: ExprIndex) {
+        let mut open = vec![index];
+        while let Some(index) = open.pop() {
+            match code.exprs[index as usize] {
+                Expr::Int(_) | Expr::Constant(_) | Expr::Text(_) | Expr::Environment(_) => {}
+                Expr::Slot(slot) => {
+                    self.read.insert(slot);
+                }
+                Expr::Builtin(builtin) => self.builtin(builtin),
+                Expr::Template(at) => {
+                    let template = code.templates[at as usize];
+                    for piece in
+                        &code.pieces[template.first as usize..(template.first + template.count) as usize]
+                    {
+                        match *piece {
+                            Piece::Slot(slot) => {
+                                self.read.insert(slot);
+                            }
+                            Piece::Builtin(builtin) => self.builtin(builtin),
+                            Piece::Text(_) | Piece::Environment(_) => {}
+                        }
+                    }
+                }
+                Expr::Unary(_, a) => open.push(a),
+                Expr::Binary(_, a) | Expr::Index(a) => open.extend([a, a + 1]),
+                Expr::Choice(a) => open.extend([a, a + 1, a + 2]),
+                Expr::List(at) => {
+                    let call = code.calls[at as usize];
+                    open.extend(call.first..call.first + call.count);
+                }
+                Expr::Function(at) => {
+                    let call = code.calls[at as usize];
+                    if call.function().spec().random {
+                        self.varies = true;
+                    }
+                    open.extend(call.first..call.first + call.count);
+                }
+                Expr::Command(_) | Expr::Call(_) => self.varies = true,
+            }
+        }
+    }
+
+    fn builtin(&mut self, builtin: Builtin) {
+        if !matches!(
+            builtin,
+            Builtin::Rank | Builtin::Size | Builtin::Group | Builtin::GroupRank | Builtin::Worker
+        ) {
+            self.varies = true;
+        }
+    }
+}

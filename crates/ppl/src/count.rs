@@ -1,0 +1,360 @@
+//! What would a program do? A machine that only counts: per rank operations, bytes, files, space.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::commands::Command;
+use crate::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Wait, run};
+use crate::plan::{GroupId, Plan, SiteId};
+use crate::value::Value;
+
+/// Commands that are walked one by one before counting gives up and says "at least".
+pub const DEFAULT_BUDGET: u64 = 2_000_000;
+
+/// Names that are kept apart to count files.
+const MAX_NAMES: usize = 100_000;
+
+/// What one rank would do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Tally {
+    /// How often each command is done, by name; `print` and `sleep` are not counted.
+    pub operations: BTreeMap<&'static str, u64>,
+    /// All operations.
+    pub total: u64,
+    /// Bytes written.
+    pub written: u64,
+    /// Bytes read; where a command reads a whole file that the program did not write, they are
+    /// not known and not counted.
+    pub read: u64,
+    /// Files that are created: by distinct names while there are not too many.
+    pub files: u64,
+    /// Directories that are created.
+    pub directories: u64,
+    /// Most bytes that its files take at one time: an upper bound, since files that several
+    /// ranks share count for each.
+    pub space: u64,
+    /// Bytes of memory from `alloc` at one time, at most.
+    pub memory: u64,
+    /// Barriers and other waits for all ranks.
+    pub barriers: u64,
+    /// Time spent in `sleep` and `think`, in nanoseconds.
+    pub waiting_ns: u64,
+    /// Is it only a lower bound? Where the walk was given up, or the program runs for a time.
+    pub at_least: bool,
+    /// Why a rank would stop before the end, where it would.
+    pub stopped: Option<String>,
+}
+
+/// Counts what a rank would do, without doing it. A loop whose iterations are all the same is
+/// walked once and multiplied; otherwise at most `budget` operations are walked.
+pub fn count(plan: &Plan, rank: u32, budget: u64) -> Tally {
+    let mut counter = Counter::new(plan, rank, budget);
+    match run(plan, rank, &mut counter) {
+        Ok(()) => {}
+        Err(Stop::Machine(_)) => counter.tally.at_least = true,
+        Err(stop) => counter.tally.stopped = Some(stop.to_string()),
+    }
+    let Counter { mut tally, .. } = counter;
+    tally.total = tally.operations.values().sum();
+    tally
+}
+
+struct Open {
+    name: Arc<str>,
+    position: u64,
+}
+
+struct Counter<'p> {
+    plan: &'p Plan,
+    rank: u32,
+    tally: Tally,
+    factor: u64,
+    factors: Vec<u64>,
+    walked: u64,
+    budget: u64,
+    now: u64,
+    sizes: BTreeMap<Arc<str>, u64>,
+    names: HashSet<Arc<str>>,
+    live: u64,
+    files: Vec<Option<Open>>,
+    buffers: Vec<u64>,
+    memory: u64,
+}
+
+impl<'p> Counter<'p> {
+    fn new(plan: &'p Plan, rank: u32, budget: u64) -> Self {
+        Self {
+            plan,
+            rank,
+            tally: Tally::default(),
+            factor: 1,
+            factors: Vec::new(),
+            walked: 0,
+            budget,
+            now: 0,
+            sizes: BTreeMap::new(),
+            names: HashSet::new(),
+            live: 0,
+            files: Vec::new(),
+            buffers: Vec::new(),
+            memory: 0,
+        }
+    }
+
+    /// A file is there from now on. In a multiplied loop its name stands for as many names as
+    /// there are iterations where the name changes; that is not known, so it counts for all.
+    fn create(&mut self, name: &str, size: u64) {
+        if self.names.len() < MAX_NAMES && self.names.insert(name.into()) {
+            self.tally.files = self.tally.files.saturating_add(self.factor);
+        } else if self.names.len() >= MAX_NAMES {
+            self.tally.files = self.tally.files.saturating_add(self.factor);
+        }
+        self.grow(name, size);
+    }
+
+    /// The file has at least so many bytes.
+    fn grow(&mut self, name: &str, size: u64) {
+        let old = self.sizes.get(name).copied().unwrap_or(0);
+        if size > old {
+            if self.sizes.len() < MAX_NAMES || self.sizes.contains_key(name) {
+                self.sizes.insert(name.into(), size);
+            }
+            self.live = self.live.saturating_add((size - old).saturating_mul(self.factor));
+            self.tally.space = self.tally.space.max(self.live);
+        }
+    }
+
+    fn remove(&mut self, name: &str) {
+        let size = self.sizes.remove(name).unwrap_or(0);
+        self.live = self.live.saturating_sub(size.saturating_mul(self.factor));
+    }
+
+    fn size_of(&self, arguments: &Arguments, index: usize) -> u64 {
+        match arguments.buffer(index) {
+            Some(buffer) => self.buffers.get(buffer as usize).copied().unwrap_or(0),
+            None => arguments.size(index, 0),
+        }
+    }
+
+    fn open(&mut self, name: &str) -> Reply {
+        let open = Some(Open { name: name.into(), position: 0 });
+        let at = match self.files.iter().position(Option::is_none) {
+            Some(at) => {
+                self.files[at] = open;
+                at
+            }
+            None => {
+                self.files.push(open);
+                self.files.len() - 1
+            }
+        };
+        Reply::value(Value::File(at as u32))
+    }
+
+    fn wrote(&mut self, bytes: u64) -> Reply {
+        self.tally.written = self.tally.written.saturating_add(bytes.saturating_mul(self.factor));
+        Reply::moved(bytes)
+    }
+
+    fn took(&mut self, bytes: u64) -> Reply {
+        self.tally.read = self.tally.read.saturating_add(bytes.saturating_mul(self.factor));
+        Reply::moved(bytes)
+    }
+
+    fn pattern_bytes(&self, arguments: &Arguments) -> (u64, u64) {
+        let pattern = arguments.int(1).and_then(|at| self.plan.patterns.get(at as usize));
+        let group = arguments.int(2).map_or(0, |at| at as usize);
+        let ranks = self.plan.groups.get(group).map_or(1, |group| group.ranks.len() as u64);
+        pattern.map_or((0, 0), |pattern| (pattern.bytes(), pattern.bytes().saturating_mul(ranks)))
+    }
+}
+
+impl Machine for Counter<'_> {
+    fn command(&mut self, command: Command, _: SiteId, arguments: &Arguments) -> Reply {
+        self.walked += 1;
+        *self.tally.operations.entry(command.name()).or_default() += self.factor;
+        let name = arguments.text(0);
+        match command {
+            Command::Fcreat => {
+                self.create(name, 0);
+                self.open(name)
+            }
+            Command::Fopen => {
+                let creates = crate::commands::mode::flags(arguments.text(1))
+                    .is_ok_and(|flags| flags.contains(&"O_CREAT"));
+                if creates {
+                    self.create(name, 0);
+                }
+                self.open(name)
+            }
+            Command::Pfopen => {
+                if arguments.text(1).contains('c') {
+                    self.create(name, 0);
+                }
+                self.open(name)
+            }
+            Command::Fclose | Command::Pfclose => {
+                if let Some(file) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize)) {
+                    *file = None;
+                }
+                Reply::done()
+            }
+            Command::Fwrite => {
+                let bytes = self.size_of(arguments, 1);
+                let (factor, given) = (self.factor, arguments.int(2));
+                let Some(Some(file)) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize))
+                else {
+                    return self.wrote(bytes);
+                };
+                let end = match given {
+                    Some(offset) => (offset.max(0) as u64).saturating_add(bytes),
+                    // Iterations of a multiplied loop write one behind the other.
+                    None => {
+                        file.position = file.position.saturating_add(bytes.saturating_mul(factor));
+                        file.position
+                    }
+                };
+                let name = file.name.clone();
+                let outer = std::mem::replace(&mut self.factor, 1);
+                self.grow(&name, end);
+                self.factor = outer;
+                self.wrote(bytes)
+            }
+            Command::Fread => {
+                let whole = arguments
+                    .file(0)
+                    .and_then(|at| self.files.get(at as usize)?.as_ref())
+                    .and_then(|file| self.sizes.get(&file.name).copied())
+                    .unwrap_or(0);
+                let bytes = arguments.size(1, whole);
+                self.took(bytes)
+            }
+            Command::Fseek => {
+                let at = arguments.size(1, 0);
+                if let Some(Some(file)) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize)) {
+                    file.position = at;
+                }
+                Reply::moved(at)
+            }
+            Command::Write | Command::Dwrite => {
+                let bytes = self.size_of(arguments, 1);
+                self.create(name, arguments.size(2, 0).saturating_add(bytes));
+                self.wrote(bytes)
+            }
+            Command::Append => {
+                let bytes = self.size_of(arguments, 1);
+                let old = self.sizes.get(name).copied().unwrap_or(0);
+                self.create(name, old.saturating_add(bytes));
+                self.wrote(bytes)
+            }
+            Command::Read | Command::Dread => {
+                let whole = self.sizes.get(name).copied().unwrap_or(0);
+                let bytes = arguments.size(1, whole);
+                self.took(bytes)
+            }
+            Command::Ftruncate | Command::Fallocate => {
+                let end = arguments.size(1, 0).saturating_add(arguments.size(2, 0));
+                if let Some(Some(file)) =
+                    arguments.file(0).map(|at| self.files.get(at as usize).and_then(Option::as_ref))
+                {
+                    let name = file.name.clone();
+                    self.grow(&name, end);
+                }
+                Reply::done()
+            }
+            Command::Create => {
+                self.create(name, 0);
+                Reply::done()
+            }
+            Command::Mkdir => {
+                self.tally.directories = self.tally.directories.saturating_add(self.factor);
+                Reply::done()
+            }
+            Command::Delete | Command::Unlink | Command::Pdelete => {
+                self.remove(name);
+                Reply::done()
+            }
+            Command::Rename => {
+                if let Some(size) = self.sizes.remove(name) {
+                    self.sizes.insert(arguments.text(1).into(), size);
+                }
+                Reply::done()
+            }
+            Command::Stat => Reply::value(Value::Int(self.sizes.get(name).copied().unwrap_or(0) as i64)),
+            Command::Alloc => {
+                let bytes = arguments.size(0, 0);
+                self.buffers.push(bytes);
+                self.memory = self.memory.saturating_add(bytes);
+                self.tally.memory = self.tally.memory.max(self.memory);
+                Reply::value(Value::Buffer(self.buffers.len() as u32 - 1))
+            }
+            Command::Free => {
+                if let Some(bytes) = arguments.buffer(0).and_then(|at| self.buffers.get_mut(at as usize)) {
+                    self.memory = self.memory.saturating_sub(std::mem::take(bytes));
+                }
+                Reply::done()
+            }
+            Command::Pwrite => {
+                let (own, all) = self.pattern_bytes(arguments);
+                self.create(name, all);
+                self.wrote(own)
+            }
+            Command::Pread => {
+                let (own, _) = self.pattern_bytes(arguments);
+                self.took(own)
+            }
+            Command::Pfwrite | Command::Pfread => {
+                let (own, _) = self.pattern_bytes(arguments);
+                if command == Command::Pfwrite { self.wrote(own) } else { self.took(own) }
+            }
+            _ => Reply::done(),
+        }
+    }
+
+    fn barrier(&mut self, _: SiteId, _: GroupId) -> Result<(), Stop> {
+        self.tally.barriers = self.tally.barriers.saturating_add(self.factor);
+        Ok(())
+    }
+
+    fn wait(&mut self, ns: u64, reason: Wait) {
+        if reason != Wait::Pace {
+            self.tally.waiting_ns = self.tally.waiting_ns.saturating_add(ns.saturating_mul(self.factor));
+        }
+    }
+
+    fn wait_until(&mut self, _: u64, _: Wait) {}
+
+    /// Time flies, so that `for 60s` runs once; what it does is then a lower bound.
+    fn now_ns(&mut self) -> u64 {
+        self.now = self.now.saturating_add(3_600_000_000_000);
+        self.tally.at_least = true;
+        self.now
+    }
+
+    fn failed(&mut self, _: &Failure<'_>) {}
+
+    fn interrupted(&mut self) -> Option<Stop> {
+        self.walked += 1;
+        (self.walked > self.budget)
+            .then(|| Stop::Machine(format!("rank {} was walked far enough", self.rank)))
+    }
+
+    fn enter_loop(&mut self, count: u64, constant_body: bool) -> Option<u64> {
+        if !constant_body || count <= 1 {
+            return None;
+        }
+        self.factors.push(self.factor);
+        self.factor = self.factor.saturating_mul(count);
+        Some(1)
+    }
+
+    fn leave_loop(&mut self) {
+        self.factor = self.factors.pop().unwrap_or(1);
+    }
+
+    fn statistic(&mut self, _: &str, _: Statistic) -> Option<f64> {
+        Some(0.0)
+    }
+}

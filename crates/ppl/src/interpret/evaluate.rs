@@ -1,0 +1,311 @@
+//! What is the value of an expression, for this rank, now?
+
+use std::sync::Arc;
+
+use crate::arithmetic;
+use crate::commands::Function;
+use crate::plan::{Builtin, Call, Expr, ExprIndex, Piece, Slot, Template};
+use crate::syntax::BinaryOp;
+use crate::value::{Value, integer};
+
+use super::execute::{Broken, Interpreter};
+use super::machine::{Machine, Statistic};
+
+/// Functions may call each other so deep.
+const MAX_CALLS: u32 = 200;
+
+impl<M: Machine> Interpreter<'_, M> {
+    #[inline]
+    pub(super) fn slot(&self, slot: Slot) -> &Value {
+        if slot.0 & Slot::LOCAL == 0 {
+            &self.variables[slot.0 as usize]
+        } else {
+            &self.locals[self.base + (slot.0 & !Slot::LOCAL) as usize]
+        }
+    }
+
+    #[inline]
+    pub(super) fn slot_mut(&mut self, slot: Slot) -> &mut Value {
+        if slot.0 & Slot::LOCAL == 0 {
+            &mut self.variables[slot.0 as usize]
+        } else {
+            &mut self.locals[self.base + (slot.0 & !Slot::LOCAL) as usize]
+        }
+    }
+
+    /// The value of an expression.
+    #[inline]
+    pub(super) fn value(&mut self, index: ExprIndex) -> Result<Value, Broken> {
+        match self.code.exprs[index as usize] {
+            Expr::Int(value) => Ok(Value::Int(i64::from(value))),
+            Expr::Slot(slot) => match self.slot(slot) {
+                Value::Int(value) => Ok(Value::Int(*value)),
+                Value::Unset => Err(self.unset(slot)),
+                other => Ok(other.clone()),
+            },
+            Expr::Binary(op, first) => self.binary(op, first),
+            other => self.other(other),
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, first: ExprIndex) -> Result<Value, Broken> {
+        let left = self.value(first)?;
+        if matches!(op, BinaryOp::And | BinaryOp::Or) {
+            let truth = left.truth();
+            if truth == (op == BinaryOp::Or) {
+                return Ok(Value::Int(i64::from(truth)));
+            }
+            return Ok(Value::Int(i64::from(self.value(first + 1)?.truth())));
+        }
+        let right = self.value(first + 1)?;
+        if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
+            if let Some(value) = arithmetic::integers(op, *a, *b) {
+                return Ok(Value::Int(value));
+            }
+        }
+        arithmetic::binary(op, &left, &right).map_err(|message| self.fault(message))
+    }
+
+    #[cold]
+    fn unset(&self, slot: Slot) -> Broken {
+        let name = if slot.0 & Slot::LOCAL == 0 {
+            format!("`${}`", self.code.variables[slot.0 as usize])
+        } else {
+            "a variable of the function".into()
+        };
+        self.fault(format!("{name} has no value yet"))
+    }
+
+    fn other(&mut self, expr: Expr) -> Result<Value, Broken> {
+        let code = self.code;
+        Ok(match expr {
+            Expr::Int(value) => Value::Int(i64::from(value)),
+            Expr::Slot(slot) => self.slot(slot).clone(),
+            Expr::Binary(op, first) => self.binary(op, first)?,
+            Expr::Constant(at) => code.constants[at as usize].clone(),
+            Expr::Text(at) => Value::Text(code.text(at).into()),
+            Expr::Template(at) => {
+                let mut out = Vec::new();
+                self.render(code.templates[at as usize], &mut out)?;
+                Value::Text(String::from_utf8_lossy(&out).into())
+            }
+            Expr::Builtin(builtin) => self.builtin(builtin),
+            Expr::Environment(at) => Value::Text(self.plan.environment[at as usize].as_str().into()),
+            Expr::Unary(op, inner) => {
+                let inner = self.value(inner)?;
+                arithmetic::unary(op, &inner).map_err(|message| self.fault(message))?
+            }
+            Expr::Choice(first) => {
+                let chosen = if self.value(first)?.truth() { first + 1 } else { first + 2 };
+                self.value(chosen)?
+            }
+            Expr::Command(at) => {
+                // A command among the arguments of another one must not disturb them.
+                let outer = std::mem::take(&mut self.arguments);
+                let result = self.command_value(code.calls[at as usize]);
+                self.arguments = outer;
+                result?
+            }
+            Expr::Function(at) => self.function(code.calls[at as usize])?,
+            Expr::Call(at) => {
+                let outer = std::mem::take(&mut self.arguments);
+                let result = self.procedure(code.calls[at as usize]);
+                self.arguments = outer;
+                result?
+            }
+            Expr::List(at) => {
+                let call = code.calls[at as usize];
+                let items = self.values(call)?;
+                Value::List(Arc::new(items))
+            }
+            Expr::Index(first) => {
+                let list = self.value(first)?;
+                let index = self.value(first + 1)?;
+                let Value::List(items) = &list else {
+                    return Err(self.fault(format!("{} has no items", list.kind())));
+                };
+                match index.integer() {
+                    Some(at) if at >= 0 && (at as usize) < items.len() => items[at as usize].clone(),
+                    _ => {
+                        let message = format!("there is no item {index} in a list of {}", items.len());
+                        return Err(self.fault(message));
+                    }
+                }
+            }
+        })
+    }
+
+    fn values(&mut self, call: Call) -> Result<Vec<Value>, Broken> {
+        (call.first..call.first + call.count).map(|index| self.value(index)).collect()
+    }
+
+    /// The value of a command that was called.
+    pub(super) fn command_value(&mut self, call: Call) -> Result<Value, Broken> {
+        let command = call.command();
+        let reply = self.command(command, call.first, call.count as usize, call.site)?;
+        Ok(match reply.value {
+            Value::Unset if reply.errno != 0 => Value::Int(-i64::from(reply.errno)),
+            Value::Unset => Value::Int(reply.bytes as i64),
+            value => value,
+        })
+    }
+
+    pub(super) fn builtin(&mut self, builtin: Builtin) -> Value {
+        match builtin {
+            Builtin::Rank => Value::Int(i64::from(self.rank)),
+            Builtin::Size => Value::Int(i64::from(self.plan.ranks)),
+            Builtin::Group => Value::Text(self.plan.groups[self.group].name.as_str().into()),
+            Builtin::GroupRank => {
+                Value::Int(self.plan.groups[self.group].place(self.rank).map_or(-1, i64::from))
+            }
+            Builtin::Time => Value::Duration(self.machine.now_ns() as i64),
+            Builtin::Errno => Value::Int(self.errno),
+            Builtin::Bytes => Value::Int(self.bytes),
+            Builtin::Rand => Value::Int((self.random.bits() >> 1) as i64),
+            Builtin::CommonRand => Value::Int((self.common.bits() >> 1) as i64),
+            Builtin::Worker => Value::Int(i64::from(self.worker)),
+        }
+    }
+
+    /// Writes a string with its variables filled in.
+    #[inline]
+    pub(super) fn render(&mut self, template: Template, out: &mut Vec<u8>) -> Result<(), Broken> {
+        let code = self.code;
+        for piece in &code.pieces[template.first as usize..(template.first + template.count) as usize] {
+            match *piece {
+                Piece::Text(at) => out.extend_from_slice(code.text(at).as_bytes()),
+                Piece::Slot(slot) => match self.slot(slot) {
+                    Value::Int(value) => integer(*value, out),
+                    Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+                    Value::Unset => return Err(self.unset(slot)),
+                    other => other.render(out),
+                },
+                Piece::Builtin(Builtin::Rank) => integer(i64::from(self.rank), out),
+                Piece::Builtin(builtin) => self.builtin(builtin).render(out),
+                Piece::Environment(at) => {
+                    out.extend_from_slice(self.plan.environment[at as usize].as_bytes())
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the value of an expression as a string shows it.
+    pub(super) fn render_value(&mut self, index: ExprIndex, out: &mut Vec<u8>) -> Result<(), Broken> {
+        let code = self.code;
+        match code.exprs[index as usize] {
+            Expr::Text(at) => out.extend_from_slice(code.text(at).as_bytes()),
+            Expr::Template(at) => self.render(code.templates[at as usize], out)?,
+            _ => self.value(index)?.render(out),
+        }
+        Ok(())
+    }
+
+    /// A function of the program.
+    pub(super) fn procedure(&mut self, call: Call) -> Result<Value, Broken> {
+        let code = self.code;
+        let procedure = &code.procedures[call.target as usize];
+        if self.calls >= MAX_CALLS {
+            return Err(self.fault(format!("`{}` calls itself more than {MAX_CALLS} deep", procedure.name)));
+        }
+        let new_base = self.locals.len();
+        for index in call.first..call.first + call.count {
+            let value = self.value(index)?;
+            self.locals.push(value);
+        }
+        self.locals.resize(new_base + procedure.locals as usize, Value::Unset);
+        let old_base = std::mem::replace(&mut self.base, new_base);
+        let step = self.step;
+        self.calls += 1;
+        let result = self.block(procedure.body);
+        self.calls -= 1;
+        self.step = step;
+        self.base = old_base;
+        self.locals.truncate(new_base);
+        result?;
+        Ok(std::mem::replace(&mut self.returned, Value::Int(0)))
+    }
+
+    fn float(&mut self, value: &Value, what: &str) -> Result<f64, Broken> {
+        match value.float() {
+            Some(number) if number.is_finite() => Ok(number),
+            _ => Err(self.fault(format!("{what} needs numbers, not {}", value.kind()))),
+        }
+    }
+
+    fn function(&mut self, call: Call) -> Result<Value, Broken> {
+        let function = call.function();
+        let values = self.values(call)?;
+        if let Some(result) = arithmetic::function(function, &values) {
+            return result.map_err(|message| self.fault(message));
+        }
+        let name = function.spec().name;
+        let label = |value: &Value| value.to_string();
+        let statistic = match function {
+            Function::Quantile => {
+                Some((Statistic::Quantile(self.float(&values[0], name)?.clamp(0.0, 1.0)), label(&values[1])))
+            }
+            Function::P50 => Some((Statistic::Quantile(0.5), label(&values[0]))),
+            Function::P90 => Some((Statistic::Quantile(0.9), label(&values[0]))),
+            Function::P99 => Some((Statistic::Quantile(0.99), label(&values[0]))),
+            Function::P999 => Some((Statistic::Quantile(0.999), label(&values[0]))),
+            Function::Mean => Some((Statistic::Mean, label(&values[0]))),
+            Function::Slowest => Some((Statistic::Slowest, label(&values[0]))),
+            Function::Count => Some((Statistic::Count, label(&values[0]))),
+            _ => None,
+        };
+        if let Some((statistic, label)) = statistic {
+            let found = self.machine.statistic(&label, statistic);
+            return match (statistic, found) {
+                (Statistic::Count, found) => Ok(Value::Int(found.unwrap_or(0.0) as i64)),
+                (_, Some(seconds)) => Ok(Value::Duration((seconds * 1e9).round() as i64)),
+                (_, None) => Err(self.fault(format!("there are no samples of \"{label}\" yet"))),
+            };
+        }
+        if let (Function::Empirical, Value::List(items)) = (function, &values[0]) {
+            if items.is_empty() {
+                return Err(self.fault("`empirical` needs a list with something in it"));
+            }
+            let at = self.random.below(items.len() as u64) as usize;
+            return Ok(items[at].clone());
+        }
+        if let (Function::Uniform, Value::Int(from), Value::Int(to)) =
+            (function, &values[0], values.get(1).unwrap_or(&Value::Unset))
+        {
+            if to <= from {
+                return Err(self.fault(format!("`uniform({from}, {to})` has nothing to draw from")));
+            }
+            let width = to.wrapping_sub(*from) as u64;
+            return Ok(Value::Int(from.wrapping_add(self.random.below(width) as i64)));
+        }
+        let mut numbers = [0.0; 3];
+        for (number, value) in numbers.iter_mut().zip(&values) {
+            *number = self.float(value, name)?;
+        }
+        let [a, b, c] = numbers;
+        let positive = |ok: bool, what: &str| if ok { Ok(()) } else { Err(format!("`{name}` needs {what}")) };
+        let checked = match function {
+            Function::Uniform => positive(b > a, "its second argument above its first"),
+            Function::Zipf => {
+                positive(a >= 1.0 && b >= 0.0, "at least one item and an exponent of 0 or more")
+            }
+            Function::Normal => positive(b >= 0.0, "a standard deviation of 0 or more"),
+            Function::Exp => positive(a >= 0.0, "a mean of 0 or more"),
+            Function::Pareto => positive(a > 0.0 && b > 0.0, "a shape and a least value above 0"),
+            Function::Gev => positive(b > 0.0, "a scale above 0"),
+            _ => Err(format!("`{name}` needs a list")),
+        };
+        checked.map_err(|message| self.fault(message))?;
+        let drawn = match function {
+            Function::Uniform => a + (b - a) * self.random.unit(),
+            Function::Zipf => return Ok(Value::Int(self.random.zipf(a as u64, b) as i64)),
+            Function::Normal => a + b * self.random.normal(),
+            Function::Exp => self.random.exponential(a),
+            Function::Pareto => self.random.pareto(a, b),
+            _ => self.random.gev(a, b, c),
+        };
+        // What goes in as a time comes out as a time.
+        let time = values.iter().any(|value| matches!(value, Value::Duration(_)));
+        Ok(if time { Value::Duration((drawn * 1e9).round() as i64) } else { Value::Float(drawn) })
+    }
+}
