@@ -5,6 +5,7 @@
 //! after the rank was killed.
 
 mod journal;
+mod packed;
 mod reader;
 mod recorder;
 mod region;
@@ -13,6 +14,7 @@ mod sites;
 mod tests;
 
 pub use journal::Entry;
+pub use packed::{pack, unpack};
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
 pub use region::{JOURNAL_LIMIT, REGISTRY_LIMIT, Region, State};

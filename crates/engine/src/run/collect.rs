@@ -9,13 +9,14 @@ use super::facts::Timing;
 use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
 use crate::files::{self, Moment};
 use crate::launch;
-use crate::record::{Entry, RankRecord, Region, read};
+use crate::record::{Entry, RankRecord, ReadError, Region};
 
 /// Examples of failures kept for each site, over all ranks.
 const EXAMPLES: usize = 5;
 
 pub(super) fn collect(
     options: &Options,
+    records: Vec<Result<RankRecord, ReadError>>,
     regions: &[Arc<Region>],
     ended: launch::Outcome,
     timing: Timing,
@@ -23,8 +24,8 @@ pub(super) fn collect(
 ) -> Outcome {
     let mut together = Together::default();
     let mut problems = Vec::new();
-    for region in regions {
-        match read(region) {
+    for record in records {
+        match record {
             Ok(record) => together.add(record),
             Err(error) => problems.push(error.to_string()),
         }

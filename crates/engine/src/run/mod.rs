@@ -1,10 +1,12 @@
 //! How does a program become a run?
 //!
 //! [`ranks`] makes shared memory for every rank, forks them, lets each run the program's [`Body`],
-//! and collects what they recorded, also from those that died.
+//! and collects what they recorded, also from those that died. [`job`] does the same in each process
+//! of an MPI job.
 
 mod collect;
 mod facts;
+mod job;
 mod options;
 
 use std::path::Path;
@@ -15,8 +17,9 @@ use crate::comm::Comm;
 use crate::execute::{Backend, Posix, Session, Simulated, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
 use crate::launch::{self, End, LaunchError, Watch};
-use crate::record::{Place, Recorder, Region};
+use crate::record::{Place, Recorder, Region, read};
 
+pub use job::{Kept, job};
 pub use options::{BackendKind, Clean, Options};
 
 /// A program, seen by the engine: its places, and what a rank does.
@@ -116,7 +119,8 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
         watch,
     )?;
     timing.end();
-    Ok(collect::collect(options, &regions, ended, timing, begun))
+    let records = regions.iter().map(|region| read(region)).collect();
+    Ok(collect::collect(options, records, &regions, ended, timing, begun))
 }
 
 fn clock_for(options: &Options) -> (Clock, Option<Description>) {
