@@ -112,13 +112,10 @@ impl Surface for Censored {
                 if edge.t > 0.0 && edge.t < 700.0 { (-edge.t - ln_mass).exp() * edge.t } else { 0.0 }
             };
             let (ru, rl) = (weight(&upper), weight(&lower));
-            let mut g = [0.0; 3];
-            for (i, g) in g.iter_mut().enumerate() {
-                *g = ru * upper.first[i] - rl * lower.first[i];
-            }
+            let g: [f64; 3] = std::array::from_fn(|i| ru * upper.first[i] - rl * lower.first[i]);
             total.value -= count * ln_mass;
-            for i in 0..3 {
-                total.gradient[i] -= count * g[i];
+            for (sum, g) in total.gradient.iter_mut().zip(g) {
+                *sum -= count * g;
             }
             let (tu, tl) = (upper.t - 1.0, if lower.t < 700.0 { lower.t - 1.0 } else { 0.0 });
             for (k, (i, j)) in crate::kernel::PAIRS.into_iter().enumerate() {

@@ -29,15 +29,19 @@ mod surface;
 
 pub mod assess;
 pub mod bootstrap;
+pub mod extremes;
 pub mod gev;
-pub mod independence;
 pub mod gof;
+pub mod gpd;
 pub mod gumbel;
+pub mod independence;
 pub mod interval;
 pub mod kernel;
 pub mod linalg;
+pub mod lmoments;
 pub mod newton;
 pub mod random;
+pub mod regression;
 pub mod rivals;
 pub mod sandwich;
 pub mod special;
@@ -45,6 +49,7 @@ pub mod verdict;
 
 pub use error::Error;
 pub use gev::{Gev, Likelihood};
+pub use gpd::Gpd;
 pub use random::{SplitMix64, Xoshiro};
 pub use series::{Dropped, Series};
 pub use status::{End, Interval, Status};

@@ -3,7 +3,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// ln √(2π).
-const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
+pub const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
 
 /// Error function.
 pub fn erf(x: f64) -> f64 {
@@ -149,7 +149,7 @@ pub fn trigamma(x: f64) -> f64 {
 }
 
 /// ln Γ(x + 1) less Stirling's formula: the error term of Loader 2000.
-fn stirling_error(x: f64) -> f64 {
+pub(crate) fn stirling_error(x: f64) -> f64 {
     if x < 16.0 {
         return libm::lgamma(x + 1.0) - (x + 0.5) * x.ln() + x - LN_SQRT_2PI;
     }
@@ -177,9 +177,24 @@ fn deviance_part(x: f64, m: f64) -> f64 {
     sum
 }
 
+/// ln of x^a e^-x / Γ(a + 1), for a > 0: exact even where a is huge.
+pub(crate) fn ln_gamma_prefactor(a: f64, x: f64) -> f64 {
+    -stirling_error(a) - deviance_part(a, x) - 0.5 * a.ln() - LN_SQRT_2PI
+}
+
 /// x^a e^-x / Γ(a + 1), for a > 0.
 fn gamma_prefactor(a: f64, x: f64) -> f64 {
     (-stirling_error(a) - deviance_part(a, x)).exp() / (2.0 * PI * a).sqrt()
+}
+
+/// ln x less digamma, without cancellation for large x.
+pub(crate) fn ln_minus_digamma(x: f64) -> f64 {
+    if x < 12.0 {
+        return x.ln() - digamma(x);
+    }
+    let r = 1.0 / (x * x);
+    let tail = 1.0 / 132.0 - r * (691.0 / 32760.0 - r * (1.0 / 12.0));
+    0.5 / x + r * (1.0 / 12.0 - r * (1.0 / 120.0 - r * (1.0 / 252.0 - r * (1.0 / 240.0 - r * tail))))
 }
 
 /// x^a (1-x)^b / B(a, b), for a, b > 0.

@@ -4,7 +4,7 @@ mod common;
 
 use common::{INTERIOR, data, json, number};
 use tail::interval::Rounding;
-use tail::{Series, gev, gumbel, interval};
+use tail::{Series, gev, gpd, gumbel, interval, lmoments};
 
 #[test]
 fn gumbel_fits_and_their_test_are_the_reference_ones() {
@@ -51,4 +51,51 @@ fn interval_likelihood_gives_the_reference_fit() {
     assert!((fit.negative_log_likelihood - number(gold, &["nll_interval"])).abs() < 1e-6);
     let shape = interval::profile(&series, 1e-6, Rounding::Nearest, &fit, gev::Target::Shape, 0.95).unwrap();
     assert!(shape.contains(fit.shape) && shape.upper - shape.lower < 5.0 * errors.shape);
+}
+
+#[test]
+fn gpd_fits_and_profiles_are_the_reference_ones() {
+    let gold = json("gold.json");
+    for name in ["g01_gpd_xi03", "g03_gpd_xi0_exp"] {
+        let gold = &gold[name];
+        let series = Series::clean(&data(name));
+        let likelihood = gpd::Likelihood::new(&series, number(gold, &["threshold"])).unwrap();
+        let fit = likelihood.fit();
+        let errors = fit.standard_errors.unwrap();
+        let (e0, e1) = (number(gold, &["se", "sigma"]), number(gold, &["se", "xi"]));
+        assert!((fit.scale - number(gold, &["mle", "sigma"])).abs() <= 1e-6 * e0, "{name}");
+        assert!((fit.shape - number(gold, &["mle", "xi"])).abs() <= 1e-6 * e1, "{name}");
+        assert!((errors[0] / e0 - 1.0).abs() <= 1e-6 && (errors[1] / e1 - 1.0).abs() <= 1e-6, "{name}");
+        let nll = number(gold, &["nllh"]);
+        assert!(fit.negative_log_likelihood <= nll + 1e-8 * nll.abs().max(1.0), "{name}");
+        let interval = likelihood.profile(&fit, gpd::Target::Shape, 0.95).unwrap();
+        assert!((interval.lower - number(gold, &["profile_ci95_xi", "0"])).abs() < 1e-4 * e1, "{name}");
+        assert!((interval.upper - number(gold, &["profile_ci95_xi", "1"])).abs() < 1e-4 * e1, "{name}");
+    }
+}
+
+#[test]
+fn l_moment_fits_are_the_reference_ones() {
+    let gold = json("gold.json");
+    // The reference lost digits to the offset of s19; ours may not.
+    for name in INTERIOR.into_iter().filter(|name| *name != "s19_offset1e12") {
+        let gold = &gold[name];
+        let law = lmoments::gev(&lmoments::moments(&Series::clean(&data(name))).unwrap()).unwrap();
+        let error = number(gold, &["se", "xi"]);
+        assert!((law.shape - number(gold, &["lmom", "xi"])).abs() < 1e-3 * error, "{name}: {law:?}");
+        let error = number(gold, &["se", "sigma"]);
+        assert!((law.scale - number(gold, &["lmom", "sigma"])).abs() < 1e-3 * error, "{name}: {law:?}");
+    }
+}
+
+#[test]
+fn the_published_fit_of_the_port_pirie_maxima_is_found() {
+    // Coles 2001, 3.4.1: location 3.87 (0.028), scale 0.198 (0.020), shape -0.050 (0.098), likelihood 4.34.
+    let fit = gev::fit(&data("portpirie")).unwrap();
+    let errors = fit.standard_errors.unwrap();
+    let near = |got: f64, printed: f64, digit: f64| (got - printed).abs() <= 0.51 * digit;
+    assert!(near(fit.location, 3.87, 0.01) && near(errors.location, 0.028, 0.001));
+    assert!(near(fit.scale, 0.198, 0.001) && near(errors.scale, 0.020, 0.001));
+    assert!(near(fit.shape, -0.050, 0.001) && near(errors.shape, 0.098, 0.001));
+    assert!(near(fit.negative_log_likelihood, -4.34, 0.01));
 }

@@ -1,0 +1,265 @@
+//! Maximum likelihood for the rival families.
+//!
+//! A shifted family is its unshifted one at each trial distance `d` of the shift below the smallest value;
+//! the distance is then found by a scan for the best interior dip and Brent's method. (The likelihood of the
+//! shifted families is unbounded as d goes to 0, so the interior maximum is the estimate; Hill 1963, Smith
+//! 1985.) Everything is computed from `u = x - min` and `ln(1 + u / d)`, which keeps its digits when the best
+//! shift runs away to the family's limit.
+
+use serde::{Deserialize, Serialize};
+
+use crate::newton::{Newton, Objective, brent_minimum};
+use crate::rivals::{Family, Law};
+use crate::special::{LN_SQRT_2PI, ln_minus_digamma, stirling_error, trigamma};
+use crate::{Error, Series, Status, gev};
+
+/// A fitted rival.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    /// The fitted distribution.
+    pub law: Law,
+    /// Values used.
+    pub n: usize,
+    /// Negative log-likelihood, in the unit of the data.
+    pub negative_log_likelihood: f64,
+    /// Ok, or boundary where the best shift is a limit of the family (normal, exponential, ...).
+    pub status: Status,
+}
+
+impl Fit {
+    /// Akaike's criterion.
+    pub fn aic(&self) -> f64 {
+        2.0 * (self.negative_log_likelihood + self.law.family.size() as f64)
+    }
+
+    /// Schwarz's criterion.
+    pub fn bic(&self) -> f64 {
+        2.0 * self.negative_log_likelihood + self.law.family.size() as f64 * (self.n as f64).ln()
+    }
+}
+
+/// Every family that can hold the data, fitted.
+///
+/// # Errors
+/// As [`fit`] where no family can be fitted: too few, too few distinct values.
+pub fn fit_all(series: &Series) -> Result<Vec<Fit>, Error> {
+    series.require(5, 4)?;
+    Ok(Family::ALL.into_iter().filter_map(|family| fit(series, family).ok()).collect())
+}
+
+/// Fit one family by maximum likelihood.
+///
+/// # Errors
+/// As [`crate::gev::fit`], and [`Error::Support`] where the family does not hold the data.
+pub fn fit(series: &Series, family: Family) -> Result<Fit, Error> {
+    series.require(5, 4)?;
+    let sorted = series.sorted();
+    let n = sorted.len();
+    if family == Family::Normal {
+        let (mean, sd) = mean_sd(sorted);
+        let law = Law { family, shift: 0.0, a: mean, b: sd };
+        let nll = n as f64 * (sd.ln() + 0.5 + LN_SQRT_2PI);
+        return Ok(Fit { law, n, negative_log_likelihood: nll, status: Status::Ok });
+    }
+    let least = sorted[0];
+    let spread = gev::fit::standardisation(sorted).1;
+    let u: Vec<f64> = sorted.iter().map(|x| (x - least) / spread).collect();
+    let (d, inner, status) = if family.shifted() {
+        shifted(family, &u)
+    } else {
+        if least <= 0.0 {
+            return Err(Error::Support { model: family.name(), needs: "positive values" });
+        }
+        let d = least / spread;
+        (d, at_distance(family, &u, d), Status::Ok)
+    };
+    if !inner.nll.is_finite() {
+        return Err(Error::NotConverged { model: family.name() });
+    }
+    let shift = if family.shifted() { least - spread * d } else { 0.0 };
+    let (a, b) = match family {
+        Family::LogNormal | Family::LogNormal3 => (inner.a + spread.ln(), inner.b),
+        _ => (inner.a, inner.b * spread),
+    };
+    let negative_log_likelihood = inner.nll + n as f64 * spread.ln();
+    Ok(Fit { law: Law { family, shift, a, b }, n, negative_log_likelihood, status })
+}
+
+/// The two inner parameters and the likelihood at a fixed shift, in standardised units.
+#[derive(Debug, Clone, Copy)]
+struct Inner {
+    a: f64,
+    b: f64,
+    nll: f64,
+}
+
+/// The best distance of the shift below the minimum.
+fn shifted(family: Family, u: &[f64]) -> (f64, Inner, Status) {
+    // Where the likelihood of 2,000 order statistics dips, that of a million dips nearby.
+    let thinned: Vec<f64>;
+    let scanned = if u.len() > 20_000 {
+        thinned = std::iter::once(0.0).chain(u.iter().skip(1).step_by(u.len() / 2000).copied()).collect();
+        &thinned
+    } else {
+        u
+    };
+    let farthest: f64 = if family == Family::LogNormal3 { 1e8 } else { 1e6 };
+    let (low, high) = (1e-4f64.ln(), farthest.ln());
+    let steps = 60;
+    let step = (high - low) / f64::from(steps);
+    let grid: Vec<f64> = (0..=steps).map(|i| low + step * f64::from(i)).collect();
+    let values: Vec<f64> = grid.iter().map(|t| at_distance(family, scanned, t.exp()).nll).collect();
+    let dip = (1..grid.len() - 1)
+        .filter(|&i| values[i] <= values[i - 1] && values[i] <= values[i + 1] && values[i].is_finite())
+        .min_by(|&i, &j| values[i].total_cmp(&values[j]));
+    let far = at_distance(family, u, farthest);
+    if let Some(i) = dip {
+        let wide = if scanned.len() < u.len() { 2.0 * step } else { step };
+        let f = |t: f64| at_distance(family, u, t.exp()).nll;
+        let (t, _) = brent_minimum(f, grid[i] - wide, grid[i] + wide, 1e-8);
+        let inner = at_distance(family, u, t.exp());
+        if inner.nll <= far.nll {
+            return (t.exp(), inner, Status::Ok);
+        }
+    }
+    // No dip: the family's limit far away, or for shapes below 1 the exponential from the minimum on.
+    if matches!(family, Family::Gamma3 | Family::Weibull3) {
+        let mean = u.iter().sum::<f64>() / u.len() as f64;
+        let nll = u.len() as f64 * (1.0 + mean.ln());
+        if nll < far.nll {
+            return (0.0, Inner { a: 1.0, b: mean, nll }, Status::Boundary);
+        }
+    }
+    (farthest, far, Status::Boundary)
+}
+
+/// The best inner parameters with the shift at distance `d` below the minimum, for `x - shift = d + u`.
+fn at_distance(family: Family, u: &[f64], d: f64) -> Inner {
+    let n = u.len() as f64;
+    let v: Vec<f64> = u.iter().map(|u| (u / d).ln_1p()).collect();
+    let (mean, sd) = mean_sd(&v);
+    let mean_log = d.ln() + mean;
+    match family {
+        Family::Normal | Family::LogNormal | Family::LogNormal3 => {
+            Inner { a: mean_log, b: sd, nll: n * (sd.ln() + 0.5 + LN_SQRT_2PI + mean_log) }
+        }
+        Family::Gamma | Family::Gamma3 => {
+            let excess = u.iter().sum::<f64>() / n / d;
+            // ln of the mean less the mean of the logarithms.
+            let gap = excess.ln_1p() - mean;
+            let shape = gamma_shape(gap);
+            let per_value = -0.5 * shape.ln() + LN_SQRT_2PI + stirling_error(shape) + shape * gap + mean_log;
+            Inner { a: shape, b: d * (1.0 + excess) / shape, nll: n * per_value }
+        }
+        Family::Weibull | Family::Weibull3 => {
+            let top = v[v.len() - 1];
+            let (shape, mean_power) = weibull_shape(&v, mean, sd);
+            let ln_power = shape * top + mean_power.ln();
+            let scale = d * (ln_power / shape).exp();
+            Inner { a: shape, b: scale, nll: n * (1.0 - shape.ln() + ln_power - shape * mean + mean_log) }
+        }
+        Family::LogLogistic3 => {
+            let z: Vec<f64> = v.iter().map(|v| (v - mean) / sd).collect();
+            let mut newton = Newton::new(2);
+            let start = [0.0, -(std::f64::consts::PI / 3f64.sqrt()).ln()];
+            let outcome = newton.minimize(&Logistic { z: &z }, &start, 1e-12 * n, 1);
+            let scale = sd * newton.at[1].exp();
+            let nll = outcome.value + n * (sd.ln() + mean_log);
+            Inner { a: 1.0 / scale, b: (mean_log + sd * newton.at[0]).exp(), nll }
+        }
+    }
+}
+
+/// The k of ln k - ψ(k) = gap, by Newton in ln k.
+fn gamma_shape(gap: f64) -> f64 {
+    if gap <= 0.0 || !gap.is_finite() {
+        return f64::NAN;
+    }
+    // Minka 2002.
+    let mut k = (3.0 - gap + ((gap - 3.0).powi(2) + 24.0 * gap).sqrt()) / (12.0 * gap);
+    for _ in 0..50 {
+        let off = ln_minus_digamma(k) - gap;
+        // d/d(ln k) of ln k - ψ(k) is 1 - k ψ'(k); for large k its series is -1/(2k).
+        let slope = if k > 1e4 { -0.5 / k - 1.0 / (6.0 * k * k) } else { 1.0 - k * trigamma(k) };
+        let step = (off / slope).clamp(-2.0, 2.0);
+        k *= (-step).exp();
+        if step.abs() < 1e-14 {
+            break;
+        }
+    }
+    k
+}
+
+/// The Weibull shape for logarithms `v` (ascending), and the mean of exp(shape (v - max)).
+fn weibull_shape(v: &[f64], mean: f64, sd: f64) -> (f64, f64) {
+    let n = v.len() as f64;
+    let top = v[v.len() - 1];
+    let sums = |k: f64| {
+        let (mut s0, mut s1, mut s2) = (0.0, 0.0, 0.0);
+        for v in v {
+            let e = (k * (v - top)).exp();
+            let c = v - mean;
+            s0 += e;
+            s1 += e * c;
+            s2 += e * c * c;
+        }
+        (s0, s1, s2)
+    };
+    let mut k = 1.2825 / sd;
+    for _ in 0..100 {
+        let (s0, s1, s2) = sums(k);
+        let off = s1 / s0 - 1.0 / k;
+        let slope = k * (s2 / s0 - (s1 / s0).powi(2)) + 1.0 / k;
+        let step = (off / slope).clamp(-1.0, 1.0);
+        k *= (-step).exp();
+        if step.abs() < 1e-14 {
+            break;
+        }
+    }
+    (k, sums(k).0 / n)
+}
+
+/// Logistic law of standardised values, in location and ln scale.
+struct Logistic<'a> {
+    z: &'a [f64],
+}
+
+impl Objective for Logistic<'_> {
+    fn size(&self) -> usize {
+        2
+    }
+
+    fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
+        let rate = (-at[1]).exp();
+        let (mut value, mut g0, mut g1, mut h00, mut h01, mut h11) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
+        for x in self.z {
+            let z = (x - at[0]) * rate;
+            let e = (-z.abs()).exp();
+            value += at[1] + z.abs() + 2.0 * e.ln_1p();
+            // tanh(z/2) and its derivative by z.
+            let t = (1.0 - e) / (1.0 + e) * z.signum();
+            let c = 2.0 * e / (1.0 + e).powi(2);
+            g0 -= rate * t;
+            g1 += 1.0 - z * t;
+            h00 += rate * rate * c;
+            h01 += rate * (c * z + t);
+            h11 += z * (c * z + t);
+        }
+        gradient.copy_from_slice(&[g0, g1]);
+        hessian.copy_from_slice(&[h00, h01, h01, h11]);
+        value
+    }
+}
+
+/// Mean and standard deviation (divisor n) in two passes.
+fn mean_sd(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let first = values[0];
+    let mean = first + values.iter().map(|x| x - first).sum::<f64>() / n;
+    let (mut square, mut rest) = (0.0, 0.0);
+    for x in values {
+        square += (x - mean) * (x - mean);
+        rest += x - mean;
+    }
+    (mean + rest / n, ((square - rest * rest / n) / n).sqrt())
+}
