@@ -12,3 +12,26 @@ pub mod ops;
 pub mod record;
 pub mod run;
 pub mod simulate;
+
+/// Runs a plan on forked ranks of this machine and collects what they measured.
+///
+/// `plan.ranks` and `plan.seed` count, not those of `options`; directories that the user named in
+/// parameters are added to those that the program may write below. Facts that only the caller knows
+/// (name, program text, command line, machine, versions) are left empty. `watch` is called about ten
+/// times a second. The caller must have one thread only, since ranks are forked.
+///
+/// # Errors
+/// Where the run could not begin, too little space among them; how it ended otherwise stands in the
+/// [`run::Outcome`].
+pub fn run(
+    plan: &ppl::plan::Plan,
+    options: &run::Options,
+    watch: impl FnMut(&launch::Watch),
+) -> Result<run::Outcome, run::RunError> {
+    let options = run::options_of(plan, options);
+    run::missing_space(plan, &options)?;
+    let program = run::Program::new(plan);
+    let mut outcome = run::ranks(&program, &options, watch)?;
+    program.complete_facts(&mut outcome.run.facts);
+    Ok(outcome)
+}

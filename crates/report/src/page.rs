@@ -135,9 +135,8 @@ fn opening(report: &Report) -> String {
     if let Some(tail) = &report.tail {
         let _ = write!(
             out,
-            "<section class=\"verdict card\" data-code=\"{}\"><p class=\"label\">Verdict</p><p{}>{}</p>",
+            "<section class=\"verdict card\" data-code=\"{}\"><p class=\"label\">Verdict</p><p>{}</p>",
             escaped(&tail.code()),
-            if tail.text().chars().count() > 240 { " class=\"long\"" } else { "" },
             prose(&tail.text())
         );
         for advice in tail.advice() {
@@ -285,11 +284,7 @@ fn html_table(table: &Table) -> String {
     for row in &table.rows {
         out.push_str(if row.strong { "<tr class=\"strong\">" } else { "<tr>" });
         for (cell, column) in row.cells.iter().zip(&table.columns) {
-            let class = match (column.number, cell.chars().count() > 36) {
-                (true, _) => "number",
-                (false, true) => "text",
-                (false, false) => "word",
-            };
+            let class = if column.number { "number" } else { "text" };
             let _ = write!(out, "<td class=\"{class}\">{}</td>", escaped(cell));
         }
         out.push_str("</tr>\n");

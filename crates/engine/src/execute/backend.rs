@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use crate::comm::{Comm, CommError};
 use crate::files::Refusal;
+use crate::ops::mpiio::{Direction, Layout, Mode};
 use crate::ops::posix::Outcome;
 
 /// One operation with its arguments evaluated: nothing but the call itself is left to do.
@@ -74,6 +75,28 @@ pub enum Call<'a> {
     Stripe { path: &'a CStr, count: u32, size: Option<u64> },
 }
 
+/// What a pattern is applied to.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    /// A file to be opened and closed within the timing, by all ranks of the group.
+    Path(&'a CStr),
+    /// An open file.
+    File(u32),
+}
+
+/// What the ranks of a group do together, in one timing.
+#[derive(Clone, Copy, Debug)]
+pub enum Collective<'a> {
+    /// Open; the value is the file's number.
+    Open(&'a CStr, Mode),
+    /// Close.
+    Close(u32),
+    /// Remove: one rank does it, all go on.
+    Delete(&'a CStr),
+    /// Write or read by a pattern.
+    Transfer(Target<'a>, Direction, Layout),
+}
+
 /// A call with the two readings of the clock around it, in ticks of the back end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timed {
@@ -126,9 +149,22 @@ pub trait Backend {
     /// Only where the program may not do this at all; a failed call is an outcome with an errno.
     fn perform(&mut self, operation: &str, call: Call<'_>) -> Result<Timed, Refusal>;
 
-    /// Compares what was read last into our own memory with what belongs at `offset`; the position of
-    /// the first wrong byte.
-    fn verify(&mut self, offset: u64, length: u64) -> Option<u64>;
+    /// Does something together with the other ranks of `comm`. Where it fails on one rank it fails on
+    /// all; ECANCELED where one is lost.
+    ///
+    /// # Errors
+    /// Where the program may not touch the file.
+    fn together(&mut self, operation: &str, what: Collective<'_>, comm: &dyn Comm) -> Result<Timed, Refusal>;
+
+    /// Compares what was read last with what our own writes put there; the offset in the file of the
+    /// first wrong byte. Reads into buffers of the program are not compared.
+    fn verify(&mut self) -> Option<u64>;
+
+    /// The program verifies reads somewhere: appended data must then be what belongs at its offset.
+    fn set_verifying(&mut self);
+
+    /// Bytes of a buffer of the program; 0 where there is none.
+    fn buffer_length(&self, buffer: u32) -> u64;
 
     /// The name under which a file was opened.
     fn path_of(&self, file: u32) -> Option<&CStr>;

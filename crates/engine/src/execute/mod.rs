@@ -4,11 +4,14 @@
 //! [`Session`] stands around each operation: labels, samples, failures.
 
 mod backend;
+mod parallel;
 mod posix;
+mod program;
 mod session;
 mod simulated;
 
-pub use backend::{Backend, Call, Meaning, Timed};
+pub use backend::{Backend, Call, Collective, Meaning, Target, Timed};
 pub use posix::Posix;
+pub use program::interpret;
 pub use session::{OnError, Session, Stop};
 pub use simulated::Simulated;

@@ -5,11 +5,13 @@ use std::os::unix::ffi::OsStrExt;
 
 use samples::Warning;
 
-use super::backend::{Backend, Call, Meaning, Timed};
+use super::backend::{Backend, Call, Collective, Meaning, Timed};
+use super::parallel;
 use crate::clock::Clock;
 use crate::comm::{Comm, CommError};
 use crate::files::{Confinement, Refusal, Registry};
 use crate::ops::buffers::{Buffer, SCRATCH_LIMIT, Scratch};
+use crate::ops::mpiio::Parallel;
 use crate::ops::posix::{self, Outcome};
 use crate::ops::{flags, stripes};
 
@@ -18,22 +20,33 @@ const SPIN_NS: u64 = 60_000;
 
 /// Operations by system calls of this machine.
 pub struct Posix {
-    clock: Clock,
+    pub(super) clock: Clock,
     seed: u64,
-    files: Vec<Option<OpenFile>>,
-    free: Vec<u32>,
+    pub(super) files: Vec<Option<OpenFile>>,
+    pub(super) free: Vec<u32>,
     buffers: Vec<Option<Buffer>>,
-    scratch: Scratch,
-    registry: Registry,
-    confinement: Confinement,
+    pub(super) scratch: Scratch,
+    pub(super) registry: Registry,
+    pub(super) confinement: Confinement,
     notes: Vec<Warning>,
+    /// Offset and length of what was read last into our own memory.
+    last_read: (u64, u64),
+    verifying: bool,
 }
 
-struct OpenFile {
+pub(super) struct OpenFile {
+    /// -1 for a file of a whole group.
     fd: i32,
     path: CString,
     position: u64,
-    flags: i32,
+    pub(super) parallel: Option<Parallel>,
+}
+
+impl OpenFile {
+    /// A file that a group opened together.
+    pub(super) fn of_group(path: &CStr, parallel: Parallel) -> Self {
+        Self { fd: -1, path: path.to_owned(), position: 0, parallel: Some(parallel) }
+    }
 }
 
 impl Posix {
@@ -49,19 +62,21 @@ impl Posix {
             registry,
             confinement,
             notes: Vec::new(),
+            last_read: (0, 0),
+            verifying: false,
         }
     }
 
     /// The two clock reads, and nothing but the call between them.
     #[inline(always)]
-    fn time(clock: Clock, meaning: Meaning, call: impl FnOnce() -> Outcome) -> Timed {
+    pub(super) fn time(clock: Clock, meaning: Meaning, call: impl FnOnce() -> Outcome) -> Timed {
         let begin = clock.now();
         let outcome = call();
         let end = clock.now();
         Timed { begin, end, outcome, meaning }
     }
 
-    fn failed(&self, errno: i32) -> Timed {
+    pub(super) fn failed(&self, errno: i32) -> Timed {
         let now = self.clock.now();
         Timed { begin: now, end: now, outcome: Outcome::error(errno), meaning: Meaning::Value }
     }
@@ -145,13 +160,13 @@ impl Posix {
         if timed.outcome.ok() {
             let fd = timed.outcome.value as i32;
             let position = if open_flags & libc::O_APPEND != 0 { posix::size(fd).value } else { 0 };
-            let open = OpenFile { fd, path: path.to_owned(), position, flags: open_flags };
+            let open = OpenFile { fd, path: path.to_owned(), position, parallel: None };
             timed.outcome.value = u64::from(self.keep(open));
         }
         Ok(timed)
     }
 
-    fn keep(&mut self, open: OpenFile) -> u32 {
+    pub(super) fn keep(&mut self, open: OpenFile) -> u32 {
         match self.free.pop() {
             Some(number) => {
                 self.files[number as usize] = Some(open);
@@ -238,6 +253,8 @@ impl Posix {
         if offset.is_none() {
             self.advance(file, position + timed.outcome.value);
         }
+        self.last_read =
+            if buffer.is_none() { (offset.unwrap_or(position), timed.outcome.value) } else { (0, 0) };
         short_read(&mut timed.outcome, length);
         timed
     }
@@ -251,8 +268,14 @@ impl Posix {
         buffer: Option<u32>,
     ) -> Result<Timed, Refusal> {
         let append = flags & libc::O_APPEND != 0;
-        // What is appended begins anywhere: its content is that of offset 0.
-        let from = match self.source(if append { 0 } else { offset }, length, buffer) {
+        // What is appended has the content of offset 0, unless someone will look: the size is asked for
+        // only then, since asking makes the open faster.
+        let place = match (append, self.verifying) {
+            (false, _) => offset,
+            (true, true) => posix::stat(path).value,
+            (true, false) => 0,
+        };
+        let from = match self.source(place, length, buffer) {
             Ok(from) => from,
             Err(errno) => return Ok(self.failed(errno)),
         };
@@ -301,7 +324,7 @@ impl Posix {
             Ok(into) => into,
             Err(errno) => return Ok(self.failed(errno)),
         };
-        self.reading(path, Meaning::Bytes, |path| {
+        let timed = self.reading(path, Meaning::Bytes, |path| {
             let opened = posix::open(path, libc::O_RDONLY | flags, 0);
             if !opened.ok() {
                 return opened;
@@ -324,7 +347,9 @@ impl Posix {
                 got.errno = closed.errno;
             }
             got
-        })
+        })?;
+        self.last_read = (offset, timed.outcome.value);
+        Ok(timed)
     }
 
     fn map_file(&mut self, path: &CStr, length: Option<u64>, offset: u64) -> Result<Timed, Refusal> {
@@ -508,8 +533,26 @@ impl Backend for Posix {
         }
     }
 
-    fn verify(&mut self, offset: u64, length: u64) -> Option<u64> {
+    fn together(
+        &mut self,
+        _operation: &str,
+        what: Collective<'_>,
+        comm: &dyn Comm,
+    ) -> Result<Timed, Refusal> {
+        parallel::together(self, what, comm)
+    }
+
+    fn verify(&mut self) -> Option<u64> {
+        let (offset, length) = std::mem::take(&mut self.last_read);
         self.scratch.verify(offset, length as usize).ok().flatten().map(|at| offset + at as u64)
+    }
+
+    fn set_verifying(&mut self) {
+        self.verifying = true;
+    }
+
+    fn buffer_length(&self, buffer: u32) -> u64 {
+        self.buffers.get(buffer as usize).and_then(Option::as_ref).map_or(0, |own| own.length() as u64)
     }
 
     fn path_of(&self, file: u32) -> Option<&CStr> {
@@ -617,16 +660,11 @@ impl Posix {
         }
         Ok(timed)
     }
-
-    /// Is the file open for appending? Its position is then where the next write ends, not begins.
-    pub fn appends(&self, file: u32) -> bool {
-        self.file(file).is_some_and(|open| open.flags & libc::O_APPEND != 0)
-    }
 }
 
 impl Drop for Posix {
     fn drop(&mut self) {
-        for open in self.files.iter().flatten() {
+        for open in self.files.iter().flatten().filter(|open| open.fd >= 0) {
             posix::close(open.fd);
         }
     }

@@ -2,7 +2,7 @@
 
 use samples::{Sample, SiteKind, Warning};
 
-use super::backend::{Backend, Call, Meaning, Timed};
+use super::backend::{Backend, Call, Collective, Meaning, Timed};
 use crate::comm::{Comm, CommError, Standing, State as Doing};
 use crate::files::Refusal;
 use crate::ops::flags::errno_text;
@@ -10,7 +10,7 @@ use crate::ops::posix::Outcome;
 use crate::record::{Entry, Place, Recorder, SiteTable};
 
 /// Failures of one site that are told in words; the rest is counted.
-const TOLD: u32 = 3;
+const TOLD: u64 = 3;
 
 /// Why a rank leaves before the end of the program.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +73,8 @@ pub struct Session<'a, B: Backend> {
     /// Samples this rank is expected to take; 0: not known.
     planned: u64,
     blocks: Vec<Block>,
-    told: Vec<u32>,
-    expected: Vec<u64>,
+    /// Failures by site.
+    failures: Vec<u64>,
     noted: Vec<String>,
 }
 
@@ -127,8 +127,7 @@ impl<'a, B: Backend> Session<'a, B> {
             bytes: 0,
             planned: 0,
             blocks: Vec::with_capacity(64),
-            told: Vec::new(),
-            expected: Vec::new(),
+            failures: Vec::new(),
             noted: Vec::new(),
         }
     }
@@ -136,6 +135,18 @@ impl<'a, B: Backend> Session<'a, B> {
     /// The number of this rank in the world.
     pub fn rank(&self) -> u32 {
         self.rank
+    }
+
+    /// Ranks in the world.
+    pub fn rank_count(&self) -> u32 {
+        self.comm.size()
+    }
+
+    /// Compares the ranks' clocks once more. Collective.
+    pub fn compare_clocks(&mut self) -> Result<(), Stop> {
+        let backend = &self.backend;
+        let offsets = self.comm.clock_offsets(&mut || backend.since_epoch_ns(backend.now()))?;
+        Ok(self.recorder.note(&Entry::ClockOffsets(offsets))?)
     }
 
     /// What to do from now on when an operation fails.
@@ -170,8 +181,8 @@ impl<'a, B: Backend> Session<'a, B> {
         self.places.get(place).map_or(0, |place| place.line)
     }
 
-    /// Does, times and stores one operation. What to make of a failed one is the caller's decision:
-    /// [`Session::failed`] or [`Session::expected`].
+    /// Does, times and stores one operation. What to make of a failed one is the caller's
+    /// decision: [`Session::failed`] if the program did not foretell it.
     #[inline(always)]
     pub fn operation(&mut self, place: usize, call: Call<'_>) -> Result<Outcome, Stop> {
         let site = self.site(place)?;
@@ -179,6 +190,31 @@ impl<'a, B: Backend> Session<'a, B> {
         let places = self.places;
         let operation = places.get(place).map_or("", |place| place.operation.as_str());
         match self.backend.perform(operation, call) {
+            Ok(timed) => {
+                self.store(site, timed)?;
+                Ok(timed.outcome)
+            }
+            Err(refusal) => Err(Stop::Refused { line: self.line(place), refusal: Box::new(refusal) }),
+        }
+    }
+
+    /// Does something together with the ranks of `group`, or of the world, in one timing.
+    pub fn together(
+        &mut self,
+        place: usize,
+        what: Collective<'_>,
+        group: Option<&dyn Comm>,
+    ) -> Result<Outcome, Stop> {
+        let site = self.site(place)?;
+        self.recorder.begin(site);
+        self.standing.set_line(self.line(place));
+        let places = self.places;
+        let operation = places.get(place).map_or("", |place| place.operation.as_str());
+        match self.backend.together(operation, what, group.unwrap_or(self.comm)) {
+            Ok(timed) if timed.outcome.errno == libc::ECANCELED => match self.interrupted() {
+                Some(stop) => Err(stop),
+                None => Ok(timed.outcome),
+            },
             Ok(timed) => {
                 self.store(site, timed)?;
                 Ok(timed.outcome)
@@ -225,32 +261,23 @@ impl<'a, B: Backend> Session<'a, B> {
     pub fn failed(&mut self, place: usize, operation: &str, errno: i32, moved: u64) -> Result<(), Stop> {
         self.recorder.count_failure();
         let site = self.site(place)?;
-        if self.told.len() <= site as usize {
-            self.told.resize(site as usize + 1, 0);
+        if self.failures.len() <= site as usize {
+            self.failures.resize(site as usize + 1, 0);
         }
+        self.failures[site as usize] += 1;
         let fatal = self.on_error == OnError::Stop || matches!(errno, libc::ENOSPC | libc::EDQUOT);
-        if self.told[site as usize] >= TOLD && !fatal {
+        if self.failures[site as usize] > TOLD && !fatal {
             return Ok(());
         }
-        self.told[site as usize] += 1;
         let moved = if moved > 0 { format!(" after {moved} bytes") } else { String::new() };
         let why = match errno {
+            0 => "it worked".to_owned(),
             libc::ENODATA => "the file ended early".to_owned(),
             errno => errno_text(errno),
         };
         let text = format!("line {}: {operation} failed{moved}: {why}", self.line(place));
         self.recorder.note(&Entry::Failure { site, errno, text: text.clone() })?;
         if fatal { Err(Stop::Failed(text)) } else { Ok(()) }
-    }
-
-    /// The failure of the operation at `place` was foretold.
-    pub fn expected(&mut self, place: usize) -> Result<(), Stop> {
-        let site = self.site(place)? as usize;
-        if self.expected.len() <= site {
-            self.expected.resize(site + 1, 0);
-        }
-        self.expected[site] += 1;
-        Ok(())
     }
 
     /// Meets the ranks of `group`, or of the world.
@@ -313,6 +340,13 @@ impl<'a, B: Backend> Session<'a, B> {
         Ok(crate::launch::print(lines)?)
     }
 
+    /// Durations in seconds of this rank's samples so far whose label or operation is `name`.
+    pub fn durations(&self, name: &str) -> Vec<f64> {
+        let wanted: Vec<bool> = self.sites.known().iter().map(|site| site.matches(name)).collect();
+        let of_name = |sample: &&Sample| wanted.get(sample.site as usize).is_some_and(|wanted| *wanted);
+        self.recorder.in_memory().iter().filter(of_name).map(Sample::seconds).collect()
+    }
+
     /// Keeps a warning, once.
     pub fn warn(&mut self, warning: Warning) -> Result<(), Stop> {
         if !self.noted.contains(&warning.code) {
@@ -327,11 +361,13 @@ impl<'a, B: Backend> Session<'a, B> {
         Ok(self.recorder.note(&Entry::Assertion { text })?)
     }
 
+    /// Sleeps, unless sleeps are to be left out.
+    pub fn sleep(&mut self, ns: u64) -> Result<(), Stop> {
+        if self.skip_sleep { Ok(()) } else { self.pause(ns) }
+    }
+
     /// Lets so many nanoseconds pass.
     pub fn pause(&mut self, ns: u64) -> Result<(), Stop> {
-        if self.skip_sleep {
-            return Ok(());
-        }
         let until = self.backend.now() + self.backend.ticks(ns);
         self.wait_until(until)
     }
@@ -345,9 +381,9 @@ impl<'a, B: Backend> Session<'a, B> {
     /// Says what a finished or stopped rank still has to say, and how it ended.
     pub fn end(&mut self, result: &Result<(), Stop>) {
         drop(self.recorder.note(&Entry::Communicator(self.comm.description())));
-        for (site, count) in (0..).zip(std::mem::take(&mut self.expected)) {
+        for (site, count) in (0..).zip(std::mem::take(&mut self.failures)) {
             if count > 0 {
-                drop(self.recorder.note(&Entry::Expected { site, count }));
+                drop(self.recorder.note(&Entry::Failures { site, count }));
             }
         }
         for note in self.backend.take_notes() {

@@ -4,9 +4,10 @@ use std::ffi::{CStr, CString};
 
 use samples::Warning;
 
-use super::backend::{Backend, Call, Meaning, Timed};
+use super::backend::{Backend, Call, Collective, Meaning, Target, Timed};
 use crate::comm::{Comm, CommError};
 use crate::files::Refusal;
+use crate::ops::mpiio::Direction;
 use crate::ops::posix::Outcome;
 use crate::simulate::{Files, Model, Stream};
 
@@ -178,8 +179,54 @@ impl Backend for Simulated {
         Ok(Timed { begin, end: self.now, outcome, meaning })
     }
 
-    fn verify(&mut self, _offset: u64, _length: u64) -> Option<u64> {
+    fn together(&mut self, operation: &str, what: Collective<'_>, comm: &dyn Comm) -> Result<Timed, Refusal> {
+        let begin = self.now;
+        let seconds = self.model.of(operation).draw(&mut self.random);
+        self.now = begin.saturating_add((seconds * 1e12).round() as u64);
+        let (outcome, meaning) = match what {
+            Collective::Open(path, mode) => {
+                let create = if mode.create { libc::O_CREAT } else { 0 };
+                let access = if mode.write { libc::O_RDWR } else { libc::O_RDONLY };
+                self.result(Call::Open { path, flags: create | access, mode: 0o666 })
+            }
+            Collective::Close(file) => self.result(Call::Close { file }),
+            Collective::Delete(path) => {
+                self.files.remove(path.to_bytes());
+                (Outcome::default(), Meaning::Value)
+            }
+            Collective::Transfer(target, direction, layout) => {
+                // What lies between the blocks is of other ranks: the file is as long as all of them.
+                let end = layout.offset(layout.blocks, 0, comm.size());
+                let moved = match (target, direction) {
+                    (Target::Path(path), Direction::Write) => {
+                        let flags = libc::O_RDWR | libc::O_CREAT;
+                        let opened = self.result(Call::Open { path, flags, mode: 0o666 }).0;
+                        self.files.write(opened.value, end, Some(0));
+                        Outcome { value: 0, ..self.files.close(opened.value) }
+                    }
+                    (Target::Path(path), Direction::Read) => self.files.stat(path.to_bytes()),
+                    (Target::File(file), Direction::Write) => self.files.write(file.into(), end, Some(0)),
+                    (Target::File(file), Direction::Read) => self.files.read(file.into(), end, Some(0)),
+                };
+                let value = if moved.ok() { layout.bytes() } else { 0 };
+                (Outcome { value, ..moved }, Meaning::Bytes)
+            }
+        };
+        let Ok(now) = comm.barrier(self.now) else {
+            return Ok(Timed { begin, end: self.now, outcome: Outcome::error(libc::ECANCELED), meaning });
+        };
+        self.now = now;
+        Ok(Timed { begin, end: now, outcome, meaning })
+    }
+
+    fn verify(&mut self) -> Option<u64> {
         None
+    }
+
+    fn set_verifying(&mut self) {}
+
+    fn buffer_length(&self, buffer: u32) -> u64 {
+        self.buffers.get(buffer as usize).copied().flatten().unwrap_or(0)
     }
 
     fn path_of(&self, file: u32) -> Option<&CStr> {

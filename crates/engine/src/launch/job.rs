@@ -54,9 +54,9 @@ impl Job {
         self.rank
     }
 
-    /// Number of ranks: as the launcher says, else 1 (a library that sees more is then refused).
-    pub fn size(&self) -> u32 {
-        self.ranks.unwrap_or(1)
+    /// Number of ranks, where the launcher says it.
+    pub fn ranks(&self) -> Option<u32> {
+        self.ranks
     }
 
     /// Forks the one rank of this process, starts MPI in it, runs `body` there, and looks after it.
@@ -141,7 +141,8 @@ impl Job {
     fn start_mpi(&self, launch: &Launch, region: &'static Region) -> Result<Mpi, MpiError> {
         let (search, library) = find::search(&self.choice);
         let library = library.ok_or_else(|| no_library(&self.choice, &search))?;
-        Mpi::start(library, self.size(), launch.timeout, region)
+        let expected = search.launcher.and_then(|launcher| launcher.ranks);
+        Mpi::start(library, expected, launch.timeout, region)
     }
 }
 

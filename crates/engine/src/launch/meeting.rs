@@ -91,13 +91,16 @@ impl Meeting {
             let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
             entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("saved-")).count()
         };
-        while (rank > 0 || saved() < size as usize) && Instant::now() < until {
-            // The first parent takes the place away when all are done: that is the word to go.
+        while saved() < size as usize && Instant::now() < until {
+            // The first parent takes the place away when all are done.
             if !place.exists() {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(50));
         }
-        let _ = std::fs::remove_dir_all(&place);
+        if rank == 0 {
+            std::thread::sleep(Duration::from_millis(300));
+            let _ = std::fs::remove_dir_all(&place);
+        }
     }
 }

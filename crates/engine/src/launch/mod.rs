@@ -4,7 +4,6 @@
 //! machine and supervises them until the last is gone; if so, [`Job::run`] does the same for the one
 //! rank of this process.
 
-mod delivery;
 mod job;
 mod meeting;
 mod outcome;
@@ -14,7 +13,6 @@ mod supervise;
 
 use std::time::Duration;
 
-pub use delivery::Delivery;
 pub use job::{Job, Surroundings, surroundings};
 pub use outcome::{End, Outcome};
 pub use rank::print;

@@ -6,5 +6,6 @@
 pub mod buffers;
 pub mod flags;
 pub mod mpiio;
+pub mod names;
 pub mod posix;
 pub mod stripes;

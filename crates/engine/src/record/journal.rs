@@ -24,8 +24,8 @@ pub enum Entry {
         /// What failed, on what, why.
         text: String,
     },
-    /// So many failures of a site were foretold by the program and do not count as such.
-    Expected {
+    /// How many operations of a site failed that the program did not foretell: told at the end.
+    Failures {
         /// The rank's own number of the site.
         site: u32,
         /// How many.
@@ -50,6 +50,8 @@ pub enum Entry {
         /// The line, with its end.
         text: String,
     },
+    /// The offsets of all ranks' clocks against rank 0, in ns: at the start, and again at the end.
+    ClockOffsets(Vec<i64>),
     /// How this rank meets the others, in the communicator's own words.
     Communicator(String),
     /// Something that makes the result less trustworthy.

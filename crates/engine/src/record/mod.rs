@@ -5,7 +5,6 @@
 //! after the rank was killed.
 
 mod journal;
-mod packed;
 mod reader;
 mod recorder;
 mod region;
@@ -14,10 +13,9 @@ mod sites;
 mod tests;
 
 pub use journal::Entry;
-pub use packed::{pack, unpack};
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
 pub use region::{JOURNAL_LIMIT, REGISTRY_LIMIT, Region, State};
 pub use sites::{MORE, Place, SiteTable};
 
-pub(crate) use region::populate;
+pub(crate) use region::{populate, unnamed_file};

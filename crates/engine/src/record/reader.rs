@@ -3,12 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use samples::{Sample, Site};
+use serde::{Deserialize, Serialize};
 
 use super::journal::Entry;
 use super::region::{JOURNAL_LIMIT, Region, State};
 
 /// Everything one rank recorded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankRecord {
     /// The rank.
     pub rank: u32,
@@ -17,6 +18,7 @@ pub struct RankRecord {
     /// The rank's own sites; `Sample::site` of `samples` indexes this list.
     pub sites: Vec<Site>,
     /// In the order in which they ended.
+    #[serde(skip)]
     pub samples: Vec<Sample>,
     /// Failures, warnings and the reason of an early end, in order.
     pub entries: Vec<Entry>,
@@ -26,6 +28,57 @@ pub struct RankRecord {
     pub last_site: Option<u32>,
     /// How many samples went through the spill file.
     pub spilled: u64,
+}
+
+impl RankRecord {
+    /// For the way to another process of the same machine type: length of the JSON, JSON, samples.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let head = serde_json::to_vec(self).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(8 + head.len() + self.samples.len() * size_of::<Sample>());
+        bytes.extend_from_slice(&(head.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&head);
+        for s in &self.samples {
+            for wide in [s.start_ns, s.duration_ps, s.late_ns, s.bytes, s.queue_ns] {
+                bytes.extend_from_slice(&wide.to_le_bytes());
+            }
+            for narrow in [s.site, s.rank, s.errno as u32, s.batch] {
+                bytes.extend_from_slice(&narrow.to_le_bytes());
+            }
+            bytes.extend_from_slice(&s.cpu.to_le_bytes());
+            bytes.extend_from_slice(&s.causes.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The inverse of [`RankRecord::to_bytes`]; `None` where the bytes are not such.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        /// Bytes of a sample on the way.
+        const PACKED: usize = 60;
+        let (length, rest) = bytes.split_first_chunk::<8>()?;
+        let (head, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        let mut record: Self = serde_json::from_slice(head).ok()?;
+        if rest.len() % PACKED != 0 {
+            return None;
+        }
+        let wide = |b: &[u8], at| u64::from_le_bytes(b[at..at + 8].try_into().unwrap_or_default());
+        let narrow = |b: &[u8], at| u32::from_le_bytes(b[at..at + 4].try_into().unwrap_or_default());
+        let small = |b: &[u8], at| u16::from_le_bytes(b[at..at + 2].try_into().unwrap_or_default());
+        let sample = |b: &[u8]| Sample {
+            start_ns: wide(b, 0),
+            duration_ps: wide(b, 8),
+            late_ns: wide(b, 16),
+            bytes: wide(b, 24),
+            queue_ns: wide(b, 32),
+            site: narrow(b, 40),
+            rank: narrow(b, 44),
+            errno: narrow(b, 48) as i32,
+            batch: narrow(b, 52),
+            cpu: small(b, 56),
+            causes: small(b, 58),
+        };
+        record.samples = rest.chunks_exact(PACKED).map(sample).collect();
+        record.samples.iter().all(|s| (s.site as usize) < record.sites.len()).then_some(record)
+    }
 }
 
 /// Why the record of a rank cannot be read.

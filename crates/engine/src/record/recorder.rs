@@ -91,6 +91,12 @@ impl Recorder {
         self.total
     }
 
+    /// The samples in memory: all, unless some went to the spill file.
+    pub fn in_memory(&self) -> &[Sample] {
+        // SAFETY: the first `used` samples were written by `push`; nobody else writes them.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.used) }
+    }
+
     /// Registers a site and returns its number in this rank's own count.
     ///
     /// Errors: the journal is full.

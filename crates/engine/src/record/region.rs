@@ -29,9 +29,10 @@ const MAGIC: u64 = u64::from_le_bytes(*b"lastrank");
 const VERSION: u32 = 1;
 
 /// How far a rank came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum State {
     /// It never began.
+    #[default]
     New,
     /// It began and did not say that it ended: killed, or still at work.
     Running,
@@ -139,6 +140,11 @@ impl Region {
         self.header().rank.load(Ordering::Relaxed)
     }
 
+    /// Says whose it is, where the launcher could not say so before.
+    pub fn set_rank(&self, rank: u32) {
+        self.header().rank.store(rank, Ordering::Relaxed);
+    }
+
     /// How far the rank came.
     pub fn state(&self) -> State {
         match self.header().state.load(Ordering::Acquire) {
@@ -232,7 +238,7 @@ pub(crate) fn populate(start: NonNull<u8>, bytes: usize) -> io::Result<()> {
 }
 
 /// A file without a name: it is gone with its last descriptor.
-fn unnamed_file(directory: &std::path::Path) -> io::Result<OwnedFd> {
+pub(crate) fn unnamed_file(directory: &std::path::Path) -> io::Result<OwnedFd> {
     use std::os::unix::ffi::OsStrExt;
     let name = CString::new(directory.as_os_str().as_bytes())
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a NUL byte in the directory's name"))?;

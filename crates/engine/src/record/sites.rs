@@ -38,6 +38,7 @@ pub struct SiteTable {
     children: HashMap<(u32, String), u32>,
     current: usize,
     places: usize,
+    known: Vec<Site>,
 }
 
 struct Context {
@@ -55,7 +56,7 @@ impl SiteTable {
     pub fn new(places: usize) -> Self {
         let sites = vec![UNKNOWN; places];
         let root = Context { parent: 0, labels: Vec::new(), own: String::new(), sites, last: UNKNOWN };
-        Self { contexts: vec![root], children: HashMap::new(), current: 0, places }
+        Self { contexts: vec![root], children: HashMap::new(), current: 0, places, known: Vec::new() }
     }
 
     /// The site number of `place`, whose description is `describe()`, under the current labels.
@@ -72,6 +73,11 @@ impl SiteTable {
             Some(&site) if site != UNKNOWN => Ok(site),
             _ => self.register(place, recorder, describe()),
         }
+    }
+
+    /// Every site so far, by number.
+    pub fn known(&self) -> &[Site] {
+        &self.known
     }
 
     /// Enters a block with a label, or with an empty one.
@@ -111,14 +117,16 @@ impl SiteTable {
     #[inline(never)]
     fn register(&mut self, place: usize, recorder: &mut Recorder, what: Place) -> io::Result<u32> {
         let context = &mut self.contexts[self.current];
-        let number = recorder.site(&Site {
+        let site = Site {
             line: what.line,
             column: what.column,
             labels: context.labels.clone(),
             operation: what.operation,
             kind: what.kind,
             group: what.group,
-        })?;
+        };
+        let number = recorder.site(&site)?;
+        self.known.push(site);
         if context.sites.len() <= place {
             context.sites.resize(place + 1, UNKNOWN);
         }

@@ -122,3 +122,19 @@ fn endless_new_labels_end_in_one_shared_name() {
     table.site(0, &mut recorder, Place::default).expect("room");
     assert_eq!(read(&region).expect("whole").sites[0].labels, [MORE]);
 }
+
+#[test]
+fn a_record_survives_the_way_to_another_process() {
+    let record = RankRecord {
+        rank: 3,
+        state: State::Finished,
+        sites: vec![Site { operation: "stat".into(), ..Site::default() }],
+        samples: (0..10).map(|n| Sample { errno: 2, cpu: 7, causes: 1024, ..sample(n) }).collect(),
+        last_site: Some(0),
+        ..RankRecord::default()
+    };
+    let bytes = record.to_bytes();
+    assert_eq!(RankRecord::from_bytes(&bytes), Some(record));
+    assert_eq!(RankRecord::from_bytes(&bytes[..bytes.len() - 1]), None);
+    assert_eq!(RankRecord::from_bytes(&[]), None);
+}

@@ -1,27 +1,49 @@
 //! What did the ranks leave, put together?
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use samples::{Cause, Causes, Facts, Run, Sample, Site, Warning};
 
 use super::facts::Timing;
 use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
-use crate::files::{self, Moment};
+use crate::files::{self, Cleaned, Moment};
 use crate::launch;
-use crate::record::{Entry, RankRecord, ReadError, Region};
+use crate::record::{Entry, RankRecord, ReadError, Region, State, read};
 
 /// Examples of failures kept for each site, over all ranks.
 const EXAMPLES: usize = 5;
 
-pub(super) fn collect(
+/// What there is to put together.
+pub(super) struct Parts {
+    pub(super) records: Vec<Result<RankRecord, ReadError>>,
+    pub(super) ended: launch::Outcome,
+    pub(super) timing: Timing,
+    pub(super) cleaned: Option<Cleaned>,
+    /// Ranks in the whole run.
+    pub(super) ranks: u32,
+}
+
+/// Reads what the ranks of this process left, and removes their files if that is to be done.
+pub(super) fn leftovers(
     options: &Options,
-    records: Vec<Result<RankRecord, ReadError>>,
     regions: &[Arc<Region>],
-    ended: launch::Outcome,
-    timing: Timing,
+    complete: bool,
     begun: Moment,
-) -> Outcome {
+) -> (Vec<Result<RankRecord, ReadError>>, Option<Cleaned>) {
+    let records: Vec<_> = regions.iter().map(|region| read(region)).collect();
+    let cleaned = match (options.clean, complete, &options.backend) {
+        (_, _, BackendKind::Simulate(_)) | (Clean::Never, ..) | (Clean::WhenIncomplete, true, _) => None,
+        _ => {
+            let created: Vec<_> = regions.iter().flat_map(|region| files::created(region, begun)).collect();
+            Some(files::clean(&created))
+        }
+    };
+    (records, cleaned)
+}
+
+pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
+    let Parts { records, ended, timing, cleaned, ranks } = parts;
     let mut together = Together::default();
     let mut problems = Vec::new();
     for record in records {
@@ -33,19 +55,12 @@ pub(super) fn collect(
     let complete = ended.complete() && problems.is_empty();
     let lines = together.explain(ended.failures());
     problems.splice(0..0, lines);
-    let cleaned = match (options.clean, complete, &options.backend) {
-        (_, _, BackendKind::Simulate(_)) | (Clean::Never, ..) | (Clean::WhenIncomplete, true, _) => None,
-        _ => {
-            let created: Vec<_> = regions.iter().flat_map(|region| files::created(region, begun)).collect();
-            Some(files::clean(&created))
-        }
-    };
     let virtual_s = together.samples.iter().map(end_s).fold(0.0, f64::max);
     let (started, elapsed_s, clock) = timing.facts(virtual_s);
     let facts = Facts {
         schema: "lastrank.facts/1".into(),
         seed: options.seed,
-        ranks: options.launch.ranks,
+        ranks,
         backend: match &options.backend {
             BackendKind::Posix => "posix".into(),
             BackendKind::Simulate(model) => format!("simulate: {model}"),
@@ -54,7 +69,7 @@ pub(super) fn collect(
         started,
         elapsed_s,
         clock,
-        clock_offsets_ns: vec![[0, 0]; options.launch.ranks as usize],
+        clock_offsets_ns: together.offsets(ranks),
         complete,
         failures: problems,
         warnings: together.warnings(),
@@ -83,7 +98,7 @@ struct Together {
     numbers: HashMap<Site, u32>,
     samples: Vec<Sample>,
     failed: HashMap<u32, Vec<String>>,
-    expected: HashMap<u32, u64>,
+    counted: BTreeMap<u32, u64>,
     ranks: HashMap<u32, Standing>,
     noted: Vec<Warning>,
     spilled: u64,
@@ -91,6 +106,8 @@ struct Together {
     usage: bool,
     printed: Vec<(u64, u32, String)>,
     communicator: String,
+    /// Clock offsets at the start and at the end, by rank.
+    clocks: Vec<Vec<i64>>,
 }
 
 /// Where a rank stood when it ended.
@@ -107,8 +124,14 @@ impl Together {
         let last_site = record.last_site.and_then(global);
         self.ranks.insert(rank, Standing { samples: record.samples.len(), last_site });
         self.samples.reserve(record.samples.len());
+        // A rank that was killed could not count its failures.
+        let killed = !matches!(record.state, State::Finished | State::Stopped);
         for sample in record.samples {
-            self.samples.push(Sample { site: own[sample.site as usize], ..sample });
+            let site = own[sample.site as usize];
+            if killed && sample.failed() {
+                *self.counted.entry(site).or_default() += 1;
+            }
+            self.samples.push(Sample { site, ..sample });
         }
         self.spilled += record.spilled;
         for entry in record.entries {
@@ -121,9 +144,9 @@ impl Together {
                         }
                     }
                 }
-                Entry::Expected { site, count } => {
+                Entry::Failures { site, count } => {
                     if let Some(site) = global(site) {
-                        *self.expected.entry(site).or_default() += count;
+                        *self.counted.entry(site).or_default() += count;
                     }
                 }
                 Entry::Stop { usage, .. } => self.usage |= usage,
@@ -138,6 +161,8 @@ impl Together {
                     }
                 }
                 Entry::Print { at, text } => self.printed.push((at, rank, text)),
+                Entry::ClockOffsets(offsets) if rank == 0 => self.clocks.push(offsets),
+                Entry::ClockOffsets(_) => {}
                 Entry::Communicator(words) => self.communicator = words,
                 Entry::Site(_) => {}
             }
@@ -169,19 +194,22 @@ impl Together {
         Some(format!("{line} {place}; its {} samples are kept", stood.samples))
     }
 
+    /// For each rank its clock's offset at the start and at the end; where only one is known, twice.
+    fn offsets(&self, ranks: u32) -> Vec<[i64; 2]> {
+        let of = |list: Option<&Vec<i64>>, rank: usize| list.and_then(|list| list.get(rank)).copied();
+        (0..ranks as usize)
+            .map(|rank| {
+                let start = of(self.clocks.first(), rank).unwrap_or(0);
+                [start, of(self.clocks.last(), rank).unwrap_or(start)]
+            })
+            .collect()
+    }
+
     fn failures(&self) -> Vec<SiteFailures> {
-        let mut count = vec![0u64; self.sites.len()];
-        for sample in self.samples.iter().filter(|sample| sample.failed()) {
-            count[sample.site as usize] += 1;
-        }
-        for (site, expected) in &self.expected {
-            count[*site as usize] = count[*site as usize].saturating_sub(*expected);
-        }
-        let told = |site| self.failed.get(&site).cloned().unwrap_or_default();
-        (0..)
-            .zip(count)
-            .filter(|(_, count)| *count > 0)
-            .map(|(site, count)| SiteFailures { site, count, examples: told(site) })
+        let examples = |site| self.failed.get(site).cloned().unwrap_or_default();
+        self.counted
+            .iter()
+            .map(|(site, count)| SiteFailures { site: *site, count: *count, examples: examples(site) })
             .collect()
     }
 

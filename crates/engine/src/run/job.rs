@@ -1,166 +1,115 @@
-//! How does a program become a run under MPI?
+//! How does one process of an MPI job run its rank, and who gets the samples?
+//!
+//! The rank runs in a process forked by ours. When all ranks reached the end, rank 0 gathers every
+//! record and hands them to its parent, which has the whole run. When one did not, each parent keeps
+//! what its own rank recorded: a part.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::collect::collect;
-use super::facts::Timing;
-use super::{Body, Options, Outcome, RunError, clock_for, options, work};
-use crate::clock::Clock;
+use super::{Body, Options, Outcome, RunError, clock_for, collect, facts, work};
 use crate::comm::Comm;
-use crate::comm::mpi::Mpi;
 use crate::files::Moment;
-use crate::launch::{Delivery, Job, Watch};
-use crate::record::{RankRecord, Region, pack, read, unpack};
+use crate::launch::{End, Job, Watch};
+use crate::record::{RankRecord, Region, read};
 
-/// What is to be done with the outcome that a process of a job has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// It holds the samples of all ranks: write the run file.
-    Whole,
-    /// It holds the samples of this rank: write this part of the run.
-    Part(u32),
-    /// The process of rank 0 has the samples of this rank as well: write nothing.
-    Elsewhere,
+/// What this process has of the run.
+#[derive(Clone, Debug)]
+pub enum JobShare {
+    /// All ranks' samples: only rank 0 has this, and only of a complete run.
+    Whole(Box<Outcome>),
+    /// The samples of this process's own rank: some rank did not reach the end.
+    Part(Box<Outcome>),
+    /// The run is complete, and rank 0 has it.
+    AtRankZero,
 }
 
-/// So many samples of all ranks (64 bytes each) are gathered; of more, every rank writes its own part.
-const GATHERED: u64 = 2_000_000;
-
-/// What the rank tells its parent after the program, before the records of all ranks.
-#[derive(Serialize, Deserialize)]
-struct Head {
-    gathered: bool,
-    offsets_ns: Vec<[i64; 2]>,
-    parts: Vec<usize>,
-}
-
-/// Runs `body` as this process's rank of an MPI job.
-///
-/// `directory` is one that the processes share: where the run file goes. `save` is called once in
-/// every process, whatever happened, with what that process holds: it writes that and prints what
-/// failed. When a rank is lost every rank keeps its own part. `options.launch.ranks` is the job's
-/// size, whatever it was.
+/// Runs `body` as one rank of an MPI job. `directory` is shared by all its processes; `save` is called
+/// once with what this process has, before any process of an incomplete run ends.
 ///
 /// # Errors
-/// Where the run could not begin; every process of the job meets such an error, so that rank 0
-/// should tell it.
+/// Where no MPI world can be made, or the rank cannot be started.
 pub fn job<T: Body>(
     body: &T,
     options: &Options,
     job: &Job,
     directory: &Path,
-    save: impl FnOnce(&Outcome, Kept),
+    save: impl FnOnce(&JobShare),
     watch: impl FnMut(&Watch),
-) -> Result<Outcome, RunError> {
-    let mut options = options.clone();
-    options.launch.ranks = job.size();
-    let options = &options;
+) -> Result<(), RunError> {
     let begun = Moment::now();
+    let rank = job.rank();
+    let memory = |error| RunError::Memory { rank, error };
     let (clock, description) = clock_for(options);
-    options::allow_descriptors(64);
-    let memory = |error| RunError::Memory { rank: job.rank(), error };
-    let region = Region::new(job.rank(), options.samples_per_rank(), &options.spill_directory)
-        .map(Arc::new)
-        .map_err(memory)?;
-    let delivery = Delivery::new().map_err(memory)?;
-    let timing = Timing::begin(clock, description);
+    let region =
+        Arc::new(Region::new(rank, options.samples_per_rank(), &options.spill_directory).map_err(memory)?);
+    let gathered = unnamed(&options.spill_directory).map_err(memory)?;
+    let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
-    let mut timing = Some(timing);
-    let mut outcome = None;
+    let regions = [Arc::clone(&region)];
     job.run(
         &options.launch,
         directory,
-        |mpi| one_rank(body, options, mpi, &region, clock, begun, &delivery),
+        |world| {
+            work(body, options, world, Arc::clone(&region), clock, begun)?;
+            hand_over(world, &region, &gathered)
+        },
         |ended| {
-            let Some(mut timing) = timing.take() else { return };
             timing.end();
-            let delivered = delivery.take().unwrap_or_default();
-            let (kept, records, offsets) = received(&delivered, ended.first, ended.complete(), &region);
-            let regions = [Arc::clone(&region)];
-            let mut whole = collect(options, records, &regions, ended.clone(), timing, begun);
-            if !offsets.is_empty() {
-                whole.run.facts.clock_offsets_ns = offsets;
-            }
-            save(&whole, kept);
-            outcome = Some(whole);
+            let (own, cleaned) = collect::leftovers(options, &regions, ended.complete(), begun);
+            let whole = ended.complete().then(|| read_back(&gathered)).flatten();
+            let share = match whole {
+                None if ended.complete() && rank > 0 => JobShare::AtRankZero,
+                found => {
+                    let is_whole = found.is_some();
+                    let records = found.map_or(own, |all| all.into_iter().map(Ok).collect());
+                    let ranks = job.ranks().unwrap_or(records.len() as u32);
+                    let mut ended = ended.clone();
+                    if is_whole {
+                        ended.ends = vec![End::Finished; records.len()];
+                    }
+                    let parts = collect::Parts { records, ended, timing, cleaned, ranks };
+                    let outcome = Box::new(collect::collect(options, parts));
+                    if is_whole { JobShare::Whole(outcome) } else { JobShare::Part(outcome) }
+                }
+            };
+            save(&share);
         },
         watch,
     )?;
-    Ok(outcome.unwrap_or_default())
+    Ok(())
 }
 
-/// What the rank does: clock offsets, the program, clock offsets, gathering.
-fn one_rank<T: Body>(
-    body: &T,
-    options: &Options,
-    mpi: &Mpi,
-    region: &Arc<Region>,
-    clock: Clock,
-    begun: Moment,
-    delivery: &Delivery,
-) -> Result<(), String> {
-    // All epochs begin together, as near as a barrier brings them: offsets tell the rest.
-    mpi.barrier(0).map_err(|error| error.to_string())?;
-    let clock = clock.restarted();
-    let mut now = || clock.since_epoch_ns(clock.now());
-    let before = mpi.clock_offsets(&mut now).map_err(|error| error.to_string())?;
-    work(body, options, mpi, Arc::clone(region), clock, begun)?;
-    let after = mpi.clock_offsets(&mut now).map_err(|error| error.to_string())?;
-    let offsets_ns = before.into_iter().zip(after).map(|(before, after)| [before, after]).collect();
+/// Brings every rank's record to rank 0, which leaves them in `file` for its parent.
+fn hand_over(world: &dyn Comm, region: &Region, file: &File) -> Result<(), String> {
     let record = read(region).map_err(|error| error.to_string())?;
-    let most = mpi.barrier(record.samples.len() as u64).map_err(|error| error.to_string())?;
-    let gathered = most.saturating_mul(u64::from(mpi.size())) <= GATHERED;
-    let mut parts = None;
-    if gathered {
-        let packed = pack(&record).map_err(|error| error.to_string())?;
-        parts = mpi.gather(0, &packed).map_err(|error| error.to_string())?;
+    let all = world.gather(0, &record.to_bytes()).map_err(|error| error.to_string())?;
+    let mut file = file;
+    for bytes in all.into_iter().flatten() {
+        file.write_all(&(bytes.len() as u64).to_le_bytes())
+            .and_then(|()| file.write_all(&bytes))
+            .map_err(|error| format!("cannot hand the samples over to the parent process: {error}"))?;
     }
-    let parts = parts.unwrap_or_default();
-    let head = Head { gathered, offsets_ns, parts: parts.iter().map(Vec::len).collect() };
-    let head = serde_json::to_vec(&head).map_err(|error| error.to_string())?;
-    let deliver = || {
-        delivery.put(&(head.len() as u64).to_ne_bytes())?;
-        delivery.put(&head)?;
-        parts.iter().try_for_each(|part| delivery.put(part))
-    };
-    deliver().map_err(|error: std::io::Error| format!("no memory to hand the samples over: {error}"))
+    Ok(())
 }
 
-type Records = Vec<Result<RankRecord, crate::record::ReadError>>;
-
-/// What the parent holds in the end: its role, the records, the clock offsets of all ranks.
-fn received(bytes: &[u8], rank: u32, complete: bool, region: &Region) -> (Kept, Records, Vec<[i64; 2]>) {
-    let own = || vec![read(region)];
-    let Some((head, rest)) = head_of(bytes).filter(|_| complete) else {
-        return (Kept::Part(rank), own(), Vec::new());
-    };
-    match (head.gathered, rank) {
-        (false, _) => (Kept::Part(rank), own(), head.offsets_ns),
-        (true, 0) => {
-            let mut rest = rest;
-            let records: Option<Vec<RankRecord>> = head
-                .parts
-                .iter()
-                .map(|length| {
-                    let (part, more) = rest.split_at_checked(*length)?;
-                    rest = more;
-                    unpack(part)
-                })
-                .collect();
-            match records {
-                Some(records) => (Kept::Whole, records.into_iter().map(Ok).collect(), head.offsets_ns),
-                None => (Kept::Part(rank), own(), head.offsets_ns),
-            }
-        }
-        (true, _) => (Kept::Elsewhere, own(), head.offsets_ns),
+/// What rank 0 left; `None` where it left nothing.
+fn read_back(mut file: &File) -> Option<Vec<RankRecord>> {
+    file.seek(SeekFrom::Start(0)).ok()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    let (mut rest, mut records) = (&bytes[..], Vec::new());
+    while let Some((length, tail)) = rest.split_first_chunk::<8>() {
+        let (one, tail) = tail.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        records.push(RankRecord::from_bytes(one)?);
+        rest = tail;
     }
+    (!records.is_empty()).then_some(records)
 }
 
-fn head_of(bytes: &[u8]) -> Option<(Head, &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<8>()?;
-    let (head, rest) = rest.split_at_checked(usize::try_from(u64::from_ne_bytes(*length)).ok()?)?;
-    Some((serde_json::from_slice(head).ok()?, rest))
+/// A file without a name that parent and rank share.
+fn unnamed(directory: &Path) -> std::io::Result<File> {
+    crate::record::unnamed_file(directory).map(File::from)
 }

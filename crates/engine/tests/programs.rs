@@ -1,0 +1,220 @@
+//! Do programs of the language do on a real machine what they say?
+
+mod support;
+
+use std::path::Path;
+
+use engine::run::{BackendKind, Options, Outcome, options_of};
+use ppl::Source;
+use ppl::plan::{Plan, Settings};
+use support::alone;
+
+fn plan(text: &str, ranks: Option<u32>, parameters: &[(&str, &str)]) -> Plan {
+    let mut source = Source::new("test.ppl", text);
+    let parameters = parameters.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let settings = Settings { ranks, parameters, seed: 7, ..Settings::default() };
+    match ppl::compile(&mut source, &settings, false, None) {
+        Ok((plan, _)) => plan,
+        Err(found) => panic!("{:?}", found.iter().map(|one| one.message.clone()).collect::<Vec<_>>()),
+    }
+}
+
+/// Runs a program in a directory of its own, which is then the working directory.
+fn run_in(home: &Path, text: &str, ranks: u32, options: &Options) -> Outcome {
+    std::env::set_current_dir(home).expect("the directory");
+    engine::run(&plan(text, Some(ranks), &[]), options, |_| ()).expect("a run")
+}
+
+fn here(text: &str, ranks: u32) -> (tempfile::TempDir, Outcome) {
+    let home = tempfile::tempdir().expect("a directory");
+    let outcome = run_in(home.path(), text, ranks, &Options::new(1));
+    (home, outcome)
+}
+
+/// Status, then the operations with the number of their samples, then failures.
+fn told(outcome: &Outcome) -> String {
+    let mut lines = vec![format!("exit {}", outcome.exit_status())];
+    lines.extend(outcome.run.facts.failures.iter().cloned());
+    for (number, site) in outcome.run.sites.iter().enumerate() {
+        let samples: Vec<_> = outcome.run.of_site(number as u32).collect();
+        let bytes: u64 = samples.iter().map(|sample| sample.bytes).sum();
+        lines.push(format!("{} {} x{} {bytes}", site.labels.join("/"), site.operation, samples.len()));
+    }
+    for failure in &outcome.failures {
+        lines.push(format!("failed {}: {}", failure.count, failure.examples[0]));
+    }
+    lines.join("\n")
+}
+
+const PARALLEL_WRITE: &str = include_str!("../../../experiments/parallel_write.ppl");
+
+#[test]
+fn the_first_experiment_writes_cleans_up_and_has_a_gate_for_each_step() {
+    let said = alone("the_first_experiment_writes_cleans_up_and_has_a_gate_for_each_step", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let directory = home.path().display().to_string();
+        let parameters = [("size", "64KiB"), ("targets", "4"), ("repeat", "10"), ("dir", directory.as_str())];
+        let plan = plan(PARALLEL_WRITE, None, &parameters);
+        let outcome = engine::run(&plan, &Options::new(1), |_| ()).expect("a run");
+        let site = outcome.run.sites.iter().position(|site| site.matches("write")).expect("a site");
+        let gates = samples::gates(outcome.run.of_site(site as u32));
+        let left = std::fs::read_dir(home.path()).expect("there").count();
+        format!("{} gates, {left} files left\n{}", gates.len(), told(&outcome))
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn a_simulated_experiment_repeats_and_finds_the_distribution_put_in() {
+    let said = alone("a_simulated_experiment_repeats_and_finds_the_distribution_put_in", || {
+        let parameters = [("targets", "1"), ("repeat", "4000"), ("dir", "/nowhere")];
+        let plan = plan(PARALLEL_WRITE, None, &parameters);
+        let backend = BackendKind::Simulate("fwrite: exp(10ms); *: constant(1us)".parse().expect("one"));
+        let options = Options { backend, ..Options::new(1) };
+        let simulate = || engine::run(&plan, &options, |_| ()).expect("a run");
+        let (first, second) = (simulate(), simulate());
+        let site = first.run.sites.iter().position(|site| site.operation == "fwrite").expect("a site");
+        let durations = first.run.durations(site as u32);
+        let mean = durations.iter().sum::<f64>() / durations.len() as f64;
+        let same = first.run.samples == second.run.samples && first.run.facts == second.run.facts;
+        format!("{} {} {same}", durations.len(), (mean - 10e-3).abs() < 0.5e-3)
+    });
+    assert_eq!(said, "4000 true true");
+}
+
+#[test]
+fn file_commands_do_what_they_say() {
+    let said = alone("file_commands_do_what_they_say", || {
+        let (home, outcome) = here(
+            r#"
+            write("a", 10k); append("a", 1k); read("a"); read("a", 1k, 2k);
+            $f = fopen("a", "r+");
+            fread($f, 1k); fwrite($f, 2k); fseek($f, 0); fread($f);
+            ftruncate($f, 4k); fsync($f); fdatasync($f); fallocate($f, 8k); fadvise($f, "random");
+            fclose($f);
+            mkdir("d"); create("d/x"); rename("d/x", "d/y"); $n = readdir("d");
+            link("a", "b"); symlink("a", "c"); unlink("c"); delete("b");
+            stat("a"); lookup("d/y"); chmod("a", 384); mmap("a");
+            $m = alloc(64k); $g = fcreat("g"); fwrite($g, $m); fclose($g); free($m);
+            delete("d/y"); rmdir("d"); mkdir("e"); delete("e");
+            stripe("g", 4);
+            "#,
+            1,
+        );
+        let mut names: Vec<_> = std::fs::read_dir(home.path())
+            .expect("there")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        let notes: Vec<_> = outcome.run.facts.warnings.iter().map(|warning| warning.code.clone()).collect();
+        format!("{}\nleft {names:?} notes {notes:?}", told(&outcome))
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn verified_reads_find_a_byte_that_someone_else_changed() {
+    let said = alone("verified_reads_find_a_byte_that_someone_else_changed", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let good = run_in(
+            home.path(),
+            r#"repeat $i 3 append("f", 5000);
+               $f = fopen("f", "a"); fwrite($f, 1234); fclose($f);
+               verify { read("f"); $f = fopen("f", "r"); fread($f, 100, 7); fread($f, 4k); fclose($f); }"#,
+            1,
+            &Options::new(1),
+        );
+        let mut bytes = std::fs::read(home.path().join("f")).expect("there");
+        bytes[5005] ^= 1;
+        std::fs::write(home.path().join("f"), bytes).expect("write");
+        let bad = run_in(home.path(), r#"verify { read("f"); }"#, 1, &Options::new(1));
+        format!("{}\n{}", good.exit_status(), told(&bad))
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn foretold_failures_are_fine_and_others_are_told_with_line_path_and_errno() {
+    let said = alone("foretold_failures_are_fine_and_others_are_told_with_line_path_and_errno", || {
+        let (_, outcome) = here(
+            "expect errno == ENOENT { stat(\"nothing\"); }\n\
+             repeat $i 10 delete(\"no-$i\");\n\
+             $f = fopen(\"no\", \"r\");\n\
+             fread($f, 10);\n\
+             read(\"/proc/self/mem\", 10);",
+            1,
+        );
+        told(&outcome)
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn patterns_put_the_same_bytes_at_the_same_places_on_every_level() {
+    let said = alone("patterns_put_the_same_bytes_at_the_same_places_on_every_level", || {
+        let (home, outcome) = here(
+            r#"
+            define pattern {"p0", 3, 1000, 0}; define pattern {"p1", 3, 1000, 1};
+            define pattern {"p2", 3, 1000, 2}; define pattern {"p3", 3, 1000, 3};
+            pwrite("f0", "p0"); pwrite("f1", "p1"); pwrite("f2", "p2"); pwrite("f3", "p3");
+            pread("f2", "p0"); pread("f0", "p3");
+            $f = pfopen("f4", "crw"); pfwrite($f, "p3"); pfread($f, "p0"); pfclose($f);
+            barrier;
+            pdelete("f4");
+            master { write("whole", 12000); verify { read("f0"); read("f1"); read("f2"); read("f3"); } }
+            "#,
+            4,
+        );
+        let read = |name: &str| std::fs::read(home.path().join(name)).unwrap_or_default();
+        let whole = read("whole");
+        let same: Vec<bool> = ["f0", "f1", "f2", "f3"].map(|name| read(name) == whole).into();
+        format!("{same:?}\n{}", told(&outcome))
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn a_program_that_leaves_its_directory_is_refused_unless_the_user_named_the_place() {
+    let test = "a_program_that_leaves_its_directory_is_refused_unless_the_user_named_the_place";
+    let said = alone(test, || {
+        let home = tempfile::tempdir_in("/var/tmp").expect("a directory");
+        let work = home.path().join("work");
+        std::fs::create_dir(&work).expect("mkdir");
+        std::env::set_current_dir(&work).expect("there");
+        let outside = home.path().join("out").display().to_string();
+        let text = format!("define param \"dir\" $dir \"{outside}\"\nwrite(\"$dir-x\", 10);");
+        let refused = engine::run(&plan(&text, None, &[]), &Options::new(1), |_| ()).expect("a run");
+        let given = plan(&text, None, &[("dir", &format!("{outside}/"))]);
+        let named = options_of(&given, &Options::new(1)).allow.len();
+        let why = refused.run.facts.failures[0].replace(&home.path().display().to_string(), "HOME");
+        let there = std::fs::read_dir(home.path()).expect("there").count();
+        format!("{} {there} {named}\n{why}", refused.exit_status())
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn an_assertion_that_does_not_hold_is_the_answer_no() {
+    let said = alone("an_assertion_that_does_not_hold_is_the_answer_no", || {
+        let (_, outcome) =
+            here("time[\"t\"] sleep(2ms);\nassert slowest(\"t\") < 1ms;\nassert p99(\"t\") < 3600s;", 1);
+        format!("{} {:?} {:?}", outcome.exit_status(), outcome.assertions, outcome.run.facts.failures)
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn under_a_rate_samples_say_how_late_they_began() {
+    let said = alone("under_a_rate_samples_say_how_late_they_began", || {
+        let (_, outcome) = here(
+            r#"create("f"); $n = 0;
+               repeat $i 300 { rate 1000/s { if ($i == 50) { sleep(100ms); } stat("f"); } }"#,
+            1,
+        );
+        let site = outcome.run.sites.iter().position(|site| site.operation == "stat").expect("a site");
+        let late: Vec<u64> = outcome.run.of_site(site as u32).map(|sample| sample.late_ns).collect();
+        let very = late.iter().filter(|ns| **ns > 50_000_000).count();
+        format!("{} {}", late.len(), very >= 40)
+    });
+    assert_eq!(said, "300 true");
+}
