@@ -1,0 +1,26 @@
+//! Are the programs that ship in order?
+
+use ppl::plan::Settings;
+use ppl::{Source, compile};
+
+#[test]
+fn every_shipped_experiment_compiles_without_a_remark_and_says_what_it_is() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).expect("the experiments").flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|extension| extension != "ppl") {
+            continue;
+        }
+        let name = path.file_stem().and_then(|stem| stem.to_str()).expect("a plain name");
+        let text = std::fs::read_to_string(&path).expect("text");
+        assert!(text.starts_with(&format!("# {name}: ")), "{name} does not open with what it is");
+        let mut source = Source::new(name, &text);
+        match compile(&mut source, &Settings::default(), false, None) {
+            Ok((_, remarks)) => assert!(remarks.is_empty(), "{name}: {remarks:#?}"),
+            Err(errors) => panic!("{name}: {errors:#?}"),
+        }
+        count += 1;
+    }
+    assert!(count >= 5);
+}
