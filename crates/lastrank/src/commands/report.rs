@@ -1,0 +1,36 @@
+//! `lastrank report`: the page of a run file, made again.
+
+use std::path::Path;
+
+use anyhow::Context;
+
+use crate::cli::ReportArgs;
+use crate::exit::Status;
+use crate::output;
+
+/// Read the run, analyse it, write the page.
+pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
+    let run = store::read(&args.run)?;
+    let options = report::Options { site: args.label.clone(), ..Default::default() };
+    let report = report::build(&run, &options);
+    if args.text {
+        output::print(&report.terminal_text())?;
+    }
+    let page = args.output.clone().unwrap_or_else(|| args.run.with_extension("html"));
+    write_page(&report, &page)?;
+    output::print(&format!("Report: {}\n", page.display()))?;
+    Ok(Status::Ok)
+}
+
+/// Write the page under a temporary name first, so that a full disk leaves no half page behind.
+pub fn write_page(report: &report::Report, path: &Path) -> anyhow::Result<()> {
+    let mut hidden = path.as_os_str().to_owned();
+    hidden.push(".part");
+    let hidden = Path::new(&hidden);
+    std::fs::write(hidden, report.html())
+        .and_then(|()| std::fs::rename(hidden, path))
+        .inspect_err(|_| drop(std::fs::remove_file(hidden)))
+        .with_context(|| {
+            format!("cannot write the report {}; `--report FILE` names another place", path.display())
+        })
+}

@@ -1,0 +1,110 @@
+//! How is a finding about a program drawn for a reader, and how is it written for an editor?
+
+use std::io::IsTerminal;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use ppl::{Diagnostic, Severity, Source, Span};
+use serde::Serialize;
+
+/// Draw all findings, each with its lines of the program.
+pub fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -> String {
+    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        let level = match diagnostic.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let file = File::of(source, diagnostic.span);
+        let code = diagnostic.code.to_string();
+        let mut snippet = Snippet::source(file.text)
+            .path(file.name)
+            .annotation(AnnotationKind::Primary.span(file.range(diagnostic.span)));
+        for label in diagnostic.labels.iter().filter(|label| file.holds(label.span)) {
+            snippet = snippet
+                .annotation(AnnotationKind::Context.span(file.range(label.span)).label(label.text.as_str()));
+        }
+        let mut group = level.primary_title(diagnostic.message.as_str()).id(code).element(snippet);
+        if let Some(help) = &diagnostic.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        out += &renderer.render(&[group]).to_string();
+        out.push_str("\n\n");
+    }
+    out
+}
+
+/// Draw findings on standard error.
+pub fn show(source: &Source, diagnostics: &[Diagnostic]) {
+    if !diagnostics.is_empty() {
+        eprint!("{}", render(source, diagnostics, std::io::stderr().is_terminal()));
+    }
+}
+
+/// One finding for an editor or a script (schema `lastrank.check/1`).
+#[derive(Debug, Serialize)]
+pub struct Finding<'a> {
+    code: String,
+    severity: Severity,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
+    file: String,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+}
+
+/// All findings with their places.
+pub fn findings<'a>(source: &Source, diagnostics: &'a [Diagnostic]) -> Vec<Finding<'a>> {
+    diagnostics
+        .iter()
+        .map(|diagnostic| {
+            let (start, end) = (source.position(diagnostic.span.start), source.position(diagnostic.span.end));
+            Finding {
+                code: diagnostic.code.to_string(),
+                severity: diagnostic.severity,
+                message: &diagnostic.message,
+                help: diagnostic.help.as_deref(),
+                file: start.file,
+                line: start.line,
+                column: start.column,
+                end_line: end.line,
+                end_column: end.column,
+            }
+        })
+        .collect()
+}
+
+struct File<'a> {
+    name: &'a str,
+    text: &'a str,
+    start: usize,
+}
+
+impl<'a> File<'a> {
+    fn of(source: &'a Source, span: Span) -> Self {
+        let files = source.files();
+        let index = files.iter().rposition(|file| file.start <= span.start).unwrap_or(0);
+        let start = files.get(index).map_or(0, |file| file.start as usize);
+        let end = files.get(index + 1).map_or(source.text().len(), |next| next.start as usize - 1);
+        Self {
+            name: files.get(index).map_or("", |file| file.name.as_str()),
+            text: source.text().get(start..end).unwrap_or_default(),
+            start,
+        }
+    }
+
+    fn holds(&self, span: Span) -> bool {
+        (span.start as usize) >= self.start && (span.end as usize) <= self.start + self.text.len()
+    }
+
+    fn range(&self, span: Span) -> std::ops::Range<usize> {
+        let last = self.text.len();
+        let start = (span.start as usize).saturating_sub(self.start).min(last);
+        let end = (span.end as usize).saturating_sub(self.start).clamp(start, last);
+        start..end
+    }
+}
