@@ -3,9 +3,11 @@
 
 mod cli;
 mod commands;
+mod diagnostics;
 mod exit;
 mod experiments;
 mod output;
+mod program;
 
 use clap::Parser;
 

@@ -1,7 +1,11 @@
 //! Which function answers which subcommand?
 
+mod check;
 mod experiments;
+mod fit;
 mod machine;
+mod report;
+mod run;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Status;
@@ -9,8 +13,11 @@ use crate::exit::Status;
 /// Do what the command line asks for.
 pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
     match cli.command {
+        Command::Run(args) => run::run(&args),
         Command::Experiments(args) => experiments::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Fit(args) => fit::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Machine(args) => machine::run(&args),
-        _ => anyhow::bail!("not yet"),
     }
 }

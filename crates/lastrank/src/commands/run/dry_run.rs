@@ -1,0 +1,94 @@
+//! `--dry-run`: what would be done, rank by rank?
+
+use engine::run::Options;
+use ppl::count::{DEFAULT_BUDGET, Tally, count};
+use samples::units::{bytes, count as number, duration};
+use serde_json::json;
+
+use crate::exit::Status;
+use crate::output;
+use crate::program::Planned;
+
+/// Ranks that are counted one by one; more of them are said to be like the first.
+const MOST_RANKS: u32 = 64;
+
+/// Samples that one rank will take, for the size of its buffer and the progress bar; 0 where the
+/// program runs for a time and nobody can say.
+pub fn expected_samples(planned: &Planned) -> u64 {
+    let tally = count(&planned.plan, 0, DEFAULT_BUDGET / 10);
+    if tally.at_least { 0 } else { tally.total + tally.barriers }
+}
+
+/// Print operations, bytes, files and space of every rank.
+pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Result<Status> {
+    let plan = &planned.plan;
+    let ranks = plan.ranks.min(MOST_RANKS);
+    let budget = DEFAULT_BUDGET / u64::from(ranks.max(1));
+    let tallies: Vec<Tally> = (0..ranks).map(|rank| count(plan, rank, budget)).collect();
+    if as_json {
+        let space: Vec<_> =
+            plan.space.iter().map(|space| json!({"directory": space.directory, "bytes": space.bytes})).collect();
+        output::json(&json!({
+            "schema": "lastrank.dry-run/1",
+            "program": planned.name,
+            "ranks": plan.ranks,
+            "parameters": plan.parameters,
+            "seed": plan.seed,
+            "backend": options.backend.name(),
+            "space": space,
+            "per_rank": tallies,
+        }))?;
+        return Ok(Status::Ok);
+    }
+    output::print(&text(planned, options, &tallies))?;
+    Ok(Status::Ok)
+}
+
+fn text(planned: &Planned, options: &Options, tallies: &[Tally]) -> String {
+    let plan = &planned.plan;
+    let ranks = if plan.ranks == 1 { "1 rank".into() } else { format!("{} ranks", plan.ranks) };
+    let mut text = format!("{}: {ranks}, backend {}; nothing was done\n", planned.name, options.backend.name());
+    for (name, value) in &plan.parameters {
+        text += &format!("  {name} = {value}\n");
+    }
+    for space in &plan.space {
+        let place = space.directory.as_deref().or_else(|| plan.parameter("dir")).unwrap_or(".");
+        text += &format!("  needs {} free in {place}\n", bytes(space.bytes));
+    }
+    text.push('\n');
+    let mut rank = 0;
+    while rank < tallies.len() {
+        let same = tallies[rank..].iter().take_while(|other| *other == &tallies[rank]).count();
+        let who = match same {
+            1 => format!("rank {rank}"),
+            _ => format!("ranks {rank} to {}, each", rank + same - 1),
+        };
+        text += &of_rank(&who, &tallies[rank]);
+        rank += same;
+    }
+    if plan.ranks as usize > tallies.len() {
+        text += &format!("… and {} more ranks\n", plan.ranks as usize - tallies.len());
+    }
+    text
+}
+
+fn of_rank(who: &str, tally: &Tally) -> String {
+    let least = if tally.at_least { "at least " } else { "" };
+    let mut text = format!("{who}: {least}{} operations\n", number(tally.total));
+    let operations: Vec<_> =
+        tally.operations.iter().map(|(name, count)| format!("{name} {}", number(*count))).collect();
+    text += &format!("  {}\n", operations.join(" · "));
+    text += &format!("  writes {}, reads {}", bytes(tally.written), bytes(tally.read));
+    text += &format!("; {} files, {} directories", number(tally.files), number(tally.directories));
+    text += &format!("; at most {} on disk and {} in memory at a time\n", bytes(tally.space), bytes(tally.memory));
+    if tally.barriers > 0 {
+        text += &format!("  meets the other ranks {} times\n", number(tally.barriers));
+    }
+    if tally.waiting_ns > 0 {
+        text += &format!("  waits {} of its own accord\n", duration(tally.waiting_ns as f64 * 1e-9));
+    }
+    if let Some(why) = &tally.stopped {
+        text += &format!("  would stop early: {why}\n");
+    }
+    text
+}

@@ -1,0 +1,95 @@
+//! What is known about a run besides what the engine saw: program, machine, file systems, versions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use engine::machine::{self, Machine};
+use engine::run::{BackendKind, Options};
+use samples::{Facts, Warning};
+use serde_json::{Value, json};
+
+use crate::program::Planned;
+
+/// The machine before the run, to be compared with the machine after it.
+pub struct Surroundings {
+    before: Option<Machine>,
+    paths: Vec<String>,
+}
+
+impl Surroundings {
+    /// Look at the machine and at the directories that the program's parameters name.
+    pub fn look(planned: &Planned, options: &Options) -> Self {
+        if matches!(options.backend, BackendKind::Simulate(_)) {
+            return Self { before: None, paths: Vec::new() };
+        }
+        let paths = directories(planned);
+        let before = Some(describe(&paths));
+        Self { before, paths }
+    }
+
+    /// Fill in what the engine does not know.
+    pub fn complete(&self, facts: &mut Facts, planned: &Planned, options: &Options) {
+        facts.name.clone_from(&planned.name);
+        facts.program.clone_from(&planned.text);
+        facts.versions = versions();
+        let Some(before) = &self.before else {
+            facts.machine = json!({ "summary": "a simulated machine: no device was touched" });
+            return;
+        };
+        facts.command_line = std::env::args().collect();
+        let after = describe(&self.paths);
+        let mut warnings: Vec<Warning> = machine::judge(before)
+            .into_iter()
+            .filter(|finding| finding.severity > machine::Severity::Note)
+            .map(Warning::from)
+            .collect();
+        warnings.extend(machine::compare(before, &after));
+        for warning in warnings {
+            if !facts.warnings.contains(&warning) {
+                facts.warnings.push(warning);
+            }
+        }
+        facts.file_systems = before.places.iter().map(|place| with_summary(place, place.line())).collect();
+        let mut described = with_summary(before, before.line());
+        if let Value::Object(fields) = &mut described {
+            fields.remove("places");
+            fields.remove("clock");
+            fields.insert("load_after".into(), serde_json::to_value(&after.load).unwrap_or_default());
+        }
+        facts.machine = described;
+        let _ = options;
+    }
+}
+
+fn describe(paths: &[String]) -> Machine {
+    let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
+    machine::describe(&paths)
+}
+
+fn with_summary(value: &impl serde::Serialize, summary: String) -> Value {
+    let mut value = serde_json::to_value(value).unwrap_or_default();
+    if let Value::Object(fields) = &mut value {
+        fields.insert("summary".into(), summary.into());
+    }
+    value
+}
+
+/// The parameter `dir`, what `define space` names, and every given parameter that is a directory.
+fn directories(planned: &Planned) -> Vec<String> {
+    let plan = &planned.plan;
+    let mut found: BTreeSet<String> = plan.space.iter().filter_map(|space| space.directory.clone()).collect();
+    found.extend(plan.parameter("dir").map(str::to_owned));
+    let given = plan.given.iter().filter_map(|name| plan.parameter(name)).flat_map(|value| value.split(','));
+    found.extend(given.map(str::trim).filter(|value| value.contains('/') && Path::new(value).is_dir()).map(str::to_owned));
+    if found.is_empty() {
+        found.insert(".".into());
+    }
+    found.into_iter().collect()
+}
+
+fn versions() -> BTreeMap<String, String> {
+    [("lastrank", env!("CARGO_PKG_VERSION")), ("rust", env!("LASTRANK_RUSTC")), ("target", env!("LASTRANK_TARGET"))]
+        .into_iter()
+        .map(|(name, version)| (name.to_owned(), version.to_owned()))
+        .collect()
+}

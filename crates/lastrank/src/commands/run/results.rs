@@ -1,0 +1,120 @@
+//! Where do samples and report go, and what is said at the end?
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use engine::run::{BackendKind, Options, Outcome};
+use samples::units;
+use serde_json::json;
+
+use crate::cli::RunArgs;
+use crate::commands::report::write_page;
+use crate::output;
+use crate::program::Planned;
+
+/// Where the run file and the page go.
+pub struct Places {
+    run: PathBuf,
+    page: Option<PathBuf>,
+}
+
+impl Places {
+    /// Choose names, and make sure before an hour of measuring that they can be written.
+    pub fn choose(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Result<Self> {
+        let run = args.output.clone().unwrap_or_else(|| default_name(&planned.name, options));
+        let page = match &args.report {
+            Some(path) if path == Path::new("none") => None,
+            Some(path) => Some(path.clone()),
+            None => Some(run.with_extension("html")),
+        };
+        for (path, option) in std::iter::once((&run, "-o")).chain(page.iter().map(|page| (page, "--report"))) {
+            if path.is_dir() {
+                bail!("{} is a directory; name a file with `{option} FILE`", path.display());
+            }
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            writable(folder).with_context(|| {
+                format!("cannot write below {}; name another place with `{option} FILE`", folder.display())
+            })?;
+        }
+        Ok(Self { run, page })
+    }
+}
+
+fn default_name(name: &str, options: &Options) -> PathBuf {
+    if matches!(options.backend, BackendKind::Simulate(_)) {
+        return format!("{name}-simulated.parquet").into();
+    }
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let stamp: String = units::utc(seconds).chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect();
+    format!("{name}-{}.parquet", stamp.replace('T', "-")).into()
+}
+
+fn writable(folder: &Path) -> std::io::Result<()> {
+    let probe = folder.join(format!(".lastrank-{}", std::process::id()));
+    std::fs::OpenOptions::new().write(true).create_new(true).open(&probe)?;
+    std::fs::remove_file(probe)
+}
+
+/// Write the run file and the page, and print what was found.
+pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome) -> anyhow::Result<()> {
+    output::print(&outcome.printed)?;
+    let stored = store::write(&places.run, &outcome.run);
+    let report = report::build(&outcome.run, &report::Options::default());
+    let page = match &places.page {
+        Some(path) => write_page(&report, path),
+        None => Ok(()),
+    };
+    if args.json {
+        let mut value = report.json();
+        value["schema"] = json!("lastrank.run/1");
+        value["run"] = json!(places.run);
+        value["page"] = json!(places.page);
+        output::json(&value)?;
+    } else if !args.quiet {
+        output::print(&report.terminal_text())?;
+    }
+    complain(outcome);
+    // A page that cannot be written is no reason to lose the samples, nor the other way round.
+    stored.with_context(|| format!("the samples could not be kept in {}", places.run.display()))?;
+    page?;
+    if !args.quiet && !args.json {
+        let mut text = format!("\nRun:    {}\n", places.run.display());
+        if let Some(page) = &places.page {
+            text += &format!("Report: {}\n", page.display());
+        }
+        output::print(&text)?;
+    }
+    Ok(())
+}
+
+/// Say what went wrong, on standard error.
+fn complain(outcome: &Outcome) {
+    for failure in &outcome.run.facts.failures {
+        eprintln!("error: {failure}");
+    }
+    for failed in &outcome.failures {
+        let site = outcome.run.sites.get(failed.site as usize);
+        let what = site.map(|site| format!("{} in line {}", site.operation, site.line)).unwrap_or_default();
+        let times = if failed.count == 1 { "once".into() } else { format!("{} times", units::count(failed.count)) };
+        eprintln!("error: {what} failed {times}");
+        for example in &failed.examples {
+            eprintln!("  {example}");
+        }
+    }
+    for assertion in &outcome.assertions {
+        eprintln!("error: the assertion does not hold: {assertion}");
+    }
+    if let Some(cleaned) = &outcome.cleaned {
+        if cleaned.removed > 0 {
+            eprintln!("note: removed {} that the run had created", plural(cleaned.removed, "file"));
+        }
+        for (path, why) in &cleaned.left {
+            eprintln!("warning: {} could not be removed: {why}", path.display());
+        }
+    }
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

@@ -1,0 +1,64 @@
+//! From a name on the command line to a plan: load, parse, check, plan, and say what is wrong.
+
+use std::path::{Path, PathBuf};
+
+use ppl::plan::{Plan, Settings};
+use ppl::{Diagnostic, Source, check, plan, syntax};
+
+use crate::{diagnostics, experiments};
+
+/// A program that was parsed and checked.
+pub struct Program {
+    /// The file's stem or the experiment's name.
+    pub name: String,
+    /// The text with everything it includes.
+    pub source: Source,
+    checked: check::Checked,
+}
+
+/// Load, parse and check. Findings are in [`Program::diagnostics`]; nothing is printed.
+pub fn load(program: &str, classic: bool) -> anyhow::Result<Program> {
+    let found = experiments::load(program)?;
+    let folder: PathBuf = Path::new(&found.path).parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut source = Source::new(&found.path, &found.text);
+    let mut read = |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    let parsed = syntax::parse_with(&mut source, classic, Some(&mut read));
+    let mut checked = check::check(&parsed.tree, &source);
+    let mut all = parsed.diagnostics;
+    all.append(&mut checked.diagnostics);
+    all.sort_by_key(|diagnostic| diagnostic.span.start);
+    checked.diagnostics = all;
+    Ok(Program { name: found.name, source, checked })
+}
+
+impl Program {
+    /// Everything that was found, in the order of the text.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.checked.diagnostics
+    }
+
+    /// Add ranks and parameters. Findings are drawn on standard error; `None` where there are errors.
+    pub fn plan(self, settings: &Settings<'_>) -> Option<Planned> {
+        let Self { name, source, checked } = self;
+        match plan::plan(checked, &source, settings) {
+            Ok((plan, findings)) => {
+                diagnostics::show(&source, &findings);
+                Some(Planned { name, text: source.text().to_owned(), plan })
+            }
+            Err(findings) => {
+                diagnostics::show(&source, &findings);
+                None
+            }
+        }
+    }
+}
+
+/// A program that is ready to run.
+pub struct Planned {
+    /// The file's stem or the experiment's name.
+    pub name: String,
+    /// The whole text, for the facts.
+    pub text: String,
+    /// What every rank does.
+    pub plan: Plan,
+}
