@@ -48,6 +48,21 @@ pub fn count(value: u64) -> String {
     out
 }
 
+/// A moment in UTC, from seconds since 1970: `2026-01-31T12:00:00Z` (RFC 3339).
+pub fn utc(seconds_since_epoch: u64) -> String {
+    let (days, rest) = (seconds_since_epoch / 86_400, seconds_since_epoch % 86_400);
+    // Civil date from days, in eras of 400 years that begin on 1 March (Neri and Schneider 2022).
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+}
+
 fn significant(value: f64) -> String {
     match value.abs() {
         v if v < 9.995 => format!("{value:.2}"),
@@ -70,5 +85,14 @@ mod tests {
     fn sizes_pick_a_binary_unit() {
         let shown: Vec<_> = [0, 1023, 1024, 1536, 1 << 20, u64::MAX].map(bytes).into();
         assert_eq!(shown, ["0 B", "1023 B", "1 KiB", "1.5 KiB", "1 MiB", "16 EiB"]);
+    }
+
+    #[test]
+    fn moments_are_written_as_the_calendar_has_them() {
+        let shown = [0, 951_782_399, 951_782_400, 4_102_444_799].map(utc);
+        assert_eq!(
+            shown,
+            ["1970-01-01T00:00:00Z", "2000-02-28T23:59:59Z", "2000-02-29T00:00:00Z", "2099-12-31T23:59:59Z"]
+        );
     }
 }
