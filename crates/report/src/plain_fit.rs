@@ -1,0 +1,45 @@
+//! How does the assessment of bare numbers read in a terminal?
+
+use tail::assess::Assessment;
+
+use crate::table::{self, Table};
+use crate::text::sentence;
+use crate::unit::Unit;
+
+/// The assessment of `found` as text: values, law, levels, rivals, tests and verdict.
+pub fn fit_text(found: &Assessment, unit: Unit) -> String {
+    let mut tables = vec![values(found, unit)];
+    tables.extend(table::tests(&found.diagnostics.independence));
+    tables.push(table::parameters(found, unit));
+    tables.push(table::levels(found, unit, "value"));
+    tables.push(table::models(found));
+    let mut out = String::new();
+    for table in &tables {
+        out.push_str(&table.text());
+        out.push('\n');
+    }
+    out.push_str(&sentence("Verdict: ", &found.verdict.text));
+    for advice in &found.verdict.advice {
+        out.push_str(&sentence("       → ", advice));
+    }
+    out
+}
+
+fn values(found: &Assessment, unit: Unit) -> Table {
+    let summary = &found.summary;
+    let mut table = Table::new("Values", &["n", "mean", "minimum"]);
+    let mut cells =
+        vec![samples::units::count(found.n as u64), unit.show(summary.mean), unit.show(summary.minimum)];
+    for quantile in &summary.quantiles {
+        table.columns.push(crate::Column { name: name(quantile.p), number: true });
+        cells.push(unit.show(quantile.value));
+    }
+    table.columns.push(crate::Column { name: "max".into(), number: true });
+    cells.push(unit.show(summary.maximum));
+    table.push(true, cells);
+    table
+}
+
+fn name(p: f64) -> String {
+    if p == 0.5 { "median".into() } else { format!("p{}", crate::significant(p * 100.0, 4)) }
+}
