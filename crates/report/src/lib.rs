@@ -15,6 +15,7 @@
 
 pub mod figures;
 mod page;
+mod plain_fit;
 mod subject;
 mod summary;
 mod table;
@@ -27,6 +28,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use figures::Figure;
+pub use plain_fit::fit_text;
 pub use subject::{Step, Subject};
 pub use summary::{Summary, quantile};
 pub use table::{Column, Row, Table};

@@ -9,7 +9,7 @@ use crate::unit::Unit;
 /// The assessment of `found` as text: values, law, levels, rivals, tests and verdict.
 pub fn fit_text(found: &Assessment, unit: Unit) -> String {
     let mut tables = vec![values(found, unit)];
-    tables.extend(table::tests(&found.diagnostics.independence));
+    tables.push(table::tests(&found.diagnostics.independence));
     tables.push(table::parameters(found, unit));
     tables.push(table::levels(found, unit, "value"));
     tables.push(table::models(found));
@@ -31,10 +31,10 @@ fn values(found: &Assessment, unit: Unit) -> Table {
     let mut cells =
         vec![samples::units::count(found.n as u64), unit.show(summary.mean), unit.show(summary.minimum)];
     for quantile in &summary.quantiles {
-        table.columns.push(crate::Column { name: name(quantile.p), number: true });
+        table.columns.push(crate::Column { name: name(quantile.probability), number: true });
         cells.push(unit.show(quantile.value));
     }
-    table.columns.push(crate::Column { name: "max".into(), number: true });
+    table.columns.push(crate::Column { name: "maximum".into(), number: true });
     cells.push(unit.show(summary.maximum));
     table.push(true, cells);
     table

@@ -3,7 +3,7 @@
 use samples::{Run, units};
 use serde::Serialize;
 use tail::assess::Assessment;
-use tail::independence::Question;
+use tail::independence::{Independence, Question};
 
 use crate::subject::Subject;
 use crate::summary::Summary;
@@ -262,7 +262,11 @@ pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
 
 /// The tests of whether the values are independent draws of one law.
 pub(crate) fn independence(tail: &Tail) -> Option<Table> {
-    let found = tail.independence()?;
+    tail.independence().map(tests)
+}
+
+/// The same from the tests themselves.
+pub(crate) fn tests(found: &Independence) -> Table {
     let mut table =
         Table::new("Repetitions of one experiment?", &["<question", "<found", "p, all tests together"]);
     for test in &found.tests {
@@ -274,7 +278,7 @@ pub(crate) fn independence(tail: &Tail) -> Option<Table> {
         };
         table.push(test.rejected, [question.into(), test.text.clone(), probability(test.p_adjusted)]);
     }
-    Some(table)
+    table
 }
 
 /// The GEV and its rivals by AIC.

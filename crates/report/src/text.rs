@@ -47,7 +47,7 @@ pub(crate) fn heading(report: &Report) -> String {
     if facts.elapsed_s > 0.0 {
         parts.push(units::duration(facts.elapsed_s));
     }
-    if facts.backend == "simulate" {
+    if facts.backend.starts_with("simulate") {
         parts.push("simulated: no device was touched".into());
     }
     format!("{}: {}", report.title, parts.join(", "))
@@ -62,7 +62,7 @@ fn steps(subject: &Subject) -> String {
 /// Machine and file systems: one line each, as far as they are known. Empty for a simulated run.
 pub(crate) fn surroundings(report: &Report) -> Vec<String> {
     let facts = &report.facts;
-    if facts.backend == "simulate" {
+    if facts.backend.starts_with("simulate") {
         return Vec::new();
     }
     let part = |value: &Value, pointers: &[&str]| {

@@ -62,6 +62,10 @@ fn reject_run_options(args: &FitArgs) -> anyhow::Result<()> {
 }
 
 fn text(values: &Values, found: &Assessment) -> String {
-    let unit = if values.seconds { report::Unit::of_duration(found.summary.median) } else { report::Unit::NONE };
+    let unit = if values.seconds {
+        report::Unit::of_duration(found.summary.quantile(0.5).unwrap_or(found.summary.mean))
+    } else {
+        report::Unit::NONE
+    };
     format!("{}\n\n{}", values.name, report::fit_text(found, unit))
 }

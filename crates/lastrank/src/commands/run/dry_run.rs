@@ -26,8 +26,11 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
     let budget = DEFAULT_BUDGET / u64::from(ranks.max(1));
     let tallies: Vec<Tally> = (0..ranks).map(|rank| count(plan, rank, budget)).collect();
     if as_json {
-        let space: Vec<_> =
-            plan.space.iter().map(|space| json!({"directory": space.directory, "bytes": space.bytes})).collect();
+        let space: Vec<_> = plan
+            .space
+            .iter()
+            .map(|space| json!({"directory": space.directory, "bytes": space.bytes}))
+            .collect();
         output::json(&json!({
             "schema": "lastrank.dry-run/1",
             "program": planned.name,
@@ -47,7 +50,8 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
 fn text(planned: &Planned, options: &Options, tallies: &[Tally]) -> String {
     let plan = &planned.plan;
     let ranks = if plan.ranks == 1 { "1 rank".into() } else { format!("{} ranks", plan.ranks) };
-    let mut text = format!("{}: {ranks}, backend {}; nothing was done\n", planned.name, options.backend.name());
+    let mut text =
+        format!("{}: {ranks}, backend {}; nothing was done\n", planned.name, options.backend.name());
     for (name, value) in &plan.parameters {
         text += &format!("  {name} = {value}\n");
     }
@@ -80,7 +84,11 @@ fn of_rank(who: &str, tally: &Tally) -> String {
     text += &format!("  {}\n", operations.join(" · "));
     text += &format!("  writes {}, reads {}", bytes(tally.written), bytes(tally.read));
     text += &format!("; {} files, {} directories", number(tally.files), number(tally.directories));
-    text += &format!("; at most {} on disk and {} in memory at a time\n", bytes(tally.space), bytes(tally.memory));
+    text += &format!(
+        "; at most {} on disk and {} in memory at a time\n",
+        bytes(tally.space),
+        bytes(tally.memory)
+    );
     if tally.barriers > 0 {
         text += &format!("  meets the other ranks {} times\n", number(tally.barriers));
     }

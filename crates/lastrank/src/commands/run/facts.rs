@@ -80,7 +80,12 @@ fn directories(planned: &Planned) -> Vec<String> {
     let mut found: BTreeSet<String> = plan.space.iter().filter_map(|space| space.directory.clone()).collect();
     found.extend(plan.parameter("dir").map(str::to_owned));
     let given = plan.given.iter().filter_map(|name| plan.parameter(name)).flat_map(|value| value.split(','));
-    found.extend(given.map(str::trim).filter(|value| value.contains('/') && Path::new(value).is_dir()).map(str::to_owned));
+    found.extend(
+        given
+            .map(str::trim)
+            .filter(|value| value.contains('/') && Path::new(value).is_dir())
+            .map(str::to_owned),
+    );
     if found.is_empty() {
         found.insert(".".into());
     }
@@ -88,8 +93,12 @@ fn directories(planned: &Planned) -> Vec<String> {
 }
 
 fn versions() -> BTreeMap<String, String> {
-    [("lastrank", env!("CARGO_PKG_VERSION")), ("rust", env!("LASTRANK_RUSTC")), ("target", env!("LASTRANK_TARGET"))]
-        .into_iter()
-        .map(|(name, version)| (name.to_owned(), version.to_owned()))
-        .collect()
+    [
+        ("lastrank", env!("CARGO_PKG_VERSION")),
+        ("rust", env!("LASTRANK_RUSTC")),
+        ("target", env!("LASTRANK_TARGET")),
+    ]
+    .into_iter()
+    .map(|(name, version)| (name.to_owned(), version.to_owned()))
+    .collect()
 }

@@ -41,8 +41,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
 
 fn measure(args: &RunArgs, planned: &Planned, options: Options) -> anyhow::Result<Status> {
     let places = results::Places::choose(args, planned, &options)?;
-    missing_space(&planned.plan, &options)
-        .map_err(|error| anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less"))?;
+    missing_space(&planned.plan, &options).map_err(|error| {
+        anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
+    })?;
     let runnable = Runnable::new(&planned.plan);
     let surroundings = facts::Surroundings::look(planned, &options);
     let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name);
@@ -91,7 +92,8 @@ fn backend(words: &str) -> anyhow::Result<BackendKind> {
 }
 
 fn pairs(args: &RunArgs) -> anyhow::Result<Vec<(String, String)>> {
-    let all = args.parameters.iter().map(|pair| (pair, "")).chain(args.set.iter().map(|pair| (pair, "--set ")));
+    let all =
+        args.parameters.iter().map(|pair| (pair, "")).chain(args.set.iter().map(|pair| (pair, "--set ")));
     all.map(|(pair, option)| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => bail!("`{option}{pair}` sets no parameter: write {option}NAME=VALUE"),
@@ -103,7 +105,8 @@ fn groups(args: &RunArgs) -> anyhow::Result<Vec<(String, u32)>> {
     args.group
         .iter()
         .map(|pair| {
-            let parsed = pair.rsplit_once(':').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
+            let parsed =
+                pair.rsplit_once(':').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
             parsed.ok_or_else(|| anyhow!("`-g {pair}` gives no group a size: write -g GROUP:RANKS"))
         })
         .collect()

@@ -28,11 +28,13 @@ impl Places {
             Some(path) => Some(path.clone()),
             None => Some(run.with_extension("html")),
         };
-        for (path, option) in std::iter::once((&run, "-o")).chain(page.iter().map(|page| (page, "--report"))) {
+        for (path, option) in std::iter::once((&run, "-o")).chain(page.iter().map(|page| (page, "--report")))
+        {
             if path.is_dir() {
                 bail!("{} is a directory; name a file with `{option} FILE`", path.display());
             }
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder =
+                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             writable(folder).with_context(|| {
                 format!("cannot write below {}; name another place with `{option} FILE`", folder.display())
             })?;
@@ -96,7 +98,8 @@ fn complain(outcome: &Outcome) {
     for failed in &outcome.failures {
         let site = outcome.run.sites.get(failed.site as usize);
         let what = site.map(|site| format!("{} in line {}", site.operation, site.line)).unwrap_or_default();
-        let times = if failed.count == 1 { "once".into() } else { format!("{} times", units::count(failed.count)) };
+        let times =
+            if failed.count == 1 { "once".into() } else { format!("{} times", units::count(failed.count)) };
         eprintln!("error: {what} failed {times}");
         for example in &failed.examples {
             eprintln!("  {example}");
