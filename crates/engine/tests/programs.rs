@@ -218,3 +218,18 @@ fn under_a_rate_samples_say_how_late_they_began() {
     });
     assert_eq!(said, "300 true");
 }
+
+#[test]
+fn kernels_are_commands_and_a_batch_is_one_sample() {
+    let said = alone("kernels_are_commands_and_a_batch_is_one_sample", || {
+        let (_, outcome) = here(
+            r#"repeat 3 { chase(4k, 100); getpid(10); fork(); thread(); malloc(64); stream("copy", 64k, 2); }
+               if (spawn("false") == 1) { print "status 1"; } create_delete(".", 5); context_switch(4);"#,
+            1,
+        );
+        let batches: std::collections::BTreeSet<u32> =
+            outcome.run.samples.iter().map(|sample| sample.batch).collect();
+        format!("{}\nbatches {batches:?}", told(&outcome))
+    });
+    insta::assert_snapshot!(said);
+}

@@ -2,8 +2,10 @@
 
 use std::ffi::CStr;
 
+use crate::causes::{Observed, Sight};
 use crate::comm::{Comm, CommError};
 use crate::files::Refusal;
+use crate::kernels::{self, Request};
 use crate::ops::mpiio::{Direction, Layout, Mode};
 use crate::ops::posix::Outcome;
 
@@ -108,6 +110,10 @@ pub struct Timed {
     pub outcome: Outcome,
     /// What `outcome.value` means.
     pub meaning: Meaning,
+    /// What was seen to slow it.
+    pub seen: Observed,
+    /// Operations in this one timing; 0 counts as 1.
+    pub batch: u32,
 }
 
 /// What the value of a successful call is.
@@ -118,6 +124,28 @@ pub enum Meaning {
     /// The number of a file, a buffer, a count, a size.
     #[default]
     Value,
+}
+
+/// Why a kernel was not run.
+#[derive(Debug)]
+pub enum NoKernel {
+    /// The program may not make files there.
+    Refused(Refusal),
+    /// It cannot be built: memory, a file.
+    Failed(kernels::Error),
+}
+
+impl NoKernel {
+    /// The errno of a kernel that could not be built.
+    pub fn errno(error: &kernels::Error) -> i32 {
+        match error {
+            kernels::Error::NoMemory { .. } => libc::ENOMEM,
+            kernels::Error::Path { .. } => libc::EINVAL,
+            kernels::Error::Open { source, .. } | kernels::Error::System { source, .. } => {
+                source.raw_os_error().unwrap_or(libc::EIO)
+            }
+        }
+    }
 }
 
 /// The real thing or the simulation.
@@ -155,6 +183,15 @@ pub trait Backend {
     /// # Errors
     /// Where the program may not touch the file.
     fn together(&mut self, operation: &str, what: Collective<'_>, comm: &dyn Comm) -> Result<Timed, Refusal>;
+
+    /// Runs `count` operations of a kernel in one timing.
+    ///
+    /// # Errors
+    /// Where it cannot be run at all.
+    fn kernel(&mut self, operation: &str, request: Request, count: u32) -> Result<Timed, NoKernel>;
+
+    /// What can be seen of the causes of slow operations; `None` where nobody looks.
+    fn sight(&self) -> Option<Sight>;
 
     /// Compares what was read last with what our own writes put there; the offset in the file of the
     /// first wrong byte. Reads into buffers of the program are not compared.

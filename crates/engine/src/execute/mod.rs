@@ -10,7 +10,7 @@ mod program;
 mod session;
 mod simulated;
 
-pub use backend::{Backend, Call, Collective, Meaning, Target, Timed};
+pub use backend::{Backend, Call, Collective, Meaning, NoKernel, Target, Timed};
 pub use posix::Posix;
 pub use program::interpret;
 pub use session::{OnError, Session, Stop};

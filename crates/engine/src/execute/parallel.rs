@@ -13,13 +13,11 @@ use crate::ops::posix::Outcome;
 /// Does `what` with the other ranks of `comm`. Everything that may be refused, or needs memory, comes
 /// before the clock.
 pub(super) fn together(machine: &mut Posix, what: Collective<'_>, comm: &dyn Comm) -> Result<Timed, Refusal> {
-    let clock = machine.clock;
-    let time = |call: &mut dyn FnMut() -> Outcome| Posix::time(clock, Meaning::Value, call);
     Ok(match what {
         Collective::Open(path, mode) => {
             let birth_times = admit(machine, path, mode.write || mode.create)?;
             let mut opened = None;
-            let mut timed = time(&mut || match mpiio::open(comm, path, mode, &[]) {
+            let mut timed = machine.time(Meaning::Value, || match mpiio::open(comm, path, mode, &[]) {
                 Ok(file) => {
                     opened = Some(file);
                     Outcome::default()
@@ -36,13 +34,13 @@ pub(super) fn together(machine: &mut Posix, what: Collective<'_>, comm: &dyn Com
             Some(parallel) => {
                 machine.files[file as usize] = None;
                 machine.free.push(file);
-                Posix::time(clock, Meaning::Value, || parallel.close(comm))
+                machine.time(Meaning::Value, || parallel.close(comm))
             }
             None => machine.failed(libc::EBADF),
         },
         Collective::Delete(path) => {
             machine.confinement.check("remove", path)?;
-            let timed = time(&mut || mpiio::delete(comm, path));
+            let timed = machine.time(Meaning::Value, || mpiio::delete(comm, path));
             machine.registry.forget(path);
             timed
         }
@@ -88,7 +86,6 @@ fn transfer(
         }
     };
     let block = |number: u64| memory.block(number);
-    let clock = machine.clock;
     let one = |file: &mut Parallel| match file.prepare(comm, layout) {
         // SAFETY: `Memory` gives what `transfer` asks for.
         Ok(()) => unsafe { file.transfer(comm, layout, direction, &block) },
@@ -97,7 +94,7 @@ fn transfer(
     let mut timed = match target {
         Target::File(file) => match take(machine, file) {
             Some(mut parallel) => {
-                let timed = Posix::time(clock, Meaning::Bytes, || one(&mut parallel));
+                let timed = machine.time(Meaning::Bytes, || one(&mut parallel));
                 if let Some(Some(open)) = machine.files.get_mut(file as usize) {
                     open.parallel = Some(parallel);
                 }
@@ -108,7 +105,7 @@ fn transfer(
         Target::Path(path) => {
             let birth_times = admit(machine, path, write)?;
             let mode = if write { Mode::WRITE } else { Mode::READ };
-            let timed = Posix::time(clock, Meaning::Bytes, || match mpiio::open(comm, path, mode, &[]) {
+            let timed = machine.time(Meaning::Bytes, || match mpiio::open(comm, path, mode, &[]) {
                 Ok(mut file) => {
                     let mut moved = one(&mut file);
                     let closed = file.close(comm);

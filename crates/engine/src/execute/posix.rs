@@ -1,15 +1,18 @@
 //! How are operations done for real?
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 
 use samples::Warning;
 
-use super::backend::{Backend, Call, Collective, Meaning, Timed};
+use super::backend::{Backend, Call, Collective, Meaning, NoKernel, Timed};
 use super::parallel;
+use crate::causes::{Sight, Watch};
 use crate::clock::Clock;
 use crate::comm::{Comm, CommError};
 use crate::files::{Confinement, Refusal, Registry};
+use crate::kernels::{Kernels, Request};
 use crate::ops::buffers::{Buffer, SCRATCH_LIMIT, Scratch};
 use crate::ops::mpiio::Parallel;
 use crate::ops::posix::{self, Outcome};
@@ -32,6 +35,8 @@ pub struct Posix {
     /// Offset and length of what was read last into our own memory.
     last_read: (u64, u64),
     verifying: bool,
+    watch: RefCell<Option<Watch>>,
+    kernels: Kernels,
 }
 
 pub(super) struct OpenFile {
@@ -64,21 +69,47 @@ impl Posix {
             notes: Vec::new(),
             last_read: (0, 0),
             verifying: false,
+            watch: RefCell::new(None),
+            kernels: Kernels::default(),
         }
     }
 
     /// The two clock reads, and nothing but the call between them.
     #[inline(always)]
-    pub(super) fn time(clock: Clock, meaning: Meaning, call: impl FnOnce() -> Outcome) -> Timed {
-        let begin = clock.now();
-        let outcome = call();
-        let end = clock.now();
-        Timed { begin, end, outcome, meaning }
+    pub(super) fn time(&self, meaning: Meaning, call: impl FnOnce() -> Outcome) -> Timed {
+        self.watched(|clock| {
+            let begin = clock.now();
+            let outcome = call();
+            let end = clock.now();
+            Timed { begin, end, outcome, meaning, ..Timed::default() }
+        })
+    }
+
+    /// Looks for causes just outside the two clock reads.
+    #[inline(always)]
+    fn watched(&self, timing: impl FnOnce(Clock) -> Timed) -> Timed {
+        let mut watch = self.watch.borrow_mut();
+        match watch.as_mut() {
+            None => timing(self.clock),
+            Some(watch) => {
+                watch.before();
+                let timed = timing(self.clock);
+                Timed { seen: watch.after(), ..timed }
+            }
+        }
     }
 
     pub(super) fn failed(&self, errno: i32) -> Timed {
         let now = self.clock.now();
-        Timed { begin: now, end: now, outcome: Outcome::error(errno), meaning: Meaning::Value }
+        Timed { begin: now, end: now, outcome: Outcome::error(errno), ..Timed::default() }
+    }
+
+    /// Looks for the causes of slow operations from now on, if that costs next to nothing here.
+    pub fn look_for_causes(&mut self) {
+        let watch = Watch::of_this_thread();
+        if watch.is_cheap() {
+            self.watch = RefCell::new(Some(watch));
+        }
     }
 
     fn file(&self, number: u32) -> Option<&OpenFile> {
@@ -102,14 +133,14 @@ impl Posix {
     ) -> Result<Timed, Refusal> {
         let around = self.confinement.check(what, path)?;
         self.registry.intend(path, around.birth_times);
-        let mut timed = Self::time(self.clock, meaning, || call(path, libc::O_NOFOLLOW));
+        let mut timed = self.time(meaning, || call(path, libc::O_NOFOLLOW));
         self.registry.settle(path, around.birth_times);
         if timed.outcome.errno == libc::ELOOP {
             // A link at the end of the path: where it leads must be allowed as well.
             let real = self.confinement.check_followed(what, path)?;
             let Ok(real) = CString::new(real.as_os_str().as_bytes()) else { return Ok(timed) };
             self.registry.intend(&real, around.birth_times);
-            timed = Self::time(self.clock, meaning, || call(&real, libc::O_NOFOLLOW));
+            timed = self.time(meaning, || call(&real, libc::O_NOFOLLOW));
             self.registry.settle(&real, around.birth_times);
         }
         Ok(timed)
@@ -123,7 +154,7 @@ impl Posix {
         call: impl Fn(&CStr) -> Outcome,
     ) -> Result<Timed, Refusal> {
         self.confinement.check(what, path)?;
-        Ok(Self::time(self.clock, Meaning::Value, || call(path)))
+        Ok(self.time(Meaning::Value, || call(path)))
     }
 
     fn reading(
@@ -136,7 +167,7 @@ impl Posix {
             self.confinement.check("read", path)?;
             self.confinement.check_followed("read", path)?;
         }
-        Ok(Self::time(self.clock, meaning, || call(path)))
+        Ok(self.time(meaning, || call(path)))
     }
 
     fn open(&mut self, path: &CStr, open_flags: i32, mode: u32) -> Result<Timed, Refusal> {
@@ -147,10 +178,10 @@ impl Posix {
         } else if flags::writes(open_flags) {
             self.confinement.check("write to", path)?;
             let more = if nameless { 0 } else { libc::O_NOFOLLOW };
-            let first = Self::time(self.clock, Meaning::Value, || posix::open(path, open_flags | more, mode));
+            let first = self.time(Meaning::Value, || posix::open(path, open_flags | more, mode));
             if first.outcome.errno == libc::ELOOP {
                 self.confinement.check_followed("write to", path)?;
-                Self::time(self.clock, Meaning::Value, || posix::open(path, open_flags, mode))
+                self.time(Meaning::Value, || posix::open(path, open_flags, mode))
             } else {
                 first
             }
@@ -193,13 +224,11 @@ impl Posix {
         // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
         let timed = unsafe {
             match (whole, offset) {
-                (true, None) => {
-                    Self::time(self.clock, Meaning::Bytes, || posix::write(fd, from, length as usize))
-                }
+                (true, None) => self.time(Meaning::Bytes, || posix::write(fd, from, length as usize)),
                 (true, Some(at)) => {
-                    Self::time(self.clock, Meaning::Bytes, || posix::pwrite(fd, from, length as usize, at))
+                    self.time(Meaning::Bytes, || posix::pwrite(fd, from, length as usize, at))
                 }
-                (false, _) => Self::time(self.clock, Meaning::Bytes, || {
+                (false, _) => self.time(Meaning::Bytes, || {
                     pieces(length, false, |done, part| match offset {
                         None => posix::write(fd, from, part),
                         Some(at) => posix::pwrite(fd, from, part, at + done),
@@ -236,13 +265,9 @@ impl Posix {
         // SAFETY: `into` is writable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
         let mut timed = unsafe {
             match (whole, offset) {
-                (true, None) => {
-                    Self::time(self.clock, Meaning::Bytes, || posix::read(fd, into, length as usize))
-                }
-                (true, Some(at)) => {
-                    Self::time(self.clock, Meaning::Bytes, || posix::pread(fd, into, length as usize, at))
-                }
-                (false, _) => Self::time(self.clock, Meaning::Bytes, || {
+                (true, None) => self.time(Meaning::Bytes, || posix::read(fd, into, length as usize)),
+                (true, Some(at)) => self.time(Meaning::Bytes, || posix::pread(fd, into, length as usize, at)),
+                (false, _) => self.time(Meaning::Bytes, || {
                     pieces(length, false, |done, part| match offset {
                         None => posix::read(fd, into, part),
                         Some(at) => posix::pread(fd, into, part, at + done),
@@ -400,7 +425,7 @@ impl Posix {
             }
             Err(errno) => Outcome::error(errno),
         };
-        Timed { begin, end, outcome, meaning: Meaning::Value }
+        Timed { begin, end, outcome, ..Timed::default() }
     }
 
     fn rename(&mut self, from: &CStr, to: &CStr) -> Result<Timed, Refusal> {
@@ -444,7 +469,7 @@ impl Posix {
                 Outcome::error(libc::EIO)
             }
         };
-        Ok(Timed { begin, end, outcome, meaning: Meaning::Value })
+        Ok(Timed { begin, end, outcome, ..Timed::default() })
     }
 }
 
@@ -542,6 +567,34 @@ impl Backend for Posix {
         parallel::together(self, what, comm)
     }
 
+    fn kernel(&mut self, _operation: &str, request: Request, count: u32) -> Result<Timed, NoKernel> {
+        let inside = request.writes_in().map(|directory| directory.join("x"));
+        if let Some(inside) = inside
+            && let Ok(inside) = CString::new(inside.as_os_str().as_bytes())
+        {
+            self.confinement.check("make files in", &inside).map_err(NoKernel::Refused)?;
+        }
+        let kernels = &mut self.kernels;
+        let mut watch = self.watch.borrow_mut();
+        if let Some(watch) = watch.as_mut() {
+            watch.before();
+        }
+        let done = kernels.time(self.clock, request, count).map_err(NoKernel::Failed)?;
+        let seen = watch.as_mut().map(Watch::after).unwrap_or_default();
+        let (begin, end) = (done.timed.begin, done.timed.end);
+        // The value of a kernel that moves nothing is what its last operation gave.
+        let (value, meaning) = match done.bytes {
+            0 => (done.value, Meaning::Value),
+            bytes => (bytes, Meaning::Bytes),
+        };
+        let outcome = Outcome { value, errno: done.timed.errno, ..Outcome::default() };
+        Ok(Timed { begin, end, outcome, meaning, seen, batch: done.batch })
+    }
+
+    fn sight(&self) -> Option<Sight> {
+        self.watch.borrow().as_ref().map(|watch| watch.sight().clone())
+    }
+
     fn verify(&mut self) -> Option<u64> {
         let (offset, length) = std::mem::take(&mut self.last_read);
         self.scratch.verify(offset, length as usize).ok().flatten().map(|at| offset + at as u64)
@@ -574,7 +627,7 @@ impl Posix {
     #[inline(never)]
     fn perform_other(&mut self, call: Call<'_>) -> Result<Timed, Refusal> {
         let on_file = |machine: &Self, file: u32, call: &dyn Fn(i32) -> Outcome| match machine.file(file) {
-            Some(open) => Self::time(machine.clock, Meaning::Value, || call(open.fd)),
+            Some(open) => machine.time(Meaning::Value, || call(open.fd)),
             None => machine.failed(libc::EBADF),
         };
         Ok(match call {
@@ -585,7 +638,7 @@ impl Posix {
             Call::Close { file } => match self.files.get_mut(file as usize).and_then(Option::take) {
                 Some(open) => {
                     self.free.push(file);
-                    Self::time(self.clock, Meaning::Value, || posix::close(open.fd))
+                    self.time(Meaning::Value, || posix::close(open.fd))
                 }
                 None => self.failed(libc::EBADF),
             },
@@ -603,7 +656,7 @@ impl Posix {
             }
             Call::ReadFile { path, length, offset, flags } => self.read_file(path, length, offset, flags)?,
             Call::MapFile { path, length, offset } => self.map_file(path, length, offset)?,
-            Call::DropCaches => Self::time(self.clock, Meaning::Value, posix::drop_caches),
+            Call::DropCaches => self.time(Meaning::Value, posix::drop_caches),
             Call::Create { path } => {
                 let call = |path: &CStr, more| {
                     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | more;
@@ -637,7 +690,7 @@ impl Posix {
                 on_file(self, file, &|fd| posix::fadvise(fd, offset, length, advice))
             }
             Call::ReadDirectory { path } => self.reading(path, Meaning::Value, posix::readdir)?,
-            Call::SyncAll => Self::time(self.clock, Meaning::Value, || {
+            Call::SyncAll => self.time(Meaning::Value, || {
                 // SAFETY: takes nothing and cannot fail.
                 unsafe { libc::sync() };
                 Outcome::default()
@@ -645,7 +698,7 @@ impl Posix {
             Call::TakeMemory { length } => self.take_memory(length),
             Call::GiveBackMemory { buffer } => {
                 match self.buffers.get_mut(buffer as usize).and_then(Option::take) {
-                    Some(buffer) => Self::time(self.clock, Meaning::Value, || buffer.give_back()),
+                    Some(buffer) => self.time(Meaning::Value, || buffer.give_back()),
                     None => self.failed(libc::EINVAL),
                 }
             }

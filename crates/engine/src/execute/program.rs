@@ -11,6 +11,7 @@ use ppl::value::Value;
 use super::backend::{Backend, Call, Collective, Target};
 use super::session::{Session, Stop};
 use crate::comm::Comm;
+use crate::kernels::Request;
 use crate::ops::flags::open_flags;
 use crate::ops::mpiio::{Direction, Kind, Layout, Mode};
 use crate::ops::names;
@@ -190,6 +191,26 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
         }
     }
 
+    /// The commands that are kernels: a loop of one operation.
+    #[inline(never)]
+    fn kernel(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+        let Some((request, count)) = Request::of_command(command, arguments, self.plan.seed) else {
+            return Reply::failed(libc::EINVAL);
+        };
+        let answer = match command {
+            Command::Stream => Answer::Bytes,
+            Command::Spawn => Answer::Integer,
+            _ => Answer::Nothing,
+        };
+        match self.session.kernel(site.index(), request, count) {
+            Ok(outcome) => answer.reply(outcome),
+            Err(stop) => {
+                self.stop(stop);
+                Reply::failed(libc::ECANCELED)
+            }
+        }
+    }
+
     /// Every command but the two most frequent.
     #[inline(never)]
     fn other(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
@@ -291,7 +312,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
             | Command::Pread
             | Command::Pwrite
             | Command::Pdelete => return self.collective(command, site, arguments),
-            _ => return Reply::failed(libc::ENOSYS),
+            _ => return self.kernel(command, site, arguments),
         };
         self.perform(site, call, answer)
     }

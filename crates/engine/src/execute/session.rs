@@ -2,9 +2,10 @@
 
 use samples::{Sample, SiteKind, Warning};
 
-use super::backend::{Backend, Call, Collective, Meaning, Timed};
+use super::backend::{Backend, Call, Collective, Meaning, NoKernel, Timed};
 use crate::comm::{Comm, CommError, Standing, State as Doing};
 use crate::files::Refusal;
+use crate::kernels::Request;
 use crate::ops::flags::errno_text;
 use crate::ops::posix::Outcome;
 use crate::record::{Entry, Place, Recorder, SiteTable};
@@ -223,6 +224,29 @@ impl<'a, B: Backend> Session<'a, B> {
         }
     }
 
+    /// Runs `count` operations of a kernel as one sample. One that cannot be built is an outcome with an
+    /// errno, and a note.
+    pub fn kernel(&mut self, place: usize, request: Request, count: u32) -> Result<Outcome, Stop> {
+        let site = self.site(place)?;
+        self.recorder.begin(site);
+        let places = self.places;
+        let operation = places.get(place).map_or("", |place| place.operation.as_str());
+        match self.backend.kernel(operation, request, count) {
+            Ok(timed) => {
+                self.store(site, timed)?;
+                Ok(timed.outcome)
+            }
+            Err(NoKernel::Refused(refusal)) => {
+                Err(Stop::Refused { line: self.line(place), refusal: Box::new(refusal) })
+            }
+            Err(NoKernel::Failed(error)) => {
+                let text = format!("line {}: {operation}: {error}", self.line(place));
+                self.warn(Warning { code: format!("no-{operation}"), text, advice: String::new() })?;
+                Ok(Outcome::error(NoKernel::errno(&error)))
+            }
+        }
+    }
+
     /// Should this rank leave: another is lost, the user pressed Ctrl-C?
     #[inline]
     pub fn interrupted(&self) -> Option<Stop> {
@@ -241,13 +265,13 @@ impl<'a, B: Backend> Session<'a, B> {
             duration_ps,
             late_ns: self.pace.late(start_ns),
             bytes,
-            queue_ns: 0,
+            queue_ns: timed.seen.queue_ns,
             site,
             rank: self.rank,
             errno: timed.outcome.errno,
-            batch: 1,
+            batch: timed.batch.max(1),
             cpu: self.backend.processor(),
-            causes: timed.outcome.causes.0,
+            causes: timed.outcome.causes.0 | timed.seen.causes.0,
         })?;
         self.standing.set_recorded(self.recorder.total(), self.bytes);
         self.standing.set_progress(self.recorder.total(), self.planned);
@@ -385,6 +409,9 @@ impl<'a, B: Backend> Session<'a, B> {
             if count > 0 {
                 drop(self.recorder.note(&Entry::Failures { site, count }));
             }
+        }
+        if let Some(sight) = self.backend.sight() {
+            drop(self.recorder.note(&Entry::Sight(sight)));
         }
         for note in self.backend.take_notes() {
             // A full journal has been told already.

@@ -4,9 +4,11 @@ use std::ffi::{CStr, CString};
 
 use samples::Warning;
 
-use super::backend::{Backend, Call, Collective, Meaning, Target, Timed};
+use super::backend::{Backend, Call, Collective, Meaning, NoKernel, Target, Timed};
+use crate::causes::Sight;
 use crate::comm::{Comm, CommError};
 use crate::files::Refusal;
+use crate::kernels::Request;
 use crate::ops::mpiio::Direction;
 use crate::ops::posix::Outcome;
 use crate::simulate::{Files, Model, Stream};
@@ -176,7 +178,7 @@ impl Backend for Simulated {
         let seconds = self.model.of(operation).draw(&mut self.random);
         self.now = begin.saturating_add((seconds * 1e12).round() as u64);
         let (outcome, meaning) = self.result(call);
-        Ok(Timed { begin, end: self.now, outcome, meaning })
+        Ok(Timed { begin, end: self.now, outcome, meaning, ..Timed::default() })
     }
 
     fn together(&mut self, operation: &str, what: Collective<'_>, comm: &dyn Comm) -> Result<Timed, Refusal> {
@@ -213,10 +215,27 @@ impl Backend for Simulated {
             }
         };
         let Ok(now) = comm.barrier(self.now) else {
-            return Ok(Timed { begin, end: self.now, outcome: Outcome::error(libc::ECANCELED), meaning });
+            return Ok(Timed {
+                begin,
+                end: self.now,
+                outcome: Outcome::error(libc::ECANCELED),
+                ..Timed::default()
+            });
         };
         self.now = now;
-        Ok(Timed { begin, end: now, outcome, meaning })
+        Ok(Timed { begin, end: now, outcome, meaning, ..Timed::default() })
+    }
+
+    fn kernel(&mut self, operation: &str, _request: Request, count: u32) -> Result<Timed, NoKernel> {
+        let begin = self.now;
+        let one = self.model.of(operation);
+        let seconds: f64 = (0..count).map(|_| one.draw(&mut self.random)).sum();
+        self.now = begin.saturating_add((seconds * 1e12).round() as u64);
+        Ok(Timed { begin, end: self.now, batch: count, ..Timed::default() })
+    }
+
+    fn sight(&self) -> Option<Sight> {
+        None
     }
 
     fn verify(&mut self) -> Option<u64> {

@@ -52,6 +52,8 @@ pub enum Entry {
     },
     /// The offsets of all ranks' clocks against rank 0, in ns: at the start, and again at the end.
     ClockOffsets(Vec<i64>),
+    /// What this rank could see of the causes of slow operations.
+    Sight(crate::causes::Sight),
     /// How this rank meets the others, in the communicator's own words.
     Communicator(String),
     /// Something that makes the result less trustworthy.

@@ -7,6 +7,7 @@ use samples::{Cause, Causes, Facts, Run, Sample, Site, Warning};
 
 use super::facts::Timing;
 use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
+use crate::causes::Sight;
 use crate::files::{self, Cleaned, Moment};
 use crate::launch;
 use crate::record::{Entry, RankRecord, ReadError, Region, State, read};
@@ -85,6 +86,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
         ends: ended.ends,
         stopped: ended.stopped,
         cleaned,
+        sight: together.sight,
     }
 }
 
@@ -106,6 +108,7 @@ struct Together {
     usage: bool,
     printed: Vec<(u64, u32, String)>,
     communicator: String,
+    sight: Option<Sight>,
     /// Clock offsets at the start and at the end, by rank.
     clocks: Vec<Vec<i64>>,
 }
@@ -163,6 +166,7 @@ impl Together {
                 Entry::Print { at, text } => self.printed.push((at, rank, text)),
                 Entry::ClockOffsets(offsets) if rank == 0 => self.clocks.push(offsets),
                 Entry::ClockOffsets(_) => {}
+                Entry::Sight(sight) => self.sight = Some(sight),
                 Entry::Communicator(words) => self.communicator = words,
                 Entry::Site(_) => {}
             }

@@ -12,6 +12,7 @@ mod program;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::causes::Sight;
 use crate::clock::{Clock, Description};
 use crate::comm::Comm;
 use crate::execute::{Backend, Posix, Session, Simulated, Stop};
@@ -84,6 +85,8 @@ pub struct Outcome {
     pub assertions: Vec<String>,
     /// A rank ended because the program is at fault.
     pub usage: bool,
+    /// What could be seen of the causes of slow operations; `None` where nobody looked.
+    pub sight: Option<Sight>,
     /// What was removed afterwards, where anything was to be removed.
     pub cleaned: Option<Cleaned>,
     /// What simulated ranks printed, in the order of virtual time.
@@ -173,7 +176,10 @@ fn work<T: Body>(
     world.barrier(0).map_err(|error| error.to_string())?;
     match &options.backend {
         BackendKind::Posix => {
-            let backend = Posix::new(clock, options.seed, registry, confinement(options));
+            let mut backend = Posix::new(clock, options.seed, registry, confinement(options));
+            if options.causes {
+                backend.look_for_causes();
+            }
             run(body, options, Session::new(backend, recorder, world, body.places()))
         }
         BackendKind::Simulate(model) => {

@@ -66,6 +66,8 @@ pub struct Options {
     pub memory: Option<u64>,
     /// Where that file lies, without a name.
     pub spill_directory: PathBuf,
+    /// Look for the causes of slow operations where that costs next to nothing (perf events).
+    pub causes: bool,
     /// Do not sleep and think, for trying a program out.
     pub skip_sleep: bool,
 }
@@ -85,6 +87,7 @@ impl Options {
             expected_samples: 0,
             memory: None,
             spill_directory: std::env::temp_dir(),
+            causes: true,
             skip_sleep: false,
         }
     }
