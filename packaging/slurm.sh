@@ -1,0 +1,30 @@
+#!/bin/bash
+# One measurement with lastrank on Slurm: sbatch slurm.sh
+#SBATCH --job-name=lastrank
+#SBATCH --nodes=4
+#SBATCH --ntasks-per-node=16
+#SBATCH --time=00:30:00
+# A quiet measurement needs nodes of its own.
+#SBATCH --exclusive
+# SIGTERM two minutes before the end: lastrank then stops and keeps what it has.
+#SBATCH --signal=TERM@120
+#SBATCH --output=lastrank-%j.out
+set -euo pipefail
+
+# The MPI of your site, for example:
+# module load openmpi
+
+# Where to measure, and where the run goes: all ranks must see both.
+target=${TARGET:-${SCRATCH:-$SLURM_SUBMIT_DIR}}
+run=$SLURM_SUBMIT_DIR/run-$SLURM_JOB_ID.parquet
+
+lastrank machine || true
+
+# --kill-on-bad-exit=0: when a rank fails, let the others save their samples.
+# pmix for Open MPI; pmi2 for MPICH and Intel MPI.
+status=0
+srun --mpi="${MPI_TYPE:-pmix}" --kill-on-bad-exit=0 \
+    lastrank run "${PROGRAM:-parallel_write}" --set dir="$target" -o "$run" || status=$?
+
+lastrank report "$run" -o "${run%.parquet}.html"
+exit $status
