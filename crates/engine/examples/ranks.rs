@@ -38,7 +38,8 @@ fn wanted() -> Option<Wanted> {
 fn run() -> i32 {
     let Some(wanted) = wanted() else {
         eprintln!(
-            "ranks [-n N] [--mpi PATH|none] [--timeout SECONDS] comm|fail RANK|die RANK|late RANK|speed|pattern DIR write|read|both"
+            "ranks [-n N] [--mpi PATH|none] [--timeout SECONDS] comm|fail RANK|die RANK|late RANK|speed|pattern DIR write|read|both|\
+             io DIR LEVEL ELEMENT BLOCKS ROUNDS"
         );
         return 2;
     };
@@ -89,6 +90,7 @@ fn scene(words: &[String], comm: &dyn Comm) -> Result<(), String> {
         "comm" => meet(comm),
         "speed" => speed(comm),
         "pattern" => patterns(comm, words),
+        "io" => io(comm, words),
         "fail" if comm.rank() == victim => Err("write of /x: Input/output error".into()),
         "die" if comm.rank() == victim => {
             std::thread::sleep(Duration::from_millis(300));
@@ -263,6 +265,49 @@ fn transfer(
         outcome if outcome.ok() => Ok(()),
         outcome => Err(("close", outcome.errno)),
     }
+}
+
+/// How long does a transfer take? Beside the same calls in C: `benches/mpi`.
+fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
+    let number = |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok());
+    let (Some(directory), Some(level), Some(element), Some(blocks), Some(rounds)) =
+        (words.get(1), number(2), number(3), number(4), number(5))
+    else {
+        return Err("io DIR LEVEL ELEMENT BLOCKS ROUNDS".into());
+    };
+    let layout = Layout { kind: Kind::Table, blocks, element, level: level as u8 };
+    let path =
+        std::ffi::CString::new(format!("{directory}/pattern-ours")).map_err(|error| error.to_string())?;
+    let errno = |errno: i32| format!("errno {errno} {}", mpiio::take_error().unwrap_or_default());
+    let mut memory = vec![comm.rank() as u8 + 1; layout.bytes() as usize];
+    let base = memory.as_mut_ptr();
+    // SAFETY: the memory holds every block, one behind the other.
+    let block = |block: u64| unsafe { base.add((block * element) as usize) };
+    let mut file = mpiio::open(comm, &path, Mode::WRITE, &[]).map_err(|outcome| errno(outcome.errno))?;
+    file.prepare(comm, &layout).map_err(errno)?;
+    let mut durations = Vec::with_capacity(rounds as usize);
+    // The first round makes the file.
+    for round in 0..=rounds {
+        comm.barrier(0).map_err(text)?;
+        let start = Instant::now();
+        // SAFETY: as above.
+        let moved = unsafe { file.transfer(comm, &layout, Direction::Write, &block) };
+        let took = start.elapsed().as_nanos() as u64;
+        if !moved.ok() || moved.value != layout.bytes() {
+            return Err(format!("{} of {} bytes, {}", moved.value, layout.bytes(), errno(moved.errno)));
+        }
+        let slowest = comm.barrier(took).map_err(text)?;
+        if round > 0 {
+            durations.push(slowest);
+        }
+    }
+    file.close(comm);
+    durations.sort_unstable();
+    mpiio::delete(comm, &path);
+    if comm.rank() == 0 {
+        say(&format!("median {} ns, least {} ns", durations[durations.len() / 2], durations[0]));
+    }
+    Ok(())
 }
 
 /// How long does a barrier take?

@@ -102,9 +102,10 @@ pub(crate) struct Cell {
     largest: [AtomicU64; 2],
 }
 
-/// The mapping, seen from any process. It is never unmapped: ranks hold references into it.
+/// The mapping, seen from any process. A rank never unmaps it: it holds references into it.
 pub(crate) struct Region {
     base: *mut u8,
+    bytes: usize,
     ranks: u32,
     /// Waiting may spin for a moment: there is a processor for every rank.
     spin: bool,
@@ -141,11 +142,21 @@ impl Region {
             return Err(io::Error::last_os_error());
         }
         let spin = std::thread::available_parallelism().is_ok_and(|cpus| ranks as usize <= cpus.get());
-        let region: &'static Self = Box::leak(Box::new(Self { base: base.cast(), ranks, spin, timeout }));
+        let region: &'static Self =
+            Box::leak(Box::new(Self { base: base.cast(), bytes, ranks, spin, timeout }));
         let everyone: Vec<u32> = (0..ranks).collect();
         region.head().cells.store(1, SeqCst);
         region.make_cell(0, &everyone);
         Ok(region)
+    }
+
+    /// Gives the memory back.
+    ///
+    /// # Safety
+    /// Nothing uses the region in this process any more.
+    pub(crate) unsafe fn release(&self) {
+        // SAFETY: the mapping is ours and has this length; the caller promises that it is not used after.
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
 
     fn head(&self) -> &Head {

@@ -75,6 +75,8 @@ pub fn processes(
         family.outcome()
     });
     signals::restore(&before);
+    // SAFETY: the ranks are gone, and so is what looked at the region here.
+    unsafe { region.release() };
     outcome
 }
 

@@ -86,12 +86,7 @@ required {
 }
 optional {
     abi_version = "MPI_Abi_get_version" (*mut c_int, *mut c_int);
-    get_count_c = "MPI_Get_count_c" (*const Status, Handle, *mut i64);
     get_elements_x = "MPI_Get_elements_x" (*const Status, Handle, *mut i64);
-    file_read_at_c = "MPI_File_read_at_c" (Handle, i64, *mut c_void, i64, Handle, *mut Status);
-    file_read_at_all_c = "MPI_File_read_at_all_c" (Handle, i64, *mut c_void, i64, Handle, *mut Status);
-    file_write_at_c = "MPI_File_write_at_c" (Handle, i64, *const c_void, i64, Handle, *mut Status);
-    file_write_at_all_c = "MPI_File_write_at_all_c" (Handle, i64, *const c_void, i64, Handle, *mut Status);
 }
 }
 

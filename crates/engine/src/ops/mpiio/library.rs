@@ -1,7 +1,8 @@
 //! How are parallel files done with MPI-IO, whichever library it is?
 //!
-//! A transfer is described in bytes where its sizes fit MPI's `int`; beyond that with the `_c`
-//! functions of MPI-4 where the library has them, otherwise with derived types made of blocks.
+//! A transfer is described in bytes where its sizes fit MPI's `int`, beyond that in blocks, by derived
+//! types. The `_c` functions of MPI-4 are not used: those of MPICH 4.0 end the process when a count
+//! is larger than an `int` after all.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_int, c_void};
@@ -37,8 +38,6 @@ struct Types {
 enum Memory {
     /// So many bytes.
     Bytes(c_int),
-    /// So many bytes, more than an `int` says.
-    Large(i64),
     /// So many of a derived type.
     Units(c_int, Handle),
 }
@@ -151,57 +150,26 @@ impl File {
         let (byte, mut status) = (self.library.k.byte, Status::default());
         let (at, status_to) = (memory.cast::<c_void>(), &raw mut status);
         let collective = layout.is_collective();
+        let (count, unit) = match types {
+            Memory::Units(count, unit) => (count, unit),
+            Memory::Bytes(count) => (count, byte),
+        };
         // SAFETY: memory and status are valid by the caller's promise; handles are this library's.
         let (call, code) = unsafe {
-            match (types, direction, collective) {
-                (Memory::Large(count), Direction::Write, false) => (
-                    "MPI_File_write_at_c",
-                    large(f.file_write_at_c, self.handle, offset, at.cast_const(), count, byte, status_to),
-                ),
-                (Memory::Large(count), Direction::Write, true) => (
-                    "MPI_File_write_at_all_c",
-                    large(
-                        f.file_write_at_all_c,
-                        self.handle,
-                        offset,
-                        at.cast_const(),
-                        count,
-                        byte,
-                        status_to,
-                    ),
-                ),
-                (Memory::Large(count), Direction::Read, false) => (
-                    "MPI_File_read_at_c",
-                    large(f.file_read_at_c, self.handle, offset, at, count, byte, status_to),
-                ),
-                (Memory::Large(count), Direction::Read, true) => (
-                    "MPI_File_read_at_all_c",
-                    large(f.file_read_at_all_c, self.handle, offset, at, count, byte, status_to),
-                ),
-                (small, ..) => {
-                    let (count, unit) = match small {
-                        Memory::Units(count, unit) => (count, unit),
-                        Memory::Bytes(count) => (count, byte),
-                        Memory::Large(_) => (0, byte),
-                    };
-                    match (direction, collective) {
-                        (Direction::Write, false) => (
-                            "MPI_File_write_at",
-                            (f.file_write_at)(self.handle, offset, at, count, unit, status_to),
-                        ),
-                        (Direction::Write, true) => (
-                            "MPI_File_write_at_all",
-                            (f.file_write_at_all)(self.handle, offset, at, count, unit, status_to),
-                        ),
-                        (Direction::Read, false) => (
-                            "MPI_File_read_at",
-                            (f.file_read_at)(self.handle, offset, at, count, unit, status_to),
-                        ),
-                        (Direction::Read, true) => (
-                            "MPI_File_read_at_all",
-                            (f.file_read_at_all)(self.handle, offset, at, count, unit, status_to),
-                        ),
-                    }
+            match (direction, collective) {
+                (Direction::Write, false) => {
+                    ("MPI_File_write_at", (f.file_write_at)(self.handle, offset, at, count, unit, status_to))
+                }
+                (Direction::Write, true) => {
+                    let code = (f.file_write_at_all)(self.handle, offset, at, count, unit, status_to);
+                    ("MPI_File_write_at_all", code)
+                }
+                (Direction::Read, false) => {
+                    ("MPI_File_read_at", (f.file_read_at)(self.handle, offset, at, count, unit, status_to))
+                }
+                (Direction::Read, true) => {
+                    let code = (f.file_read_at_all)(self.handle, offset, at, count, unit, status_to);
+                    ("MPI_File_read_at_all", code)
                 }
             }
         };
@@ -222,20 +190,20 @@ impl File {
     fn moved(&self, status: &Status, types: Memory, length: u64) -> u64 {
         let f = &self.library.f;
         let byte = self.library.k.byte;
-        match (types, f.get_count_c, f.get_elements_x) {
-            (Memory::Bytes(_), ..) => {
+        match (types, f.get_elements_x) {
+            (Memory::Bytes(_), _) => {
                 let mut count: c_int = 0;
                 // SAFETY: the status was filled by the call before; the count is a live integer.
                 unsafe { (f.get_count)(status, byte, &raw mut count) };
                 u64::try_from(count).unwrap_or(length)
             }
-            (_, Some(ask), _) | (_, None, Some(ask)) => {
+            (Memory::Units(..), Some(ask)) => {
                 let mut count: i64 = 0;
                 // SAFETY: as above.
                 unsafe { ask(status, byte, &raw mut count) };
                 u64::try_from(count).unwrap_or(length)
             }
-            (_, None, None) => length,
+            (Memory::Units(..), None) => length,
         }
     }
 
@@ -280,38 +248,15 @@ impl std::fmt::Debug for File {
     }
 }
 
-/// Calls a function of MPI-4, which is there: [`Types::new`] looked.
-#[inline]
-unsafe fn large<B>(
-    function: Option<unsafe extern "C" fn(Handle, i64, B, i64, Handle, *mut Status) -> c_int>,
-    file: Handle,
-    offset: i64,
-    memory: B,
-    count: i64,
-    unit: Handle,
-    status: *mut Status,
-) -> c_int {
-    match function {
-        // SAFETY: the caller's promise.
-        Some(function) => unsafe { function(file, offset, memory, count, unit, status) },
-        None => 1,
-    }
-}
-
 impl Types {
     fn new(library: &'static MpiLibrary, rank: u32, ranks: u32, layout: &Layout) -> Result<Self, i32> {
         let row = layout.element.checked_mul(u64::from(ranks)).ok_or(libc::EINVAL)?;
         let byte = library.k.byte;
         let part = if layout.is_whole() { layout.bytes() } else { layout.element };
         let small = row <= INT && layout.blocks <= INT;
-        let has_large = library.f.file_write_at_c.is_some()
-            && library.f.file_write_at_all_c.is_some()
-            && library.f.file_read_at_c.is_some()
-            && library.f.file_read_at_all_c.is_some();
         let unit = if small { byte } else { block_type(library, layout.element)? };
         let memory = match part {
             part if part <= INT => Memory::Bytes(part as c_int),
-            part if has_large => Memory::Large(part as i64),
             _ if layout.blocks > INT => return Err(libc::EINVAL),
             _ => {
                 let count = if layout.is_whole() { layout.blocks } else { 1 };
@@ -362,7 +307,11 @@ fn block_type(library: &'static MpiLibrary, bytes: u64) -> Result<Handle, i32> {
         let least = bytes.div_ceil(INT);
         let factor = (least..least.saturating_add(1 << 20)).find(|factor| bytes.is_multiple_of(*factor));
         let factor = factor.filter(|factor| *factor <= INT).ok_or(libc::EINVAL)?;
-        contiguous(factor, contiguous(bytes / factor, library.k.byte)?)?
+        let mut part = contiguous(bytes / factor, library.k.byte)?;
+        let whole = contiguous(factor, part);
+        // SAFETY: the part was just made; the type made of it keeps what it needs.
+        unsafe { (library.f.type_free)(&raw mut part) };
+        whole?
     };
     commit(library, made)
 }
