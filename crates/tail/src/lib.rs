@@ -29,6 +29,7 @@ mod surface;
 
 pub mod assess;
 pub mod bootstrap;
+pub mod congestion;
 pub mod extremes;
 pub mod gev;
 pub mod gof;

@@ -5,6 +5,7 @@ pub(crate) mod profile;
 
 pub(crate) use fit::quantile_start;
 pub use fit::{Fit, Influence, Level, Likelihood, Parameters, effective_size, fit};
+pub(crate) use fit::{SHAPE_MAX, maximize_maxima, standardisation};
 pub use profile::{
     Target, profile_location, profile_quantile, profile_return_level, profile_scale, profile_shape,
 };

@@ -76,9 +76,9 @@ pub struct Independence {
     pub autocorrelations: Vec<f64>,
     /// Single autocorrelations of independent values stay within plus or minus this in 95 of 100 cases.
     pub autocorrelation_bound: f64,
-    /// First-order autoregressive coefficient of the ranks.
+    /// First-order autoregressive coefficient of the ranks, levels of the segments taken out.
     pub ar1: f64,
-    /// By how much dependence inflates the variance of a mean: 1 + 2 Σ ρ_k.
+    /// By how much dependence within the segments inflates the variance of a mean: 1 + 2 Σ ρ_k.
     pub variance_inflation: f64,
     /// How many independent values the n are worth for a mean or location.
     pub effective_size: f64,
@@ -130,8 +130,6 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
     let jump = pettitt(values);
     let dip = dip_test(&spread_ties(series), 999, 1);
     let correlations = autocorrelations(&ranks, 40.min(n / 4));
-    let effective_size = crate::gev::effective_size(&ranks);
-    let ar1 = correlations.first().copied().unwrap_or(0.0);
 
     let mut starts = vec![0];
     starts.extend(change_points(values));
@@ -144,11 +142,27 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
         })
         .collect();
 
+    // Dependence within the segments: a jump alone would pass for a very long memory.
+    let mut within = ranks.clone();
+    for segment in &segments {
+        let part = &mut within[segment.start..segment.end];
+        let mean = part.iter().sum::<f64>() / part.len() as f64;
+        part.iter_mut().for_each(|r| *r -= mean);
+    }
+    let effective_size = crate::gev::effective_size(&within);
+    let ar1 = autocorrelations(&within, 1).first().copied().unwrap_or(0.0);
+
     let p = [q_p, trend.p, jump.p, dip.p];
     let adjusted = holm(&p);
     let rejected: Vec<bool> = adjusted.iter().map(|p| *p < significance).collect();
     let texts = [
-        text_of_autocorrelation(rejected[0], ar1, lags, n, effective_size),
+        text_of_autocorrelation(
+            rejected[0],
+            correlations.first().copied().unwrap_or(0.0),
+            lags,
+            n,
+            effective_size,
+        ),
         text_of_trend(rejected[1], &trend, series),
         text_of_jump(rejected[2], &jump, values),
         text_of_modes(rejected[3]),
@@ -222,14 +236,16 @@ fn median(values: &[f64]) -> f64 {
     sorted_quantile(&sorted, 0.5)
 }
 
-fn text_of_autocorrelation(rejected: bool, ar1: f64, lags: usize, n: usize, effective: f64) -> String {
-    if rejected {
+fn text_of_autocorrelation(rejected: bool, first: f64, lags: usize, n: usize, effective: f64) -> String {
+    if rejected && effective > 0.9 * n as f64 {
+        format!("neighbouring values resemble each other (lag-1 correlation of ranks {first:+.2})")
+    } else if rejected {
         format!(
-            "neighbouring values resemble each other (lag-1 correlation of ranks {ar1:+.2}, tested up to lag \
+            "neighbouring values resemble each other (lag-1 correlation of ranks {first:+.2}, tested up to lag \
              {lags}): {n} values are worth about {effective:.0} independent ones"
         )
     } else {
-        format!("no autocorrelation up to lag {lags} (lag-1 correlation of ranks {ar1:+.2})")
+        format!("no autocorrelation up to lag {lags} (lag-1 correlation of ranks {first:+.2})")
     }
 }
 

@@ -8,6 +8,7 @@ mod vuong;
 mod words;
 
 pub use vuong::{Vuong, long_run_variance, vuong};
+pub(crate) use words::p_value;
 
 use serde::{Deserialize, Serialize};
 
@@ -65,8 +66,8 @@ pub struct Verdict {
     pub not_distinguished: Vec<Family>,
     /// The family preferred to the GEV, where one is.
     pub preferred: Option<Family>,
-    /// How many values would decide.
-    pub runs_needed: Option<RunsNeeded>,
+    /// How many values would tell the GEV from each law of `not_distinguished`, fewest first.
+    pub runs_needed: Vec<RunsNeeded>,
 }
 
 /// What a verdict is made of.
@@ -112,17 +113,16 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     } else {
         Code::GevPreferred
     };
-    // The rival that will take most values to exclude says how long the question stays open; the words name
-    // the cheapest one too.
-    let runs_needed = alike
+    let mut runs_needed: Vec<RunsNeeded> = alike
         .iter()
-        .min_by(|a, b| a.1.values_needed.total_cmp(&b.1.values_needed))
         .filter(|(_, v)| v.values_needed.is_finite())
         .map(|(a, v)| RunsNeeded {
             rival: a.model,
             total: v.values_needed.max(evidence.n as f64),
             additional: (v.values_needed - evidence.n as f64).max(0.0),
-        });
+        })
+        .collect();
+    runs_needed.sort_by(|a, b| a.total.total_cmp(&b.total));
     let not_distinguished: Vec<Family> = alike.iter().map(|(a, _)| a.model).collect();
     let mut verdict = Verdict {
         code,

@@ -44,13 +44,16 @@ fn text(verdict: &Verdict, evidence: &Evidence) -> String {
         }
         Code::GevConsistent => {
             let names: Vec<&str> = verdict.not_distinguished.iter().map(|f| f.name()).collect();
-            let needed = match verdict.runs_needed {
-                Some(needed) => format!(
-                    " About {} runs in all would tell it from the {} law.",
-                    round(needed.total),
-                    needed.rival.name()
+            let needed = match verdict.runs_needed.as_slice() {
+                [] => String::new(),
+                [one] => format!(" About {} runs in all would tell.", round(one.total)),
+                [first, .., last] => format!(
+                    " About {} runs in all would tell it from the {} law, {} from the {} law.",
+                    round(first.total),
+                    first.rival.name(),
+                    round(last.total),
+                    last.rival.name()
                 ),
-                None => String::new(),
             };
             format!(
                 "Consistent with a GEV ({}), but {} values do not distinguish it from {}.{needed}",
@@ -240,7 +243,7 @@ fn round(count: f64) -> String {
     let text = rounded.to_string();
     let mut out = String::new();
     for (i, c) in text.chars().enumerate() {
-        if i > 0 && (text.len() - i) % 3 == 0 {
+        if i > 0 && (text.len() - i).is_multiple_of(3) {
             out.push(' ');
         }
         out.push(c);

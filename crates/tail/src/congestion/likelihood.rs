@@ -1,0 +1,161 @@
+//! The joint likelihood of a quiet and a congested sample that share one law up to a factor or a shift.
+
+use crate::gev::{SHAPE_MAX, maximize_maxima};
+use crate::newton::{Newton, brent_minimum, brent_root};
+use crate::status::{End, Interval};
+use crate::surface::{Free, Maxima};
+use crate::{Error, Gev, Series};
+
+/// What makes the congested values from quiet ones.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Link {
+    /// y = k x, the argument is ln k.
+    Factor,
+    /// y = x + D, the argument is D in spreads of the quiet sample.
+    Shift,
+}
+
+/// Both samples, and where the last maximum was.
+pub(super) struct Joint<'a> {
+    quiet: &'a [f64],
+    new: &'a [f64],
+    center: f64,
+    spread: f64,
+    pool: Vec<f64>,
+    newton: Newton,
+    warm: Option<[f64; 3]>,
+}
+
+/// The maximum over the link's argument.
+pub(super) struct Maximum {
+    pub argument: f64,
+    pub value: f64,
+    pub law: Gev,
+}
+
+impl<'a> Joint<'a> {
+    pub fn new(quiet: &'a Series, new: &'a Series) -> Self {
+        let (center, spread) = crate::gev::standardisation(quiet.sorted());
+        Joint {
+            quiet: quiet.sorted(),
+            new: new.sorted(),
+            center,
+            spread,
+            pool: Vec::new(),
+            newton: Newton::new(3),
+            warm: None,
+        }
+    }
+
+    /// Negative log-likelihood maximised over the common law, in the unit of the data.
+    pub fn profile(&mut self, link: Link, argument: f64) -> f64 {
+        let (center, spread) = (self.center, self.spread);
+        self.pool.clear();
+        self.pool.extend(self.quiet.iter().map(|x| (x - center) / spread));
+        let back = (-argument).exp();
+        self.pool.extend(self.new.iter().map(|y| match link {
+            Link::Factor => (y * back - center) / spread,
+            Link::Shift => (y - center) / spread - argument,
+        }));
+        let n = self.pool.len();
+        let tolerance = 1e-12 * n as f64;
+        let ends =
+            self.pool.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |e, &y| (e.0.min(y), e.1.max(y)));
+        let mut value = None;
+        if let Some(start) = self.warm {
+            let maxima = Maxima { y: &self.pool, ends, shape_max: SHAPE_MAX };
+            let outcome = self.newton.minimize(&Free(&maxima), &start, tolerance, 0);
+            if outcome.converged {
+                value = Some(outcome.value);
+            }
+        }
+        let value = value.unwrap_or_else(|| {
+            self.pool.sort_unstable_by(f64::total_cmp);
+            let best = maximize_maxima(&Maxima::sorted(&self.pool, SHAPE_MAX), &mut self.newton);
+            self.newton.at.copy_from_slice(&best.at);
+            best.value
+        });
+        self.warm = Some([self.newton.at[0], self.newton.at[1], self.newton.at[2]]);
+        let jacobian = match link {
+            Link::Factor => self.new.len() as f64 * argument,
+            Link::Shift => 0.0,
+        };
+        value + n as f64 * spread.ln() + jacobian
+    }
+
+    fn law(&self) -> Gev {
+        let [m, phi, shape] = self.warm.unwrap_or([0.0, 0.0, 0.0]);
+        Gev { location: self.center + self.spread * m, scale: self.spread * phi.exp(), shape }
+    }
+
+    /// Unit of the link's argument: 1 / (center / spread) for ln k, 1 for a shift; divided by √n.
+    fn step(&self, link: Link) -> f64 {
+        let n = self.quiet.len().min(self.new.len()) as f64;
+        let unit = match link {
+            Link::Factor => self.spread / self.center.abs().max(self.spread),
+            Link::Shift => 1.0,
+        };
+        unit / n.sqrt()
+    }
+
+    /// The maximum near `start`.
+    pub fn maximum(&mut self, link: Link, start: f64) -> Maximum {
+        let step = self.step(link);
+        let (mut low, mut high) = (start - 4.0 * step, start + 4.0 * step);
+        let mut middle = self.profile(link, start);
+        let mut at = start;
+        // Move the bracket until the middle is lowest.
+        for _ in 0..60 {
+            let (left, right) = (self.profile(link, low), self.profile(link, high));
+            if left < middle {
+                (high, at, middle, low) = (at, low, left, low - 2.0 * (at - low));
+            } else if right < middle {
+                (low, at, middle, high) = (at, high, right, high + 2.0 * (high - at));
+            } else {
+                break;
+            }
+        }
+        let (argument, _) = brent_minimum(|a| self.profile(link, a), low, high, 1e-7 * step);
+        let value = self.profile(link, argument);
+        Maximum { argument, value, law: self.law() }
+    }
+
+    /// Profile interval of the argument.
+    pub fn interval(&mut self, link: Link, best: &Maximum, level: f64) -> Interval {
+        let z = crate::special::normal_upper_quantile(0.5 * (1.0 - level));
+        let step = self.step(link);
+        let mut ends = [(f64::NAN, End::NotFound); 2];
+        for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
+            let mut excess = |distance: f64| {
+                (2.0 * (self.profile(link, best.argument + side * distance) - best.value)).max(0.0).sqrt() - z
+            };
+            let (mut inside, mut distance) = ((0.0, -z), 2.0 * step);
+            for _ in 0..60 {
+                let value = excess(distance);
+                if value >= 0.0 {
+                    let root = brent_root(&mut excess, inside, (distance, value), 1e-8 * step);
+                    *end = (best.argument + side * root, End::Reached);
+                    break;
+                }
+                inside = (distance, value);
+                distance *= 1.6;
+            }
+        }
+        Interval { lower: ends[0].0, upper: ends[1].0, level, lower_end: ends[0].1, upper_end: ends[1].1 }
+    }
+
+    /// The argument in the unit of the data: k, or D.
+    pub fn natural(&self, link: Link, argument: f64) -> f64 {
+        match link {
+            Link::Factor => argument.exp(),
+            Link::Shift => argument * self.spread,
+        }
+    }
+}
+
+/// Both samples fitted on their own: the sum of negative log-likelihoods.
+pub(super) fn separate(quiet: &Series, new: &Series) -> Result<f64, Error> {
+    let one = crate::Likelihood::new(quiet)?.fit();
+    let two = crate::Likelihood::new(new)?.fit();
+    Ok(one.negative_log_likelihood + two.negative_log_likelihood)
+}

@@ -1,0 +1,229 @@
+//! By what factor is the new system slower than the quiet one, and is it a factor at all?
+//!
+//! x ~ GEV(location, scale, shape) and y ~ GEV(k location, k scale, shape): one likelihood, k profiled. The
+//! model is tested against separate fits and compared with a shift (y = x + D) and with model-free ratios.
+//! Schema `lastrank.compare/1`. Interleave quiet and new runs (ABAB): drift is otherwise read as congestion.
+
+mod likelihood;
+mod robust;
+mod words;
+
+pub use robust::{Estimate, Robust, hodges_lehmann, resample, robust};
+
+use serde::{Deserialize, Serialize};
+
+use crate::special::chi_square_survival;
+use crate::{Dropped, Error, Gev, Interval, Series, independence};
+use likelihood::{Joint, Link};
+
+/// The schema of [`Comparison`] as JSON.
+pub const SCHEMA: &str = "lastrank.compare/1";
+
+/// What can be asked of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// Coverage of all intervals.
+    pub level: f64,
+    /// Replicates of the block bootstrap behind the model-free intervals.
+    pub bootstrap: usize,
+    /// Its seed.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { level: 0.95, bootstrap: 999, seed: 1 }
+    }
+}
+
+/// One sample of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Finite values used.
+    pub n: usize,
+    /// Values left out.
+    pub dropped: Dropped,
+    /// Median.
+    pub median: f64,
+    /// Whether they pass as independent draws of one law.
+    pub independent: bool,
+    /// What speaks against it, in words.
+    pub against: Vec<String>,
+}
+
+/// A model with one number between the samples, tested against separate fits.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LinkFit {
+    /// The factor k, or the shift D in the unit of the data.
+    pub value: f64,
+    /// Its profile-likelihood interval.
+    pub interval: Interval,
+    /// The common law, of the quiet sample.
+    pub law: Gev,
+    /// Negative log-likelihood.
+    pub negative_log_likelihood: f64,
+    /// Likelihood ratio against separate fits, chi-square with two degrees of freedom.
+    pub statistic: f64,
+    /// Its p-value: small speaks against the model.
+    pub p: f64,
+    /// Akaike's criterion (four parameters).
+    pub aic: f64,
+}
+
+/// What a comparison amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Code {
+    /// The interval of k holds 1.
+    NoDifference,
+    /// Slower by a factor, and the factor explains it.
+    Slower,
+    /// Faster by a factor, and the factor explains it.
+    Faster,
+    /// The runs differ, but not by one factor: k is a rough average.
+    OtherDifference,
+    /// One of the samples is not independent draws of one law.
+    NotIndependent,
+}
+
+/// The answer: k and everything that speaks for or against it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// `lastrank.compare/1`.
+    pub schema: String,
+    /// The quiet sample.
+    pub quiet: Arm,
+    /// The new sample.
+    pub new: Arm,
+    /// Congestion factor: y = k x in law.
+    pub factor: LinkFit,
+    /// p-value of k = 1 (likelihood ratio, one degree of freedom).
+    pub p_no_difference: f64,
+    /// Shift: y = x + D in law.
+    pub shift: LinkFit,
+    /// Negative log-likelihood of separate fits.
+    pub negative_log_likelihood_separate: f64,
+    /// Weight of the factor against the shift by AIC, 0 to 1: near one half, these values do not tell.
+    pub factor_weight: f64,
+    /// Model-free companions.
+    pub robust: Robust,
+    /// Whether the model's interval and the model-free one (Hodges-Lehmann) overlap.
+    pub agrees: bool,
+    /// Points (k, deviance over the best k) for the likelihood curve, dense around the maximum.
+    pub curve: Vec<[f64; 2]>,
+    /// Stable code.
+    pub code: Code,
+    /// What was found, in words.
+    pub text: String,
+    /// What to do next.
+    pub advice: Vec<String>,
+}
+
+/// Compare positive durations of a quiet and a new system, each in time order. Values that are not finite
+/// are left out and counted.
+///
+/// # Errors
+/// As [`crate::gev::fit`] for either sample (at least 10 values each), [`Error::Support`] where a duration
+/// is not positive, [`Error::Parameter`].
+pub fn compare(quiet: &[f64], new: &[f64], options: &Options) -> Result<Comparison, Error> {
+    if !(options.level > 0.0 && options.level < 1.0) {
+        return Err(Error::Parameter { what: "level", value: options.level, must: "between 0 and 1" });
+    }
+    let (quiet, new) = (Series::clean(quiet), Series::clean(new));
+    for series in [&quiet, &new] {
+        series.require(10, 4)?;
+        if series.sorted()[0] <= 0.0 {
+            return Err(Error::Support { model: "a congestion factor", needs: "positive durations" });
+        }
+    }
+    let robust = robust(&quiet, &new, options.level, options.bootstrap, options.seed);
+    let separate = likelihood::separate(&quiet, &new)?;
+    let mut joint = Joint::new(&quiet, &new);
+
+    let best = joint.maximum(Link::Factor, robust.hodges_lehmann.value.ln());
+    let without = joint.profile(Link::Factor, 0.0);
+    let argument = joint.interval(Link::Factor, &best, options.level);
+    let half = (argument.upper - argument.lower).max(1e-12);
+    let curve = (0..=80)
+        .map(|i| {
+            let a = best.argument + half * (f64::from(i) / 40.0 - 1.0);
+            [a.exp(), 2.0 * (joint.profile(Link::Factor, a) - best.value)]
+        })
+        .collect();
+    let factor = link(&joint, Link::Factor, &best, argument, separate);
+
+    let spread = crate::gev::standardisation(quiet.sorted()).1;
+    let apart = crate::series::sorted_quantile(new.sorted(), 0.5)
+        - crate::series::sorted_quantile(quiet.sorted(), 0.5);
+    let shifted = joint.maximum(Link::Shift, apart / spread);
+    let argument = joint.interval(Link::Shift, &shifted, options.level);
+    let shift = link(&joint, Link::Shift, &shifted, argument, separate);
+
+    let hl = robust.hodges_lehmann.interval;
+    let agrees = factor.interval.lower <= hl.upper && hl.lower <= factor.interval.upper;
+    let weight = 1.0 / (1.0 + (0.5 * (factor.aic - shift.aic)).exp());
+    let mut comparison = Comparison {
+        schema: SCHEMA.to_string(),
+        quiet: arm(&quiet)?,
+        new: arm(&new)?,
+        factor,
+        p_no_difference: chi_square_survival((2.0 * (without - best.value)).max(0.0), 1.0),
+        shift,
+        negative_log_likelihood_separate: separate,
+        factor_weight: weight,
+        robust,
+        agrees,
+        curve,
+        code: Code::NoDifference,
+        text: String::new(),
+        advice: Vec::new(),
+    };
+    words::write(&mut comparison);
+    Ok(comparison)
+}
+
+fn link(joint: &Joint, link: Link, best: &likelihood::Maximum, at: Interval, separate: f64) -> LinkFit {
+    let statistic = (2.0 * (best.value - separate)).max(0.0);
+    LinkFit {
+        value: joint.natural(link, best.argument),
+        interval: Interval {
+            lower: joint.natural(link, at.lower),
+            upper: joint.natural(link, at.upper),
+            ..at
+        },
+        law: best.law,
+        negative_log_likelihood: best.value,
+        statistic,
+        p: chi_square_survival(statistic, 2.0),
+        aic: 2.0 * best.value + 8.0,
+    }
+}
+
+fn arm(series: &Series) -> Result<Arm, Error> {
+    let checked = independence::check_series(series, 0.05)?;
+    Ok(Arm {
+        n: series.len(),
+        dropped: series.dropped(),
+        median: crate::series::sorted_quantile(series.sorted(), 0.5),
+        independent: checked.passed,
+        against: checked.rejected().map(|test| test.text.clone()).collect(),
+    })
+}
+
+/// The factors that a single run's duration is compatible with, given the quiet law: T over its upper and
+/// lower quantile. Wide by nature: one run says little.
+pub fn single_run(quiet: &Gev, duration: f64, level: f64) -> Result<Interval, Error> {
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
+    }
+    let tail = 0.5 * (1.0 - level);
+    let (low, high) = (quiet.quantile(tail), quiet.upper_quantile(tail));
+    if low <= 0.0 {
+        return Err(Error::Support {
+            model: "a congestion factor",
+            needs: "a quiet law of positive durations",
+        });
+    }
+    Ok(Interval::new(duration / high, duration / low, level))
+}

@@ -1,0 +1,90 @@
+//! The congestion factor against reference values, and what is said when one factor is not the story.
+
+mod common;
+
+use common::{data, json, number};
+use tail::congestion::{Code, Options, compare, single_run};
+use tail::{Gev, Xoshiro};
+
+fn reference_matches(quiet: &[f64], new: &[f64], key: &str) {
+    let found = compare(quiet, new, &Options { bootstrap: 199, ..Options::default() }).unwrap();
+    let wanted = &json("extras.json")["two_sample_k"][key];
+    let near = |found: f64, keys: &[&str], tolerance: f64| {
+        let wanted = number(wanted, keys);
+        assert!((found - wanted).abs() < tolerance, "{keys:?}: {found} against {wanted}");
+    };
+    near(found.factor.value, &["k_mle"], 1e-7);
+    near(found.factor.interval.lower, &["k_profile_ci95", "0"], 1e-6);
+    near(found.factor.interval.upper, &["k_profile_ci95", "1"], 1e-6);
+    near(found.factor.law.location, &["common", "mu"], 1e-5);
+    near(found.factor.law.scale, &["common", "sigma"], 1e-5);
+    near(found.factor.law.shape, &["common", "xi"], 1e-5);
+    near(found.factor.negative_log_likelihood, &["nllh_scale_model"], 1e-7);
+    near(found.negative_log_likelihood_separate, &["nllh_separate"], 1e-7);
+    near(found.factor.statistic, &["LRT_scale_family_df2"], 1e-6);
+    near(found.factor.p, &["p"], 1e-6);
+    near(found.robust.median_ratio.value, &["median_ratio"], 1e-9);
+    near(found.robust.median_ratio.interval.lower, &["median_ratio_boot_ci95", "0"], 2e-3);
+    near(found.robust.median_ratio.interval.upper, &["median_ratio_boot_ci95", "1"], 2e-3);
+    near(found.robust.hodges_lehmann.value, &["hodges_lehmann_ratio"], 1e-6);
+    assert_eq!(found.code, Code::Slower);
+    assert!(found.agrees);
+}
+
+#[test]
+fn the_factor_of_a_congested_run_matches_the_reference() {
+    reference_matches(&data("s01_paper400"), &data("s27_congested400"), "s01_vs_s27_true_k_1_25");
+}
+
+#[test]
+fn the_factor_between_two_halves_matches_the_reference() {
+    let values = data("s18_changepoint400");
+    reference_matches(&values[..250], &values[250..], "s18_first250_vs_last150_true_1_05");
+}
+
+#[test]
+fn the_factor_does_not_depend_on_the_unit() {
+    let (quiet, new) = (data("s01_paper400"), data("s27_congested400"));
+    let options = Options { bootstrap: 19, ..Options::default() };
+    let seconds = compare(&quiet, &new, &options).unwrap().factor;
+    let scaled = |v: &[f64]| v.iter().map(|x| x * 1e9).collect::<Vec<_>>();
+    let nanoseconds = compare(&scaled(&quiet), &scaled(&new), &options).unwrap().factor;
+    assert!((seconds.value - nanoseconds.value).abs() < 1e-8);
+    assert!((seconds.interval.upper - nanoseconds.interval.upper).abs() < 1e-8);
+}
+
+fn draw(law: Gev, n: usize, seed: u64) -> Vec<f64> {
+    let mut random = Xoshiro::new(seed);
+    (0..n).map(|_| law.sample(&mut random)).collect()
+}
+
+#[test]
+fn the_same_law_shows_no_difference() {
+    let law = Gev::new(10.0, 0.5, 0.1).unwrap();
+    let found = compare(&draw(law, 200, 1), &draw(law, 200, 2), &Options::default()).unwrap();
+    assert_eq!(found.code, Code::NoDifference);
+    insta::assert_snapshot!(found.text);
+}
+
+#[test]
+fn a_change_of_spread_alone_is_not_called_a_factor() {
+    let quiet = draw(Gev::new(10.0, 0.2, 0.0).unwrap(), 300, 3);
+    let new = draw(Gev::new(10.3, 0.9, 0.0).unwrap(), 300, 4);
+    let found = compare(&quiet, &new, &Options::default()).unwrap();
+    assert_eq!(found.code, Code::OtherDifference);
+    assert!(found.factor.p < 1e-6);
+}
+
+#[test]
+fn one_run_says_little_about_the_factor() {
+    // The paper's fit: 4.6 % to either side.
+    let law = Gev::new(11.1679, 0.2120, -0.00105).unwrap();
+    let found = single_run(&law, 11.4, 0.95).unwrap();
+    assert!((found.lower - 11.4 / 11.95).abs() < 2e-3 && (found.upper - 11.4 / 10.89).abs() < 2e-3);
+}
+
+#[test]
+fn durations_must_be_positive() {
+    let values: Vec<f64> = (0..20).map(|i| f64::from(i) - 3.0).collect();
+    assert!(compare(&values, &values, &Options::default()).is_err());
+}
