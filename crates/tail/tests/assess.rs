@@ -116,3 +116,27 @@ fn the_points_of_the_figures_lie_where_the_fit_says() {
     let area: f64 = panels.density.windows(2).map(|w| (w[1][0] - w[0][0]) * 0.5 * (w[0][1] + w[1][1])).sum();
     assert!((area - 1.0).abs() < 0.01);
 }
+
+#[test]
+fn a_fit_that_does_not_fit_is_rejected() {
+    // Independent draws of a mixture that no GEV fits, but with one mode.
+    let mut random = tail::Xoshiro::new(5);
+    let values: Vec<f64> = (0..400)
+        .map(|_| {
+            if random.uniform() < 0.06 { 10.0 + 3.0 * random.uniform() } else { 10.0 + 0.1 * random.normal() }
+        })
+        .collect();
+    let found = assess(&values, &Options { bootstrap: 199, ..Options::default() }).unwrap();
+    assert_eq!(found.verdict.code, Code::GevRejected, "{:?}", found.verdict);
+}
+
+#[test]
+fn dependence_and_a_coarse_clock_bring_their_own_errors() {
+    let found = assess(&data("s18_changepoint400"), &quick()).unwrap();
+    let dependence = found.diagnostics.dependence.unwrap();
+    assert!(dependence.sandwich.unwrap().inflation.location > 1.5);
+    assert_eq!(dependence.return_levels.len(), 3);
+    assert!(found.diagnostics.rounded.is_none());
+    let found = assess(&data("s09_ties_q1us_s2us"), &quick()).unwrap();
+    assert!(found.diagnostics.rounded.is_some() && found.diagnostics.dependence.is_none());
+}

@@ -25,13 +25,15 @@ mod summarise;
 pub use options::{NonFinite, Options};
 pub use panels::{Band, Panels, Point};
 pub use result::{
-    Alternative, Assessment, Diagnostics, GevResult, GoodnessOfFit, GumbelTest, ParameterIntervals,
-    ReturnLevel,
+    Alternative, Assessment, Dependence, Diagnostics, GevResult, GumbelTest, ParameterIntervals, ReturnLevel,
+    Rounded,
 };
 pub use summarise::{QuantileEstimate, Summary, quantile_interval, summarise};
 
 use crate::verdict::{self, Vuong};
-use crate::{Error, Gev, Series, Status, gev, independence, rivals};
+use crate::{
+    Error, Gev, Series, Status, bootstrap, gev, gof, gumbel, independence, interval, rivals, sandwich,
+};
 
 /// The schema of [`Assessment`] as JSON.
 pub const SCHEMA: &str = "lastrank.fit/1";
@@ -87,9 +89,15 @@ pub fn assess(values: &[f64], options: &Options) -> Result<Assessment, Error> {
     let log_densities: Vec<f64> = series.values().iter().map(|&x| law.ln_pdf(x)).collect();
     let (alternatives, gev_weight, gev_bic_weight) = alternatives(&series, &fit, &log_densities);
     let diagnostics = Diagnostics {
+        goodness_of_fit: goodness_of_fit(&series, &fit, options),
+        dependence: if independence.passed {
+            None
+        } else {
+            dependence(&series, &fit, &independence, options)
+        },
+        rounded: rounded(&series, &fit),
+        gumbel: gumbel_test(&series, &fit),
         independence,
-        goodness_of_fit: None,
-        gumbel: gumbel_test(&fit, &intervals, options.level),
     };
     let verdict = verdict::decide(&verdict::Evidence {
         n: series.len(),
@@ -169,16 +177,68 @@ fn alternatives(series: &Series, fit: &gev::Fit, log_densities: &[f64]) -> (Vec<
     (found, aic_weight[0], bic_weight[0])
 }
 
-/// Is the shape 0, as far as these values tell? The signed root of the deviance is taken from the profile
-/// interval's Wald form where the fit has errors.
-fn gumbel_test(fit: &gev::Fit, intervals: &ParameterIntervals, level: f64) -> Option<GumbelTest> {
-    let error = fit.standard_errors?.shape;
-    let z = fit.shape / error;
+/// Refits times values that a bootstrap may cost: a few seconds of one core.
+const BUDGET: usize = 10_000_000;
+
+/// Replicates that the budget allows; none below 99, where p-values would be too coarse.
+fn affordable(wanted: usize, n: usize) -> Option<usize> {
+    let replicates = wanted.min(BUDGET / n.max(1));
+    (replicates >= 99.min(wanted) && replicates > 0).then_some(replicates)
+}
+
+/// Stage two: A² and AU² with p-values from refits to samples of the fit.
+fn goodness_of_fit(series: &Series, fit: &gev::Fit, options: &Options) -> Option<gof::GoodnessOfFit> {
+    if fit.status == Status::Boundary {
+        return None;
+    }
+    gof::test(series, fit, affordable(options.bootstrap, series.len())?, options.seed).ok()
+}
+
+/// Errors under dependence: sandwich for the parameters, block bootstrap for the return levels.
+fn dependence(
+    series: &Series,
+    fit: &gev::Fit,
+    independence: &independence::Independence,
+    options: &Options,
+) -> Option<Dependence> {
+    let block = bootstrap::block_length(series.len(), independence.effective_size);
+    let replicates = affordable(options.bootstrap.min(399), series.len())?;
+    let refits = bootstrap::block(series.values(), block, replicates, options.seed).ok()?;
+    Some(Dependence {
+        sandwich: sandwich::sandwich(series.values(), fit, None).ok(),
+        block,
+        return_levels: options
+            .periods
+            .iter()
+            .map(|&period| refits.percentile(|law| law.return_level(period), options.level))
+            .collect(),
+    })
+}
+
+/// The interval likelihood where the tick is coarse (Heitjan 1989).
+fn rounded(series: &Series, fit: &gev::Fit) -> Option<Rounded> {
+    let tick = series.tick().filter(|tick| *tick > 0.2 * fit.scale)?;
+    let found = interval::fit(series, tick, interval::Rounding::Nearest).ok()?;
+    Some(Rounded {
+        tick,
+        location: found.location,
+        scale: found.scale,
+        shape: found.shape,
+        standard_errors: found.standard_errors,
+    })
+}
+
+/// Is the shape 0, as far as these values tell?
+fn gumbel_test(series: &Series, fit: &gev::Fit) -> Option<GumbelTest> {
+    let simple = gumbel::fit(series).ok()?;
+    let (statistic, p) = simple.against(fit);
     Some(GumbelTest {
-        statistic: z * z,
-        p: crate::special::normal_two_sided(z),
-        shape_interval: intervals.shape,
-        level,
+        statistic,
+        p,
+        location: simple.location,
+        scale: simple.scale,
+        negative_log_likelihood: simple.negative_log_likelihood,
+        aic: simple.aic(),
     })
 }
 

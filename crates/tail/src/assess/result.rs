@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Summary;
 use crate::gev::{Influence, Parameters};
+use crate::gof::GoodnessOfFit;
 use crate::independence::Independence;
 use crate::rivals::{Family, Law};
+use crate::sandwich::Sandwich;
 use crate::verdict::{Verdict, Vuong};
 use crate::{Dropped, Interval, Status};
 
@@ -142,38 +144,55 @@ pub struct Diagnostics {
     pub independence: Independence,
     /// Stage two: does the GEV fit at all; none where the options asked for no bootstrap.
     pub goodness_of_fit: Option<GoodnessOfFit>,
+    /// Errors that allow for dependence; given when stage one finds the values not independent.
+    pub dependence: Option<Dependence>,
+    /// The fit to intervals; given when the clock's tick is more than a fifth of the scale.
+    pub rounded: Option<Rounded>,
     /// Whether a Gumbel law, shape 0, would do.
     pub gumbel: Option<GumbelTest>,
 }
 
-/// Distance of the values from the fitted GEV, with p-values from refits to samples of it.
+/// What dependence does to the errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dependence {
+    /// Sandwich standard errors of the parameters and by how much the variances grow.
+    pub sandwich: Option<Sandwich>,
+    /// Length of the blocks of the bootstrap.
+    pub block: usize,
+    /// Percentile intervals of the return levels by block bootstrap, in the order of the return levels.
+    pub return_levels: Vec<Interval>,
+}
+
+/// The fit that knows the clock's tick: the likelihood of intervals instead of points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct GoodnessOfFit {
-    /// Anderson-Darling.
-    pub a2: f64,
-    /// Its p-value.
-    pub p_a2: f64,
-    /// Upper-tail Anderson-Darling (Sinclair, Spurr, Ahmad 1990).
-    pub au2: f64,
-    /// Its p-value.
-    pub p_au2: f64,
-    /// The smaller p-value of the two, calibrated as one statistic: what the verdict uses.
-    pub p: f64,
-    /// Refits that gave a value.
-    pub replicates: usize,
+pub struct Rounded {
+    /// The tick.
+    pub tick: f64,
+    /// Location.
+    pub location: f64,
+    /// Scale.
+    pub scale: f64,
+    /// Shape.
+    pub shape: f64,
+    /// Standard errors.
+    pub standard_errors: Option<Parameters>,
 }
 
 /// Is the shape 0?
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GumbelTest {
-    /// Test statistic, chi-square with one degree of freedom.
+    /// Likelihood ratio with Hosking's correction (1984), chi-square with one degree of freedom.
     pub statistic: f64,
     /// Its p-value.
     pub p: f64,
-    /// Profile interval of the shape.
-    pub shape_interval: Option<Interval>,
-    /// Its coverage.
-    pub level: f64,
+    /// Location of the fitted Gumbel law.
+    pub location: f64,
+    /// Its scale.
+    pub scale: f64,
+    /// Its negative log-likelihood.
+    pub negative_log_likelihood: f64,
+    /// Its Akaike criterion.
+    pub aic: f64,
 }
 
 /// The parameters of a rival under the names its field uses.

@@ -96,7 +96,8 @@ pub fn decide(evidence: &Evidence) -> Verdict {
         compared.iter().filter(|(_, v)| v.z < -1.96).min_by(|a, b| a.1.z.total_cmp(&b.1.z)).map(|(a, _)| *a);
     // A law of as many parameters that is not told apart; where none of those, one of fewer.
     let alike: Vec<&(&Alternative, Vuong)> = compared.iter().filter(|(_, v)| v.z.abs() < 1.96).collect();
-    let misfit = evidence.diagnostics.goodness_of_fit.as_ref().is_some_and(|g| g.p < evidence.significance);
+    let misfit =
+        evidence.diagnostics.goodness_of_fit.as_ref().is_some_and(|g| g.p.smaller < evidence.significance);
 
     let code = if evidence.fit.status == Status::Boundary {
         Code::NoMaximum

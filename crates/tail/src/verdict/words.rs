@@ -28,7 +28,7 @@ fn text(verdict: &Verdict, evidence: &Evidence) -> String {
                             bound."
             .to_string(),
         Code::GevRejected => {
-            let p = evidence.diagnostics.goodness_of_fit.as_ref().map_or(f64::NAN, |g| g.p);
+            let p = evidence.diagnostics.goodness_of_fit.as_ref().map_or(f64::NAN, |g| g.p.smaller);
             format!(
                 "The GEV does not fit: values this far from it come from a GEV in {} of cases. Do not \
                  extrapolate with it.",
@@ -117,11 +117,11 @@ fn findings(verdict: &mut Verdict, evidence: &Evidence) {
     if let Some(gof) = &evidence.diagnostics.goodness_of_fit {
         verdict.findings.push(format!(
             "Fit of the GEV: A² {:.3} (p {}), upper-tail AU² {:.3} (p {}); together p {} from {} refits.",
-            gof.a2,
-            p_value(gof.p_a2),
-            gof.au2,
-            p_value(gof.p_au2),
-            p_value(gof.p),
+            gof.statistics.a2,
+            p_value(gof.p.a2),
+            gof.statistics.au2,
+            p_value(gof.p.au2),
+            p_value(gof.p.smaller),
             gof.replicates
         ));
     }
@@ -160,7 +160,7 @@ fn findings(verdict: &mut Verdict, evidence: &Evidence) {
     }
     if let Some(tick) = evidence.fit.tick.filter(|tick| tick / evidence.fit.scale > 0.2) {
         verdict.findings.push(format!(
-            "The clock is coarse: its tick {tick:.3e} is {:.1} times the scale; scale and shape are biased.",
+            "The clock is coarse: its tick {tick:.3e} is {:.1} times the scale; use the fit to intervals.",
             tick / evidence.fit.scale
         ));
     }
