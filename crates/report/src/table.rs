@@ -306,11 +306,11 @@ pub(crate) fn models(found: &Assessment) -> Table {
     if let Some(fit) = found.diagnostics.goodness_of_fit {
         table.note = format!(
             "Does the GEV fit at all? Anderson-Darling A² {:.3} (p {}), upper tail AU² {:.3} (p {}); together p {}.",
-            fit.a2,
-            probability(fit.p_a2),
-            fit.au2,
-            probability(fit.p_au2),
-            probability(fit.p)
+            fit.statistics.a2,
+            probability(fit.p.a2),
+            fit.statistics.au2,
+            probability(fit.p.au2),
+            probability(fit.p.smaller)
         );
     }
     table

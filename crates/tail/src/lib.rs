@@ -41,11 +41,14 @@ pub mod kernel;
 pub mod linalg;
 pub mod lmoments;
 pub mod newton;
+pub mod planning;
 pub mod random;
 pub mod regression;
 pub mod rivals;
 pub mod sandwich;
+pub mod scale;
 pub mod special;
+pub mod targets;
 pub mod verdict;
 
 pub use error::Error;

@@ -197,14 +197,15 @@ pub struct GumbelTest {
 
 /// The parameters of a rival under the names its field uses.
 pub(super) fn parameters(law: &Law) -> BTreeMap<String, f64> {
-    let named: &[(&str, f64)] = if law.family == Family::Normal {
-        &[("mean", law.a), ("sd", law.b)]
-    } else if law.family == Family::LogNormal {
-        &[("mean_ln", law.a), ("sd_ln", law.b)]
-    } else {
-        &[("shift", law.shift), ("a", law.a), ("b", law.b)]
+    let mut named = match law.family {
+        Family::Normal => vec![("mean", law.a), ("sd", law.b)],
+        Family::LogNormal | Family::LogNormal3 => vec![("mean_ln", law.a), ("sd_ln", law.b)],
+        _ => vec![("shape", law.a), ("scale", law.b)],
     };
-    named.iter().map(|(name, value)| ((*name).to_string(), *value)).collect()
+    if law.family.shifted() {
+        named.insert(0, ("shift", law.shift));
+    }
+    named.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 /// NaN and infinities are null in JSON and NaN when read back.

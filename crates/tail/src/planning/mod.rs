@@ -1,0 +1,242 @@
+//! How many runs are needed for a wanted precision?
+//!
+//! n = (z c / δ)², with c = SE √n in units of the scale, from the expected information of the GEV (Prescott,
+//! Walden 1980) by quadrature; multiplied by the variance inflation where runs resemble their neighbours.
+
+use serde::{Deserialize, Serialize};
+
+use crate::special::normal_upper_quantile;
+use crate::{Error, Gev, kernel, linalg};
+
+/// What is wanted how precisely.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Location.
+    Location,
+    /// Scale.
+    Scale,
+    /// Shape; its precision is absolute.
+    Shape,
+    /// The level exceeded once in so many runs.
+    ReturnLevel(f64),
+}
+
+/// Half-width of the interval that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Precision {
+    /// As a part of the quantity: 0.005 is half a percent.
+    Relative(f64),
+    /// In the unit of the quantity.
+    Absolute(f64),
+}
+
+/// A wish such as `return-level(100)=0.5%`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Wish {
+    /// The quantity.
+    pub quantity: Quantity,
+    /// How precisely.
+    pub precision: Precision,
+}
+
+/// The answer; schema `lastrank.plan/1`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// `lastrank.plan/1`.
+    pub schema: String,
+    /// What was wished.
+    pub wish: Wish,
+    /// Coverage of the interval.
+    pub level: f64,
+    /// Runs needed in all.
+    pub runs: f64,
+    /// The same if runs were independent.
+    pub runs_independent: f64,
+    /// Variance inflation used.
+    pub variance_inflation: f64,
+    /// Half-width wanted, in the unit of the quantity.
+    pub half_width: f64,
+    /// Value of the quantity under the law planned with.
+    pub value: f64,
+    /// Standard error times √n, in the unit of the quantity.
+    pub unit_error: f64,
+    /// What was found, in words.
+    pub text: String,
+}
+
+/// Read `location=1%`, `scale=2%`, `shape=0.05`, `return-level(100)=0.5%`; without `%` the half-width is
+/// in the unit of the quantity.
+///
+/// # Errors
+/// A sentence that says what is wrong with the text.
+pub fn parse(text: &str) -> Result<Wish, String> {
+    let (left, right) = text.split_once('=').ok_or_else(|| {
+        format!("`{text}` has no `=`: write for instance `return-level(100)=0.5%` or `shape=0.05`")
+    })?;
+    let left = left.trim();
+    let quantity = match left {
+        "location" => Quantity::Location,
+        "scale" => Quantity::Scale,
+        "shape" => Quantity::Shape,
+        _ => {
+            let period = left
+                .strip_prefix("return-level(")
+                .and_then(|rest| rest.strip_suffix(')'))
+                .and_then(|period| period.trim().parse::<f64>().ok())
+                .filter(|period| *period > 1.0 && period.is_finite());
+            Quantity::ReturnLevel(period.ok_or_else(|| {
+                format!(
+                    "`{left}` is not a quantity: write location, scale, shape or return-level(N) with N above 1"
+                )
+            })?)
+        }
+    };
+    let right = right.trim();
+    let (digits, relative) = right.strip_suffix('%').map_or((right, false), |digits| (digits, true));
+    let value = digits
+        .trim()
+        .parse::<f64>()
+        .ok()
+        .filter(|v| *v > 0.0 && v.is_finite())
+        .ok_or_else(|| format!("`{right}` is not a precision: write a positive number or percentage"))?;
+    if relative && quantity == Quantity::Shape {
+        return Err(
+            "the shape may be 0, so its precision is absolute: write for instance `shape=0.05`".into()
+        );
+    }
+    let precision = if relative { Precision::Relative(value / 100.0) } else { Precision::Absolute(value) };
+    Ok(Wish { quantity, precision })
+}
+
+/// Runs needed for a wish, given a law (a pilot fit) and the variance inflation of its series (1 when
+/// independent).
+///
+/// # Errors
+/// [`Error::Parameter`] for a shape not above -1/2, where no standard errors exist, or values out of range.
+pub fn plan(law: &Gev, wish: Wish, level: f64, variance_inflation: f64) -> Result<Plan, Error> {
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
+    }
+    if !(variance_inflation >= 1.0 && variance_inflation.is_finite()) {
+        return Err(Error::Parameter {
+            what: "variance inflation",
+            value: variance_inflation,
+            must: "at least 1",
+        });
+    }
+    let value = match wish.quantity {
+        Quantity::Location => law.location,
+        Quantity::Scale => law.scale,
+        Quantity::Shape => law.shape,
+        Quantity::ReturnLevel(period) => law.return_level(period),
+    };
+    let half_width = match wish.precision {
+        Precision::Relative(part) => part * value.abs(),
+        Precision::Absolute(width) => width,
+    };
+    if !(half_width > 0.0 && half_width.is_finite()) {
+        return Err(Error::Parameter { what: "precision", value: half_width, must: "positive" });
+    }
+    let unit_error = unit_error(law.shape, wish.quantity)?
+        * if wish.quantity == Quantity::Shape { 1.0 } else { law.scale };
+    let z = normal_upper_quantile(0.5 * (1.0 - level));
+    let runs_independent = (z * unit_error / half_width).powi(2).ceil();
+    let runs = (runs_independent * variance_inflation).ceil();
+    let mut text = format!("{runs:.0} runs in all");
+    if variance_inflation > 1.05 {
+        text.push_str(&format!(
+            " ({runs_independent:.0} if they were independent; neighbours resemble each other, which costs a \
+             factor of {variance_inflation:.1})"
+        ));
+    }
+    text.push('.');
+    if runs < 50.0 {
+        text.push_str(" With so few, intervals are wider than planned: do not go below 50.");
+    }
+    Ok(Plan {
+        schema: "lastrank.plan/1".to_string(),
+        wish,
+        level,
+        runs,
+        runs_independent,
+        variance_inflation,
+        half_width,
+        value,
+        unit_error,
+        text,
+    })
+}
+
+/// Standard error times √n for a law of scale 1: the table of any text book, for every shape.
+///
+/// # Errors
+/// [`Error::Parameter`] for a shape not above -1/2 or a period not above 1.
+pub fn unit_error(shape: f64, quantity: Quantity) -> Result<f64, Error> {
+    if !(shape > -0.5 && shape < 5.0) {
+        return Err(Error::Parameter { what: "shape", value: shape, must: "above -1/2 (and below 5)" });
+    }
+    let information = information(shape);
+    let Some(v) = linalg::inverse(&information, 3) else {
+        return Err(Error::NotConverged { model: "expected information" });
+    };
+    let gradient = match quantity {
+        Quantity::Location => [1.0, 0.0, 0.0],
+        Quantity::Scale => [0.0, 1.0, 0.0],
+        Quantity::Shape => [0.0, 0.0, 1.0],
+        Quantity::ReturnLevel(period) => {
+            if !(period > 1.0 && period.is_finite()) {
+                return Err(Error::Parameter { what: "return period", value: period, must: "above 1" });
+            }
+            let c = -(-(-1.0 / period).ln_1p()).ln();
+            let (b, b1, _) = kernel::box_cox(c, shape);
+            [1.0, b, b1]
+        }
+    };
+    Ok(linalg::quadratic(&v, &gradient).max(0.0).sqrt())
+}
+
+/// Expected information of one value by (location, scale, shape) at scale 1: E[score scoreᵀ] by
+/// double-exponential quadrature over p in (0, 1), which keeps the integrable ends for shape > -1/2.
+fn information(shape: f64) -> [f64; 9] {
+    let law = Gev { location: 0.0, scale: 1.0, shape };
+    let mut out = [0.0; 9];
+    let step = 1.0 / 64.0;
+    for i in -460..=460i32 {
+        // p = 1 / (1 + exp(-π sinh t)): weights and both ends accurate.
+        let t = f64::from(i) * step;
+        let s = 0.5 * std::f64::consts::PI * t.sinh();
+        let weight = 0.25 * std::f64::consts::PI * t.cosh() / s.cosh().powi(2) * step;
+        if weight <= 0.0 || !weight.is_finite() {
+            continue;
+        }
+        // Exponential variate -ln p, accurate at both ends.
+        let intensity = if s > 0.0 { (-2.0 * s).exp().ln_1p() } else { -2.0 * s + (2.0 * s).exp().ln_1p() };
+        if !(intensity > 0.0 && intensity.is_finite()) {
+            continue;
+        }
+        let z = law.at_gumbel_level(-intensity.ln());
+        let Some(terms) = kernel::row(z, 0.0, 0.0, 1.0, shape, 1.0, 1.0) else { continue };
+        for a in 0..3 {
+            for b in 0..3 {
+                let product = terms.gradient[a] * terms.gradient[b] * weight;
+                if product.is_finite() {
+                    out[3 * a + b] += product;
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quadrature_weights_sum_to_one() {
+        // The information of the location of a Gumbel law is exactly 1.
+        assert!((information(0.0)[0] - 1.0).abs() < 1e-10, "{}", information(0.0)[0]);
+    }
+}

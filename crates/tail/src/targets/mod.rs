@@ -1,0 +1,262 @@
+//! Which of the parallel targets is slow, what do all of them suffer together, and how many count as
+//! independent?
+//!
+//! With S_it the duration of target i in step t, ln S_it = a_i + b_t + e_it: a_i is the target's own speed,
+//! b_t the congestion of the step, e_it the rest. The step's factor k_t = exp(b_t - mean b) is known far
+//! better so than from the maxima alone.
+
+use serde::{Deserialize, Serialize};
+
+use crate::independence::holm;
+use crate::special::{chi_square_survival, clopper_pearson, normal_two_sided, normal_upper_quantile};
+use crate::{Error, Interval};
+
+/// One target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Index of the target (rank) in the input.
+    pub target: usize,
+    /// Its typical duration over that of all targets: exp(a_i - mean a).
+    pub relative: f64,
+    /// Interval of that, joint over all targets (Bonferroni).
+    pub interval: Interval,
+    /// p-value of being as fast as the rest, adjusted for all targets (Holm 1979).
+    pub p: f64,
+    /// Slower than the rest by these tests.
+    pub slow: bool,
+    /// Steps in which it was last.
+    pub last: u64,
+    /// Share of the steps in which it was last.
+    pub last_share: f64,
+    /// Exact interval of that share (Clopper, Pearson 1934).
+    pub last_interval: Interval,
+}
+
+/// Who was last, tested against all being last equally often.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LastTest {
+    /// Pearson's chi-square.
+    pub statistic: f64,
+    /// Its p-value, m - 1 degrees of freedom.
+    pub p: f64,
+    /// Target that was last most often.
+    pub top: usize,
+    /// Whether the expected count is at least 5, as the test needs.
+    pub valid: bool,
+}
+
+/// Dependence between targets in the extremes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Extremal {
+    /// Extremal coefficient θ, 1 (all slow together) to m (independent): the effective number of independent
+    /// targets m_eff.
+    pub effective: f64,
+    /// Its standard error over steps.
+    pub standard_error: f64,
+    /// Probability level above which it was estimated.
+    pub threshold: f64,
+}
+
+/// The analysis of all targets; schema `lastrank.targets/1`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Targets {
+    /// `lastrank.targets/1`.
+    pub schema: String,
+    /// Number of targets.
+    pub m: usize,
+    /// Number of steps.
+    pub steps: usize,
+    /// Each target, in input order.
+    pub targets: Vec<Target>,
+    /// Congestion of each step, ln k_t = b_t - mean b.
+    pub ln_k: Vec<f64>,
+    /// Standard error of each ln k_t: sd(e) / √m.
+    pub ln_k_error: f64,
+    /// Standard deviation of ln k_t over steps, its own error taken out.
+    pub ln_k_sd: f64,
+    /// Standard deviation of the rest e.
+    pub residual_sd: f64,
+    /// Shares of the variance of ln S: targets, steps, rest.
+    pub variance_shares: [f64; 3],
+    /// Who was last.
+    pub last: LastTest,
+    /// m_eff.
+    pub extremal: Option<Extremal>,
+    /// What was found, in words, one sentence each.
+    pub findings: Vec<String>,
+}
+
+/// Analyse durations by target: `durations[i][t]` is that of target i in step t. Steps in which any duration
+/// is missing (not finite) or not positive are left out for all.
+///
+/// # Errors
+/// [`Error::TooFew`] below 2 targets or 10 complete steps, [`Error::Lengths`], [`Error::Parameter`].
+pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
+    }
+    let m = durations.len();
+    if m < 2 {
+        return Err(Error::TooFew { found: m, needed: 2 });
+    }
+    let length = durations[0].len();
+    if let Some(other) = durations.iter().find(|d| d.len() != length) {
+        return Err(Error::Lengths { what: "steps of two targets", left: length, right: other.len() });
+    }
+    let whole: Vec<usize> =
+        (0..length).filter(|&t| durations.iter().all(|d| d[t].is_finite() && d[t] > 0.0)).collect();
+    let steps = whole.len();
+    if steps < 10 {
+        return Err(Error::TooFew { found: steps, needed: 10 });
+    }
+    let (size, count) = (m as f64, steps as f64);
+    let logs: Vec<Vec<f64>> = durations.iter().map(|d| whole.iter().map(|&t| d[t].ln()).collect()).collect();
+
+    let effects: Vec<f64> = logs.iter().map(|l| l.iter().sum::<f64>() / count).collect();
+    let grand = effects.iter().sum::<f64>() / size;
+    let ln_k: Vec<f64> = (0..steps).map(|t| logs.iter().map(|l| l[t]).sum::<f64>() / size - grand).collect();
+    let square = |sum: f64, freedom: f64| if freedom > 0.0 { sum / freedom } else { 0.0 };
+    let residual = |i: usize, t: usize| logs[i][t] - effects[i] - ln_k[t];
+    let freedom = (size - 1.0) * (count - 1.0);
+    let rest: f64 = (0..m).map(|i| (0..steps).map(|t| residual(i, t).powi(2)).sum::<f64>()).sum();
+    let residual_variance = square(rest, freedom);
+    let step_variance =
+        (square(ln_k.iter().map(|b| b * b).sum(), count - 1.0) - residual_variance / size).max(0.0);
+    let target_variance = (square(effects.iter().map(|a| (a - grand).powi(2)).sum(), size - 1.0)
+        - residual_variance / count)
+        .max(0.0);
+    let total = (residual_variance + step_variance + target_variance).max(f64::MIN_POSITIVE);
+
+    // Against the mean of the *other* targets, each target with its own variance and memory.
+    let contrasts: Vec<(f64, f64)> = (0..m)
+        .map(|i| {
+            let own: Vec<f64> = (0..steps).map(|t| residual(i, t)).collect();
+            let variance = own.iter().map(|e| e * e).sum::<f64>() / (count - 1.0) * size / (size - 1.0);
+            let effective = crate::gev::effective_size(&own);
+            (effects[i] - grand, (variance * (size - 1.0) / size / effective).sqrt())
+        })
+        .collect();
+    let raw: Vec<f64> =
+        contrasts.iter().map(|(a, se)| if *se > 0.0 { normal_two_sided(a / se) } else { 1.0 }).collect();
+    let adjusted = holm(&raw);
+    let z = normal_upper_quantile(0.5 * (1.0 - level) / size);
+
+    let mut last = vec![0u64; m];
+    for t in 0..steps {
+        let slowest = (0..m).max_by(|&a, &b| logs[a][t].total_cmp(&logs[b][t])).unwrap_or(0);
+        last[slowest] += 1;
+    }
+    let targets: Vec<Target> = (0..m)
+        .map(|i| {
+            let (a, se) = contrasts[i];
+            let (lower, upper) = clopper_pearson(last[i], steps as u64, level);
+            Target {
+                target: i,
+                relative: a.exp(),
+                interval: Interval::new((a - z * se).exp(), (a + z * se).exp(), level),
+                p: adjusted[i],
+                slow: adjusted[i] < 1.0 - level && a > 0.0,
+                last: last[i],
+                last_share: last[i] as f64 / count,
+                last_interval: Interval::new(lower, upper, level),
+            }
+        })
+        .collect();
+    let expected = count / size;
+    let statistic = last.iter().map(|&k| (k as f64 - expected).powi(2) / expected).sum();
+    let top = (0..m).max_by_key(|&i| last[i]).unwrap_or(0);
+    let last =
+        LastTest { statistic, p: chi_square_survival(statistic, size - 1.0), top, valid: expected >= 5.0 };
+    let mut found = Targets {
+        schema: "lastrank.targets/1".to_string(),
+        m,
+        steps,
+        targets,
+        ln_k,
+        ln_k_error: (residual_variance / size).sqrt(),
+        ln_k_sd: step_variance.sqrt(),
+        residual_sd: residual_variance.sqrt(),
+        variance_shares: [target_variance / total, step_variance / total, residual_variance / total],
+        last,
+        extremal: extremal(&logs, 0.9),
+        findings: Vec::new(),
+    };
+    found.findings = words(&found);
+    Ok(found)
+}
+
+/// Extremal coefficient θ = ln F_T(x) / ln F_S(x) (Smith 1990; Schlather, Tawn 2003). Each target is brought
+/// to unit Fréchet by its ranks, so that unequal targets do not matter; θ is n over the sum of the steps'
+/// smallest exponential variates, those beyond the threshold censored.
+pub fn extremal(logs: &[Vec<f64>], threshold: f64) -> Option<Extremal> {
+    let m = logs.len();
+    let n = logs.first()?.len();
+    if m < 2 || n < 20 {
+        return None;
+    }
+    let size = n as f64;
+    // -ln F of each value by its rank: unit exponential; the step's maximum has the smallest.
+    let mut smallest = vec![f64::INFINITY; n];
+    for target in logs {
+        for (t, rank) in crate::independence::ranks(target).into_iter().enumerate() {
+            let e = -(rank / (size + 1.0)).ln();
+            smallest[t] = smallest[t].min(e);
+        }
+    }
+    // Steps whose maximum lies beyond the threshold of one target: exponential of rate θ, censored there.
+    let limit = -threshold.ln();
+    let events = smallest.iter().filter(|&&e| e < limit).count() as f64;
+    if events < 5.0 {
+        return None;
+    }
+    let exposure: f64 = smallest.iter().map(|e| e.min(limit)).sum();
+    let effective = (events / exposure).clamp(1.0, m as f64);
+    Some(Extremal { effective, standard_error: effective / events.sqrt(), threshold })
+}
+
+fn words(found: &Targets) -> Vec<String> {
+    let mut out = Vec::new();
+    let slow: Vec<&Target> = found.targets.iter().filter(|t| t.slow).collect();
+    if slow.is_empty() {
+        out.push("No target is slower than the others.".to_string());
+    }
+    for target in slow {
+        out.push(format!(
+            "Target {} is {:.1} % slower than the others ({:.1} to {:.1} %) and was last in {:.0} % of the steps.",
+            target.target,
+            100.0 * (target.relative - 1.0),
+            100.0 * (target.interval.lower - 1.0),
+            100.0 * (target.interval.upper - 1.0),
+            100.0 * target.last_share
+        ));
+    }
+    if found.last.p < 0.05 {
+        let top = &found.targets[found.last.top];
+        out.push(format!(
+            "The targets are not last equally often (p {}): target {} was last in {:.0} % of the steps ({:.0} \
+             to {:.0} %), an equal share is {:.0} %. The maximum is then not one of equals.",
+            crate::verdict::p_value(found.last.p),
+            top.target,
+            100.0 * top.last_share,
+            100.0 * top.last_interval.lower,
+            100.0 * top.last_interval.upper,
+            100.0 / found.m as f64
+        ));
+    } else {
+        out.push("All targets are last equally often, as far as these steps tell.".to_string());
+    }
+    out.push(format!(
+        "Of the variation, {:.0} % lies between targets, {:.0} % is common to all targets of a step \
+         (congestion), {:.0} % is neither.",
+        100.0 * found.variance_shares[0],
+        100.0 * found.variance_shares[1],
+        100.0 * found.variance_shares[2]
+    ));
+    if let Some(e) = found.extremal {
+        out.push(format!(
+            "In slow steps the {} targets behave like {:.1} independent ones.",
+            found.m, e.effective
+        ));
+    }
+    out
+}
