@@ -1,7 +1,7 @@
 #!/bin/sh
 # First process of the User-Mode Linux machine: serve a directory by NFSv3, mount it, do jobs, halt.
 # $1 is the folder shared with the host; jobs are numbers read from the console.
-export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run TMPDIR=/dev/shm
 work=$1
 step() { "$@" || { echo "FAILED: $*"; poweroff -f; }; }
 
