@@ -135,8 +135,9 @@ fn opening(report: &Report) -> String {
     if let Some(tail) = &report.tail {
         let _ = write!(
             out,
-            "<section class=\"verdict card\" data-code=\"{}\"><p class=\"label\">Verdict</p><p>{}</p>",
+            "<section class=\"verdict card\" data-code=\"{}\"><p class=\"label\">Verdict</p><p{}>{}</p>",
             escaped(&tail.code()),
+            if tail.text().chars().count() > 240 { " class=\"long\"" } else { "" },
             prose(&tail.text())
         );
         for advice in tail.advice() {
@@ -262,16 +263,30 @@ fn sections(report: &Report) -> String {
 
 fn tables(report: &Report) -> String {
     let mut out = String::from("<h2>Numbers</h2>\n<div class=\"tables\">\n");
-    for table in &report.tables {
-        out.push_str(&html_table(table));
+    // Narrow tables stand in pairs; one without a neighbour takes the whole row.
+    let mut tables = report.tables.iter().peekable();
+    let mut waiting = false;
+    while let Some(table) = tables.next() {
+        let pairs = waiting || tables.peek().is_some_and(|next| is_narrow(next));
+        let narrow = is_narrow(table) && pairs;
+        waiting = narrow && !waiting;
+        out.push_str(&html_table(table, !narrow));
     }
     out.push_str("</div>\n");
     out
 }
 
-fn html_table(table: &Table) -> String {
-    let long = table.rows.iter().flat_map(|row| &row.cells).any(|cell| cell.chars().count() > 60);
-    let wide = if table.columns.len() > 5 || long { " all" } else { "" };
+/// Does the table fit half the page without scrolling?
+fn is_narrow(table: &Table) -> bool {
+    let width = |at: usize| {
+        let cells = table.rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| cell.chars().count());
+        cells.chain([table.columns[at].name.chars().count()]).max().unwrap_or(0) + 2
+    };
+    (0..table.columns.len()).map(width).sum::<usize>() <= 66
+}
+
+fn html_table(table: &Table, is_wide: bool) -> String {
+    let wide = if is_wide { " all" } else { "" };
     let mut out = format!(
         "<section class=\"table card{wide}\"><h3>{}</h3><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>",
         escaped(&table.title)
@@ -284,7 +299,11 @@ fn html_table(table: &Table) -> String {
     for row in &table.rows {
         out.push_str(if row.strong { "<tr class=\"strong\">" } else { "<tr>" });
         for (cell, column) in row.cells.iter().zip(&table.columns) {
-            let class = if column.number { "number" } else { "text" };
+            let class = match (column.number, cell.chars().count() > 36) {
+                (true, _) => "number",
+                (false, true) => "text",
+                (false, false) => "word",
+            };
             let _ = write!(out, "<td class=\"{class}\">{}</td>", escaped(cell));
         }
         out.push_str("</tr>\n");
@@ -324,16 +343,18 @@ fn facts(report: &Report) -> String {
     for system in &facts.file_systems {
         out.push_str(&pairs("File system", &flat(system)));
     }
+    out.push_str("</div>\n");
     if !facts.program.is_empty() {
         let timed: std::collections::BTreeSet<usize> = report.timed_lines.iter().copied().collect();
-        out.push_str("<section class=\"card all\"><h3>The program</h3><ol class=\"program\" tabindex=\"0\">");
+        out.push_str(
+            "<section class=\"card listing\"><h3>The program</h3><ol class=\"program\" tabindex=\"0\">",
+        );
         for (index, line) in facts.program.lines().enumerate() {
             let class = if timed.contains(&(index + 1)) { " class=\"timed\"" } else { "" };
             let _ = write!(out, "<li{class}>{}</li>", escaped(line));
         }
         out.push_str("</ol><p class=\"note\">Timed lines are shaded.</p></section>\n");
     }
-    out.push_str("</div>\n");
     out
 }
 

@@ -181,7 +181,9 @@ pub(crate) fn sites(run: &Run, subject: Option<&Subject>) -> Table {
         let (_, values, failed) = &durations[*site];
         let line = run.sites[*site].line;
         let line = if line == 0 { String::new() } else { line.to_string() };
-        let strong = subject.is_some_and(|subject| !subject.gate && subject.site as usize == *site);
+        let strong = subject.is_some_and(|subject| {
+            (!subject.gate || subject.ranks.len() == 1) && subject.site as usize == *site
+        });
         push(strong, site_name(run, *site), line, values, *failed);
     }
     if table.rows.iter().all(|row| row.cells.last().is_none_or(String::is_empty)) {

@@ -25,13 +25,12 @@ pub struct Series {
     pub median: f64,
     /// Positions of the outliers.
     pub outliers: Vec<usize>,
-    /// A value this far above the median (of its stretch) is an outlier, in seconds.
-    pub threshold: f64,
+    /// A value this far above the median (of its stretch) is an outlier, in seconds: what an exponential
+    /// tail (Gumbel law) with the quartiles of these values exceeds in one of twenty such series. None where
+    /// half of the values are equal. Quartiles, not a fit: outliers would hide themselves in a fit.
+    pub threshold: Option<f64>,
     /// Stretches between change points, each with its median; one where no change was found.
     pub segments: Vec<Segment>,
-    /// What the threshold is: `law` (the fitted law exceeds it in one of twenty such series) or
-    /// `fences` (three interquartile ranges above the upper quartile, where nothing could be fitted).
-    pub threshold_kind: &'static str,
 }
 
 impl Series {
@@ -42,40 +41,37 @@ impl Series {
         let segments =
             tail.and_then(Tail::independence).map(|found| found.segments.clone()).unwrap_or_default();
         let median = quantile(&sorted, 0.5);
-        // Where the level changes, one law for all would hide what stands out of its own stretch.
+        // Where the level changes, a value stands out of its own stretch.
         let mut level = vec![median; values.len()];
-        let law = match segments.len() {
-            0 | 1 => {
-                tail.and_then(Tail::law).map(|law| law.upper_quantile(0.05 / values.len() as f64) - median)
-            }
-            _ => {
-                segments.iter().for_each(|segment| level[segment.start..segment.end].fill(segment.median));
-                None
-            }
-        };
+        segments.iter().for_each(|segment| level[segment.start..segment.end].fill(segment.median));
         let above: Vec<f64> = values.iter().zip(&level).map(|(value, level)| value - level).collect();
-        let fences = || {
-            let mut sorted = above.clone();
-            sorted.sort_unstable_by(f64::total_cmp);
-            quantile(&sorted, 0.75) + 3.0 * (quantile(&sorted, 0.75) - quantile(&sorted, 0.25))
-        };
-        let threshold = law.filter(|height| height.is_finite()).unwrap_or_else(fences);
+        let threshold = threshold(&above);
         let step = thin::in_time(&values);
         Series {
             seconds: step.iter().map(|&at| values[at]).collect(),
             last: step.iter().map(|&at| subject.steps[at].last).collect(),
             step,
             of: values.len(),
-            median: quantile(&sorted, 0.5),
+            median,
             outliers: (0..values.len())
-                .filter(|&at| values[at] > threshold)
+                .filter(|&at| threshold.is_some_and(|threshold| above[at] > threshold))
                 .take(super::MOST_POINTS)
                 .collect(),
             threshold,
             segments,
-            threshold_kind: if law.is_some() { "law" } else { "fences" },
         }
     }
+}
+
+/// How far above 0 a Gumbel law with the quartiles of `residuals` reaches in one of twenty such series.
+fn threshold(residuals: &[f64]) -> Option<f64> {
+    let mut sorted = residuals.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let [low, middle, high] = [0.25, 0.5, 0.75].map(|p| quantile(&sorted, p));
+    let gumbel = |p: f64| -(-p.ln()).ln();
+    let scale = (high - low) / (gumbel(0.75) - gumbel(0.25));
+    let reach = -(-(-0.05 / residuals.len() as f64).ln_1p()).ln();
+    Some(middle + scale * (reach - gumbel(0.5))).filter(|_| scale > 0.0)
 }
 
 pub(crate) fn series(subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &str) -> Figure {
@@ -100,8 +96,9 @@ pub(crate) fn series(subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &
     if several {
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for segment in &numbers.segments {
-            x.extend([segment.start as f64 + 1.0, segment.end as f64]);
-            y.extend([segment.median; 2]);
+            // A missing point keeps the stretches apart.
+            x.extend([segment.start as f64 + 1.0, segment.end as f64, segment.end as f64]);
+            y.extend([segment.median, segment.median, f64::NAN]);
         }
         let name = "median of each stretch";
         traces.push(draw::line(name, x, unit.scale_all(&y), draw::SECOND, "solid", &hover));
@@ -110,16 +107,19 @@ pub(crate) fn series(subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &
         let name = if numbers.outliers.len() == 1 { "outlier" } else { "outliers" };
         traces.push(draw::alarms(name, positions(&numbers.outliers), unit.scale_all(&outliers), &hover));
     }
-    let rule = match numbers.threshold_kind {
-        "law" => "what the fitted law would exceed in one of twenty such series",
-        _ => "three interquartile ranges beyond the upper quartile",
-    };
-    let of_what = if several { "the median of its stretch" } else { "the median" };
     let found = match numbers.outliers.len() {
-        0 => "No value is an outlier".to_string(),
-        1 => "One value is an outlier (red)".to_string(),
-        n => format!("{n} values are outliers (red)"),
+        0 => "No value is an outlier",
+        1 => "One value is an outlier (red)",
+        n => &format!("{n} values are outliers (red)"),
     };
+    let rule = numbers.threshold.map_or(String::new(), |threshold| {
+        format!(
+            ": more than {} above the median{}, further than an exponential tail with the same quartiles reaches in \
+             19 of 20 such series",
+            unit.show(threshold),
+            if several { " of its stretch" } else { "" }
+        )
+    });
     let thinned = if numbers.step.len() < numbers.of {
         format!(" Of {} values the smallest and largest of each stretch are shown.", numbers.of)
     } else {
@@ -134,8 +134,7 @@ pub(crate) fn series(subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &
     };
     let caption = format!(
         "Look for drifts, steps and clusters: with any of them the values are not repetitions of one experiment. \
-         {found}: {} above {of_what}, {rule}.{changes}{thinned}",
-        unit.show(numbers.threshold)
+         {found}{rule}.{changes}{thinned}"
     );
     let unit_axis = unit.axis(what);
     Figure {
@@ -205,8 +204,11 @@ pub(crate) fn autocorrelation(tail: &Tail) -> Option<Figure> {
         "hovertemplate": "distance %{x}: %{y:.3f}<extra></extra>"
     }));
     let outside = numbers.correlation.iter().filter(|r| r.abs() > numbers.bound).count();
-    let reach =
-        numbers.correlation.iter().fold(2.0 * numbers.bound, |reach, r| reach.max(r.abs() * 1.15)).min(1.05);
+    let reach = |sign: f64| {
+        let far = numbers.correlation.iter().fold(1.6 * numbers.bound, |far, r| far.max(sign * r * 1.15));
+        sign * rounded(far.min(1.05))
+    };
+    let range = [reach(-1.0), reach(1.0)];
     let title = "Does a value resemble those before it?".to_string();
     let n = tail.assessment.as_ref().map_or(0, |found| found.n);
     Some(Figure {
@@ -228,12 +230,47 @@ pub(crate) fn autocorrelation(tail: &Tail) -> Option<Figure> {
             &title,
             traces,
             draw::axis_with("distance in time order", json!({"range": ends})),
-            draw::axis_with(
-                "rank correlation",
-                json!({"range": [-rounded(reach), rounded(reach)], "zeroline": true}),
-            ),
+            draw::axis_with("rank correlation", json!({"range": range, "zeroline": true})),
         ),
         title,
         numbers: Numbers::Autocorrelation(numbers),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series_of(change: impl Fn(usize) -> f64) -> Series {
+        let mut run = samples::example::parallel_write(4, 200, 5);
+        for (step, sample) in run.samples.iter_mut().filter(|sample| sample.site == 3).enumerate() {
+            sample.duration_ps = (sample.duration_ps as f64 * change(step % 200)) as u64;
+        }
+        let subject = Subject::choose(&run, None, None).unwrap();
+        let options = tail::assess::Options { bootstrap: 0, ..Default::default() };
+        Series::of(&subject, Some(&Tail::of(&subject.values(), &options)))
+    }
+
+    #[test]
+    fn a_quiet_series_has_no_outlier_and_one_stretch() {
+        let series = series_of(|_| 1.0);
+        assert_eq!((series.outliers.len(), series.segments.len()), (0, 1));
+    }
+
+    #[test]
+    fn outliers_that_make_the_fitted_tail_heavy_do_not_hide_in_it() {
+        let series = series_of(|step| if step % 29 == 7 { 1.3 } else { 1.0 });
+        assert_eq!(series.outliers, [7, 36, 65, 94, 123, 152, 181]);
+    }
+
+    #[test]
+    fn what_stands_out_of_its_own_stretch_is_an_outlier_though_the_next_stretch_is_slower() {
+        let series = series_of(|step| match step {
+            30 => 1.12,
+            step if step >= 120 => 1.15,
+            _ => 1.0,
+        });
+        assert_eq!(series.outliers, [30]);
+        assert_eq!((series.segments.len(), series.segments[1].start), (2, 120));
+    }
 }

@@ -1,0 +1,129 @@
+//! The page is one self-contained, well-formed file, whatever stands in the run.
+
+use report::{Options, Report, build};
+use samples::Run;
+
+fn quick() -> Options {
+    let mut options = Options::default();
+    options.fit.bootstrap = 19;
+    options
+}
+
+fn report_of(run: &Run) -> Report {
+    build(run, &quick())
+}
+
+/// The page without the embedded library, which is not ours.
+fn own_part(html: &str) -> String {
+    let begin = html.find("<script type=\"text/javascript\">").unwrap();
+    let end = begin + html[begin..].find("</script>").unwrap() + "</script>".len();
+    format!("{}{}", &html[..begin], &html[end..])
+}
+
+#[test]
+fn plotly_is_embedded_once_and_the_formula_library_is_not() {
+    let html = report_of(&samples::example::parallel_write(4, 60, 1)).html();
+    assert_eq!(html.matches("* plotly.js v").count(), 1);
+    // With the formula library, 2 MB, it would be larger.
+    assert!(html.len() < 5_500_000, "{} bytes", html.len());
+}
+
+#[test]
+fn nothing_on_the_page_names_a_network_address() {
+    let own = own_part(&report_of(&samples::example::parallel_write(4, 60, 1)).html());
+    for forbidden in ["http:", "https:", "src=", "@import", "url(", "fetch(", "<link"] {
+        assert!(!own.contains(forbidden), "{forbidden}");
+    }
+    assert!(own.contains("default-src 'none'"), "the browser itself is told to refuse requests");
+}
+
+#[test]
+fn every_tag_that_opens_closes() {
+    let own = own_part(&report_of(&samples::example::parallel_write(4, 60, 1)).html());
+    let own = own.split("<script").next().unwrap().to_string();
+    for tag in [
+        "main",
+        "section",
+        "figure",
+        "figcaption",
+        "table",
+        "tr",
+        "td",
+        "th",
+        "dl",
+        "dt",
+        "dd",
+        "div",
+        "ol",
+        "li",
+        "p",
+        "h2",
+    ] {
+        let opened = own.matches(&format!("<{tag}>")).count() + own.matches(&format!("<{tag} ")).count();
+        assert!(opened > 0, "<{tag}> is not used");
+        assert_eq!(opened, own.matches(&format!("</{tag}>")).count(), "<{tag}>");
+    }
+}
+
+#[test]
+fn text_from_a_run_cannot_become_markup() {
+    let attack = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&\u{0}";
+    let mut run = samples::example::parallel_write(2, 60, 1);
+    run.facts.name = attack.into();
+    run.facts.program = format!("{attack}\n# {attack}");
+    run.facts.parameters.insert(attack.into(), attack.into());
+    run.facts.machine = serde_json::json!({ attack: attack, "processor": {"model": attack} });
+    run.facts.failures = vec![attack.into()];
+    run.facts.complete = false;
+    run.facts.warnings[0].text = attack.into();
+    run.facts.command_line.push(attack.into());
+    run.sites.iter_mut().for_each(|site| site.labels = vec![attack.into()]);
+    run.facts.report.clear();
+    let html = report_of(&run).html();
+    assert!(!html.contains("<script>alert"), "a script got in");
+    assert!(!html.contains("<img"), "an element got in");
+    // Three scripts of ours and one that begins the library: no script ended early.
+    assert_eq!(own_part(&html).matches("</script>").count(), 2);
+}
+
+#[test]
+fn figure_data_inside_the_page_is_the_data_of_the_report() {
+    let report = report_of(&samples::example::parallel_write(4, 60, 1));
+    let html = report.html();
+    let begin = html.find("id=\"figure-data\">").unwrap() + "id=\"figure-data\">".len();
+    let end = begin + html[begin..].find("</script>").unwrap();
+    let inside: serde_json::Value = serde_json::from_str(&html[begin..end]).unwrap();
+    let ids: Vec<&str> =
+        inside.as_array().unwrap().iter().map(|figure| figure["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, report.figures.iter().map(|figure| figure.id).collect::<Vec<_>>());
+    for figure in inside.as_array().unwrap() {
+        assert!(html.contains(&format!("id=\"plot-{}\"", figure["id"].as_str().unwrap())));
+    }
+}
+
+#[test]
+fn a_run_with_nothing_in_it_still_makes_a_page() {
+    for run in [
+        Run::default(),
+        samples::example::parallel_write(2, 1, 1),
+        samples::example::parallel_write(1, 12, 1),
+    ] {
+        let report = report_of(&run);
+        assert!(report.html().contains("</html>"));
+        assert!(!report.terminal_text().is_empty());
+        assert_eq!(report.json()["schema"], "lastrank.report/1");
+    }
+}
+
+#[test]
+fn values_that_are_all_equal_are_shown_and_not_fitted() {
+    let mut run = samples::example::parallel_write(2, 50, 1);
+    run.samples.iter_mut().for_each(|sample| sample.duration_ps = 5_000_000);
+    let report = report_of(&run);
+    assert!(report.terminal_text().contains("nothing varies"), "{}", report.terminal_text());
+    assert_eq!(
+        report.figures.iter().map(|figure| figure.id).collect::<Vec<_>>(),
+        ["series", "survival", "spread", "last"]
+    );
+    assert!(report.html().contains("No law was fitted"));
+}
