@@ -31,9 +31,14 @@ pub fn report(result: anyhow::Result<Status>) -> ExitCode {
         Ok(status) => status.into(),
         Err(error) if is_broken_pipe(&error) => Status::Ok.into(),
         Err(error) => {
-            eprintln!("error: {error}");
-            for cause in error.chain().skip(1) {
-                eprintln!("  because: {cause}");
+            let mut said = error.to_string();
+            eprintln!("error: {said}");
+            for cause in error.chain().skip(1).map(ToString::to_string) {
+                // Many errors carry their cause in their own words already.
+                if !said.contains(&cause) {
+                    eprintln!("  because: {cause}");
+                    said = cause;
+                }
             }
             Status::Usage.into()
         }

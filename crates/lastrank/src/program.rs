@@ -37,16 +37,22 @@ impl Program {
         &self.checked.diagnostics
     }
 
-    /// Add ranks and parameters. Findings are drawn on standard error; `None` where there are errors.
-    pub fn plan(self, settings: &Settings<'_>) -> Option<Planned> {
+    /// Add ranks and parameters. Findings are drawn on standard error where this process `speaks` for
+    /// its job; `None` where there are errors.
+    pub fn plan(self, settings: &Settings<'_>, speaks: bool) -> Option<Planned> {
         let Self { name, source, checked } = self;
+        let show = |source: &Source, findings: &[Diagnostic]| {
+            if speaks {
+                diagnostics::show(source, findings);
+            }
+        };
         match plan::plan(checked, &source, settings) {
             Ok((plan, findings)) => {
-                diagnostics::show(&source, &findings);
+                show(&source, &findings);
                 Some(Planned { name, text: source.text().to_owned(), plan })
             }
             Err(findings) => {
-                diagnostics::show(&source, &findings);
+                show(&source, &findings);
                 None
             }
         }

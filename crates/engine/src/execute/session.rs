@@ -71,6 +71,7 @@ pub struct Session<'a, B: Backend> {
     /// Time inside commands so far, and bytes moved: `ctime` blocks take differences.
     commands_ps: u64,
     bytes: u64,
+    queue_ns: u64,
     /// Samples this rank is expected to take; 0: not known.
     planned: u64,
     blocks: Vec<Block>,
@@ -108,6 +109,9 @@ struct Block {
     begin: u64,
     commands_ps: u64,
     bytes: u64,
+    queue_ns: u64,
+    /// Of the first operation in it that failed.
+    errno: i32,
 }
 
 impl<'a, B: Backend> Session<'a, B> {
@@ -126,6 +130,7 @@ impl<'a, B: Backend> Session<'a, B> {
             pace: Pace::None,
             commands_ps: 0,
             bytes: 0,
+            queue_ns: 0,
             planned: 0,
             blocks: Vec::with_capacity(64),
             failures: Vec::new(),
@@ -259,6 +264,7 @@ impl<'a, B: Backend> Session<'a, B> {
         let bytes = if timed.meaning == Meaning::Bytes { timed.outcome.value } else { 0 };
         self.commands_ps += duration_ps;
         self.bytes += bytes;
+        self.queue_ns += timed.seen.queue_ns;
         let start_ns = self.backend.since_epoch_ns(timed.begin);
         self.recorder.push(Sample {
             start_ns,
@@ -284,6 +290,9 @@ impl<'a, B: Backend> Session<'a, B> {
     #[inline(never)]
     pub fn failed(&mut self, place: usize, operation: &str, errno: i32, moved: u64) -> Result<(), Stop> {
         self.recorder.count_failure();
+        for block in self.blocks.iter_mut().filter(|block| block.errno == 0) {
+            block.errno = errno;
+        }
         let site = self.site(place)?;
         if self.failures.len() <= site as usize {
             self.failures.resize(site as usize + 1, 0);
@@ -325,8 +334,8 @@ impl<'a, B: Backend> Session<'a, B> {
         self.sites.enter(label);
         // The site's number is found before the clock is read.
         self.site(place)?;
-        let (commands_ps, bytes) = (self.commands_ps, self.bytes);
-        self.blocks.push(Block { begin: self.backend.now(), commands_ps, bytes });
+        let (commands_ps, bytes, queue_ns) = (self.commands_ps, self.bytes, self.queue_ns);
+        self.blocks.push(Block { begin: self.backend.now(), commands_ps, bytes, queue_ns, errno: 0 });
         Ok(())
     }
 
@@ -343,6 +352,8 @@ impl<'a, B: Backend> Session<'a, B> {
             start_ns: self.backend.since_epoch_ns(block.begin),
             duration_ps,
             bytes: self.bytes - block.bytes,
+            queue_ns: self.queue_ns - block.queue_ns,
+            errno: block.errno,
             site,
             rank: self.rank,
             batch: 1,

@@ -28,7 +28,7 @@ impl Surroundings {
     }
 
     /// Fill in what the engine does not know.
-    pub fn complete(&self, facts: &mut Facts, planned: &Planned, options: &Options) {
+    pub fn complete(&self, facts: &mut Facts, planned: &Planned) {
         facts.name.clone_from(&planned.name);
         facts.program.clone_from(&planned.text);
         facts.versions = versions();
@@ -57,7 +57,6 @@ impl Surroundings {
             fields.insert("load_after".into(), serde_json::to_value(&after.load).unwrap_or_default());
         }
         facts.machine = described;
-        let _ = options;
     }
 }
 

@@ -8,53 +8,114 @@ mod results;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use engine::run::{BackendKind, Clean, Options, Outcome, Program as Runnable, missing_space, options_of};
+use engine::comm::mpi::MpiChoice;
+use engine::launch::{Job, Surroundings, surroundings};
+use engine::run::{
+    BackendKind, Clean, JobShare, Options, Outcome, Program as Runnable, missing_space, options_of,
+};
 use ppl::plan::Settings;
 
 use crate::cli::RunArgs;
 use crate::exit::Status;
 use crate::program::{self, Planned};
 
-/// Run a program or a shipped experiment.
+/// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     let backend = backend(&args.backend)?;
+    let job = match surroundings(&choice(args.mpi.as_deref())) {
+        Surroundings::Alone => None,
+        Surroundings::Job(job) => Some(job),
+    };
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings {
-        ranks: args.ranks,
+        ranks: job.as_ref().map(|job| job.ranks().unwrap_or(1)).or(args.ranks),
         parameters: pairs(args)?,
         groups: groups(args)?,
         environment: Some(&environment),
         seed: args.seed,
     };
-    let Some(planned) = program::load(&args.program, args.classic)?.plan(&settings) else {
+    if let (Some(asked), Some(started)) = (args.ranks, job.as_ref().and_then(Job::ranks))
+        && asked != started
+    {
+        bail!(
+            "-n {asked}, but the launcher started {started} ranks: leave -n out, or start without a launcher"
+        );
+    }
+    let speaks = job.as_ref().is_none_or(|job| job.rank() == 0);
+    let Some(planned) = program::load(&args.program, args.classic)?.plan(&settings, speaks) else {
         return Ok(Status::Usage);
     };
-    for note in &planned.plan.notes {
+    for note in planned.plan.notes.iter().filter(|_| speaks) {
         eprintln!("note: {note}");
     }
     let options = options(args, &planned, backend);
-    if args.dry_run {
-        return dry_run::show(&planned, &options, args.json);
+    match job {
+        _ if args.dry_run && speaks => dry_run::show(&planned, &options, args.json),
+        _ if args.dry_run => Ok(Status::Ok),
+        Some(job) => measure_in_job(args, &planned, &options, &job),
+        None => measure(args, &planned, &options),
     }
-    measure(args, &planned, options)
 }
 
-fn measure(args: &RunArgs, planned: &Planned, options: Options) -> anyhow::Result<Status> {
-    let places = results::Places::choose(args, planned, &options)?;
-    missing_space(&planned.plan, &options).map_err(|error| {
-        anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
-    })?;
+fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Result<Status> {
+    let places = results::Places::choose(args, planned, options, false)?;
+    let surroundings = before(planned, options)?;
     let runnable = Runnable::new(&planned.plan);
-    let surroundings = facts::Surroundings::look(planned, &options);
     let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name);
-    let outcome = engine::run::ranks(&runnable, &options, |watch| bar.look(watch))
+    let mut outcome = engine::run::ranks(&runnable, options, |watch| bar.look(watch))
         .with_context(|| format!("{} did not begin", planned.name))?;
     bar.finish();
-    let mut outcome = outcome;
     runnable.complete_facts(&mut outcome.run.facts);
-    surroundings.complete(&mut outcome.run.facts, planned, &options);
+    surroundings.complete(&mut outcome.run.facts, planned);
     results::deliver(args, &places, &outcome)?;
     Ok(status(&outcome))
+}
+
+/// As one process of a job: rank 0 has the whole of a complete run, each process its own part of
+/// one that broke off.
+fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Job) -> anyhow::Result<Status> {
+    let places = results::Places::choose(args, planned, options, true)?;
+    let surroundings = before(planned, options)?;
+    let runnable = Runnable::new(&planned.plan);
+    let mut bar = progress::Bar::new(!args.quiet && !args.json && job.rank() == 0, &planned.name);
+    let mut delivered = Ok(Status::Ok);
+    let directory = places.directory().to_path_buf();
+    let save = |share: &JobShare| {
+        let complete = |outcome: &Outcome| {
+            let mut outcome = outcome.clone();
+            runnable.complete_facts(&mut outcome.run.facts);
+            surroundings.complete(&mut outcome.run.facts, planned);
+            outcome
+        };
+        delivered = match share {
+            JobShare::AtRankZero => Ok(Status::Ok),
+            JobShare::Whole(outcome) => {
+                let outcome = complete(outcome);
+                results::deliver(args, &places, &outcome).map(|()| status(&outcome))
+            }
+            JobShare::Part(outcome) => {
+                results::deliver_part(&places, &complete(outcome), job.rank()).map(|()| Status::Incomplete)
+            }
+        };
+    };
+    engine::run::job(&runnable, options, job, &directory, save, |watch| bar.look(watch))
+        .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
+    bar.finish();
+    delivered
+}
+
+fn before(planned: &Planned, options: &Options) -> anyhow::Result<facts::Surroundings> {
+    missing_space(&planned.plan, options).map_err(|error| {
+        anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
+    })?;
+    Ok(facts::Surroundings::look(planned, options))
+}
+
+fn choice(mpi: Option<&str>) -> MpiChoice {
+    match mpi {
+        None => MpiChoice::Auto,
+        Some(words) => words.parse().unwrap_or_else(|never| match never {}),
+    }
 }
 
 fn status(outcome: &Outcome) -> Status {

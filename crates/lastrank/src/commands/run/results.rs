@@ -21,8 +21,13 @@ pub struct Places {
 
 impl Places {
     /// Choose names, and make sure before an hour of measuring that they can be written.
-    pub fn choose(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Result<Self> {
-        let run = args.output.clone().unwrap_or_else(|| default_name(&planned.name, options));
+    pub fn choose(
+        args: &RunArgs,
+        planned: &Planned,
+        options: &Options,
+        in_job: bool,
+    ) -> anyhow::Result<Self> {
+        let run = args.output.clone().unwrap_or_else(|| default_name(&planned.name, options, in_job));
         let page = match &args.report {
             Some(path) if path == Path::new("none") => None,
             Some(path) => Some(path.clone()),
@@ -41,9 +46,23 @@ impl Places {
         }
         Ok(Self { run, page })
     }
+
+    /// The directory of the run file.
+    pub fn directory(&self) -> &Path {
+        folder_of(&self.run)
+    }
 }
 
-fn default_name(name: &str, options: &Options) -> PathBuf {
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// With the time in it, so that nothing is overwritten; in a job without, since all its processes
+/// must choose the same name.
+fn default_name(name: &str, options: &Options, in_job: bool) -> PathBuf {
+    if in_job {
+        return format!("{name}.parquet").into();
+    }
     if matches!(options.backend, BackendKind::Simulate(_)) {
         return format!("{name}-simulated.parquet").into();
     }
@@ -86,6 +105,18 @@ pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome) -> anyhow::Re
             text += &format!("Report: {}\n", page.display());
         }
         output::print(&text)?;
+    }
+    Ok(())
+}
+
+/// Of a run that broke off: keep what this process's own rank recorded, as one part of a directory.
+pub fn deliver_part(places: &Places, outcome: &Outcome, rank: u32) -> anyhow::Result<()> {
+    let parts = places.run.with_extension("parts");
+    complain(outcome);
+    store::write_part(&parts, rank, &outcome.run)
+        .with_context(|| format!("the samples of rank {rank} could not be kept in {}", parts.display()))?;
+    if rank == 0 {
+        eprintln!("note: the run broke off; each rank's samples are in {}", parts.display());
     }
     Ok(())
 }
