@@ -171,10 +171,10 @@ fn equal(left: &Value, right: &Value) -> bool {
 }
 
 fn compare(left: &Value, right: &Value) -> Result<Option<Ordering>, String> {
-    if let (Value::Text(a), Value::Text(b)) = (left, right) {
-        if number(left).is_none() || number(right).is_none() {
-            return Ok(Some(a.cmp(b)));
-        }
+    if let (Value::Text(a), Value::Text(b)) = (left, right)
+        && (number(left).is_none() || number(right).is_none())
+    {
+        return Ok(Some(a.cmp(b)));
     }
     match (number(left), number(right)) {
         (Some(Value::Int(a)), Some(Value::Int(b))) => Ok(Some(a.cmp(&b))),

@@ -106,9 +106,9 @@ impl<'p> Counter<'p> {
     /// A file is there from now on. In a multiplied loop its name stands for as many names as
     /// there are iterations where the name changes; that is not known, so it counts for all.
     fn create(&mut self, name: &str, size: u64) {
-        if self.names.len() < MAX_NAMES && self.names.insert(name.into()) {
-            self.tally.files = self.tally.files.saturating_add(self.factor);
-        } else if self.names.len() >= MAX_NAMES {
+        // Beyond so many names all count as new: an upper bound.
+        let full = self.names.len() >= MAX_NAMES;
+        if full || self.names.insert(name.into()) {
             self.tally.files = self.tally.files.saturating_add(self.factor);
         }
         self.grow(name, size);

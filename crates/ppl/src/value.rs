@@ -121,7 +121,7 @@ fn duration(ns: i64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     for (factor, unit) in UNITS {
         let thousandths = factor / 1000;
-        if magnitude >= factor && (thousandths == 0 || magnitude % thousandths == 0) {
+        if magnitude >= factor && (thousandths == 0 || magnitude.is_multiple_of(thousandths)) {
             let rest = magnitude % factor;
             write!(f, "{}", magnitude / factor)?;
             if rest > 0 {

@@ -54,14 +54,15 @@ impl Checker<'_> {
         for (index, id) in arguments.iter().enumerate() {
             let Some(argument) = spec.argument(index) else {
                 let last = self.tree.span(id);
+                let most = spec.arguments.len() as u32;
                 self.push(
                     Diagnostic::warning(
                         Code::SurplusArgument,
                         last,
                         format!(
-                            "`{}` takes {} arguments; this one is ignored",
+                            "`{}` takes {}; this one is ignored",
                             spec.name,
-                            spec.arguments.len()
+                            super::expressions::count_text(most, most)
                         ),
                     )
                     .help(format!("the form is `{}`", spec.form())),
@@ -170,12 +171,11 @@ impl Checker<'_> {
                 }
                 return Expr::Text(self.add_text(&text));
             }
-            Kind::Bytes | Kind::Integer | Kind::BytesOrBuffer => match literal {
-                Some(found @ ("a string" | "a list" | "a duration")) => {
+            Kind::Bytes | Kind::Integer | Kind::BytesOrBuffer => {
+                if let Some(found @ ("a string" | "a list" | "a duration")) = literal {
                     self.wrong_kind(command, name, kind.name(), found, span);
                 }
-                _ => {}
-            },
+            }
             Kind::Microseconds => {
                 if let Some(found @ ("a string" | "a list")) = literal {
                     self.wrong_kind(command, name, kind.name(), found, span);

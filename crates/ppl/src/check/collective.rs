@@ -86,6 +86,8 @@ impl Checker<'_> {
     pub(super) fn collective(&mut self, span: Span, what: &str, target: Option<u32>, lenient: bool) {
         let restrictions = std::mem::take(&mut self.restrictions);
         let mut seen_groups = false;
+        let mut perhaps = None;
+        let before = self.diagnostics.len();
         for restriction in restrictions.iter().rev() {
             match *restriction {
                 Restriction::Master(place) => {
@@ -124,18 +126,7 @@ impl Checker<'_> {
                     );
                     break;
                 }
-                Restriction::Differs(_, place) => {
-                    self.push(
-                        Diagnostic::warning(
-                            Code::PerhapsCollective,
-                            span,
-                            format!("perhaps not all ranks reach {what} equally often"),
-                        )
-                        .label(place, "this can differ between ranks")
-                        .help("where the ranks disagree, the program hangs"),
-                    );
-                    break;
-                }
+                Restriction::Differs(_, place) => perhaps = perhaps.or(Some(place)),
                 Restriction::Group(group, place) => {
                     if target != Some(group) && target.is_some() && !seen_groups {
                         self.definitions.collectives.push(Collective {
@@ -150,6 +141,17 @@ impl Checker<'_> {
                     seen_groups = true;
                 }
             }
+        }
+        if let (Some(place), true) = (perhaps, before == self.diagnostics.len()) {
+            self.push(
+                Diagnostic::warning(
+                    Code::PerhapsCollective,
+                    span,
+                    format!("perhaps not all ranks reach {what} equally often"),
+                )
+                .label(place, "this can differ between ranks")
+                .help("where the ranks disagree, the program hangs"),
+            );
         }
         self.restrictions = restrictions;
     }
@@ -261,12 +263,16 @@ impl Checker<'_> {
 
     fn taint_assign(&mut self, variable: ExprId, taint: u8) {
         if let Some(symbol) = self.symbol(variable) {
-            let at = symbol.0 as usize;
-            self.survey.taint[at] = self.survey.taint[at].max(taint);
-            if self.group != 0 {
-                let seen = &mut self.survey.assigned_in[at];
-                *seen = if *seen == 0 || *seen == self.group + 1 { self.group + 1 } else { u16::MAX };
-            }
+            self.taint_symbol(symbol, taint);
+        }
+    }
+
+    fn taint_symbol(&mut self, symbol: Symbol, taint: u8) {
+        let at = symbol.0 as usize;
+        self.survey.taint[at] = self.survey.taint[at].max(taint);
+        if self.group != 0 {
+            let seen = &mut self.survey.assigned_in[at];
+            *seen = if *seen == 0 || *seen == self.group + 1 { self.group + 1 } else { u16::MAX };
         }
     }
 
@@ -275,7 +281,11 @@ impl Checker<'_> {
             StatementKind::Block(list) | StatementKind::Include { statements: list, .. } => {
                 self.taint_statements(list, context);
             }
-            StatementKind::Assign { variable, value } | StatementKind::Let { variable, value } => {
+            StatementKind::Assign { variable, value } => {
+                let taint = self.taint(value).max(context);
+                self.taint_symbol(variable, taint);
+            }
+            StatementKind::Let { variable, value } => {
                 let taint = self.taint(value).max(context);
                 self.taint_assign(variable, taint);
             }

@@ -211,11 +211,11 @@ impl Checker<'_> {
             return;
         }
         let mut group = None;
-        if let Some((&last, others)) = rest.split_last() {
-            if matches!(self.tree.expr_kind(last), ExprKind::Text) {
-                group = self.group_number(last);
-                rest = others;
-            }
+        if let Some((&last, others)) = rest.split_last()
+            && matches!(self.tree.expr_kind(last), ExprKind::Text)
+        {
+            group = self.group_number(last);
+            rest = others;
         }
         let numbers: Vec<ExprIndex> = match rest.len() {
             3 => {

@@ -163,7 +163,12 @@ impl Checker<'_> {
                         Diagnostic::error(
                             Code::MissingArgument,
                             span,
-                            format!("`{}` does not take {} arguments", spec.name, arguments.len()),
+                            format!(
+                                "`{}` takes {}, not {}",
+                                spec.name,
+                                count_text(spec.least as u32, spec.most as u32),
+                                arguments.len()
+                            ),
                         )
                         .help(format!("the form is `{}`", spec.form)),
                     );
@@ -201,7 +206,7 @@ impl Checker<'_> {
                 Diagnostic::error(
                     Code::MissingArgument,
                     span,
-                    format!("`{name}` takes {} arguments, not {given}", count_text(procedure.required, most)),
+                    format!("`{name}` takes {}, not {given}", count_text(procedure.required, most)),
                 )
                 .label(place, "defined here"),
             );
@@ -248,6 +253,10 @@ impl Checker<'_> {
     }
 }
 
-fn count_text(least: u32, most: u32) -> String {
-    if least == most { least.to_string() } else { format!("{least} to {most}") }
+pub(super) fn count_text(least: u32, most: u32) -> String {
+    match (least, most) {
+        (1, 1) => "1 argument".into(),
+        (least, most) if least == most => format!("{least} arguments"),
+        (least, most) => format!("{least} to {most} arguments"),
+    }
 }

@@ -160,10 +160,10 @@ impl Checker<'_> {
         if !self.is_defined(symbol) {
             return None;
         }
-        if let Some(locals) = &self.locals {
-            if let Some((_, slot)) = locals.names.iter().rev().find(|(name, _)| *name == symbol) {
-                return Some(Slot(slot | Slot::LOCAL));
-            }
+        if let Some(locals) = &self.locals
+            && let Some((_, slot)) = locals.names.iter().rev().find(|(name, _)| *name == symbol)
+        {
+            return Some(Slot(slot | Slot::LOCAL));
         }
         Some(self.global(symbol))
     }
@@ -204,10 +204,10 @@ impl Checker<'_> {
     }
 
     fn constant(&mut self, value: Value) -> Expr {
-        if let Value::Int(small) = value {
-            if let Ok(small) = i32::try_from(small) {
-                return Expr::Int(small);
-            }
+        if let Value::Int(small) = value
+            && let Ok(small) = i32::try_from(small)
+        {
+            return Expr::Int(small);
         }
         self.code.constants.push(value);
         Expr::Constant(self.code.constants.len() as u32 - 1)

@@ -227,8 +227,7 @@ impl Checker<'_> {
             StatementKind::Include { statements, .. } => return self.statements(statements),
             StatementKind::Assign { variable, value } => {
                 let value = self.expression_pushed(value);
-                let Some(symbol) = self.symbol(variable) else { return };
-                Step::Assign(self.assign(symbol), value)
+                Step::Assign(self.assign(variable), value)
             }
             StatementKind::Let { variable, value } => {
                 let value = self.expression_pushed(value);

@@ -135,29 +135,25 @@ impl Walk<'_> {
             StatementKind::Block(list) => self.statements(list),
             StatementKind::Include { statements, .. } => self.statements(statements),
             StatementKind::Assign { variable, value } => {
-                if let ExprKind::Variable(symbol) = self.tree.expr_kind(variable) {
-                    let at = symbol.0 as usize;
-                    if self.counting[at] == 0 {
-                        let first = &mut self.survey.first_assigned[at];
-                        *first = (*first).min(statement.span.start);
-                    }
+                let at = variable.0 as usize;
+                if self.counting[at] == 0 {
+                    let first = &mut self.survey.first_assigned[at];
+                    *first = (*first).min(statement.span.start);
                 }
                 self.expression(value);
             }
             StatementKind::Let { variable, value } => {
-                if let ExprKind::Variable(symbol) = self.tree.expr_kind(variable) {
-                    if self.inside.is_none() {
-                        let first = &mut self.survey.first_assigned[symbol.0 as usize];
-                        *first = (*first).min(statement.span.start);
-                    }
+                if let ExprKind::Variable(symbol) = self.tree.expr_kind(variable)
+                    && self.inside.is_none()
+                {
+                    let first = &mut self.survey.first_assigned[symbol.0 as usize];
+                    *first = (*first).min(statement.span.start);
                 }
                 self.expression(value);
             }
             StatementKind::Call(call) => self.expression(call),
-            StatementKind::Command { command, .. } => {
-                if super::collective::is_collective(command) {
-                    self.collective();
-                }
+            StatementKind::Command { command, .. } if super::collective::is_collective(command) => {
+                self.collective();
             }
             StatementKind::Barrier(_) => self.collective(),
             StatementKind::Phase { body, .. } => {

@@ -68,7 +68,7 @@ codes! {
     TooDeep = "E0112", "nested too deeply",
         "Blocks and brackets may be nested 200 deep, and an expression may hold 1000 operators in a row. Programs that need more are generated; generate a loop or a list instead.";
     TooManyArguments = "E0113", "more arguments than a call can hold",
-        "A call holds at most 200 arguments.";
+        "A call holds at most 200 arguments. Put the values into a list (`[a, b, …]`), which may be of any length, and pass that.";
     Misplaced = "E0114", "a statement in a place where it has no meaning",
         "`define`, `def` and `include` stand at the top level; `break` and `continue` stand in a loop; `return` stands in a function.";
     IncludeFailed = "E0115", "a file that cannot be included",
@@ -98,7 +98,7 @@ codes! {
     NotConstant = "E0222", "an expression that is not constant",
         "Definitions are evaluated before the program starts: they may use numbers, parameters and operators, but no variables that the program assigns, no commands and nothing random.";
     Evaluation = "E0223", "a definition whose value cannot be computed",
-        "For instance a division by zero.";
+        "The value is not defined: for instance a division by zero, an item that a list does not have, or kinds that an operator cannot join.";
     UnknownParameter = "E0301", "a parameter that the program does not define",
         "A name given on the command line must be one of those in `define param`.";
     BadParameter = "E0302", "a parameter value that cannot be used",
@@ -124,7 +124,7 @@ codes! {
     PerhapsCollective = "W0106", "a collective operation that ranks may reach differently often",
         "The condition around it depends on something that can differ between ranks, such as the result of a command or the clock. If the ranks disagree, the program hangs.";
     LeadingComma = "W0107", "a comma without an argument before it",
-        "The original accepts it, and so do we.";
+        "`print(,1)` is `print(1)`: the original accepts a comma without an argument before it, and so do we.";
     Unreachable = "W0108", "statements that are never reached",
         "They stand after a `break`, `continue` or `return`.";
     SharedGroups = "N0101", "ranks were shared among groups",

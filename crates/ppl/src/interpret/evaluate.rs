@@ -11,8 +11,16 @@ use crate::value::{Value, integer};
 use super::execute::{Broken, Interpreter};
 use super::machine::{Machine, Statistic};
 
-/// Functions may call each other so deep.
+/// Functions may call each other so deep,
 const MAX_CALLS: u32 = 200;
+/// unless what they nest needs more of the stack than this, in bytes: threads have 2 MiB.
+const MAX_STACK: usize = 512 << 10;
+
+/// About where the stack ends now.
+pub(super) fn here() -> usize {
+    let marker = 0u8;
+    std::ptr::from_ref(&marker) as usize
+}
 
 impl<M: Machine> Interpreter<'_, M> {
     #[inline]
@@ -48,6 +56,27 @@ impl<M: Machine> Interpreter<'_, M> {
         }
     }
 
+    /// The value of an expression that is nothing but integers, variables that hold some, and
+    /// operators; `None` where there is anything else in it. Most assignments, counts and
+    /// conditions are so, and need no [`Value`] to be moved about.
+    #[inline]
+    pub(super) fn quick(&self, index: ExprIndex) -> Option<i64> {
+        match self.code.exprs[index as usize] {
+            Expr::Int(value) => Some(i64::from(value)),
+            Expr::Slot(slot) => match self.slot(slot) {
+                Value::Int(value) => Some(*value),
+                _ => None,
+            },
+            Expr::Binary(op, first) => self.quick_binary(op, first),
+            _ => None,
+        }
+    }
+
+    fn quick_binary(&self, op: BinaryOp, first: ExprIndex) -> Option<i64> {
+        // Both sides are evaluated: without side effects, `&&` and `||` come to the same.
+        arithmetic::integers(op, self.quick(first)?, self.quick(first + 1)?)
+    }
+
     fn binary(&mut self, op: BinaryOp, first: ExprIndex) -> Result<Value, Broken> {
         let left = self.value(first)?;
         if matches!(op, BinaryOp::And | BinaryOp::Or) {
@@ -58,10 +87,10 @@ impl<M: Machine> Interpreter<'_, M> {
             return Ok(Value::Int(i64::from(self.value(first + 1)?.truth())));
         }
         let right = self.value(first + 1)?;
-        if let (Value::Int(a), Value::Int(b)) = (&left, &right) {
-            if let Some(value) = arithmetic::integers(op, *a, *b) {
-                return Ok(Value::Int(value));
-            }
+        if let (Value::Int(a), Value::Int(b)) = (&left, &right)
+            && let Some(value) = arithmetic::integers(op, *a, *b)
+        {
+            return Ok(Value::Int(value));
         }
         arithmetic::binary(op, &left, &right).map_err(|message| self.fault(message))
     }
@@ -205,8 +234,10 @@ impl<M: Machine> Interpreter<'_, M> {
     pub(super) fn procedure(&mut self, call: Call) -> Result<Value, Broken> {
         let code = self.code;
         let procedure = &code.procedures[call.target as usize];
-        if self.calls >= MAX_CALLS {
-            return Err(self.fault(format!("`{}` calls itself more than {MAX_CALLS} deep", procedure.name)));
+        if self.calls >= MAX_CALLS || self.stack.abs_diff(here()) > MAX_STACK {
+            return Err(
+                self.fault(format!("`{}` calls itself more than {} deep", procedure.name, self.calls))
+            );
         }
         let new_base = self.locals.len();
         for index in call.first..call.first + call.count {

@@ -38,9 +38,9 @@ pub(super) enum Flow {
 }
 
 /// When the next body of a `rate` statement is due.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Pace {
-    /// In which run of the surrounding loop it counts.
+    /// In which run of the surrounding loop it counts; `u64::MAX` before the first.
     activation: u64,
     due: f64,
 }
@@ -57,6 +57,8 @@ pub(super) struct Interpreter<'p, M> {
     /// Where those of the innermost function begin.
     pub base: usize,
     pub calls: u32,
+    /// Where the stack ended at the start.
+    pub stack: usize,
     pub returned: Value,
     /// The group around this place.
     pub group: usize,
@@ -88,6 +90,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             locals: Vec::new(),
             base: 0,
             calls: 0,
+            stack: super::evaluate::here(),
             returned: Value::Int(0),
             group: 0,
             member: plan.groups.iter().map(|group| group.place(rank).is_some()).collect(),
@@ -99,7 +102,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             bytes: 0,
             worker: 0,
             step: 0,
-            paces: vec![Pace::default(); plan.code.paces as usize],
+            paces: vec![Pace { activation: u64::MAX, due: 0.0 }; plan.code.paces as usize],
             activation: 0,
             activations: 0,
             expected: None,
@@ -123,6 +126,10 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             self.step = at;
             let flow = match self.code.steps[at as usize] {
                 Step::Assign(slot, value) => {
+                    if let Some(number) = self.quick(value) {
+                        *self.slot_mut(slot) = Value::Int(number);
+                        continue;
+                    }
                     let value = match self.code.exprs[value as usize] {
                         Expr::Command(call) => self.command_value(self.code.calls[call as usize])?,
                         _ => self.value(value)?,
@@ -278,8 +285,11 @@ impl<'p, M: Machine> Interpreter<'p, M> {
                 return Ok(flow);
             }
             Step::If { condition, then } => {
-                let chosen = if self.value(condition)?.truth() { then } else { then + 1 };
-                return self.block(chosen);
+                let truth = match self.quick(condition) {
+                    Some(number) => number != 0,
+                    None => self.value(condition)?.truth(),
+                };
+                return self.block(if truth { then } else { then + 1 });
             }
             Step::Time { site, label, body } => {
                 self.enter_block(site, label)?;
@@ -415,7 +425,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             gap = self.random.exponential(gap);
         }
         let mut pace = self.paces[state as usize];
-        if pace.activation != self.activation || pace.due == 0.0 {
+        if pace.activation != self.activation {
             let now = self.machine.now_ns() as f64;
             pace = Pace { activation: self.activation, due: if poisson { now + gap } else { now } };
         } else {
@@ -562,15 +572,18 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
             return self.text_argument(expr);
         }
+        if let (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Some(number)) = (kind, self.quick(expr)) {
+            if number < 0 && command != Command::Fseek {
+                *refused = EINVAL;
+            }
+            return Ok(Argument::Int(number));
+        }
         let value = self.value(expr)?;
         Ok(match (kind, value) {
+            // A position may lie before the present one; nothing else is negative.
             (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Value::Int(value)) => {
-                if value < 0 {
+                if value < 0 && command != Command::Fseek {
                     *refused = EINVAL;
-                    // A position may lie before the present one.
-                    if command == Command::Fseek {
-                        *refused = 0;
-                    }
                 }
                 Argument::Int(value)
             }

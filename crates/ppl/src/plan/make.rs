@@ -18,6 +18,9 @@ use super::{GroupId, Pattern, Plan, SiteSpec, Space};
 /// More ranks than this are a mistake.
 const MAX_RANKS: u32 = 1 << 20;
 
+/// Looks up an environment variable.
+pub type Environment<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 /// What the user asks for besides the program.
 #[derive(Default)]
 pub struct Settings<'a> {
@@ -29,7 +32,7 @@ pub struct Settings<'a> {
     pub groups: Vec<(String, u32)>,
     /// Looks up an environment variable, for `$$env(NAME)` and for parameters (`PARABENCH_name`,
     /// `LASTRANK_name`).
-    pub environment: Option<&'a dyn Fn(&str) -> Option<String>>,
+    pub environment: Option<&'a Environment<'a>>,
     /// The seed of all random draws.
     pub seed: u64,
 }
@@ -48,7 +51,7 @@ pub fn plan(
         return Err(diagnostics);
     }
     let nowhere = |_: &str| None;
-    let look_up: &dyn Fn(&str) -> Option<String> = settings.environment.unwrap_or(&nowhere);
+    let look_up: &Environment<'_> = settings.environment.unwrap_or(&nowhere);
     let mut maker = Maker { diagnostics };
 
     let mut environment = Vec::new();
@@ -126,8 +129,11 @@ pub fn plan(
         (None, Some((index, span))) => maker.value(&known, index, span).integer().unwrap_or(0),
         (None, None) => 1,
     };
+    let known_ranks = !has_errors(&maker.diagnostics);
     let ranks = match u32::try_from(ranks) {
         Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => ranks,
+        // A mistake in the definition was complained about already.
+        _ if !known_ranks => 1,
         _ => {
             let span = definitions.ranks.map_or(Span::default(), |(_, span)| span);
             let message = format!("a run needs 1 to {MAX_RANKS} ranks, not {ranks}");

@@ -19,7 +19,7 @@ use crate::source::Source;
 use crate::syntax::{BinaryOp, UnaryOp};
 use crate::value::Value;
 
-pub use make::{Settings, plan};
+pub use make::{Environment, Settings, plan};
 
 /// A variable: the top bit set means that it is local to the function that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

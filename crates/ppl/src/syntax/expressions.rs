@@ -317,6 +317,10 @@ impl Parser<'_, '_> {
         }
         let inside = text.len() as u32 - 1 - u32::from(closed);
         self.take();
+        if !closed {
+            // What follows was swallowed or not: nothing that can be said about it helps.
+            self.hush();
+        }
         self.node(Tag::Text, 0, start, inside)
     }
 
@@ -344,6 +348,7 @@ impl Parser<'_, '_> {
     pub fn items(&mut self, open: u8, close: u8, most: usize, what: &str) -> u32 {
         let base = self.scratch.len();
         let mut depth = 0;
+        let mut surplus = false;
         if !self.deeper() {
             return 0;
         }
@@ -361,13 +366,9 @@ impl Parser<'_, '_> {
             let at = self.token.start;
             let item = self.ternary();
             depth = depth.max(item.depth);
-            if self.scratch.len() - base == most {
-                self.error(
-                    self.here(),
-                    Code::TooManyArguments,
-                    format!("more than {most} arguments"),
-                    Some("a list holds more: `[a, b, …]`".into()),
-                );
+            if self.scratch.len() - base == most && !std::mem::replace(&mut surplus, true) {
+                let help = Some("a list holds more: `[a, b, …]`".into());
+                self.error(self.here(), Code::TooManyArguments, format!("more than {most} arguments"), help);
             }
             if self.scratch.len() - base < most {
                 self.scratch.push(item.node);

@@ -187,8 +187,14 @@ impl<'a> Lexer<'a> {
                 self.skip_while(|byte| byte.is_ascii_digit());
             }
         }
-        // The unit; a `µ` takes two bytes.
-        self.skip_while(|byte| is_name(byte) || matches!(byte, 0xc2 | 0xb5 | 0xce | 0xbc));
+        // The unit; there are two characters for micro, of two bytes each.
+        loop {
+            self.skip_while(is_name);
+            if !matches!((self.peek(0), self.peek(1)), (0xc2, 0xb5) | (0xce, 0xbc)) {
+                break;
+            }
+            self.position += 2;
+        }
         TokenKind::Number
     }
 }

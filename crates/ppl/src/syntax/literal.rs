@@ -124,10 +124,11 @@ pub fn leading(text: &str) -> Option<Value> {
     let classic = |suffix: &str| matches!(suffix, "k" | "m" | "g");
     let digits = text.strip_prefix('-').unwrap_or(text).trim_end_matches(|c: char| !c.is_ascii_digit());
     let suffix = text.rsplit(|c: char| c.is_ascii_digit()).next().unwrap_or_default().trim_end();
-    if !digits.is_empty() && !classic(suffix) {
-        if let Ok(value) = signed(text) {
-            return Some(value);
-        }
+    if !digits.is_empty()
+        && !classic(suffix)
+        && let Ok(value) = signed(text)
+    {
+        return Some(value);
     }
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),

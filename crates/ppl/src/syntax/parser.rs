@@ -355,6 +355,11 @@ impl<'a, 't> Parser<'a, 't> {
         self.push(Diagnostic::error(code, span, message).help_maybe(help));
     }
 
+    /// No more complaints about the current token.
+    pub fn hush(&mut self) {
+        self.quiet_until = self.offset() + 1;
+    }
+
     /// The help for a word that is unknown.
     pub fn meant<'c>(&self, word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
         nearest(word, candidates).map(|near| format!("did you mean `{near}`?"))

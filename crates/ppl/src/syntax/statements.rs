@@ -82,9 +82,14 @@ impl Parser<'_, '_> {
             );
             self.row(Form::Error, self.offset(), 0, 0)
         } else {
-            self.statement(false)
+            self.inner()
         };
         self.push_row(row)
+    }
+
+    /// A statement inside another one; its braces are no level of their own.
+    fn inner(&mut self) -> Row {
+        if self.is_sign(b'{') { self.block() } else { self.statement(false) }
     }
 
     /// The semicolon at the end of a simple statement.
@@ -116,9 +121,13 @@ impl Parser<'_, '_> {
             return self.row(Form::Error, start, 0, 0);
         }
         let value = self.expression();
-        let first = self.push_nodes(&[variable, value]);
+        let row = if form == Form::Assign {
+            (self.push_nodes(&[value]), variable.data)
+        } else {
+            (self.push_nodes(&[variable, value]), 0)
+        };
         self.end("the value");
-        self.row(form, start, first, 0)
+        self.row(form, start, row.0, row.1)
     }
 
     fn worded(&mut self, top: bool) -> Row {
@@ -218,9 +227,9 @@ impl Parser<'_, '_> {
                 let then = if matches!(self.token.kind, TokenKind::End | TokenKind::Sign(b'}')) {
                     self.row(Form::Empty, start, 0, 0)
                 } else {
-                    self.statement(false)
+                    self.inner()
                 };
-                let otherwise = self.accept_word("else").then(|| self.statement(false));
+                let otherwise = self.accept_word("else").then(|| self.inner());
                 let body = self.push_row(then);
                 if let Some(otherwise) = otherwise {
                     self.push_row(otherwise);

@@ -45,13 +45,15 @@ pub fn parts(text: &str) -> Vec<Part<'_>> {
             let end = run(at + 2);
             let name = &text[at + 2..end];
             at = end;
-            if name.eq_ignore_ascii_case("env") && bytes.get(end) == Some(&b'(') && end < last_bracket {
-                if let Some(length) = text[end..].find(')') {
-                    out.push(Part::Environment(&text[end + 1..end + length], offset));
-                    at = end + length + 1;
-                    from = at;
-                    continue;
-                }
+            if name.eq_ignore_ascii_case("env")
+                && bytes.get(end) == Some(&b'(')
+                && end < last_bracket
+                && let Some(length) = text[end..].find(')')
+            {
+                out.push(Part::Environment(&text[end + 1..end + length], offset));
+                at = end + length + 1;
+                from = at;
+                continue;
             }
             out.push(Part::Builtin(name, offset));
         } else if bytes.get(at + 1) == Some(&b'{') && at < last_brace {

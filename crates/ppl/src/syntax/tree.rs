@@ -177,7 +177,7 @@ pub enum StatementKind {
     /// `{ … }`
     Block(Statements),
     /// `$v = e;`
-    Assign { variable: ExprId, value: ExprId },
+    Assign { variable: Symbol, value: ExprId },
     /// `let $v = e;`
     Let { variable: ExprId, value: ExprId },
     /// `command(…);` `parentheses`: were the arguments in them?
@@ -472,7 +472,7 @@ impl Tree {
             Form::Error => StatementKind::Error,
             Form::Empty => StatementKind::Empty,
             Form::Block => StatementKind::Block(Statements { first: row.a, count: row.b }),
-            Form::Assign => StatementKind::Assign { variable: expr(0), value: expr(1) },
+            Form::Assign => StatementKind::Assign { variable: Symbol(row.b), value: expr(0) },
             Form::Let => StatementKind::Let { variable: expr(0), value: expr(1) },
             Form::Command => StatementKind::Command {
                 command: Command::from_index(usize::from(row.count)),

@@ -12,21 +12,17 @@ macro_rules! keywords {
         impl Keyword {
             /// All keywords with their spelling.
             pub const ALL: &[(Keyword, &str)] = &[$((Keyword::$name, $text),)*];
-
-            fn find(text: &[u8]) -> Option<Self> {
-                $(const $name: &[u8] = $text.as_bytes();)*
-                match text {
-                    $(text if text == $name => Some(Keyword::$name),)*
-                    _ => None,
-                }
-            }
         }
     };
 }
 
-#[allow(non_upper_case_globals)]
 mod list {
+    use std::collections::HashMap;
+    use std::hash::BuildHasherDefault;
+    use std::sync::LazyLock;
+
     use super::{Command, Function};
+    use crate::syntax::names::WordHasher;
 
     keywords! {
         Define "define", Repeat "repeat", Time "time", Ctime "ctime", Barrier "barrier",
@@ -36,6 +32,16 @@ mod list {
         Think "think", At "at", Choose "choose", Expect "expect", Assert "assert",
         OnError "on_error", Verify "verify", Stonewall "stonewall",
     }
+
+    /// All words: one look-up instead of a hundred comparisons.
+    static TABLE: LazyLock<HashMap<&'static str, Word, BuildHasherDefault<WordHasher>>> =
+        LazyLock::new(|| {
+            let functions = Function::all().map(|function| (function.spec().name, Word::Function(function)));
+            let keywords = Keyword::ALL.iter().map(|(keyword, text)| (*text, Word::Keyword(*keyword)));
+            let commands = Command::all().map(|command| (command.name(), Word::Command(command)));
+            // The last of a name counts.
+            functions.chain(keywords).chain(commands).collect()
+        });
 
     /// A bare word that means something where a statement or a value may begin.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +61,7 @@ mod list {
             let lower = lower.get_mut(..text.len())?;
             lower.copy_from_slice(text.as_bytes());
             lower.make_ascii_lowercase();
-            let text = std::str::from_utf8(lower).ok()?;
-            Command::find(text)
-                .map(Word::Command)
-                .or_else(|| Keyword::find(text.as_bytes()).map(Word::Keyword))
-                .or_else(|| Function::find(text).map(Word::Function))
+            TABLE.get(std::str::from_utf8(lower).ok()?).copied()
         }
     }
 }

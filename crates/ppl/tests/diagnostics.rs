@@ -1,0 +1,213 @@
+//! What does a user read when a program is wrong? One snapshot a code, and every code has one.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use ppl::diagnostic::CODES;
+use ppl::plan::Settings;
+use ppl::source::Loader;
+use ppl::{Code, Diagnostic, Severity, Source, Span, compile};
+
+struct Case {
+    name: &'static str,
+    program: &'static str,
+    classic: bool,
+    parameters: &'static [(&'static str, &'static str)],
+    groups: &'static [(&'static str, u32)],
+    ranks: Option<u32>,
+}
+
+const fn case(name: &'static str, program: &'static str) -> Case {
+    Case { name, program, classic: false, parameters: &[], groups: &[], ranks: None }
+}
+
+const fn on_four(name: &'static str, program: &'static str) -> Case {
+    Case { ranks: Some(4), ..case(name, program) }
+}
+
+const CASES: &[Case] = &[
+    case("unknown character", "print(1) & print(2);"),
+    case("unclosed string", "print(\"hello);\nprint(1);"),
+    case("unclosed comment", "print(1); /* what follows\nprint(2);"),
+    case("bad number", "write(\"f\", 10K);\nsleep(5mss);\n$x = 99999999999999999999;"),
+    case("expected", "print(1)\nprint(2);\n$x 5;\nrepeat { }\n$y == 5;"),
+    case("unknown word", "wirte(\"f\", 1);\nprint(1);\nfoo;"),
+    case("too deep", include_str!("deep.ppl")),
+    case("misplaced", "repeat 2 { define ranks 3; }\nbreak;\nreturn 1;"),
+    case("include", "include \"missing.ppl\";\ninclude \"circle.ppl\";"),
+    case(
+        "unknown variable",
+        "$file = \"a\";\nprint($fiel);\nprint(\"$nope/x ${fille} 5$\");\nprint($later);\n$later = 1;",
+    ),
+    case("unknown builtin", "print($$ranks, \"$$sise $$env\");"),
+    case(
+        "unknown group",
+        "define groups {\"writers\":D};\ngroup \"writer\" { print(1); }\nbarrier(\"none\");",
+    ),
+    case(
+        "unknown pattern",
+        "define pattern {\"big\", 4, 1k, 1};\npwrite(\"f\", \"bgi\");\npread(\"f\", \"other thing\");",
+    ),
+    case("unknown function", "$x = unifrom(1, 2);\n$y = f(1);"),
+    case(
+        "missing argument",
+        "write(\"f\");\nrename();\n$x = mod(1);\ndef f($a, $b = 1) { }\nf();\nf(1, 2, 3);",
+    ),
+    case(
+        "wrong kind",
+        "write(\"f\", \"100\");\nfread(\"f\", 1);\nfor 60 { print(1); }\nthink 5;\nsleep(\"a\");",
+    ),
+    case("no result", "$x = delete(\"f\");"),
+    case(
+        "bad mode",
+        "$f = fopen(\"f\", \"rb\");\n$g = fopen(\"f\", \"O_RDONLY|O_CREATE\");\n$h = pfopen(\"f\", \"x\");\nfseek($f, 0, SEEK_NOW);",
+    ),
+    case(
+        "duplicate",
+        "define param \"a\" $a \"1\"\ndefine param \"a\" $b \"2\"\ndef f() { }\ndef f() { }\ndefine groups {\"g\", \"g\"};",
+    ),
+    case(
+        "bad define",
+        "define groups {\"world\", \"x\":Q};\ndefine pattern {\"p\", 1};\ndefine pattern {\"q\", 1, 1, 1};\nchoose { }",
+    ),
+    case("pattern level", "define pattern {\"p\", 4, 1k, 7};"),
+    case("not constant", "$x = 1;\ndefine ranks $x;\ndefine space uniform(1, 2);\ngroup \"$x\" { }"),
+    case("evaluation", "define param \"n\" $n 0\ndefine ranks 4 / $n;"),
+    case("division by zero", "print(1 / 0);"),
+    Case {
+        parameters: &[("siez", "4"), ("other", "1")],
+        ..case("unknown parameter", "define param \"size\" $size 4k;")
+    },
+    Case { parameters: &[("size", "4K")], ..case("bad parameter", "define param \"size\" $size 4k;") },
+    case("environment", "print(\"$$env(NOT_SET)\");"),
+    case("bad ranks", "define ranks 0;"),
+    Case {
+        groups: &[("writers", 9), ("writer", 1)],
+        ..on_four("groups do not fit", "define groups {\"writers\":S};")
+    },
+    on_four(
+        "collective",
+        "define groups {\"a\":D, \"b\":D};\nmaster barrier;\nif $$rank == 0 { barrier; }\n$n = $$rank + 1;\nrepeat $n { phase \"x\" { } }\nfor 60s { barrier; }\ndef meet() { barrier; }\nmaster { meet(); }\nparallel 2 { barrier; }\ngroup \"a\" { barrier(\"a\"); master { barrier(\"a\"); } }",
+    ),
+    on_four(
+        "collective in a group",
+        "define groups {\"a\":D, \"b\":D};\ngroup \"a\" { barrier; }\ngroup \"a\" { barrier(\"a\"); }",
+    ),
+    on_four(
+        "collective pattern",
+        "define pattern {\"p\", 2, 4, 1k, 3};\n$f = pfopen(\"f\", \"crw\");\nif $$rank > 1 { pfwrite($f, \"p\"); }",
+    ),
+    on_four("perhaps collective", "$f = fopen(\"f\", \"r\");\nif $f < 0 { barrier; }"),
+    Case { classic: true, ..case("classic", "foo print(1) & ;\nwrite(\"f\", 10K);\n$a_b = 1; print($a);") },
+    case("surplus argument", "stat(\"f\", 1, 2);"),
+    case("trimmed", "define groups {\"writers\"};\ngroup \" writers\" { print(1); }"),
+    case("lost text", "print(\"$$rankfoo\");"),
+    Case {
+        parameters: &[("size", "8k")],
+        ..case("text unit", "define param \"size\" $size \"4k\"\nwrite(\"f\", $size);")
+    },
+    case("leading comma", "print(,1);"),
+    case("unreachable", "repeat 2 { break; print(1); }"),
+    on_four("shared groups", "define groups {\"writers\":D, \"readers\":D};"),
+];
+
+fn underline(out: &mut String, source: &Source, span: Span, mark: char, text: &str) {
+    let place = source.position(span.start);
+    let start = source.text()[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+    let end = source.text()[span.start as usize..]
+        .find('\n')
+        .map_or(source.text().len(), |at| at + span.start as usize);
+    let mut line = source.text()[start..end].to_owned();
+    let before = source.text()[start..span.start as usize].chars().count();
+    let length = source.slice(span).lines().next().unwrap_or("").chars().count().max(1);
+    if line.chars().count() > 120 {
+        line = line.chars().take(60).chain(" …".chars()).collect();
+    }
+    writeln!(out, "{:>4} | {line}", place.line).unwrap();
+    if before < 120 {
+        writeln!(out, "     | {}{} {text}", " ".repeat(before), mark.to_string().repeat(length.min(60)))
+            .unwrap();
+    }
+}
+
+fn draw(diagnostic: &Diagnostic, source: &Source) -> String {
+    let mut out = String::new();
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    writeln!(out, "{severity}[{}]: {}", diagnostic.code, diagnostic.message).unwrap();
+    if diagnostic.span != Span::default() {
+        underline(&mut out, source, diagnostic.span, '^', "");
+    }
+    for label in &diagnostic.labels {
+        underline(&mut out, source, label.span, '-', &label.text);
+    }
+    if let Some(help) = &diagnostic.help {
+        writeln!(out, "     = help: {help}").unwrap();
+    }
+    out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+fn diagnose(case: &Case) -> (Vec<Diagnostic>, Source) {
+    let owned =
+        |list: &[(&str, &str)]| list.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    let settings = Settings {
+        parameters: owned(case.parameters),
+        groups: case.groups.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect(),
+        ranks: case.ranks,
+        ..Settings::default()
+    };
+    let mut source = Source::new("p.ppl", case.program);
+    let mut load = |path: &str| match path {
+        "circle.ppl" => Ok("include \"circle.ppl\";".to_owned()),
+        _ => Err("no such file".to_owned()),
+    };
+    let loader: Loader<'_> = &mut load;
+    let found = match compile(&mut source, &settings, case.classic, Some(loader)) {
+        Ok((_, found)) | Err(found) => found,
+    };
+    (found, source)
+}
+
+#[test]
+fn every_diagnostic_reads_as_its_snapshot() {
+    for case in CASES {
+        let (found, source) = diagnose(case);
+        let drawn: Vec<String> = found.iter().map(|diagnostic| draw(diagnostic, &source)).collect();
+        assert!(!drawn.is_empty(), "{} finds nothing", case.name);
+        insta::assert_snapshot!(case.name.replace(' ', "_"), drawn.join("\n\n"));
+    }
+}
+
+#[test]
+fn every_code_is_explained_and_has_a_snapshot() {
+    let shown: BTreeSet<Code> =
+        CASES.iter().flat_map(|case| diagnose(case).0).map(|diagnostic| diagnostic.code).collect();
+    let missing: Vec<&str> =
+        CODES.iter().filter(|known| !shown.contains(&known.code)).map(|known| known.code.as_str()).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "codes without a program that shows them");
+    let mut seen = BTreeSet::new();
+    for known in CODES {
+        assert!(known.text.len() > 40 && !known.title.is_empty(), "{} is not explained", known.code);
+        assert!(seen.insert(known.code.as_str()), "{} is used twice", known.code);
+        assert!(ppl::diagnostic::explain(&known.code.as_str().to_lowercase()).is_some());
+    }
+}
+
+#[test]
+fn spans_lie_inside_the_text() {
+    for case in CASES {
+        let (found, source) = diagnose(case);
+        for diagnostic in found {
+            for span in
+                std::iter::once(diagnostic.span).chain(diagnostic.labels.iter().map(|label| label.span))
+            {
+                assert!(span.end as usize <= source.text().len(), "{}: {diagnostic:?}", case.name);
+            }
+        }
+    }
+}

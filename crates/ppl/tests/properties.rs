@@ -1,0 +1,197 @@
+//! What holds for every text, however wrong?
+
+mod common;
+
+use ppl::count::count;
+use ppl::plan::Settings;
+use ppl::syntax::{Lexer, TokenKind};
+use ppl::{Source, compile};
+use proptest::prelude::*;
+
+/// Pieces from which texts are put together: they look enough like a program to get far.
+const PIECES: &[&str] = &[
+    "repeat",
+    "$i",
+    "$x",
+    "3",
+    "4k",
+    "5ms",
+    "1.5",
+    "{",
+    "}",
+    "(",
+    ")",
+    "[",
+    "]",
+    ";",
+    ",",
+    "=",
+    "==",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "^",
+    "<",
+    "!",
+    "&&",
+    "?",
+    ":",
+    "\"$i a\"",
+    "\"",
+    "$$rank",
+    "$$env(",
+    "print",
+    "write(\"f\",",
+    "time",
+    "if",
+    "else",
+    "while",
+    "for",
+    "in",
+    "..",
+    "def f($a)",
+    "return",
+    "define param",
+    "define groups {",
+    "define pattern {",
+    "\"a\":S",
+    "group \"a\"",
+    "barrier",
+    "master",
+    "choose",
+    "70:",
+    "rate 5/s",
+    "let",
+    "break",
+    "f(",
+    "include",
+    "assert",
+    "fopen(\"f\", \"r\")",
+    "\n",
+    "#",
+    "/*",
+    "*/",
+    "µ",
+    "é",
+    "parallel",
+    "phase",
+    "expect errno ==",
+    "ENOENT",
+    "verify",
+];
+
+fn program() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(PIECES), 0..60).prop_map(|pieces| pieces.join(" "))
+}
+
+fn total(text: &str) {
+    let mut source = Source::new("p", text);
+    let settings = Settings { ranks: Some(2), ..Settings::default() };
+    match compile(&mut source, &settings, false, None) {
+        Err(found) => assert!(!found.is_empty()),
+        // What compiles can be counted, and ends.
+        Ok((plan, _)) => drop(count(&plan, 1, 2_000)),
+    }
+    let mut source = Source::new("p", text);
+    drop(compile(&mut source, &settings, true, None));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_makes_the_compiler_panic(text in program()) {
+        total(&text);
+    }
+
+    #[test]
+    fn no_bytes_make_the_compiler_panic(text in "\\PC{0,200}") {
+        total(&text);
+    }
+
+    #[test]
+    fn all_tokens_together_are_the_text(text in program()) {
+        let mut lexer = Lexer::with_trivia(&text);
+        let mut seen = String::new();
+        loop {
+            let token = lexer.token();
+            if token.kind == TokenKind::End { break }
+            prop_assert!(token.end > token.start);
+            seen.push_str(&text[token.start as usize..token.end as usize]);
+        }
+        prop_assert_eq!(seen, text);
+    }
+
+    #[test]
+    fn integer_arithmetic_is_that_of_the_machine(a in -1000i64..1000, b in 1i64..1000, c in -50i64..50) {
+        let shown = common::printed(&format!("$a = {a}; $b = {b}; $c = {c}; print($a + $b * $c, $a % $b, $a / $b, ($a - $c) * $b, -$a, $a < $c);"));
+        let expected = format!("[0] {} {} {} {} {} {}", a + b * c, a % b, a / b, (a - c) * b, -a, i64::from(a < c));
+        prop_assert_eq!(&shown[0], &expected);
+    }
+
+    #[test]
+    fn a_loop_runs_as_often_as_it_says(n in 0u64..50, from in -20i64..20, to in -20i64..20, by in prop::sample::select(vec![-3i64, -1, 1, 2, 7])) {
+        let program = format!("$k = 0; repeat {n} {{ $k = $k + 1; }} print($k); for $i in {from}..{to} step {by} print($i);");
+        let shown = common::printed(&program);
+        prop_assert_eq!(&shown[0], &format!("[0] {n}"));
+        let mut expected = Vec::new();
+        let mut i = from;
+        while (by > 0 && i < to) || (by < 0 && i > to) {
+            expected.push(format!("[0] {i}"));
+            i += by;
+        }
+        prop_assert_eq!(&shown[1..], &expected[..]);
+    }
+
+    #[test]
+    fn counting_agrees_with_walking(n in 0u64..30, size in 0u64..5000, dependent in any::<bool>()) {
+        let size_text = if dependent { format!("{size} + $i") } else { size.to_string() };
+        let plan = common::plan_of(&format!("repeat $i {n} {{ repeat 3 append(\"f\", {size_text}); stat(\"f\"); }}"));
+        let tally = count(&plan, 0, 1_000_000);
+        let outcome = common::execute(&plan);
+        prop_assert_eq!(tally.operations.get("append").copied().unwrap_or(0), outcome.commands.get("append").map_or(0, |c| c.0));
+        prop_assert_eq!(tally.operations.get("stat").copied().unwrap_or(0), n);
+        prop_assert_eq!(tally.written, outcome.files.get("f").copied().unwrap_or(0));
+    }
+}
+
+/// Texts that would take minutes if anything in the compiler were quadratic in them.
+#[test]
+fn hostile_texts_are_compiled_in_linear_time() {
+    let n = 200_000;
+    for piece in [
+        "(",
+        "{",
+        "[",
+        "$x = (",
+        "if 1 ",
+        "time ",
+        "-",
+        "!",
+        "1 ? ",
+        "${",
+        "\"${",
+        "/*",
+        "repeat 2 ",
+        "$a[",
+        "f(",
+        "a ",
+        "\"$$env(",
+        "1^",
+        "$$",
+        "else ",
+        "} ",
+        "print (",
+        "choose { ",
+        "def f() ",
+        "define groups { ",
+    ] {
+        total(&piece.repeat(n / piece.len()));
+    }
+    total(&format!("print(\"{}\");", "${".repeat(n)));
+    total(&format!("print(\"${}\");", "a".repeat(n)));
+    total(&format!("$x = {}1;", "1 + ".repeat(n)));
+    total(&format!("$x = [{}1];", "1, ".repeat(n)));
+}
