@@ -1,8 +1,8 @@
 //! How does one process of an MPI job run its rank, and who gets the samples?
 //!
-//! The rank runs in a process forked by ours. When all ranks reached the end, rank 0 gathers every
-//! record and hands them to its parent, which has the whole run. When one did not, each parent keeps
-//! what its own rank recorded: a part.
+//! The rank runs in a process forked by ours. When all ranks reached the end of a run of moderate size,
+//! rank 0 gathers every record and hands them to its parent, which has the whole run. When one did
+//! not, or there are many samples, each parent keeps what its own rank recorded: a part.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -20,11 +20,18 @@ use crate::record::{RankRecord, Region, read};
 pub enum JobShare {
     /// All ranks' samples: only rank 0 has this, and only of a complete run.
     Whole(Box<Outcome>),
-    /// The samples of this process's own rank: some rank did not reach the end.
+    /// The samples of this process's own rank: some rank did not reach the end, or the run is large.
     Part(Box<Outcome>),
     /// The run is complete, and rank 0 has it.
     AtRankZero,
 }
+
+/// So many samples of all ranks (64 bytes each) are gathered; of more, every rank keeps its own part, so
+/// that memory is bounded and no rank waits for one that writes everything.
+const GATHERED: u64 = 2_000_000;
+/// The first byte that a rank hands to its parent.
+const WHOLE: u8 = 1;
+const PARTS: u8 = 2;
 
 /// Runs `body` as one rank of an MPI job. `directory` is shared by all its processes; `save` is called
 /// once with what this process has, before any process of an incomplete run ends.
@@ -53,15 +60,17 @@ pub fn job<T: Body>(
         &options.launch,
         directory,
         |world| {
-            work(body, options, world, Arc::clone(&region), clock, begun)?;
+            // All epochs begin together, as near as a barrier brings them: clock offsets tell the rest.
+            world.barrier(0).map_err(|error| error.to_string())?;
+            work(body, options, world, Arc::clone(&region), clock.restarted(), begun)?;
             hand_over(world, &region, &gathered)
         },
         |ended| {
             timing.end();
             let (own, cleaned) = collect::leftovers(options, &regions, ended.complete(), begun);
-            let whole = ended.complete().then(|| read_back(&gathered)).flatten();
+            let (elsewhere, whole) = if ended.complete() { read_back(&gathered) } else { (false, None) };
             let share = match whole {
-                None if ended.complete() && rank > 0 => JobShare::AtRankZero,
+                None if elsewhere && rank > 0 => JobShare::AtRankZero,
                 found => {
                     let is_whole = found.is_some();
                     let records = found.map_or(own, |all| all.into_iter().map(Ok).collect());
@@ -82,25 +91,43 @@ pub fn job<T: Body>(
     Ok(())
 }
 
-/// Brings every rank's record to rank 0, which leaves them in `file` for its parent.
+/// Brings every rank's record to rank 0, which leaves them in `file` for its parent; where there are too
+/// many samples for that, every rank says so to its parent.
 fn hand_over(world: &dyn Comm, region: &Region, file: &File) -> Result<(), String> {
     let record = read(region).map_err(|error| error.to_string())?;
-    let all = world.gather(0, &record.to_bytes()).map_err(|error| error.to_string())?;
+    let most = world.barrier(record.samples.len() as u64).map_err(|error| error.to_string())?;
+    let large = most.saturating_mul(u64::from(world.size())) > GATHERED;
+    let mut all = None;
+    if !large {
+        all = world.gather(0, &record.to_bytes()).map_err(|error| error.to_string())?;
+    }
     let mut file = file;
+    let mut hand = |bytes: &[u8]| {
+        file.write_all(bytes)
+            .map_err(|error| format!("cannot hand the samples over to the parent process: {error}"))
+    };
+    hand(&[if large { PARTS } else { WHOLE }])?;
     for bytes in all.into_iter().flatten() {
-        file.write_all(&(bytes.len() as u64).to_le_bytes())
-            .and_then(|()| file.write_all(&bytes))
-            .map_err(|error| format!("cannot hand the samples over to the parent process: {error}"))?;
+        hand(&(bytes.len() as u64).to_le_bytes())?;
+        hand(&bytes)?;
     }
     Ok(())
 }
 
-/// What rank 0 left; `None` where it left nothing.
-fn read_back(mut file: &File) -> Option<Vec<RankRecord>> {
-    file.seek(SeekFrom::Start(0)).ok()?;
+/// Whether rank 0 has the whole run, and the records where that is here.
+fn read_back(mut file: &File) -> (bool, Option<Vec<RankRecord>>) {
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).ok()?;
-    let (mut rest, mut records) = (&bytes[..], Vec::new());
+    if file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut bytes)).is_err() {
+        return (false, None);
+    }
+    match bytes.split_first() {
+        Some((&WHOLE, records)) => (true, records_in(records)),
+        _ => (false, None),
+    }
+}
+
+fn records_in(mut rest: &[u8]) -> Option<Vec<RankRecord>> {
+    let mut records = Vec::new();
     while let Some((length, tail)) = rest.split_first_chunk::<8>() {
         let (one, tail) = tail.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
         records.push(RankRecord::from_bytes(one)?);

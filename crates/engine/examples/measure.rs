@@ -1,0 +1,126 @@
+//! Do the samples of all ranks reach the run file? `mpirun -n 4 measure run.parquet 1000 [die RANK]`.
+//!
+//! Every rank opens the same file, moves its position so many times, and meets the others now and then.
+//! `measure [-n N] [--mpi PATH|none] RUN SAMPLES [die RANK]`; the tests in `tests/mpi` drive it.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use engine::execute::{Backend, Call, Session, Stop};
+use engine::launch::{Surroundings, print, surroundings};
+use engine::record::Place;
+use engine::run::{Body, JobShare, Options, Outcome};
+use samples::SiteKind;
+
+fn main() {
+    std::process::exit(match run() {
+        Ok(status) => status,
+        Err(why) => {
+            eprintln!("error: {why}");
+            2
+        }
+    });
+}
+
+fn say(line: &str) {
+    let _ = print(format!("{line}\n").as_bytes());
+}
+
+struct Seeks {
+    places: Vec<Place>,
+    samples: u64,
+    dies: Option<u32>,
+}
+
+impl Body for Seeks {
+    fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
+        let open = Call::Open { path: c"/dev/zero", flags: libc::O_RDONLY, mode: 0 };
+        let file = session.operation(0, open)?.value as u32;
+        for index in 0..self.samples {
+            session.operation(1, Call::Seek { file, offset: index as i64, whence: libc::SEEK_SET })?;
+            if index % 10_000 == 0 {
+                session.barrier(2, None)?;
+            }
+            if index == self.samples / 2 && self.dies == Some(session.rank()) {
+                // SAFETY: ends this very process.
+                unsafe { libc::raise(libc::SIGKILL) };
+            }
+        }
+        session.barrier(2, None)?;
+        Ok(())
+    }
+}
+
+fn run() -> Result<i32, String> {
+    let (mut ranks, mut mpi, mut rest) = (1, "auto".to_string(), Vec::new());
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or(format!("{word} needs a value"));
+        match word.as_str() {
+            "-n" => ranks = value()?.parse().map_err(|_| "-n needs a number")?,
+            "--mpi" => mpi = value()?,
+            _ => rest.push(word),
+        }
+    }
+    let [path, samples, more @ ..] = &rest[..] else { return Err("measure RUN SAMPLES [die RANK]".into()) };
+    let path = PathBuf::from(path);
+    let place =
+        |operation: &str, kind| Place { line: 1, operation: operation.into(), kind, ..Place::default() };
+    let body = Seeks {
+        places: vec![
+            place("fopen", SiteKind::Operation),
+            place("fseek", SiteKind::Operation),
+            place("barrier", SiteKind::Barrier),
+        ],
+        samples: samples.parse().map_err(|_| "SAMPLES is a number")?,
+        dies: more.get(1).and_then(|rank| rank.parse().ok()),
+    };
+    let mut options = Options::new(ranks);
+    options.launch.grace = std::time::Duration::from_secs(3);
+    options.expected_samples = body.samples;
+    match surroundings(&mpi.parse().unwrap_or_default()) {
+        Surroundings::Alone => {
+            let outcome = engine::run::ranks(&body, &options, |_| ()).map_err(|error| error.to_string())?;
+            save(&outcome, "whole", |run| store::write(&path, run));
+            Ok(i32::from(outcome.exit_status()))
+        }
+        Surroundings::Job(job) => {
+            let directory = path.parent().unwrap_or(Path::new("."));
+            let mut status = 0;
+            let keep = |share: JobShare| {
+                status = match &share {
+                    JobShare::Whole(outcome) => save(outcome, "whole", |run| store::write(&path, run)),
+                    JobShare::Part(outcome) => {
+                        save(outcome, "part", |run| store::write_part(&path, job.rank(), run))
+                    }
+                    JobShare::AtRankZero => 0,
+                };
+            };
+            match engine::run::job(&body, &options, &job, directory, keep, |_| ()) {
+                Err(_) if job.rank() != 0 => Ok(2),
+                Err(error) => Err(error.to_string()),
+                Ok(()) => Ok(status),
+            }
+        }
+    }
+}
+
+fn save(outcome: &Outcome, what: &str, write: impl FnOnce(&samples::Run) -> Result<(), store::Error>) -> i32 {
+    let start = Instant::now();
+    outcome.run.facts.failures.iter().for_each(|failure| say(failure));
+    if let Err(error) = write(&outcome.run) {
+        say(&format!("error: {error}"));
+    }
+    say(&format!(
+        "{what}: {} samples, written in {:.2} s; offsets {:?}; {}",
+        outcome.run.samples.len(),
+        start.elapsed().as_secs_f64(),
+        outcome.run.facts.clock_offsets_ns,
+        outcome.run.facts.communicator,
+    ));
+    i32::from(outcome.exit_status())
+}
