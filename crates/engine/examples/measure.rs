@@ -91,8 +91,8 @@ fn run() -> Result<i32, String> {
         Surroundings::Job(job) => {
             let directory = path.parent().unwrap_or(Path::new("."));
             let mut status = 0;
-            let keep = |share: JobShare| {
-                status = match &share {
+            let keep = |share: &JobShare| {
+                status = match share {
                     JobShare::Whole(outcome) => save(outcome, "whole", |run| store::write(&path, run)),
                     JobShare::Part(outcome) => {
                         save(outcome, "part", |run| store::write_part(&path, job.rank(), run))
