@@ -72,7 +72,7 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
 }
 
 /// As one process of a job: rank 0 has the whole of a complete run, each process its own part of
-/// one that broke off.
+/// one that broke off or is large.
 fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Job) -> anyhow::Result<Status> {
     let places = results::Places::choose(args, planned, options, true)?;
     let surroundings = before(planned, options)?;
@@ -94,7 +94,8 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
                 results::deliver(args, &places, &outcome).map(|()| status(&outcome))
             }
             JobShare::Part(outcome) => {
-                results::deliver_part(&places, &complete(outcome), job.rank()).map(|()| Status::Incomplete)
+                let outcome = complete(outcome);
+                results::deliver_part(&places, &outcome, job.rank()).map(|()| status(&outcome))
             }
         };
     };
