@@ -20,5 +20,7 @@ ranks=$(wc -l < "$PBS_NODEFILE")
 status=0
 mpirun -n "$ranks" lastrank run "${PROGRAM:-parallel_write}" --set dir="$target" -o "$run" || status=$?
 
-lastrank report "$run" -o "${run%.parquet}.html"
+# A large run, or one that broke off, is a folder of parts.
+[ -e "$run" ] || run=${run%.parquet}.parts
+lastrank report "$run" -o "${run%.*}.html"
 exit $status

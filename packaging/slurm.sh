@@ -26,5 +26,7 @@ status=0
 srun --mpi="${MPI_TYPE:-pmix}" --kill-on-bad-exit=0 \
     lastrank run "${PROGRAM:-parallel_write}" --set dir="$target" -o "$run" || status=$?
 
-lastrank report "$run" -o "${run%.parquet}.html"
+# A large run, or one that broke off, is a folder of parts.
+[ -e "$run" ] || run=${run%.parquet}.parts
+lastrank report "$run" -o "${run%.*}.html"
 exit $status

@@ -116,7 +116,8 @@ pub fn deliver_part(places: &Places, outcome: &Outcome, rank: u32) -> anyhow::Re
     store::write_part(&parts, rank, &outcome.run)
         .with_context(|| format!("the samples of rank {rank} could not be kept in {}", parts.display()))?;
     if rank == 0 {
-        eprintln!("note: the run broke off; each rank's samples are in {}", parts.display());
+        let why = if outcome.run.facts.complete { "is large" } else { "broke off" };
+        eprintln!("note: the run {why}; each rank's samples are in {}", parts.display());
     }
     Ok(())
 }
