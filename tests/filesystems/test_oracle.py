@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from . import delay
-from .measured import Lastrank, Run
+from .measured import Lastrank, Run, may_be_first
 from .sandbox import Mounted
 
 RANKS, STEPS = 4, 1200
@@ -62,13 +62,18 @@ def quantile(values: list[float], p: float) -> float:
 
 
 def round_trip(mounted: Mounted, repeat: int = 200) -> float:
-    """Nanoseconds (median) that a write takes besides being held."""
+    """Nanoseconds (median) that a write takes besides being held, for a client of lastrank's priority."""
     seen = []
     file = os.open(mounted.path / "round-trip", os.O_WRONLY | os.O_CREAT)
-    for _ in range(repeat):
-        begin = time.monotonic_ns()
-        os.pwrite(file, bytes(4096), 0)
-        seen.append(time.monotonic_ns() - begin)
+    if may_be_first():
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    try:
+        for _ in range(repeat):
+            begin = time.monotonic_ns()
+            os.pwrite(file, bytes(4096), 0)
+            seen.append(time.monotonic_ns() - begin)
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     os.close(file)
     held = [write.held for write in delay.injected(mounted, "write")]
     return statistics.median(took - long for took, long in zip(seen, held, strict=True))
@@ -111,6 +116,10 @@ def test_measured_quantiles_are_the_injected_ones(
 
     gev = lastrank.fit(tried.run.file, "--label", "write/fwrite")["gev"]
     errors = gev["standard_errors"]
-    seconds = {"location": (LOCATION * 1e6 + tried.round_trip) / 1e9, "scale": SCALE / 1e3, "shape": SHAPE}
-    for name, injected in seconds.items():
-        assert abs(gev[name] - injected) <= 4 * errors[name], f"{name}: fitted {gev[name]}, injected {injected}"
+    way = tried.round_trip / 1e9
+    for name, low, high in (
+        ("location", LOCATION / 1e3, LOCATION / 1e3 + way),
+        ("scale", SCALE / 1e3, SCALE / 1e3),
+        ("shape", SHAPE, SHAPE),
+    ):
+        assert low - 4 * errors[name] <= gev[name] <= high + 4 * errors[name], (name, gev[name], low, high)
