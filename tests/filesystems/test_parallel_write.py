@@ -23,7 +23,7 @@ def check(run: Run, size: int, targets: int, repeat: int, kind: str) -> None:
 
 
 def test_gluster_targets(gluster: Mounted, lastrank: Lastrank, long_tests: bool) -> None:
-    size, targets, repeat = (512 * MiB, 16, 60) if long_tests else (16 * MiB, 4, 25)
+    size, targets, repeat = (512 * MiB, 16, 40) if long_tests else (16 * MiB, 4, 25)
     run = lastrank.run(
         "parallel_write", dir=gluster.path, size=size, targets=targets, repeat=repeat, seconds=900
     )
@@ -34,7 +34,7 @@ def test_gluster_targets(gluster: Mounted, lastrank: Lastrank, long_tests: bool)
 
 
 def test_gluster_one_striped_file(gluster: Mounted, lastrank: Lastrank, long_tests: bool) -> None:
-    size, repeat = (512 * MiB, 20) if long_tests else (16 * MiB, 10)
+    size, repeat = (512 * MiB, 10) if long_tests else (16 * MiB, 10)
     run = lastrank.run(
         "parallel_write", dir=gluster.path, size=size, repeat=repeat, striped="yes", seconds=900
     )
