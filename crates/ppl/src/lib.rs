@@ -7,6 +7,17 @@
 //! | check | [`check::check`] | [`plan::Code`], definitions and diagnostics |
 //! | plan | [`plan::plan`] | [`plan::Plan`]: the only step that knows ranks and parameters |
 //! | run | [`interpret::run`] | calls a [`interpret::Machine`] |
+//!
+//! ```
+//! use ppl::plan::Settings;
+//! use ppl::{Source, compile};
+//!
+//! let mut source = Source::new("hello.ppl", "repeat $i 3 write(\"f-$i\", 4KiB);");
+//! let (plan, notes) = compile(&mut source, &Settings::default(), false, None).unwrap();
+//! assert!(notes.is_empty());
+//! let tally = ppl::count::count(&plan, 0, ppl::count::DEFAULT_BUDGET);
+//! assert_eq!((tally.total, tally.written), (3, 3 * 4096));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod arithmetic;

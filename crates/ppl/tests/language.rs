@@ -356,3 +356,17 @@ fn a_master_around_a_perhaps_is_still_an_error() {
         plan_with("$f = fopen(\"f\", \"r\"); master { if $f < 0 { barrier; } }", &settings).unwrap_err();
     assert_eq!(found[0].code.as_str(), "E0401");
 }
+
+#[test]
+fn a_barrier_counted_by_an_argument_that_differs_between_ranks_is_refused() {
+    let settings = Settings { ranks: Some(2), ..Settings::default() };
+    let program = |argument: &str| format!("def meet($n) {{ repeat $n {{ barrier; }} }} meet({argument});");
+    assert!(plan_with(&program("3 * $$size"), &settings).is_ok());
+    let found = plan_with(&program("$$rank"), &settings).unwrap_err();
+    assert_eq!(found[0].code.as_str(), "E0401");
+}
+
+#[test]
+fn what_is_not_there_yet_is_refused_rather_than_ignored() {
+    assert!(plan_with("phase \"p\" stonewall { }", &Settings::default()).is_err());
+}

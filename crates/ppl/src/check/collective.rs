@@ -267,6 +267,20 @@ impl Checker<'_> {
         }
     }
 
+    /// What is passed to a function of the program reaches its parameters.
+    fn taint_parameters(&mut self, id: ExprId, context: u8) {
+        let ExprKind::Call(Callee::Named(symbol), arguments) = self.tree.expr_kind(id) else { return };
+        let Some(&number) = self.survey.function_numbers.get(&symbol) else { return };
+        let definition = self.survey.functions[number as usize].1.statement;
+        let StatementKind::Def { parameters, .. } = self.tree.statement(definition).kind else { return };
+        for (index, argument) in arguments.iter().enumerate() {
+            let taint = self.taint(argument).max(context);
+            if let Some(parameter) = parameters.get(2 * index) {
+                self.taint_assign(parameter, taint);
+            }
+        }
+    }
+
     fn taint_symbol(&mut self, symbol: Symbol, taint: u8) {
         let at = symbol.0 as usize;
         self.survey.taint[at] = self.survey.taint[at].max(taint);
@@ -282,10 +296,13 @@ impl Checker<'_> {
                 self.taint_statements(list, context);
             }
             StatementKind::Assign { variable, value } => {
+                self.taint_parameters(value, context);
                 let taint = self.taint(value).max(context);
                 self.taint_symbol(variable, taint);
             }
+            StatementKind::Call(call) => self.taint_parameters(call, context),
             StatementKind::Let { variable, value } => {
+                self.taint_parameters(value, context);
                 let taint = self.taint(value).max(context);
                 self.taint_assign(variable, taint);
             }

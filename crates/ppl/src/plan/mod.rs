@@ -1,8 +1,8 @@
 //! What will be run? Compact steps with resolved variables and pre-split strings.
 //!
 //! [`Code`] is what the checker makes of a tree: it knows neither ranks nor parameters. [`Plan`]
-//! adds those: it is everything an interpreter needs, holds no source text, and is shared by all
-//! ranks (`Send + Sync`, read only).
+//! adds those: it is everything an interpreter needs, and is shared by all ranks (`Send + Sync`,
+//! read only). It keeps the text only to name the line of a fault.
 
 mod constants;
 mod groups;

@@ -303,7 +303,13 @@ impl Parser<'_, '_> {
             }
             Keyword::Phase => {
                 let name = self.expression_pushed();
-                let stonewall = self.accept_word("stonewall");
+                let stonewall = self.is_word("stonewall");
+                if stonewall {
+                    let message = "`stonewall` is not part of the language yet".to_owned();
+                    let help = "a phase ends when its last rank is done".to_owned();
+                    self.error(self.here(), Code::ExpectedToken, message, Some(help));
+                    self.take();
+                }
                 let body = self.body();
                 let mut row = self.row(Form::Phase, start, name, body);
                 row.flag = u8::from(stonewall);
