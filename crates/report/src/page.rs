@@ -204,7 +204,13 @@ fn tiles(report: &Report) -> String {
         significant(summary.max / summary.median, 3)
     );
     tile("Slowest", &value, &unit, &note);
-    if let Some(found) = report.tail.as_ref().and_then(|tail| tail.assessment.as_ref()) {
+    let usable = report.tail.as_ref().filter(|tail| tail.is_usable());
+    if usable.is_none() && summary.p99.is_some() {
+        // Where the law does not hold, what was measured takes the place of what it foretells.
+        let (value, unit) = split(summary.p90);
+        tile("9 of 10 are faster than", &value, &unit, "");
+    }
+    if let Some(found) = usable.and_then(|tail| tail.assessment.as_ref()) {
         let beyond = found.return_levels.iter().find(|level| !level.observed);
         if let Some(level) = beyond.or(found.return_levels.last()) {
             let known = level.lower.is_finite() && level.upper.is_finite();

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tail::assess::{Assessment, Panels, assess};
 use tail::independence::Independence;
 use tail::rivals::{Family, Law};
+use tail::verdict::Code;
 use tail::{Gev, assess::Options};
 
 /// The tail of the analysed values: the assessment, or why there is none.
@@ -34,6 +35,14 @@ impl Tail {
     pub fn code(&self) -> String {
         let code = self.assessment.as_ref().and_then(|found| serde_json::to_value(found.verdict.code).ok());
         code.as_ref().and_then(|code| code.as_str()).unwrap_or("no-fit").to_string()
+    }
+
+    /// May the fitted law be used to say what was not measured? Not where the verdict is that it does
+    /// not describe the values.
+    pub fn is_usable(&self) -> bool {
+        self.assessment.as_ref().is_some_and(|found| {
+            !matches!(found.verdict.code, Code::NotIndependent | Code::GevRejected | Code::NoMaximum)
+        })
     }
 
     /// The verdict in words.

@@ -127,3 +127,16 @@ fn values_that_are_all_equal_are_shown_and_not_fitted() {
     );
     assert!(report.html().contains("No law was fitted"));
 }
+
+#[test]
+fn a_law_that_does_not_hold_foretells_nothing_on_the_page() {
+    let mut run = samples::example::parallel_write(4, 200, 1);
+    assert!(report_of(&run).html().contains("Expected once in"));
+    for sample in run.samples.iter_mut().filter(|sample| sample.start_ns > 100 * 30_000_000) {
+        sample.duration_ps += 3_000_000_000;
+    }
+    let report = report_of(&run);
+    assert_eq!(report.tail.as_ref().unwrap().code(), "not-independent");
+    assert!(!report.html().contains("Expected once in"));
+    assert!(report.terminal_text().contains("do not rely on them"));
+}
