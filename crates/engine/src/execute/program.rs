@@ -7,6 +7,7 @@ use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt
 use ppl::plan::{GroupId, Plan, SiteId};
 use ppl::source::Position;
 use ppl::value::Value;
+use samples::Warning;
 
 use super::backend::{Backend, Call, Collective, Target};
 use super::session::{Session, Stop};
@@ -487,6 +488,25 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
             let noted = self.session.assertion_failed(text);
             self.note(noted);
         }
+    }
+
+    fn enter_async(&mut self, depth: u32) {
+        let text = format!("operations of `async depth={depth}` were done one after the other");
+        let advice = "take their durations as those of a depth of 1".into();
+        let noted = self.session.warn(Warning { code: "async-one-by-one".into(), text, advice });
+        self.note(noted);
+    }
+
+    fn parallel(
+        &mut self,
+        count: u32,
+        worker: &(dyn Fn(u32, &mut Self) -> Result<(), Halt> + Sync),
+    ) -> Result<(), Halt> {
+        let text = format!("the {count} workers of `parallel` ran one after the other");
+        let advice = "use ranks (-n) where operations are to overlap".into();
+        let noted = self.session.warn(Warning { code: "parallel-one-by-one".into(), text, advice });
+        self.note(noted);
+        (0..count).try_for_each(|index| worker(index, self))
     }
 
     fn verify(&mut self, on: bool) {

@@ -72,7 +72,8 @@ pub struct Session<'a, B: Backend> {
     commands_ps: u64,
     bytes: u64,
     queue_ns: u64,
-    /// Samples this rank is expected to take; 0: not known.
+    /// Operations done so far, and how many there will be; 0: not known.
+    operations: u64,
     planned: u64,
     blocks: Vec<Block>,
     /// Failures by site.
@@ -131,6 +132,7 @@ impl<'a, B: Backend> Session<'a, B> {
             commands_ps: 0,
             bytes: 0,
             queue_ns: 0,
+            operations: 0,
             planned: 0,
             blocks: Vec::with_capacity(64),
             failures: Vec::new(),
@@ -165,9 +167,9 @@ impl<'a, B: Backend> Session<'a, B> {
         self.skip_sleep = skip;
     }
 
-    /// How many samples this rank will take, for whoever watches.
-    pub fn set_planned(&mut self, samples: u64) {
-        self.planned = samples;
+    /// How many operations this rank will do, for whoever watches.
+    pub fn set_planned(&mut self, operations: u64) {
+        self.planned = operations;
     }
 
     /// When the operations that follow were meant to begin, in ns since the run's epoch. All of them
@@ -194,7 +196,9 @@ impl<'a, B: Backend> Session<'a, B> {
         let site = self.site(place)?;
         self.recorder.begin(site);
         let places = self.places;
-        let operation = places.get(place).map_or("", |place| place.operation.as_str());
+        let (operation, line) =
+            places.get(place).map_or(("", 0), |place| (place.operation.as_str(), place.line));
+        self.standing.set_line(line);
         match self.backend.perform(operation, call) {
             Ok(timed) => {
                 self.store(site, timed)?;
@@ -261,6 +265,7 @@ impl<'a, B: Backend> Session<'a, B> {
     #[inline(always)]
     fn store(&mut self, site: u32, timed: Timed) -> Result<(), Stop> {
         let duration_ps = self.backend.picoseconds(timed.begin, timed.end);
+        self.operations += 1;
         let bytes = if timed.meaning == Meaning::Bytes { timed.outcome.value } else { 0 };
         self.commands_ps += duration_ps;
         self.bytes += bytes;
@@ -280,7 +285,7 @@ impl<'a, B: Backend> Session<'a, B> {
             causes: timed.outcome.causes.0 | timed.seen.causes.0,
         })?;
         self.standing.set_recorded(self.recorder.total(), self.bytes);
-        self.standing.set_progress(self.recorder.total(), self.planned);
+        self.standing.set_progress(self.operations, self.planned);
         Ok(())
     }
 
@@ -324,8 +329,9 @@ impl<'a, B: Backend> Session<'a, B> {
         let (begin, end) = met?;
         let commands_ps = self.commands_ps;
         self.store(site, Timed { begin, end, ..Timed::default() })?;
-        // Waiting for others is not time inside a command.
+        // Waiting for others is no command.
         self.commands_ps = commands_ps;
+        self.operations -= 1;
         Ok(())
     }
 
@@ -415,7 +421,6 @@ impl<'a, B: Backend> Session<'a, B> {
 
     /// Says what a finished or stopped rank still has to say, and how it ended.
     pub fn end(&mut self, result: &Result<(), Stop>) {
-        drop(self.recorder.note(&Entry::Communicator(self.comm.description())));
         for (site, count) in (0..).zip(std::mem::take(&mut self.failures)) {
             if count > 0 {
                 drop(self.recorder.note(&Entry::Failures { site, count }));

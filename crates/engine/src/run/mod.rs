@@ -29,6 +29,12 @@ pub trait Body {
     /// Every place that yields samples.
     fn places(&self) -> &[Place];
 
+    /// How many operations a rank will do, as far as that is known; 0 where it is not.
+    fn planned(&self, rank: u32) -> u64 {
+        let _ = rank;
+        0
+    }
+
     /// Runs the program as one rank.
     fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop>;
 }
@@ -138,6 +144,9 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
     Ok(collect::collect(options, parts))
 }
 
+/// Samples whose memory is populated before the program begins, if so many are expected (64 MiB).
+const READY: usize = 1 << 20;
+
 fn clock_for(options: &Options) -> (Clock, Option<Description>) {
     match (&options.backend, options.clock) {
         (BackendKind::Simulate(_), _) => (Clock::monotonic(), None),
@@ -167,12 +176,14 @@ fn work<T: Body>(
     region.set_rank(world.rank());
     let registry = Registry::new(&region, begun);
     let mut recorder = Recorder::new(region).map_err(|error| format!("no memory for samples: {error}"))?;
-    let expected = usize::try_from(options.expected_samples).unwrap_or(usize::MAX);
+    let planned = body.planned(world.rank()).max(options.expected_samples);
     // Populating more beforehand is a favour; the recorder grows by itself.
-    drop(recorder.reserve(expected.min(1 << 22)));
+    drop(recorder.reserve(usize::try_from(planned).unwrap_or(usize::MAX).min(READY)));
     let mut now = || clock.since_epoch_ns(clock.now());
     let offsets = world.clock_offsets(&mut now).map_err(|error| error.to_string())?;
+    // An empty journal has room for both.
     drop(recorder.note(&Entry::ClockOffsets(offsets)));
+    drop(recorder.note(&Entry::Communicator(world.description())));
     world.barrier(0).map_err(|error| error.to_string())?;
     match &options.backend {
         BackendKind::Posix => {
@@ -180,19 +191,24 @@ fn work<T: Body>(
             if options.causes {
                 backend.look_for_causes();
             }
-            run(body, options, Session::new(backend, recorder, world, body.places()))
+            run(body, options, Session::new(backend, recorder, world, body.places()), planned)
         }
         BackendKind::Simulate(model) => {
             let backend = Simulated::new(model.clone(), options.seed, world.rank(), world.size());
-            run(body, options, Session::new(backend, recorder, world, body.places()))
+            run(body, options, Session::new(backend, recorder, world, body.places()), planned)
         }
     }
 }
 
-fn run<T: Body, B: Backend>(body: &T, options: &Options, mut session: Session<'_, B>) -> Result<(), String> {
+fn run<T: Body, B: Backend>(
+    body: &T,
+    options: &Options,
+    mut session: Session<'_, B>,
+    planned: u64,
+) -> Result<(), String> {
     session.set_on_error(options.on_error);
     session.set_skip_sleep(options.skip_sleep);
-    session.set_planned(options.expected_samples);
+    session.set_planned(planned);
     let result = body.run(&mut session);
     if result.is_ok() && session.rank_count() > 1 {
         // Every rank came to the end, or will; a rank that is lost now is told by its parent.

@@ -59,7 +59,7 @@ pub struct Options {
     pub clean: Clean,
     /// What to do when an operation fails.
     pub on_error: OnError,
-    /// Samples each rank will take, as far as the plan knows; 0 where it does not.
+    /// Samples each rank will take, where the caller knows better than the plan; 0 where it does not.
     pub expected_samples: u64,
     /// Bytes of memory for the samples of all ranks; further ones go to a file. `None`: a quarter of
     /// what is available, at most 8 GiB.

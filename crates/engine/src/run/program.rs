@@ -45,6 +45,13 @@ impl Body for Program<'_> {
         &self.places
     }
 
+    fn planned(&self, rank: u32) -> u64 {
+        /// Operations walked at most; a loop of equal turns counts as one turn.
+        const BUDGET: u64 = 200_000;
+        let tally = ppl::count::count(self.plan, rank, BUDGET);
+        if tally.at_least || tally.stopped.is_some() { 0 } else { tally.total }
+    }
+
     fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
         interpret(self.plan, session)
     }
