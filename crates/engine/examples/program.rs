@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use engine::comm::mpi::MpiChoice;
 use engine::launch::{Surroundings, surroundings};
-use engine::run::{JobShare, Options, Outcome};
+use engine::run::{self, JobShare, Options, Outcome, Program, options_of};
 use ppl::Source;
 use ppl::plan::Settings;
 
@@ -48,7 +48,9 @@ fn main() -> ExitCode {
                     status = show(outcome);
                 }
             };
-            engine::run_job(&plan, &options, &job, Path::new("."), save, |_| ())
+            let program = Program::new(&plan);
+            let options = options_of(&plan, &options);
+            run::job(&program, &options, &job, Path::new("."), save, |_| ())
         }
     };
     if let Err(error) = result {

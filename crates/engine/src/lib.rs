@@ -35,29 +35,3 @@ pub fn run(
     program.complete_facts(&mut outcome.run.facts);
     Ok(outcome)
 }
-
-/// Runs a plan as one process of an MPI job. `directory` is one that all processes share, where the run
-/// file goes. `save` is called once with what this process has of the run, before any process of an
-/// incomplete run ends.
-///
-/// # Errors
-/// Where no MPI world can be made, or the rank cannot be started.
-pub fn run_job(
-    plan: &ppl::plan::Plan,
-    options: &run::Options,
-    job: &launch::Job,
-    directory: &std::path::Path,
-    save: impl FnOnce(&run::JobShare),
-    watch: impl FnMut(&launch::Watch),
-) -> Result<(), run::RunError> {
-    let options = run::options_of(plan, options);
-    run::missing_space(plan, &options)?;
-    let program = run::Program::new(plan);
-    let complete = |mut share: run::JobShare| {
-        if let run::JobShare::Whole(outcome) | run::JobShare::Part(outcome) = &mut share {
-            program.complete_facts(&mut outcome.run.facts);
-        }
-        save(&share);
-    };
-    run::job(&program, &options, job, directory, complete, watch)
-}

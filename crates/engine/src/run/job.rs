@@ -43,7 +43,7 @@ pub fn job<T: Body>(
     options: &Options,
     job: &Job,
     directory: &Path,
-    save: impl FnOnce(JobShare),
+    save: impl FnOnce(&JobShare),
     watch: impl FnMut(&Watch),
 ) -> Result<(), RunError> {
     let begun = Moment::now();
@@ -84,7 +84,7 @@ pub fn job<T: Body>(
                     if is_whole { JobShare::Whole(outcome) } else { JobShare::Part(outcome) }
                 }
             };
-            save(share);
+            save(&share);
         },
         watch,
     )?;
