@@ -27,6 +27,7 @@ mod series;
 mod status;
 mod surface;
 
+pub mod alarm;
 pub mod assess;
 pub mod bootstrap;
 pub mod congestion;
@@ -38,6 +39,7 @@ pub mod gumbel;
 pub mod independence;
 pub mod interval;
 pub mod kernel;
+pub mod latency;
 pub mod linalg;
 pub mod lmoments;
 pub mod newton;
@@ -48,6 +50,7 @@ pub mod rivals;
 pub mod sandwich;
 pub mod scale;
 pub mod special;
+pub mod summary;
 pub mod targets;
 pub mod verdict;
 

@@ -1,0 +1,182 @@
+//! Where must a threshold lie so that the stated rate of false alarms is the true one?
+
+use serde::{Deserialize, Serialize};
+
+use crate::series::sorted_quantile;
+use crate::{Error, Gev, Series, Status, bootstrap, gev, independence};
+
+/// What can be asked of a monitor.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// Share of quiet runs that may give a spike alarm.
+    pub false_alarms: f64,
+    /// Mean number of quiet runs between false CUSUM alarms, both sides together.
+    pub run_length: f64,
+    /// Slow-down (> 1) that the CUSUM is tuned to.
+    pub factor: f64,
+    /// Bootstrap samples behind the calibration.
+    pub bootstrap: usize,
+    /// Seed of it.
+    pub seed: u64,
+    /// Runs after a confirmed new level that become the new baseline; 0 never.
+    pub rebaseline: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            false_alarms: 1e-3,
+            run_length: 1000.0,
+            factor: 1.05,
+            bootstrap: 499,
+            seed: 1,
+            rebaseline: 0,
+        }
+    }
+}
+
+/// A spike threshold and what it is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Threshold {
+    /// Alarm above this duration.
+    pub value: f64,
+    /// The false-alarm rate that was asked for.
+    pub false_alarms: f64,
+    /// Exceedance probability under the fitted law at which the threshold lies: smaller than asked for,
+    /// because the law is an estimate.
+    pub nominal: f64,
+    /// Threshold whose true rate stays at or below the one asked for in 90 % of baselines (Gandy, Kvaløy 2013).
+    pub guaranteed: f64,
+    /// The plain quantile of the fitted law, which alarms too often.
+    pub plug_in: f64,
+}
+
+/// A quiet baseline, fitted and calibrated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// Schema `lastrank.watch/1`.
+    pub schema: String,
+    /// Options it was made with.
+    pub options: Options,
+    /// Number of quiet runs.
+    pub n: usize,
+    /// The fitted law.
+    pub law: Gev,
+    /// Spike threshold.
+    pub spike: Threshold,
+    /// CUSUM threshold h of each side.
+    pub cusum: f64,
+    /// Largest step of the CUSUM, so that one spike is not a slow-down.
+    pub cap: f64,
+    /// First-order autocorrelation of the Gumbel scores that is taken out; 0 for independent runs.
+    pub ar1: f64,
+    /// What weakens the promise, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Baseline {
+    /// Fit and calibrate. `quiet` in time order, at least 50 runs.
+    ///
+    /// The spike threshold is the quantile at α' with E[1 - F(q)] = α over parametric bootstrap baselines: on
+    /// average over baselines the rate is the stated one (Barndorff-Nielsen, Cox 1996). The CUSUM has
+    /// h = ln(run length) per side with the rate split, a bound for a known law (Lorden 1971).
+    ///
+    /// # Errors
+    /// As [`gev::fit`]; [`Error::Parameter`] for options out of range: false alarms below 0.1 / n cannot be
+    /// promised from n runs.
+    pub fn new(quiet: &[f64], options: &Options) -> Result<Baseline, Error> {
+        let series = Series::clean(quiet);
+        series.require(50, 4)?;
+        let n = series.len();
+        let alpha = options.false_alarms;
+        if !(alpha >= 0.1 / n as f64 && alpha < 0.5) {
+            return Err(Error::Parameter {
+                what: "false-alarm rate",
+                value: alpha,
+                must: "below 0.5 and at least 0.1 / n of the baseline: measure more quiet runs",
+            });
+        }
+        for (what, value) in [("run length", options.run_length), ("factor", options.factor)] {
+            if !(value > 1.0 && value.is_finite()) {
+                return Err(Error::Parameter { what, value, must: "above 1" });
+            }
+        }
+        let fit = gev::Likelihood::new(&series)?.fit();
+        if fit.status == Status::Boundary {
+            return Err(Error::NotConverged { model: "baseline" });
+        }
+        let law = fit.law();
+        let checked = independence::check_series(&series, 0.05)?;
+        let mut warnings: Vec<String> = checked
+            .rejected()
+            .map(|test| format!("The baseline is not independent draws of one law: {}.", test.text))
+            .collect();
+        let dependent =
+            checked.test(independence::Question::Autocorrelation).is_some_and(|test| test.rejected);
+        let ar1 = if dependent { checked.ar1.clamp(0.0, 0.95) } else { 0.0 };
+        if alpha < 1.0 / (n as f64 + 1.0) {
+            warnings.push(format!(
+                "A false-alarm rate of {alpha} from {n} quiet runs rests on the law; {} runs would show it \
+                 without.",
+                (1.0 / alpha).ceil()
+            ));
+        }
+        let spike = spike(&fit, options);
+        // Both sides share the rate.
+        let cusum = (2.0 * options.run_length).ln();
+        Ok(Baseline {
+            schema: "lastrank.watch/1".to_string(),
+            options: *options,
+            n,
+            law,
+            spike,
+            cusum,
+            cap: 3.0,
+            ar1,
+            warnings,
+        })
+    }
+
+    /// A monitor that has seen nothing yet.
+    pub fn watch(self) -> super::Watch {
+        super::Watch::new(self)
+    }
+}
+
+/// Calibrate by the parametric bootstrap: the fitted law is the truth, refits are what would be estimated.
+fn spike(fit: &gev::Fit, options: &Options) -> Threshold {
+    let law = fit.law();
+    let alpha = options.false_alarms;
+    let refits = bootstrap::parametric(fit, options.bootstrap, options.seed);
+    let rates = |nominal: f64| -> Vec<f64> {
+        let mut rates: Vec<f64> =
+            refits.laws.iter().map(|estimate| law.survival(estimate.upper_quantile(nominal))).collect();
+        rates.sort_unstable_by(f64::total_cmp);
+        rates
+    };
+    // The largest nominal probability (in logarithms) whose statistic keeps to alpha.
+    let solve = |statistic: &dyn Fn(&[f64]) -> f64| -> f64 {
+        let (mut low, mut high) = (alpha.ln() - 40.0, alpha.ln());
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if statistic(&rates(middle.exp())) > alpha { high = middle } else { low = middle }
+        }
+        low.exp()
+    };
+    let (nominal, guaranteed) = if options.bootstrap == 0 {
+        (alpha, alpha)
+    } else {
+        (
+            solve(&|rates| rates.iter().sum::<f64>() / rates.len() as f64),
+            solve(&|rates| sorted_quantile(rates, 0.9)),
+        )
+    };
+    Threshold {
+        value: law.upper_quantile(nominal),
+        false_alarms: alpha,
+        nominal,
+        guaranteed: law.upper_quantile(guaranteed),
+        plug_in: law.upper_quantile(alpha),
+    }
+}

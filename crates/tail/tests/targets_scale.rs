@@ -1,0 +1,89 @@
+//! Slow targets, shared congestion, effective numbers; and what larger sizes would do.
+
+mod common;
+
+use common::{data, json, number};
+use tail::scale::{Trust, joint, scale};
+use tail::{Gev, Xoshiro, targets};
+
+/// ln S = a_i + b_t + e.
+fn durations(m: usize, steps: usize, slow: f64, congestion: f64, seed: u64) -> Vec<Vec<f64>> {
+    let mut random = Xoshiro::new(seed);
+    let b: Vec<f64> = (0..steps).map(|_| congestion * random.normal()).collect();
+    (0..m)
+        .map(|i| {
+            let a = if i == 3 { slow } else { 0.0 };
+            b.iter().map(|b| (1.0 + a + b + 0.05 * random.normal()).exp()).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn the_slow_target_is_named_and_no_other() {
+    let found = targets::analyse(&durations(16, 400, 0.02, 0.03, 1), 0.95).unwrap();
+    let slow: Vec<usize> = found.targets.iter().filter(|t| t.slow).map(|t| t.target).collect();
+    assert_eq!(slow, [3]);
+    assert!(found.last.p < 0.05 && found.last.top == 3);
+    assert!((found.ln_k_sd - 0.03).abs() < 0.004 && (found.residual_sd - 0.05).abs() < 0.002);
+    assert!((found.variance_shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn equal_targets_are_seldom_accused() {
+    let accused = (0..60)
+        .filter(|&seed| {
+            targets::analyse(&durations(8, 100, 0.0, 0.03, 100 + seed), 0.95)
+                .unwrap()
+                .targets
+                .iter()
+                .any(|t| t.slow)
+        })
+        .count();
+    assert!(accused <= 6, "{accused} of 60");
+}
+
+#[test]
+fn the_effective_number_lies_between_one_and_all() {
+    let independent = targets::analyse(&durations(8, 2000, 0.0, 0.0, 7), 0.95).unwrap().extremal.unwrap();
+    assert!((independent.effective / 8.0 - 1.0).abs() < 0.15, "{independent:?}");
+    let common = targets::analyse(&durations(8, 2000, 0.0, 0.5, 8), 0.95).unwrap().extremal.unwrap();
+    assert!(common.effective < 3.0, "{common:?}");
+}
+
+#[test]
+fn larger_sizes_match_the_reference() {
+    let values = data("s01_paper400");
+    let reference = &json("extras.json")["extrapolate_m"];
+    for (ratio, key) in [(0.25, "s01_paper400 x0.25"), (8.0, "s01_paper400 x8"), (64.0, "s01_paper400 x64")] {
+        let found = scale(&values, 16.0, 16.0 * ratio, 1.0, 0.95).unwrap();
+        let wanted = |name: &str| number(&reference[key], &[name]);
+        assert!((found.law.location - wanted("mu")).abs() < 1e-6);
+        assert!((found.law.scale - wanted("sigma")).abs() < 1e-6);
+        assert!((found.quantiles[0].value - wanted("median")).abs() < 1e-6);
+        assert!((found.quantiles[0].standard_error.unwrap() / wanted("median_se_delta") - 1.0).abs() < 1e-4);
+        assert_eq!(found.trust == Trust::Warned, ratio > 8.0, "{:?}", found.warnings);
+    }
+}
+
+#[test]
+fn drifting_runs_are_not_extrapolated() {
+    assert_eq!(scale(&data("s17_drift400"), 16.0, 64.0, 1.0, 0.95).unwrap().trust, Trust::Refused);
+}
+
+#[test]
+fn the_dependence_exponent_is_found_from_several_sizes() {
+    let law = Gev::new(10.0, 0.3, 0.0).unwrap();
+    let sizes: Vec<(f64, Vec<f64>)> = [4.0f64, 16.0, 64.0, 256.0]
+        .into_iter()
+        .enumerate()
+        .map(|(i, m)| {
+            let mut random = Xoshiro::new(40 + i as u64);
+            let of = law.max_of((m / 4.0).powf(0.6));
+            (m, (0..400).map(|_| of.sample(&mut random)).collect())
+        })
+        .collect();
+    let found = joint(&sizes, 0.95).unwrap();
+    assert!(found.interval.contains(0.6) && found.interval.upper < 0.75, "{found:?}");
+    assert!(found.p_independent < 1e-6 && found.p_model > 0.01, "{found:?}");
+    assert!(joint(&sizes[..2], 0.95).is_err());
+}
