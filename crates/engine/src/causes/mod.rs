@@ -101,6 +101,7 @@ pub struct Watch {
     totals: Totals,
     /// When the interrupts that are being served began; they nest soft in nothing, device in soft.
     entered: [u64; 3],
+    faults_measured: bool,
 }
 
 /// Events of one operation as they come out of the ring.
@@ -122,7 +123,16 @@ impl Watch {
         let accounting = Accounting::of_this_thread();
         let (ring, sight) = open(limit, accounting.sees_queue());
         let before = accounting.read();
-        Self { accounting, ring, sight, before, cpu: processor(), totals: Totals::default(), entered: [0; 3] }
+        Self {
+            accounting,
+            ring,
+            sight,
+            before,
+            cpu: processor(),
+            totals: Totals::default(),
+            entered: [0; 3],
+            faults_measured: false,
+        }
     }
 
     /// What can be seen here.
@@ -136,11 +146,15 @@ impl Watch {
         self.ring.is_some()
     }
 
-    /// Should page faults be recorded? Recording one costs about a microsecond, too much where the
-    /// faults are what is measured.
-    pub fn see_faults(&mut self, see: bool) {
-        if let Some(ring) = &self.ring {
-            ring.see_faults(see);
+    /// Are page faults what is measured from here on? Then they are not recorded one by one: that costs
+    /// about a microsecond each.
+    #[inline]
+    pub fn measure_faults(&mut self, measured: bool) {
+        if self.faults_measured != measured {
+            self.faults_measured = measured;
+            if let Some(ring) = &self.ring {
+                ring.see_faults(!measured);
+            }
         }
     }
 

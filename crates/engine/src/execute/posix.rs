@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use samples::Warning;
 
@@ -568,18 +569,18 @@ impl Backend for Posix {
     }
 
     fn kernel(&mut self, _operation: &str, request: Request, count: u32) -> Result<Timed, NoKernel> {
-        let inside = request.writes_in().map(|directory| directory.join("x"));
-        if let Some(inside) = inside
-            && let Ok(inside) = CString::new(inside.as_os_str().as_bytes())
-        {
-            self.confinement.check("make files in", &inside).map_err(NoKernel::Refused)?;
+        if !self.kernels.is_ready(&request) {
+            self.may_use(&request).map_err(NoKernel::Refused)?;
+            self.kernels.build(&request, self.clock).map_err(NoKernel::Failed)?;
         }
-        let kernels = &mut self.kernels;
         let mut watch = self.watch.borrow_mut();
         if let Some(watch) = watch.as_mut() {
+            watch.measure_faults(request.faults());
             watch.before();
         }
-        let done = kernels.time(self.clock, request, count).map_err(NoKernel::Failed)?;
+        let Some(done) = self.kernels.time(self.clock, &request, count) else {
+            return Ok(self.failed(libc::ENOSYS));
+        };
         let seen = watch.as_mut().map(Watch::after).unwrap_or_default();
         let (begin, end) = (done.timed.begin, done.timed.end);
         // The value of a kernel that moves nothing is what its last operation gave.
@@ -623,7 +624,29 @@ impl Backend for Posix {
     }
 }
 
+/// Programs that any program of the language may start: they do nothing.
+const HARMLESS: [&str; 3] = ["true", "false", "sh -c :"];
+
 impl Posix {
+    /// A kernel that makes a file, or starts a program, may do so where the program may.
+    fn may_use(&mut self, request: &Request) -> Result<(), Refusal> {
+        let named = |path: PathBuf| CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
+        if let Some(directory) = request.writes_in() {
+            self.confinement.check("make files in", &named(directory.join("x")))?;
+        }
+        if let Request::Spawn { program } = request
+            && !HARMLESS.contains(&program.as_str())
+        {
+            let first = program.split_whitespace().next().unwrap_or_default();
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let found =
+                std::env::split_paths(&path).map(|folder| folder.join(first)).find(|path| path.is_file());
+            let found = found.filter(|_| !first.contains('/')).unwrap_or_else(|| PathBuf::from(first));
+            self.confinement.check_followed("start", &named(found))?;
+        }
+        Ok(())
+    }
+
     #[inline(never)]
     fn perform_other(&mut self, call: Call<'_>) -> Result<Timed, Refusal> {
         let on_file = |machine: &Self, file: u32, call: &dyn Fn(i32) -> Outcome| match machine.file(file) {

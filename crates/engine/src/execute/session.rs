@@ -251,7 +251,9 @@ impl<'a, B: Backend> Session<'a, B> {
             Err(NoKernel::Failed(error)) => {
                 let text = format!("line {}: {operation}: {error}", self.line(place));
                 self.warn(Warning { code: format!("no-{operation}"), text, advice: String::new() })?;
-                Ok(Outcome::error(NoKernel::errno(&error)))
+                let (now, outcome) = (self.backend.now(), Outcome::error(NoKernel::errno(&error)));
+                self.store(site, Timed { begin: now, end: now, outcome, ..Timed::default() })?;
+                Ok(outcome)
             }
         }
     }
@@ -276,7 +278,8 @@ impl<'a, B: Backend> Session<'a, B> {
             duration_ps,
             late_ns: self.pace.late(start_ns),
             bytes,
-            queue_ns: timed.seen.queue_ns,
+            // What was seen reaches a little beyond the two clock reads.
+            queue_ns: timed.seen.queue_ns.min(duration_ps / 1000),
             site,
             rank: self.rank,
             errno: timed.outcome.errno,

@@ -90,30 +90,28 @@ impl Kernels {
     /// More are not kept: the one used longest ago is let go.
     const MOST: usize = 64;
 
-    /// Times `count` operations of the kernel, which is built, warmed up and kept if it is new.
-    ///
-    /// # Errors
-    /// Where it cannot be built: memory, a file.
-    pub fn time(&mut self, clock: Clock, request: Request, count: u32) -> Result<Done, Error> {
-        let index = match self.ready.iter().position(|(known, _)| *known == request) {
-            Some(index) => index,
-            None => self.build(request, clock)?,
-        };
-        let kernel = &mut self.ready[index].1;
+    /// Is it built?
+    #[inline]
+    pub fn is_ready(&self, request: &Request) -> bool {
+        self.ready.iter().any(|(known, _)| known == request)
+    }
+
+    /// Times `count` operations of a kernel that was built; `None` where it was not.
+    pub fn time(&mut self, clock: Clock, request: &Request, count: u32) -> Option<Done> {
+        let (_, kernel) = self.ready.iter_mut().find(|(known, _)| known == request)?;
         let least = kernel.least();
         let batch = count.clamp(least, kernel.most()) / least * least;
         let timed = kernel.time(clock, batch);
-        let done = Done {
-            timed,
-            batch,
-            bytes: kernel.bytes_each().saturating_mul(u64::from(batch)),
-            value: kernel.value(),
-        };
-        Ok(done)
+        let bytes = kernel.bytes_each().saturating_mul(u64::from(batch));
+        Some(Done { timed, batch, bytes, value: kernel.value() })
     }
 
+    /// Builds a kernel and does a first operation, so that its code and data are there.
+    ///
+    /// # Errors
+    /// Where it cannot be built: memory, a file.
     #[cold]
-    fn build(&mut self, request: Request, clock: Clock) -> Result<usize, Error> {
+    pub fn build(&mut self, request: &Request, clock: Clock) -> Result<(), Error> {
         // What is in memory takes memory: one working set makes room for the next.
         if request.holds_memory() {
             self.ready.retain(|(known, _)| !known.holds_memory());
@@ -121,11 +119,11 @@ impl Kernels {
         if self.ready.len() >= Self::MOST {
             self.ready.remove(0);
         }
-        let mut kernel = build(&request)?;
+        let mut kernel = build(request)?;
         let least = kernel.least();
         kernel.time(clock, least);
-        self.ready.push((request, kernel));
-        Ok(self.ready.len() - 1)
+        self.ready.push((request.clone(), kernel));
+        Ok(())
     }
 
     /// Lets all of them go: their memory, files and processes.
@@ -135,6 +133,11 @@ impl Kernels {
 }
 
 impl Request {
+    /// Are page faults what it measures?
+    pub fn faults(&self) -> bool {
+        matches!(self, Self::Touch { .. } | Self::MmapMunmap { .. } | Self::Fork { .. })
+    }
+
     /// Does it hold more than a page of memory or so?
     fn holds_memory(&self) -> bool {
         matches!(
@@ -172,26 +175,32 @@ mod tests {
         assert_eq!(of(Command::Stream, &[Value::Text("sideways".into()), Value::Int(64)]), None);
     }
 
-    #[test]
-    fn a_kernel_is_built_once_and_one_working_set_makes_room_for_the_next() {
+    fn timed(kernels: &mut Kernels, request: Request, count: u32) -> Done {
         let clock = Clock::monotonic();
+        if !kernels.is_ready(&request) {
+            kernels.build(&request, clock).expect("a kernel");
+        }
+        kernels.time(clock, &request, count).expect("it was built")
+    }
+
+    #[test]
+    fn one_working_set_makes_room_for_the_next() {
         let mut kernels = Kernels::default();
         let chase = |bytes| Request::Chase { bytes, huge: false, seed: 1 };
-        for request in [chase(4096), Request::Getpid, chase(4096), chase(8192)] {
-            let done = kernels.time(clock, request, 10).expect("a kernel");
+        for request in [chase(4096), Request::Getpid, chase(8192)] {
+            let done = timed(&mut kernels, request, 10);
             assert_eq!((done.batch, done.timed.errno), (10, 0));
         }
-        let kept: Vec<_> = kernels.ready.iter().map(|(request, _)| request.clone()).collect();
-        assert_eq!(kept, [Request::Getpid, chase(8192)]);
+        assert!(!kernels.is_ready(&chase(4096)));
+        assert!(kernels.is_ready(&chase(8192)) && kernels.is_ready(&Request::Getpid));
     }
 
     #[test]
     fn switches_come_in_pairs_and_streams_count_bytes() {
-        let (clock, mut kernels) = (Clock::monotonic(), Kernels::default());
-        assert_eq!(kernels.time(clock, Request::ContextSwitch, 5).map(|done| done.batch).ok(), Some(4));
+        let mut kernels = Kernels::default();
+        assert_eq!(timed(&mut kernels, Request::ContextSwitch, 5).batch, 4);
         let stream = Request::StreamRead { bytes: 4096, huge: false };
-        assert_eq!(kernels.time(clock, stream, 3).map(|done| done.bytes).ok(), Some(3 * 4096));
-        let spawn = Request::Spawn { program: "false".into() };
-        assert_eq!(kernels.time(clock, spawn, 1).map(|done| done.value).ok(), Some(1));
+        assert_eq!(timed(&mut kernels, stream, 3).bytes, 3 * 4096);
+        assert_eq!(timed(&mut kernels, Request::Spawn { program: "false".into() }, 1).value, 1);
     }
 }

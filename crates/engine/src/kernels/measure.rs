@@ -97,11 +97,11 @@ pub fn measure(
 ) -> Measured {
     let deadline = Deadline { begin: Instant::now(), budget: settings.budget };
     let mut found = Measured { bytes_each: kernel.bytes_each(), ..Measured::default() };
-    watch.see_faults(!kernel.faults());
+    watch.measure_faults(kernel.faults());
     if let Err(errno) = try_measure(kernel, clock, facts, watch, settings, &deadline, &mut found) {
         found.errno = errno;
     }
-    watch.see_faults(true);
+    watch.measure_faults(false);
     found
 }
 

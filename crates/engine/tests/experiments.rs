@@ -1,0 +1,132 @@
+//! Do the shipped experiments run from beginning to end, and native kernels inside programs?
+
+mod support;
+
+use engine::run::{Options, Outcome};
+use ppl::Source;
+use ppl::plan::Settings;
+use support::alone;
+
+fn run(text: &str, parameters: &[(&str, &str)], options: &Options) -> Outcome {
+    let mut source = Source::new("test.ppl", text);
+    let parameters = parameters.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let settings = Settings { parameters, seed: 7, ..Settings::default() };
+    match ppl::compile(&mut source, &settings, false, None) {
+        Ok((plan, _)) => engine::run(&plan, options, |_| ()).expect("a run"),
+        Err(found) => panic!("{:?}", found.iter().map(|one| one.message.clone()).collect::<Vec<_>>()),
+    }
+}
+
+/// Runs in a directory of its own. Exit status, failures, files left, samples.
+fn small(name: &'static str, text: &'static str, parameters: &'static [(&str, &str)]) {
+    let said = alone(name, || {
+        let home = tempfile::tempdir().expect("a directory");
+        std::env::set_current_dir(home.path()).expect("the directory");
+        let outcome = run(text, parameters, &Options::new(1));
+        let left = std::fs::read_dir(home.path()).expect("the directory").count();
+        let failed: Vec<_> = outcome.failures.iter().map(|failure| failure.examples.clone()).collect();
+        let facts = &outcome.run.facts;
+        format!(
+            "exit {} left {left} {failed:?} {:?} {}",
+            outcome.exit_status(),
+            facts.failures,
+            outcome.run.samples.len() > 50
+        )
+    });
+    assert_eq!(said, "exit 0 left 0 [] [] true");
+}
+
+#[test]
+fn the_memory_hierarchy_runs() {
+    small(
+        "the_memory_hierarchy_runs",
+        include_str!("../../../experiments/memory_hierarchy.ppl"),
+        &[("largest", "1MiB"), ("accesses", "200"), ("batches", "5"), ("passes", "2")],
+    );
+}
+
+#[test]
+fn the_table_of_system_calls_runs() {
+    small(
+        "the_table_of_system_calls_runs",
+        include_str!("../../../experiments/system_calls.ppl"),
+        &[("repeat", "20"), ("slow", "5"), ("batches", "2"), ("memory", "4MiB")],
+    );
+}
+
+#[test]
+fn the_disk_experiment_runs() {
+    small(
+        "the_disk_experiment_runs",
+        include_str!("../../../experiments/disk.ppl"),
+        &[("size", "4MiB"), ("reads", "40"), ("writes", "10")],
+    );
+}
+
+#[test]
+fn local_against_remote_runs() {
+    small(
+        "local_against_remote_runs",
+        include_str!("../../../experiments/local_remote.ppl"),
+        &[("repeat", "5"), ("reads", "20"), ("size", "2MiB"), ("remote", ".")],
+    );
+}
+
+#[test]
+fn a_kernels_samples_say_how_many_operations_they_hold() {
+    let said = alone("a_kernels_samples_say_how_many_operations_they_hold", || {
+        let text = "repeat 3 chase(32k, 500); repeat 2 getpid(40); stream(\"copy\", 64k);";
+        let mut lines = Vec::new();
+        let outcome = run(text, &[], &Options::new(1));
+        for (number, site) in outcome.run.sites.iter().enumerate() {
+            let samples: Vec<_> = outcome.run.of_site(number as u32).collect();
+            let (batch, bytes) = (samples[0].batch, samples[0].bytes);
+            lines.push(format!("{} x{} batch {batch} bytes {bytes}", site.operation, samples.len()));
+        }
+        lines.join("; ")
+    });
+    assert_eq!(said, "chase x3 batch 500 bytes 0; getpid x2 batch 40 bytes 0; stream x1 batch 1 bytes 65536");
+}
+
+#[test]
+fn waiting_for_another_process_is_seen_as_such() {
+    let said = alone("waiting_for_another_process_is_seen_as_such", || {
+        let home = tempfile::tempdir().expect("a directory");
+        std::env::set_current_dir(home.path()).expect("the directory");
+        let text = "repeat 20 pipe_pingpong(200);";
+        let outcome = run(text, &[], &Options::new(1));
+        let site =
+            outcome.run.sites.iter().position(|site| site.operation == "pipe_pingpong").expect("a site");
+        let samples: Vec<_> = outcome.run.of_site(site as u32).collect();
+        let blocked =
+            samples.iter().filter(|s| samples::Causes(s.causes).has(samples::Cause::Blocked)).count();
+        let consistent = samples.iter().all(|sample| sample.queue_ns * 1000 <= sample.duration_ps);
+        format!("{} {consistent}", blocked >= 10)
+    });
+    assert_eq!(said, "true true");
+}
+
+#[test]
+fn a_program_may_not_start_what_it_likes() {
+    let said = alone("a_program_may_not_start_what_it_likes", || {
+        let fine = run("spawn(\"true\");", &[], &Options::new(1));
+        let refused = run("spawn(\"sh -c date\");", &[], &Options::new(1));
+        format!(
+            "{} {} {}",
+            fine.exit_status(),
+            refused.exit_status(),
+            refused.run.facts.failures[0].contains("refused to start")
+        )
+    });
+    assert_eq!(said, "0 2 true");
+}
+
+#[test]
+fn more_memory_than_there_is_fails_with_a_note_that_says_so() {
+    let said = alone("more_memory_than_there_is_fails_with_a_note_that_says_so", || {
+        let outcome = run("chase(1000000GiB);", &[], &Options::new(1));
+        let note = outcome.run.facts.warnings.iter().any(|warning| warning.code == "no-chase");
+        format!("{} {note} {}", outcome.exit_status(), outcome.failures[0].examples[0].contains("ENOMEM"))
+    });
+    assert_eq!(said, "3 true true");
+}
