@@ -1,0 +1,59 @@
+//! How does a test run the binary in a folder of its own?
+#![allow(dead_code)]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// What a run of the binary printed, and how it ended.
+pub struct Done {
+    pub status: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// The binary, to be started in `folder` without a launcher's environment.
+pub fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lastrank"));
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    for (name, _) in std::env::vars() {
+        if ["PMI_", "PMIX_", "OMPI_", "SLURM_", "LASTRANK_", "PARABENCH_"].iter().any(|p| name.starts_with(p))
+        {
+            command.env_remove(name);
+        }
+    }
+    command.env("COLUMNS", "100");
+    command
+}
+
+/// Run the binary to its end.
+pub fn lastrank(folder: &Path, arguments: &[&str]) -> Done {
+    of(command(folder, arguments).output().unwrap())
+}
+
+/// The same with a program given as text.
+pub fn program(folder: &Path, text: &str, arguments: &[&str]) -> Done {
+    std::fs::write(folder.join("program.ppl"), text).unwrap();
+    let mut all = vec!["run", "program.ppl", "-o", "run.parquet", "--report", "none"];
+    all.extend(arguments);
+    lastrank(folder, &all)
+}
+
+/// Output as text.
+pub fn of(output: Output) -> Done {
+    Done {
+        status: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Standard output and error and the exit status in one text, for snapshots.
+pub fn all(done: &Done) -> String {
+    let mut text = done.out.clone();
+    if !done.err.is_empty() {
+        text += "---- standard error ----\n";
+        text += &done.err;
+    }
+    let status = done.status.map_or("a signal".into(), |status| status.to_string());
+    text + &format!("---- exit status {status} ----\n")
+}
