@@ -90,3 +90,36 @@ fn the_result_is_json_when_asked_for() {
     assert_eq!(found["facts"]["complete"], true);
     assert_eq!(found["tail"]["assessment"]["schema"], "lastrank.fit/1");
 }
+
+#[test]
+fn the_json_of_a_fit_holds_what_its_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let numbers: String = (1..=200).map(|n| format!("{}\n", ((n * 7919) % 1009) as f64 / 10.0)).collect();
+    std::fs::write(folder.path().join("numbers"), numbers).unwrap();
+    let found = json(folder.path(), &["fit", "numbers", "--json"]);
+    let page = include_str!("../../../docs/fit-json.md");
+    for (name, value) in found.as_object().unwrap() {
+        let documented = match value {
+            serde_json::Value::Object(fields) if name == "diagnostics" => {
+                fields.keys().map(|field| format!("`{name}.{field}`")).collect()
+            }
+            _ => vec![format!("`{name}`")],
+        };
+        for field in documented {
+            assert!(page.contains(&field), "docs/fit-json.md does not mention {field}");
+        }
+    }
+    for name in ["location", "scale", "shape"] {
+        assert!(found["gev"][name].is_f64() && found["gev"]["standard_errors"][name].is_f64());
+    }
+    assert!(found["gev"]["covariance"][2][2].is_f64() && found["gev"]["negative_log_likelihood"].is_f64());
+    for rival in found["alternatives"].as_array().unwrap() {
+        assert!(rival["model"].is_string() && rival["parameters"].is_object() && rival["aic"].is_f64());
+    }
+    for level in found["return_levels"].as_array().unwrap() {
+        for field in ["period", "level", "lower", "upper"] {
+            assert!(level[field].is_f64(), "{field}: {level}");
+        }
+    }
+    assert!(found["verdict"]["code"].is_string() && found["verdict"]["text"].is_string());
+}
