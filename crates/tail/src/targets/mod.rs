@@ -142,10 +142,10 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
     let z = normal_upper_quantile(0.5 * (1.0 - level) / size);
 
     let mut last = vec![0u64; m];
-    for t in 0..steps {
+    (0..steps).for_each(|t| {
         let slowest = (0..m).max_by(|&a, &b| logs[a][t].total_cmp(&logs[b][t])).unwrap_or(0);
         last[slowest] += 1;
-    }
+    });
     let targets: Vec<Target> = (0..m)
         .map(|i| {
             let (a, se) = contrasts[i];
