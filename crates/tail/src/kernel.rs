@@ -7,39 +7,55 @@
 //! 7.5). Derivatives are taken in (location, ln scale, shape). Nothing branches on shape = 0: `h` and its
 //! derivatives are `z L(q)`, `z² L'(q)`, `z³ L''(q)` with `q = shape z` and `L(q) = ln(1 + q) / q`.
 
+/// Coefficients of `L(q) = Σ (-q)^k / (k + 1)`.
+const SERIES: [f64; 11] = {
+    let mut c = [0.0; 11];
+    let mut k = 0;
+    while k < 11 {
+        c[k] = sign(k) / (k + 1) as f64;
+        k += 1;
+    }
+    c
+};
+
+/// Coefficients of `L'(q)`.
+const SERIES_1: [f64; 11] = {
+    let mut c = [0.0; 11];
+    let mut k = 0;
+    while k < 11 {
+        c[k] = -sign(k) * (k + 1) as f64 / (k + 2) as f64;
+        k += 1;
+    }
+    c
+};
+
+/// Coefficients of `L''(q)`.
+const SERIES_2: [f64; 11] = {
+    let mut c = [0.0; 11];
+    let mut k = 0;
+    while k < 11 {
+        c[k] = sign(k) * ((k + 1) * (k + 2)) as f64 / (k + 3) as f64;
+        k += 1;
+    }
+    c
+};
+
+const fn sign(k: usize) -> f64 {
+    if k.is_multiple_of(2) { 1.0 } else { -1.0 }
+}
+
+/// `Σ c_k q^k` by Horner's rule.
+#[inline(always)]
+fn polynomial<const N: usize>(q: f64, coefficients: [f64; N]) -> f64 {
+    coefficients.into_iter().rev().fold(0.0, |sum, c| c + q * sum)
+}
+
 /// `L(q) = ln(1 + q) / q` and its first two derivatives, for `q > -1`.
 #[inline(always)]
 pub fn log_ratio(q: f64) -> (f64, f64, f64) {
     if q.abs() < 0.03 {
         // Alternating series; the first omitted term is below 1e-16 of the sum.
-        let l = 1.0
-            + q * (-1.0 / 2.0
-                + q * (1.0 / 3.0
-                    + q * (-1.0 / 4.0
-                        + q * (1.0 / 5.0
-                            + q * (-1.0 / 6.0
-                                + q * (1.0 / 7.0
-                                    + q * (-1.0 / 8.0
-                                        + q * (1.0 / 9.0 + q * (-1.0 / 10.0 + q * (1.0 / 11.0))))))))));
-        let l1 = -1.0 / 2.0
-            + q * (2.0 / 3.0
-                + q * (-3.0 / 4.0
-                    + q * (4.0 / 5.0
-                        + q * (-5.0 / 6.0
-                            + q * (6.0 / 7.0
-                                + q * (-7.0 / 8.0
-                                    + q * (8.0 / 9.0
-                                        + q * (-9.0 / 10.0 + q * (10.0 / 11.0 - q * (11.0 / 12.0))))))))));
-        let l2 = 2.0 / 3.0
-            + q * (-6.0 / 4.0
-                + q * (12.0 / 5.0
-                    + q * (-20.0 / 6.0
-                        + q * (30.0 / 7.0
-                            + q * (-42.0 / 8.0
-                                + q * (56.0 / 9.0
-                                    + q * (-72.0 / 10.0
-                                        + q * (90.0 / 11.0 + q * (-110.0 / 12.0 + q * (132.0 / 13.0))))))))));
-        (l, l1, l2)
+        (polynomial(q, SERIES), polynomial(q, SERIES_1), polynomial(q, SERIES_2))
     } else {
         let p = 1.0 / (1.0 + q);
         let r = 1.0 / q;
