@@ -20,6 +20,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// A tour of this machine in under a minute: one rung a line, from L1 to fsync
+    Try(TryArgs),
     /// Run a program or a shipped experiment; keep every sample; fit the tail; write a report
     Run(RunArgs),
     /// List the experiments that ship with lastrank, or print one to read and change
@@ -28,6 +30,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Fit extreme-value models to a run, a CSV file or a file with one number a line
     Fit(FitArgs),
+    /// By what factor is a new run slower than a quiet one, with its interval?
+    Compare(CompareArgs),
     /// Make the report of a run file again
     Report(ReportArgs),
     /// What this machine is, and whether it is fit to measure
@@ -175,4 +179,50 @@ pub struct MachineArgs {
     /// Hide names and paths
     #[arg(long)]
     pub redact: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct TryArgs {
+    /// A directory on the disk to be tried
+    #[arg(default_value = ".")]
+    pub directory: PathBuf,
+    /// Seconds it may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 50)]
+    pub limit: u64,
+    /// The result as JSON (schema lastrank.tour/1)
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank compare quiet.parquet today.parquet --label write --gate\n  \
+    lastrank compare before.csv after.csv --column seconds --fail-if 'k>1.05'\n\n\
+    Interleave quiet and new runs where you can: drift is otherwise read as congestion.")]
+pub struct CompareArgs {
+    /// The quiet sample: a run file, a CSV file or a file with one number a line
+    pub quiet: PathBuf,
+    /// The new sample
+    pub new: PathBuf,
+    /// The column of CSV files
+    #[arg(long, value_name = "NAME")]
+    pub column: Option<String>,
+    /// The samples of this label, operation or LABEL/OPERATION of runs
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+    /// The maximum over ranks of each iteration, not every rank's own sample
+    #[arg(long)]
+    pub gate: bool,
+    /// Exit with status 1 where this is certain: `k>NUMBER` holds for the whole interval
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Option<String>,
+    /// The result as JSON (schema lastrank.compare/1)
+    #[arg(long)]
+    pub json: bool,
+    /// Confidence level of all intervals
+    #[arg(long, default_value_t = 0.95)]
+    pub level: f64,
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
 }

@@ -8,6 +8,7 @@ mod exit;
 mod experiments;
 mod output;
 mod program;
+mod values;
 
 use clap::Parser;
 

@@ -123,3 +123,24 @@ fn the_json_of_a_fit_holds_what_its_page_says() {
     }
     assert!(found["verdict"]["code"].is_string() && found["verdict"]["text"].is_string());
 }
+
+#[test]
+fn a_congestion_factor_that_was_put_in_is_found_and_can_fail_a_pipeline() {
+    let folder = tempfile::tempdir().unwrap();
+    for (seed, law, file) in
+        [("1", "gev(10ms,1ms,0.1)", "quiet.parquet"), ("2", "gev(12.5ms,1.25ms,0.1)", "new.parquet")]
+    {
+        let backend = format!("simulate:{law}");
+        let run =
+            ["run", "parallel_write", "--backend", &backend, "--seed", seed, "-o", file, "--report", "none"];
+        assert_eq!(lastrank(folder.path(), &run).status, Some(0));
+    }
+    let found = json(folder.path(), &["compare", "quiet.parquet", "new.parquet", "--json"]);
+    assert_eq!(found["schema"], "lastrank.compare/1");
+    let k = &found["factor"]["interval"];
+    assert!(k["lower"].as_f64().unwrap() < 1.25 && 1.25 < k["upper"].as_f64().unwrap(), "{k}");
+    let fail = |condition| {
+        lastrank(folder.path(), &["compare", "quiet.parquet", "new.parquet", "--fail-if", condition]).status
+    };
+    assert_eq!([fail("k>1.1"), fail("k>1.3"), fail("slower")], [Some(1), Some(0), Some(2)]);
+}

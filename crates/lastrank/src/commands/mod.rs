@@ -1,11 +1,13 @@
 //! Which function answers which subcommand?
 
 mod check;
+mod compare;
 mod experiments;
 mod fit;
 mod machine;
 mod report;
 mod run;
+mod tour;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Status;
@@ -17,6 +19,8 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Experiments(args) => experiments::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Fit(args) => fit::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Try(args) => tour::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Machine(args) => machine::run(&args),
     }
