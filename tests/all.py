@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +41,8 @@ def run(*command: object, **keywords) -> None:
 
 def install_debian_packages() -> None:
     missing = [package for command, package in DEBIAN_PACKAGES.items() if not shutil.which(command)]
+    if find_spec("ensurepip") is None:
+        missing.append("python3-venv")  # Debian keeps it apart from its python3
     if not missing or os.geteuid() != 0 or not shutil.which("apt-get"):
         return
     quiet = {"stdout": subprocess.DEVNULL, "env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}}
