@@ -91,15 +91,13 @@ impl Meeting {
             let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
             entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("saved-")).count()
         };
-        while saved() < size as usize && Instant::now() < until {
-            // The first parent takes the place away when all are done.
-            if !place.exists() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(50));
+        // A launcher may kill the job as soon as one parent has left with a failure. So the place is
+        // taken away before that: by the first parent when all have saved, while the others wait for it.
+        let done = || if rank == 0 { saved() >= size as usize } else { !place.exists() };
+        while !done() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
         }
         if rank == 0 {
-            std::thread::sleep(Duration::from_millis(300));
             let _ = std::fs::remove_dir_all(&place);
         }
     }
