@@ -51,8 +51,8 @@ fn main() {
         "{OPERATIONS} operations a round, median of {ROUNDS} rounds, processor ns an operation, in {directory}"
     );
     println!(
-        "{:14}{:>10}{:>10}{:>10}{:>8}{:>10}{:>10}",
-        "", "raw", "engine", "adds", "ratio", "fio", "fio adds"
+        "{:14}{:>9}{:>9}{:>7}{:>7}{:>9}{:>7}{:>9}{:>10}",
+        "", "raw", "engine", "adds", "ratio", "program", "adds", "fio", "fio adds"
     );
     for kind in [Kind::Write, Kind::Read, Kind::Stat] {
         let (mut own, mut plain, mut whole) = (Vec::new(), Vec::new(), Vec::new());
