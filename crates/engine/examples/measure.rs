@@ -119,7 +119,7 @@ fn save(outcome: &Outcome, what: &str, write: impl FnOnce(&samples::Run) -> Resu
         "{what}: {} samples, written in {:.2} s; offsets {:?}; {}",
         outcome.run.samples.len(),
         start.elapsed().as_secs_f64(),
-        outcome.run.facts.clock_offsets_ns,
+        outcome.run.facts.clock_offsets,
         outcome.run.facts.communicator,
     ));
     i32::from(outcome.exit_status())

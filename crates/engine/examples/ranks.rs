@@ -8,6 +8,7 @@ use engine::comm::mpi::MpiChoice;
 use engine::comm::{Comm, CommError};
 use engine::launch::{Launch, Outcome, Surroundings, print, processes, surroundings};
 use engine::ops::mpiio::{self, Direction, Kind, Layout, Mode};
+use samples::{CommonClock, Facts};
 
 fn main() {
     std::process::exit(run());
@@ -140,22 +141,55 @@ fn meet(comm: &dyn Comm) -> Result<(), String> {
         same("the rank in a group", group.rank() == wanted - 1 - me / 3)?;
     }
     same("being in a group", group.is_some() == (me % 3 != 2))?;
-    let start = Instant::now();
-    let epoch = u64::from(me) * 1_000_000_000;
-    let offsets = comm.clock_offsets(&mut || epoch + start.elapsed().as_nanos() as u64).map_err(text)?;
-    if comm.name() == "mpi" && me == 0 {
-        // Each rank's clock was set a second ahead of the one before; starting them took less.
-        let good = offsets
-            .iter()
-            .enumerate()
-            .all(|(r, offset)| (offset - r as i64 * 1_000_000_000).abs() < 500_000_000);
-        same("a clock offset", good && offsets.len() == size as usize)?;
-    }
+    compare_clocks(comm)?;
     comm.barrier(0).map_err(text)?;
     if me == 0 {
         say("all good");
     }
     Ok(())
+}
+
+/// Gives each rank a clock that is wrong in a known way: both comparisons must find it, and the common
+/// clock must take it off.
+fn compare_clocks(comm: &dyn Comm) -> Result<(), String> {
+    let me = comm.rank();
+    let start = comm.barrier(monotonic_ns()).map_err(text)?;
+    // A second ahead of the rank before, and gaining a thousandth more.
+    let wrong = |rank: u32, ns: u64| {
+        let since = ns.saturating_sub(start);
+        since + u64::from(rank) * (1_000_000_000 + since / 1000)
+    };
+    let compare = || comm.clock_offsets(&mut || wrong(me, monotonic_ns())).map_err(text);
+    let first = compare()?;
+    std::thread::sleep(Duration::from_millis(50));
+    let clock_offsets = vec![first, compare()?];
+    if comm.name() != "mpi" || me > 0 {
+        return Ok(());
+    }
+    let clock = CommonClock::of(&Facts { clock_offsets, ..Facts::default() });
+    let middle = start + 30_000_000;
+    for rank in 0..comm.size() {
+        let off = clock.common_ns(rank, wrong(rank, middle)) - wrong(0, middle) as i64;
+        let (drift, unsure) = (clock.drift(rank), clock.uncertainty_ns(rank));
+        // A microsecond for what the clock gains during an exchange.
+        let allowed = 2 * unsure + 1000;
+        let good = off.unsigned_abs() <= allowed
+            && (drift - f64::from(rank) * 1e-3).abs() <= allowed as f64 / 40e6
+            && (rank == 0 || unsure > 0);
+        if !good {
+            return Err(format!(
+                "clock of rank {rank}: {off} ns off, drift {drift}, uncertain by {unsure} ns"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is valid to write.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// The byte that rank `rank` of a group writes at position `at` of its block `block`.

@@ -233,3 +233,31 @@ fn kernels_are_commands_and_a_batch_is_one_sample() {
     });
     insta::assert_snapshot!(said);
 }
+
+#[test]
+fn the_time_of_each_rank_is_accounted_for() {
+    let said = alone("the_time_of_each_rank_is_accounted_for", || {
+        let text = r#"
+            repeat $i 20 { write("own-$$rank", 64KiB); }
+            master { sleep(30000); }
+            barrier;
+            phase "p" { write("own-$$rank", 4KiB); }
+        "#;
+        let (_home, outcome) = here(text, 3);
+        let run = outcome.run;
+        let mut lines: Vec<String> = Vec::new();
+        for one in samples::time_use(&run) {
+            let parts = one.operations_s + one.waiting_s + one.paused_s + one.engine_s;
+            let whole = (parts - one.wall_s).abs() < 1e-9 && one.wall_s > 0.03;
+            let inside = one.wall_s <= run.facts.elapsed_s && one.operations_s > 0.0;
+            // Rank 0 sleeps, and the others wait for it.
+            let (paused, waits) = (one.paused_s >= 0.03, one.waiting_s > 0.02);
+            lines.push(format!("rank {}: {whole} {inside}, slept {paused}, waited {waits}", one.rank));
+        }
+        for (number, site) in (0..).zip(&run.sites).filter(|(_, site)| site.line == 5) {
+            lines.push(format!("{} {:?} x{}", site.name(), site.kind, run.of_site(number).count()));
+        }
+        lines.join("\n")
+    });
+    insta::assert_snapshot!(said);
+}

@@ -23,7 +23,7 @@ mod tail_of;
 mod text;
 mod unit;
 
-use samples::{Facts, Run, Warning};
+use samples::{Facts, Run, TimeUse, Warning};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -77,6 +77,8 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Lines of the program that yield samples, from 1.
     pub timed_lines: Vec<usize>,
+    /// Where the wall time of each rank went; empty where the run does not know.
+    pub time: Vec<TimeUse>,
     /// Figures in the order of reading.
     pub figures: Vec<Figure>,
 }
@@ -131,6 +133,7 @@ pub fn build(run: &Run, options: &Options) -> Report {
         corrected,
         tail,
         tables,
+        time: if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) },
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         figures,
     }

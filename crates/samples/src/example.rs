@@ -133,7 +133,6 @@ fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
             "device": {"name": "nvme0n1", "kind": "NVMe", "scheduler": "none"}
         })],
         versions: text(&[("lastrank", "0.1.0"), ("rustc", "1.88.0")]),
-        clock_offsets_ns: Vec::new(),
         complete: true,
         failures: Vec::new(),
         warnings: vec![Warning {
@@ -142,6 +141,7 @@ fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
             advice: "set it to `performance` for the time of the measurement".into(),
         }],
         report: text(&[("gate", "write")]),
+        ..Facts::default()
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::{ClockOffset, Span};
+
 /// What was run, on what, how: JSON in the footer of the run file (schema `lastrank.facts/1`).
 ///
 /// Sections that describe hardware are free JSON objects, so that a newer writer does not break an
@@ -28,6 +30,11 @@ pub struct Facts {
     pub backend: String,
     /// How ranks communicate: `single`, `processes`, or the MPI library's own description.
     pub communicator: String,
+    /// Under MPI: `library`, `version`, `abi`, `why` it was chosen and what `launcher` told. Null without.
+    pub mpi: Value,
+    /// Hints to MPI-IO (`define hints`): `asked` by the program, and those `used` by the library, for
+    /// each file. Null where none were asked for.
+    pub hints: Value,
     /// UTC start, RFC 3339.
     pub started: String,
     /// Wall time of the whole run in seconds.
@@ -42,8 +49,11 @@ pub struct Facts {
     pub file_systems: Vec<Value>,
     /// Versions of lastrank, its compiler and the libraries that matter.
     pub versions: BTreeMap<String, String>,
-    /// Offsets of the ranks' clocks against rank 0, in ns, at start and end.
-    pub clock_offsets_ns: Vec<[i64; 2]>,
+    /// The ranks' clocks against that of rank 0, one list a comparison (at the start, at the end), in it
+    /// one a rank; see [`crate::CommonClock`].
+    pub clock_offsets: Vec<Vec<ClockOffset>>,
+    /// When each rank ran the program: what [`crate::time_use`] needs.
+    pub spans: Vec<Span>,
     /// Did every rank reach the end of the program?
     pub complete: bool,
     /// Why not, where it did not: one line a failed rank.

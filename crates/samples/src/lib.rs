@@ -5,17 +5,21 @@
 //! clock, thread or system call.
 #![forbid(unsafe_code)]
 
+mod clocks;
 pub mod example;
 mod facts;
 mod gate;
 mod sample;
 mod site;
+mod time_use;
 pub mod units;
 
+pub use clocks::{ClockOffset, CommonClock};
 pub use facts::{Facts, Warning};
-pub use gate::{Gate, gates};
+pub use gate::{Gate, gates, gates_by_clock};
 pub use sample::{Cause, Causes, Sample};
 pub use site::{Site, SiteKind};
+pub use time_use::{Span, TimeUse, time_use};
 
 /// All samples of one execution, the places they come from, and its facts.
 #[derive(Clone, Debug, Default)]

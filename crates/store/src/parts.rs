@@ -73,6 +73,7 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
             sample
         }));
         run.facts.complete &= part.facts.complete;
+        run.facts.spans.extend(part.facts.spans);
         run.facts.elapsed_s = run.facts.elapsed_s.max(part.facts.elapsed_s);
         for failure in part.facts.failures {
             if !run.facts.failures.contains(&failure) {

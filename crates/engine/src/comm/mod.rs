@@ -15,6 +15,8 @@ mod standing;
 
 use std::time::Duration;
 
+use samples::ClockOffset;
+
 pub use processes::Processes;
 pub use single::Single;
 pub use standing::{Standing, State};
@@ -46,10 +48,10 @@ pub trait Comm: std::fmt::Debug {
     fn split(&self, color: Option<u32>, key: u32) -> Result<Option<Box<dyn Comm>>, CommError>;
 
     /// What `now` (nanoseconds) shows on each rank minus what it shows on rank 0 at the same
-    /// moment. Rank 0 gets one number a rank, the others an empty list.
+    /// moment. Rank 0 gets one offset a rank, the others an empty list.
     ///
     /// Processes of one machine read the same clock, so that their offsets are 0 without measuring.
-    fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<i64>, CommError>;
+    fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError>;
 
     /// Where this rank publishes what it is doing; others and the parent read it. Not collective.
     fn standing(&self) -> &Standing;

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering::{Acquire, Release};
 
+use samples::ClockOffset;
+
 use super::shared::{MAILBOX, Region};
 use super::{Comm, CommError, Standing};
 
@@ -150,9 +152,10 @@ impl Comm for Processes {
         Ok(found.map(|comm| Box::new(comm) as Box<dyn Comm>))
     }
 
-    fn clock_offsets(&self, _now: &mut dyn FnMut() -> u64) -> Result<Vec<i64>, CommError> {
+    fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError> {
         self.meet(0)?;
-        Ok(if self.rank == 0 { vec![0; self.size() as usize] } else { Vec::new() })
+        let same = ClockOffset { at_ns: now(), ..ClockOffset::default() };
+        Ok(if self.rank == 0 { vec![same; self.size() as usize] } else { Vec::new() })
     }
 
     fn standing(&self) -> &Standing {

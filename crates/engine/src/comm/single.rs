@@ -1,5 +1,7 @@
 //! What is a communicator of one?
 
+use samples::ClockOffset;
+
 use super::{Comm, CommError, Standing};
 
 /// One rank with nobody to wait for: every call returns at once.
@@ -40,8 +42,8 @@ impl Comm for Single {
         Ok(color.map(|_| Box::new(Self::new()) as Box<dyn Comm>))
     }
 
-    fn clock_offsets(&self, _now: &mut dyn FnMut() -> u64) -> Result<Vec<i64>, CommError> {
-        Ok(vec![0])
+    fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError> {
+        Ok(vec![ClockOffset { at_ns: now(), ..ClockOffset::default() }])
     }
 
     fn standing(&self) -> &Standing {

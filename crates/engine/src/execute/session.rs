@@ -1,6 +1,6 @@
 //! What does a rank do around each operation: time it, store it, count its failure?
 
-use samples::{Sample, SiteKind, Warning};
+use samples::{Sample, SiteKind, Span, Warning};
 
 use super::backend::{Backend, Call, Collective, Meaning, NoKernel, Timed};
 use crate::comm::{Comm, CommError, Standing, State as Doing};
@@ -75,6 +75,9 @@ pub struct Session<'a, B: Backend> {
     /// Operations done so far, and how many there will be; 0: not known.
     operations: u64,
     planned: u64,
+    /// When the program began, and how long it paused.
+    began_ns: u64,
+    paused_ps: u64,
     blocks: Vec<Block>,
     /// Failures by site.
     failures: Vec<u64>,
@@ -134,10 +137,24 @@ impl<'a, B: Backend> Session<'a, B> {
             queue_ns: 0,
             operations: 0,
             planned: 0,
+            began_ns: 0,
+            paused_ps: 0,
             blocks: Vec::with_capacity(64),
             failures: Vec::new(),
             noted: Vec::new(),
         }
+    }
+
+    /// The program begins now.
+    pub fn begin(&mut self) {
+        self.began_ns = self.backend.since_epoch_ns(self.backend.now());
+        let span = self.span(0);
+        // An empty journal has room for it.
+        drop(self.recorder.note(&Entry::Span(span)));
+    }
+
+    fn span(&self, end_ns: u64) -> Span {
+        Span { rank: self.rank, begin_ns: self.began_ns, end_ns, paused_ns: self.paused_ps / 1000 }
     }
 
     /// The number of this rank in the world.
@@ -418,8 +435,16 @@ impl<'a, B: Backend> Session<'a, B> {
 
     /// Lets time pass until `ticks`.
     pub fn wait_until(&mut self, ticks: u64) -> Result<(), Stop> {
+        let begin = self.backend.now();
         self.backend.wait_until(ticks, self.comm);
+        self.paused_ps += self.backend.picoseconds(begin, self.backend.now());
         self.comm.stopped().map_or(Ok(()), |why| Err(why.into()))
+    }
+
+    /// The program is over: says when.
+    pub fn over(&mut self) {
+        let span = self.span(self.backend.since_epoch_ns(self.backend.now()));
+        drop(self.recorder.note(&Entry::Span(span)));
     }
 
     /// Says what a finished or stopped rank still has to say, and how it ended.

@@ -50,8 +50,10 @@ pub enum Entry {
         /// The line, with its end.
         text: String,
     },
-    /// The offsets of all ranks' clocks against rank 0, in ns: at the start, and again at the end.
-    ClockOffsets(Vec<i64>),
+    /// The offsets of all ranks' clocks against rank 0: at the start, and again at the end.
+    ClockOffsets(Vec<samples::ClockOffset>),
+    /// When this rank ran the program: at its start without an end, again at its end.
+    Span(samples::Span),
     /// What this rank could see of the causes of slow operations.
     Sight(crate::causes::Sight),
     /// How this rank meets the others, in the communicator's own words.

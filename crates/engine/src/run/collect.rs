@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use samples::{Cause, Causes, Facts, Run, Sample, Site, Warning};
+use samples::{Cause, Causes, ClockOffset, Facts, Run, Sample, Site, Span, Warning};
 
 use super::facts::Timing;
 use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
@@ -70,7 +70,8 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
         started,
         elapsed_s,
         clock,
-        clock_offsets_ns: together.offsets(ranks),
+        clock_offsets: std::mem::take(&mut together.clocks),
+        spans: std::mem::take(&mut together.spans),
         complete,
         failures: problems,
         warnings: together.warnings(),
@@ -110,7 +111,8 @@ struct Together {
     communicator: String,
     sight: Option<Sight>,
     /// Clock offsets at the start and at the end, by rank.
-    clocks: Vec<Vec<i64>>,
+    clocks: Vec<Vec<ClockOffset>>,
+    spans: Vec<Span>,
 }
 
 /// Where a rank stood when it ended.
@@ -167,6 +169,10 @@ impl Together {
                 Entry::ClockOffsets(offsets) if rank == 0 => self.clocks.push(offsets),
                 Entry::ClockOffsets(_) => {}
                 Entry::Sight(sight) => self.sight = Some(sight),
+                Entry::Span(span) => {
+                    self.spans.retain(|known| known.rank != rank);
+                    self.spans.push(span);
+                }
                 Entry::Communicator(words) => self.communicator = words,
                 Entry::Site(_) => {}
             }
@@ -196,17 +202,6 @@ impl Together {
             None => "before its first operation".into(),
         };
         Some(format!("{line} {place}; its {} samples are kept", stood.samples))
-    }
-
-    /// For each rank its clock's offset at the start and at the end; where only one is known, twice.
-    fn offsets(&self, ranks: u32) -> Vec<[i64; 2]> {
-        let of = |list: Option<&Vec<i64>>, rank: usize| list.and_then(|list| list.get(rank)).copied();
-        (0..ranks as usize)
-            .map(|rank| {
-                let start = of(self.clocks.first(), rank).unwrap_or(0);
-                [start, of(self.clocks.last(), rank).unwrap_or(start)]
-            })
-            .collect()
     }
 
     fn failures(&self) -> Vec<SiteFailures> {

@@ -209,7 +209,9 @@ fn run<T: Body, B: Backend>(
     session.set_on_error(options.on_error);
     session.set_skip_sleep(options.skip_sleep);
     session.set_planned(planned);
+    session.begin();
     let result = body.run(&mut session);
+    session.over();
     if result.is_ok() && session.rank_count() > 1 {
         // Every rank came to the end, or will; a rank that is lost now is told by its parent.
         drop(session.compare_clocks());

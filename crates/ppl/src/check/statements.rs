@@ -311,6 +311,8 @@ impl Checker<'_> {
                 self.collective(self.tree.span(name), "a phase", Some(u32::from(self.group)), false);
                 let label = self.label(Some(name));
                 let site = self.site(span, None, SiteKind::Phase);
+                // Its two barriers share the site behind it.
+                self.site(span, None, SiteKind::Barrier);
                 Step::Phase { site, label, body: self.body(body) }
             }
             StatementKind::Group { name, body } => {

@@ -299,10 +299,12 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             }
             Step::Phase { site, label, body } => {
                 let group = crate::plan::GroupId(self.group as u32);
-                self.machine.barrier(site, group).map_err(Box::new)?;
+                // Waiting is a sample of its own, so that a phase has one sample an iteration.
+                let waits = SiteId(site.0 + 1);
+                self.machine.barrier(waits, group).map_err(Box::new)?;
                 self.enter_block(site, label)?;
                 let flow = self.block(body)?;
-                self.machine.barrier(site, group).map_err(Box::new)?;
+                self.machine.barrier(waits, group).map_err(Box::new)?;
                 self.machine.leave_block(site);
                 return Ok(flow);
             }

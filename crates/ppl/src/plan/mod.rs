@@ -221,7 +221,7 @@ pub enum Step {
     If { condition: ExprIndex, then: BlockIndex },
     /// A timed block: `time`, `ctime`. The label is rendered on entering.
     Time { site: SiteId, label: ExprIndex, body: BlockIndex },
-    /// A barrier, time, a barrier.
+    /// A barrier, time, a barrier: the site of both barriers is the one behind `site`.
     Phase { site: SiteId, label: ExprIndex, body: BlockIndex },
     /// Only ranks of a group.
     Group { group: GroupId, body: BlockIndex },

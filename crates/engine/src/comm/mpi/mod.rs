@@ -18,6 +18,8 @@ pub(crate) use library::{MpiLibrary, Status};
 pub use world::MpiError;
 use world::World;
 
+use samples::ClockOffset;
+
 use super::shared::Region;
 use super::{Comm, CommError, Standing};
 
@@ -228,23 +230,26 @@ impl Comm for Mpi {
         Ok(Some(Box::new(group)))
     }
 
-    fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<i64>, CommError> {
+    fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError> {
         /// Of so many exchanges the fastest counts: it had the least room for asymmetry.
         const EXCHANGES: u32 = 24;
         self.barrier(0)?;
-        let mut offsets = vec![0_i64];
+        let mut offsets = vec![ClockOffset { at_ns: now(), ..ClockOffset::default() }];
         let mut theirs = [0_u8; 8];
         for rank in 1..self.size() {
             if self.rank == 0 {
-                let mut best = (u64::MAX, 0_i64);
+                let mut best = (u64::MAX, ClockOffset::default());
                 for _ in 0..EXCHANGES {
                     let before = now();
                     self.send(rank, TAG_CLOCK, &[0])?;
                     self.receive(rank, TAG_CLOCK, &mut theirs)?;
                     let after = now();
-                    let middle = before + (after - before) / 2;
-                    let offset = u64::from_ne_bytes(theirs).wrapping_sub(middle) as i64;
-                    best = best.min((after - before, offset));
+                    let at_ns = before + (after - before) / 2;
+                    let offset_ns = u64::from_ne_bytes(theirs).wrapping_sub(at_ns) as i64;
+                    let uncertainty_ns = (after - before).div_ceil(2);
+                    if after - before < best.0 {
+                        best = (after - before, ClockOffset { offset_ns, uncertainty_ns, at_ns });
+                    }
                 }
                 offsets.push(best.1);
             } else if self.rank == rank {

@@ -1,0 +1,90 @@
+//! What did the clock of rank 0 show at a moment that another rank's clock told?
+
+use serde::{Deserialize, Serialize};
+
+use crate::Facts;
+
+/// A rank's clock against that of rank 0, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockOffset {
+    /// What the rank's clock showed minus what that of rank 0 showed at the same moment.
+    pub offset_ns: i64,
+    /// The offset may be wrong by so much, either way: half of the fastest message there and back.
+    pub uncertainty_ns: u64,
+    /// The moment, on the clock of rank 0.
+    pub at_ns: u64,
+}
+
+/// The clock of rank 0 as the common clock of all ranks.
+///
+/// Between two comparisons the offset is taken to change evenly (a drift), as it is outside of them;
+/// with one comparison it is constant, and without any it is 0: ranks of one machine read one clock.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommonClock {
+    first: Vec<ClockOffset>,
+    last: Vec<ClockOffset>,
+}
+
+impl CommonClock {
+    /// From the comparisons in the facts.
+    pub fn of(facts: &Facts) -> Self {
+        let list = |found: Option<&Vec<ClockOffset>>| found.cloned().unwrap_or_default();
+        Self { first: list(facts.clock_offsets.first()), last: list(facts.clock_offsets.last()) }
+    }
+
+    /// What rank 0's clock shows when that of `rank` shows `ns`, in ns; negative before rank 0's epoch.
+    pub fn common_ns(&self, rank: u32, ns: u64) -> i64 {
+        let ns = i64::try_from(ns).unwrap_or(i64::MAX);
+        let Some(first) = self.first.get(rank as usize) else { return ns };
+        let since = ns - first.offset_ns - i64::try_from(first.at_ns).unwrap_or(i64::MAX);
+        let drifted = (self.drift(rank) * since as f64).round() as i64;
+        ns - first.offset_ns - drifted
+    }
+
+    /// How much the clock of `rank` gains on that of rank 0, in seconds a second; 0 where fewer than two
+    /// comparisons are known.
+    pub fn drift(&self, rank: u32) -> f64 {
+        let (Some(first), Some(last)) = (self.first.get(rank as usize), self.last.get(rank as usize)) else {
+            return 0.0;
+        };
+        let between = last.at_ns.saturating_sub(first.at_ns);
+        if between == 0 { 0.0 } else { (last.offset_ns - first.offset_ns) as f64 / between as f64 }
+    }
+
+    /// The larger uncertainty of the comparisons of `rank`, in ns.
+    pub fn uncertainty_ns(&self, rank: u32) -> u64 {
+        let of = |list: &[ClockOffset]| list.get(rank as usize).map_or(0, |found| found.uncertainty_ns);
+        of(&self.first).max(of(&self.last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(comparisons: &[[(i64, u64); 2]]) -> Facts {
+        let list = |one: &[(i64, u64); 2]| {
+            let offset =
+                |(offset_ns, at_ns): (i64, u64)| ClockOffset { offset_ns, uncertainty_ns: 300, at_ns };
+            one.map(offset).to_vec()
+        };
+        Facts { clock_offsets: comparisons.iter().map(list).collect(), ..Facts::default() }
+    }
+
+    #[test]
+    fn an_offset_and_its_drift_are_taken_off() {
+        let clock = CommonClock::of(&facts(&[[(0, 1000), (500, 1000)], [(0, 101_000), (1500, 101_000)]]));
+        assert!((clock.drift(1) - 0.01).abs() < 1e-12);
+        assert_eq!([0, 50_000, 100_000].map(|common| clock.common_ns(0, common)), [0, 50_000, 100_000]);
+        // Rank 1 is 500 ns ahead at 1000 and gains one in a hundred.
+        assert_eq!(clock.common_ns(1, 1500), 1000);
+        assert!((clock.common_ns(1, 102_500) - 101_000).abs() <= 10);
+        assert_eq!(clock.uncertainty_ns(1), 300);
+    }
+
+    #[test]
+    fn without_a_comparison_all_clocks_are_one() {
+        let clock = CommonClock::default();
+        assert_eq!((clock.common_ns(3, 77), clock.drift(3), clock.uncertainty_ns(3)), (77, 0.0, 0));
+    }
+}
