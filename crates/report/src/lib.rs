@@ -1,8 +1,8 @@
 //! The numbers of every figure, tables and words, and the one-file HTML page.
 //!
-//! [`build`] turns a run into a [`Report`]: what was analysed, the fitted law, tables, figures. A report
-//! prints itself for a terminal ([`Report::terminal_text`]), as one HTML page that opens without a
-//! network ([`Report::html`]) and as JSON ([`Report::json`]). Every figure is data first
+//! [`build`] turns a run into a [`Report`]: what was analysed, the fitted law, and chapters of figures and
+//! tables. A report prints itself for a terminal ([`Report::terminal_text`]), as one HTML page that opens
+//! without a network ([`Report::html`]) and as JSON ([`Report::json`]). Every figure is data first
 //! ([`figures::Numbers`]) and a Plotly figure made from it, so a notebook shows the same.
 //!
 //! ```
@@ -13,6 +13,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod analysis;
+mod chapter;
 pub mod figures;
 mod page;
 mod plain_fit;
@@ -23,10 +25,12 @@ mod tail_of;
 mod text;
 mod unit;
 
-use samples::{Facts, Run, TimeUse, Warning};
+use samples::{Facts, Run, SiteKind, TimeUse, Warning};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use analysis::Analysis;
+pub use chapter::Chapter;
 pub use figures::Figure;
 pub use plain_fit::fit_text;
 pub use subject::{Step, Subject};
@@ -34,6 +38,9 @@ pub use summary::{Summary, quantile};
 pub use table::{Column, Row, Table};
 pub use tail_of::Tail;
 pub use unit::{Unit, duration, percent, probability, significant};
+
+/// Gates besides the first that are analysed in full.
+const MOST_FURTHER: usize = 12;
 
 /// What to report.
 #[derive(Clone, Debug)]
@@ -63,83 +70,132 @@ pub struct Report {
     pub facts: Facts,
     /// Anything that makes the result less trustworthy: the run's own warnings and the report's.
     pub warnings: Vec<Warning>,
-    /// What was analysed; none where there was nothing to analyse.
-    pub subject: Option<Subject>,
-    /// Unit of the durations in figures and in the law.
-    pub unit: Unit,
-    /// Summary of T.
-    pub summary: Option<Summary>,
-    /// Summary of T without the wait on the run queue, where that was read.
-    pub corrected: Option<Summary>,
-    /// The fitted law, levels, rivals, verdict.
-    pub tail: Option<Tail>,
-    /// Durations of all sites; parameters, levels and models of the law.
-    pub tables: Vec<Table>,
+    /// What was analysed first, and what was found; none where there was nothing to analyse. Its fields
+    /// stand beside the others in JSON.
+    #[serde(flatten)]
+    pub main: Option<Analysis>,
+    /// Figures and tables in the order of reading.
+    pub chapters: Vec<Chapter>,
     /// Lines of the program that yield samples, from 1.
     pub timed_lines: Vec<usize>,
     /// Where the wall time of each rank went; empty where the run does not know.
     pub time: Vec<TimeUse>,
-    /// Figures in the order of reading.
-    pub figures: Vec<Figure>,
 }
 
 /// Analyses a run.
 pub fn build(run: &Run, options: &Options) -> Report {
     let mut warnings = of_completeness(&run.facts);
     warnings.extend(run.facts.warnings.iter().cloned());
-    let subject = match Subject::choose(run, options.site.as_deref(), options.gate) {
-        Ok(subject) => Some(subject),
+    let main = match Subject::choose(run, options.site.as_deref(), options.gate) {
+        Ok(subject) => {
+            warnings.extend(of_subject(&subject));
+            Some(Analysis::of(subject, &options.fit))
+        }
         Err(why) => {
             warnings.push(warning("nothing-to-analyse", &why, "name a site of the program"));
             None
         }
     };
-    if let Some(subject) = &subject {
-        warnings.extend(of_subject(subject));
-    }
-    let values = subject.as_ref().map(Subject::values).unwrap_or_default();
-    let summary = Summary::of(&values);
-    let unit = summary.as_ref().map_or(Unit::NONE, |summary| Unit::of_duration(summary.median));
-    let corrected = subject.as_ref().filter(|subject| subject.has_correction()).and_then(|subject| {
-        Summary::of(&subject.steps.iter().map(|step| step.corrected).collect::<Vec<_>>())
-    });
-    let tail = summary.is_some().then(|| Tail::of(&values, &options.fit));
-    let mut tables = vec![table::sites(run, subject.as_ref())];
-    if let (Some(tail), Some(subject)) = (&tail, &subject) {
-        tables.extend(table::independence(tail));
-        if let Some(found) = &tail.assessment {
-            tables.push(table::parameters(found, unit));
-            let mut levels = table::levels(found, unit, subject.value_name());
-            if !tail.is_usable() {
-                levels.note =
-                    "These levels come from a law that does not describe the values (see the verdict): \
-                               do not rely on them."
-                        .into();
-            }
-            tables.push(levels);
-            tables.push(table::models(found));
-        }
-    }
-    let figures =
-        subject.as_ref().map(|subject| figures::all(subject, tail.as_ref(), unit)).unwrap_or_default();
+    let subject = main.as_ref().map(|main| &main.subject);
+    let mut chapters = vec![
+        Chapter::new("durations", "All durations", "Every place of the program that was timed.")
+            .with([], [table::sites(run, subject)]),
+    ];
+    chapters.extend(main.iter().flat_map(|main| main.chapters("")));
+    chapters.extend(single_operations(run, subject, &options.fit));
+    chapters.extend(further_gates(run, main.as_ref(), options));
     let title = if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() };
     Report {
         title,
         facts: run.facts.clone(),
         warnings,
-        subject,
-        unit,
-        summary,
-        corrected,
-        tail,
-        tables,
-        time: if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) },
+        main,
+        chapters,
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
-        figures,
+        time: if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) },
     }
 }
 
+/// The far tail of the operation that took the most time, where it is not what is analysed anyway.
+fn single_operations(
+    run: &Run,
+    subject: Option<&Subject>,
+    options: &tail::assess::Options,
+) -> Option<Chapter> {
+    let mut totals = vec![(0u128, 0usize); run.sites.len()];
+    for sample in run.samples.iter().filter(|sample| !sample.failed()) {
+        if let Some((time, count)) = totals.get_mut(sample.site as usize) {
+            *time += u128::from(sample.duration_ps);
+            *count += 1;
+        }
+    }
+    let analysed = subject.filter(|subject| !subject.gate || subject.ranks.len() == 1);
+    let site = (0..run.sites.len())
+        .filter(|&site| run.sites[site].kind == SiteKind::Operation && totals[site].1 >= 1_000)
+        .max_by_key(|&site| totals[site].0)
+        .filter(|&site| analysed.is_none_or(|subject| subject.site as usize != site))?;
+    let found = Analysis::of_far_tail(Subject::of_site(run, site as u32, false)?, options);
+    let name = format!("The far tail of {}", found.subject.describe());
+    Some(found.far_tail("operation-", &name)).filter(|chapter| !chapter.is_empty())
+}
+
+/// All gates of a run besides the first: a table of them, and a folded chapter for each.
+fn further_gates(run: &Run, main: Option<&Analysis>, options: &Options) -> Vec<Chapter> {
+    let Some(main) = main.filter(|main| main.subject.gate) else { return Vec::new() };
+    let mut sites: Vec<(u128, u32)> = (0..run.sites.len() as u32)
+        .filter(|site| {
+            let kind = run.sites[*site as usize].kind;
+            *site != main.subject.site && matches!(kind, SiteKind::Time | SiteKind::Phase)
+        })
+        .map(|site| (run.of_site(site).map(|sample| u128::from(sample.duration_ps)).sum(), site))
+        .filter(|(time, _)| *time > 0)
+        .collect();
+    if sites.is_empty() {
+        return Vec::new();
+    }
+    sites.sort_unstable_by_key(|(time, site)| (std::cmp::Reverse(*time), *site));
+    let total = sites.len();
+    sites.truncate(MOST_FURTHER);
+    let found: Vec<Analysis> = sites
+        .iter()
+        .filter_map(|(_, site)| Subject::of_site(run, *site, main.subject.gate))
+        .map(|subject| Analysis::of(subject, &options.fit))
+        .collect();
+    let lead = "Each opens with its own figures and tables.";
+    let mut chapters = vec![
+        Chapter::new("gates", "All gates", lead)
+            .with([], [table::gates(std::iter::once(main).chain(&found), total - found.len())]),
+    ];
+    for (number, gate) in found.iter().enumerate() {
+        let prefix = format!("gate{}-", number + 2);
+        let verdict = gate.tail.as_ref().map(Tail::text).unwrap_or_default();
+        let mut chapter = Chapter::new(&prefix, &gate.subject.name, &verdict);
+        for part in gate.chapters(&prefix) {
+            chapter.figures.extend(part.figures);
+            chapter.tables.extend(part.tables);
+        }
+        chapter.folded = true;
+        chapters.push(chapter);
+    }
+    chapters
+}
+
 impl Report {
+    /// All figures in the order of reading.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.chapters.iter().flat_map(|chapter| &chapter.figures)
+    }
+
+    /// All tables in the order of reading.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.chapters.iter().flat_map(|chapter| &chapter.tables)
+    }
+
+    /// The law of what was analysed first, or why there is none.
+    pub fn tail(&self) -> Option<&Tail> {
+        self.main.as_ref()?.tail.as_ref()
+    }
+
     /// The report for a terminal: what was run on what, tables, verdict. Plain text of at most about
     /// 110 columns, without colours.
     pub fn terminal_text(&self) -> String {
@@ -148,7 +204,7 @@ impl Report {
 
     /// The report as one HTML page that needs no network: everything is inside.
     pub fn html(&self) -> String {
-        page::of(self)
+        page::of_report(self)
     }
 
     /// The report as JSON, schema `lastrank.report/1`. Durations are in seconds, but for the `plot` of a

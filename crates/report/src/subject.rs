@@ -115,14 +115,29 @@ impl Subject {
                 Some(wanted) => format!("no sample of `{wanted}`; sites with samples: {}", known(run, &time)),
                 None => "the run holds no samples".into(),
             })?;
-        let mut of_rank: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
-        for sample in run.of_site(site) {
-            of_rank.entry(sample.rank).or_default().push(sample);
-        }
+        let of_rank = by_rank(run, site);
         let gate = gate.or(hinted_gate).unwrap_or(of_rank.len() > 1);
-        let name = run.sites.get(site as usize).map(samples::Site::name).unwrap_or_default();
-        Ok(if gate { gated(name, site, &of_rank) } else { alone(name, site, &of_rank) })
+        Ok(made(run, site, gate, &of_rank))
     }
+
+    /// The samples of one site, as a gate or one by one; none where it has no sample.
+    pub fn of_site(run: &Run, site: u32, gate: bool) -> Option<Subject> {
+        let of_rank = by_rank(run, site);
+        (!of_rank.is_empty()).then(|| made(run, site, gate, &of_rank))
+    }
+}
+
+fn by_rank(run: &Run, site: u32) -> BTreeMap<u32, Vec<&Sample>> {
+    let mut of_rank: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
+    for sample in run.of_site(site) {
+        of_rank.entry(sample.rank).or_default().push(sample);
+    }
+    of_rank
+}
+
+fn made(run: &Run, site: u32, gate: bool, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
+    let name = run.sites.get(site as usize).map(samples::Site::name).unwrap_or_default();
+    if gate { gated(name, site, of_rank) } else { alone(name, site, of_rank) }
 }
 
 fn known(run: &Run, time: &BTreeMap<u32, u128>) -> String {

@@ -23,11 +23,12 @@ pub(crate) fn of(report: &Report) -> String {
             out.push_str(&sentence("         ", &format!("→ {}", warning.advice)));
         }
     }
-    for table in &report.tables {
+    for table in report.chapters.iter().filter(|chapter| !chapter.folded).flat_map(|chapter| &chapter.tables)
+    {
         out.push('\n');
         out.push_str(&table.text());
     }
-    if let Some(tail) = &report.tail {
+    if let Some(tail) = report.tail() {
         out.push('\n');
         out.push_str(&sentence("Verdict: ", &tail.text()));
         for advice in tail.advice() {
@@ -44,8 +45,8 @@ pub(crate) fn heading(report: &Report) -> String {
         1 => "1 rank".to_string(),
         ranks => format!("{ranks} ranks"),
     }];
-    if let Some(subject) = &report.subject {
-        parts.push(steps(subject));
+    if let Some(main) = &report.main {
+        parts.push(steps(&main.subject));
     }
     if facts.elapsed_s > 0.0 {
         parts.push(units::duration(facts.elapsed_s));

@@ -20,8 +20,7 @@ fn the_terminal_text_of_the_example() {
 #[test]
 fn the_words_of_the_figures_of_the_example() {
     let words: Vec<String> = report()
-        .figures
-        .iter()
+        .figures()
         .map(|figure| {
             format!("{}: {}\n  {}\n  [{}]", figure.id, figure.title, figure.caption, figure.alternative)
         })
@@ -52,16 +51,15 @@ fn gist(value: &serde_json::Value) -> serde_json::Value {
 #[test]
 fn the_numbers_of_the_figures_of_the_example() {
     let numbers: serde_json::Map<String, serde_json::Value> = report()
-        .figures
-        .iter()
-        .map(|figure| (figure.id.to_string(), gist(&serde_json::to_value(&figure.numbers).unwrap())))
+        .figures()
+        .map(|figure| (figure.id.clone(), gist(&serde_json::to_value(&figure.numbers).unwrap())))
         .collect();
     insta::assert_json_snapshot!(numbers);
 }
 
 #[test]
 fn a_plot_is_what_plotly_takes() {
-    for figure in report().figures {
+    for figure in report().figures() {
         assert!(figure.plot["data"].as_array().is_some_and(|traces| !traces.is_empty()), "{}", figure.id);
         for trace in figure.plot["data"].as_array().unwrap() {
             let lengths = [&trace["x"], &trace["y"]].map(|axis| axis.as_array().map(Vec::len));

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tail::assess::{Band, Point};
 
-use super::{Curve, Figure, Numbers, Section, draw};
+use super::{Curve, Figure, Numbers, draw};
 use crate::tail_of::Tail;
 use crate::unit::{Unit, rounded};
 
@@ -95,7 +95,7 @@ impl Points {
     }
 }
 
-pub(crate) fn probability(tail: &Tail) -> Option<Figure> {
+pub(crate) fn probability(prefix: &str, tail: &Tail) -> Option<Figure> {
     let numbers = Points::of(&tail.panels.as_ref()?.probability);
     let worst = numbers.x.iter().zip(&numbers.y).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     let n = tail.assessment.as_ref()?.n;
@@ -105,7 +105,7 @@ pub(crate) fn probability(tail: &Tail) -> Option<Figure> {
     let title = "Probability plot".to_string();
     let range = json!({"range": [-0.02, 1.02], "dtick": 0.2});
     Some(Figure {
-        id: "probability",
+        id: format!("{prefix}probability"),
         caption: format!(
             "Points on the diagonal: the fitted law describes the bulk of the values. The largest gap is {worst:.3}; \
              {outside} of {} points leave the band.",
@@ -114,7 +114,6 @@ pub(crate) fn probability(tail: &Tail) -> Option<Figure> {
         alternative: format!(
             "Empirical against fitted probabilities of {n} values; the largest gap to the diagonal is {worst:.3}."
         ),
-        section: Section::Law,
         wide: false,
         plot: draw::figure(
             &title,
@@ -127,14 +126,14 @@ pub(crate) fn probability(tail: &Tail) -> Option<Figure> {
     })
 }
 
-pub(crate) fn quantiles(tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
+pub(crate) fn quantiles(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
     let numbers = Points::of(&tail.panels.as_ref()?.quantile);
     let hover = format!("measured %{{y}}, law %{{x}} {}<extra></extra>", unit.name);
     let envelope = (numbers.x.as_slice(), numbers.lower.as_slice(), numbers.upper.as_slice());
     let (traces, outside) = numbers.draw(envelope, unit, &hover);
     let title = "Quantile plot".to_string();
     Some(Figure {
-        id: "quantiles",
+        id: format!("{prefix}quantiles"),
         caption: format!(
             "The band is where the points of 95 of 100 samples of the fitted law lie, position by position. {outside} \
              of {} points are outside{}",
@@ -142,7 +141,6 @@ pub(crate) fn quantiles(tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
             if outside == 0 { "." } else { " (red); neighbours go together, so judge groups, not counts." }
         ),
         alternative: format!("Measured against fitted quantiles with an envelope; {outside} points outside."),
-        section: Section::Law,
         wide: false,
         plot: draw::figure(
             &title,
@@ -199,7 +197,7 @@ impl ReturnLevels {
     }
 }
 
-pub(crate) fn return_levels(tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
+pub(crate) fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
     let panels = tail.panels.as_ref()?;
     let n = tail.assessment.as_ref()?.n;
     let numbers = ReturnLevels::of(&panels.return_points, &panels.return_curve);
@@ -250,14 +248,13 @@ pub(crate) fn return_levels(tail: &Tail, unit: Unit, what: &str) -> Option<Figur
         n => format!("{n} points lie outside (red)."),
     };
     Some(Figure {
-        id: "return-levels",
+        id: format!("{prefix}return-levels"),
         caption: format!(
             "How slow the slowest of so many is. Up to {n} the points test the line; beyond, it extrapolates. The band \
              is the uncertainty of the line, so single points next to it are no alarm; a run of them at the right end \
              is. {found}"
         ),
         alternative: format!("Return levels of the fitted law with a 95 % band and {n} values. {found}"),
-        section: Section::Law,
         wide: false,
         plot: draw::figure(
             &title,
@@ -323,7 +320,7 @@ impl Density {
     }
 }
 
-pub(crate) fn density(values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
+pub(crate) fn density(prefix: &str, values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
     tail.law()?;
     let numbers = Density::of(values, tail);
     let middle: Vec<f64> = numbers.edges.windows(2).map(|edge| 0.5 * (edge[0] + edge[1])).collect();
@@ -348,12 +345,11 @@ pub(crate) fn density(values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Op
     }
     let title = "Histogram and fitted density".to_string();
     Some(Figure {
-        id: "density",
+        id: format!("{prefix}density"),
         caption: "Twenty bins of equal width. Two humps, or a wall on one side, mean that more than one process is at \
                   work, and one law for all of it describes neither."
             .into(),
         alternative: format!("Histogram of {} values in 20 bins with the fitted density.", values.len()),
-        section: Section::Law,
         wide: false,
         plot: draw::figure(
             &title,

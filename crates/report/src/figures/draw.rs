@@ -52,6 +52,11 @@ pub(crate) fn axis_with(title: &str, more: Value) -> Value {
     axis
 }
 
+/// Settings of an axis of shares of ever rarer values: decades, as powers of ten.
+pub(crate) fn shares() -> Value {
+    json!({"type": "log", "dtick": 1, "tickformat": "~g", "exponentformat": "power"})
+}
+
 /// Points.
 pub(crate) fn points(name: &str, x: Vec<f64>, y: Vec<f64>, colour: &str, size: f64, hover: &str) -> Value {
     json!({

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 use serde_json::json;
-use tail::special::chi_square_survival;
+use tail::special::{chi_square_survival, clopper_pearson};
 
-use super::{Figure, MOST_POINTS, Numbers, Section, draw};
+use super::{Figure, MOST_POINTS, Numbers, draw};
 use crate::subject::Subject;
-use crate::unit::{Unit, percent, probability};
+use crate::unit::{Unit, percent, probability, rounded};
 
 /// What every rank took (S) against what the step took (T).
 #[derive(Clone, Debug, Serialize)]
@@ -32,16 +32,19 @@ pub struct Last {
     pub rank: Vec<u32>,
     /// Steps in which this rank was last.
     pub count: Vec<u64>,
-    /// What each would have if all were alike.
+    /// Its exact 95 % interval as a share of the steps (Clopper, Pearson 1934): lower ends.
+    pub lower: Vec<f64>,
+    /// Upper ends.
+    pub upper: Vec<f64>,
+    /// Share of each if all were alike.
     pub expected: f64,
-    /// Ends of the range that a count of one rank keeps in 95 of 100 runs if all ranks are alike
-    /// (normal approximation of the binomial).
-    pub range: [f64; 2],
+    /// How many steps there are.
+    pub of: u64,
     /// Pearson's chi-square test that all ranks are last equally often (none with fewer than five expected).
     pub p_value: Option<f64>,
 }
 
-pub(crate) fn spread(subject: &Subject, unit: Unit) -> Figure {
+pub(crate) fn spread(prefix: &str, subject: &Subject, unit: Unit) -> Figure {
     let steps = &subject.steps;
     let ranks = subject.ranks.len();
     let of = steps.len() * ranks;
@@ -87,7 +90,7 @@ pub(crate) fn spread(subject: &Subject, unit: Unit) -> Figure {
     let thinned =
         if stride > 1 { format!(" {} of {of} pairs are shown.", numbers.rank.len()) } else { String::new() };
     Figure {
-        id: "spread",
+        id: format!("{prefix}spread"),
         caption: format!(
             "Each point is one rank in one step. A cloud that stays level while T grows: single ranks are late. \
              A cloud that rises with T: the whole step was slow, the ranks share a cause. In the middle step the \
@@ -95,7 +98,6 @@ pub(crate) fn spread(subject: &Subject, unit: Unit) -> Figure {
             percent(numbers.typical_share)
         ),
         alternative: format!("Durations S of {ranks} ranks against the step's duration T, {of} pairs."),
-        section: Section::Ranks,
         wide: false,
         plot: draw::figure(
             &title,
@@ -126,25 +128,20 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 impl Last {
-    fn of(subject: &Subject) -> Last {
+    pub(crate) fn of(subject: &Subject) -> Last {
         let mut count = vec![0u64; subject.ranks.len()];
         for step in &subject.steps {
             if let Ok(at) = subject.ranks.binary_search(&step.last) {
                 count[at] += 1;
             }
         }
-        let (n, m) = (subject.steps.len() as f64, subject.ranks.len() as f64);
+        let of = subject.steps.len() as u64;
+        let (n, m) = (of as f64, subject.ranks.len() as f64);
         let expected = n / m;
-        let half = 1.96 * (n / m * (1.0 - 1.0 / m)).sqrt();
         let chi_square: f64 = count.iter().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
         let p_value = (expected >= 5.0 && m > 1.0).then(|| chi_square_survival(chi_square, m - 1.0));
-        Last {
-            rank: subject.ranks.clone(),
-            count,
-            expected,
-            range: [(expected - half).max(0.0), expected + half],
-            p_value,
-        }
+        let (lower, upper) = count.iter().map(|&count| clopper_pearson(count, of, 0.95)).unzip();
+        Last { rank: subject.ranks.clone(), count, lower, upper, expected: 1.0 / m, of, p_value }
     }
 
     /// The rank that was last most often, and its share of all steps.
@@ -155,31 +152,37 @@ impl Last {
     }
 }
 
-pub(crate) fn last(subject: &Subject) -> Figure {
-    let numbers = Last::of(subject);
+pub(crate) fn last(prefix: &str, numbers: &Last) -> Figure {
     let title = "Which rank was last, and how often".to_string();
     let ranks: Vec<f64> = numbers.rank.iter().map(|&rank| f64::from(rank)).collect();
     let ends = [ranks.first().copied().unwrap_or(0.0) - 0.5, ranks.last().copied().unwrap_or(0.0) + 0.5];
-    let colours: Vec<&str> = numbers
-        .count
-        .iter()
-        .map(|&count| if count as f64 > numbers.range[1] { draw::ALARM } else { draw::DATA })
-        .collect();
-    let [lower, upper] = draw::band(
-        "95 % range of a rank if all are alike",
-        &ends,
-        vec![numbers.range[0]; 2],
-        vec![numbers.range[1]; 2],
-        draw::NEUTRAL_BAND,
-    );
+    let share = |count: u64| rounded(100.0 * count as f64 / numbers.of.max(1) as f64);
+    let shares: Vec<f64> = numbers.count.iter().map(|&count| share(count)).collect();
+    let reach = |end: &[f64]| -> Vec<f64> {
+        end.iter().zip(&shares).map(|(end, share)| rounded((100.0 * end - share).abs())).collect()
+    };
+    let often = |at: usize| numbers.lower[at] > numbers.expected;
+    let colours: Vec<&str> =
+        (0..ranks.len()).map(|at| if often(at) { draw::ALARM } else { draw::DATA }).collect();
+    let equal = rounded(100.0 * numbers.expected);
     let traces = vec![
-        lower,
-        upper,
         json!({
-            "type": "bar", "name": "times last", "x": ranks, "y": numbers.count, "showlegend": false,
-            "marker": {"color": colours}, "hovertemplate": "rank %{x}: %{y} times<extra></extra>"
+            "type": "bar", "name": "share of the steps, with 95 % interval", "x": ranks, "y": shares,
+            "customdata": numbers.count, "marker": {"color": colours, "opacity": 0.8},
+            "error_y": {
+                "type": "data", "symmetric": false, "array": reach(&numbers.upper),
+                "arrayminus": reach(&numbers.lower), "color": draw::OTHER, "thickness": 1.4, "width": 3
+            },
+            "hovertemplate": "rank %{x}: %{y:.1f} %, %{customdata} times<extra></extra>"
         }),
-        draw::guide("expected", ends.to_vec(), vec![numbers.expected; 2]),
+        draw::line(
+            "all alike",
+            ends.to_vec(),
+            vec![equal; 2],
+            draw::LAW,
+            "dash",
+            "%{y:.1f} %<extra></extra>",
+        ),
     ];
     let mut x = draw::axis("rank");
     x["range"] = json!(ends);
@@ -201,14 +204,21 @@ pub(crate) fn last(subject: &Subject) -> Figure {
         None => " There are too few steps to test whether the ranks are alike.".into(),
     };
     Figure {
-        id: "last",
-        caption: format!("{most}{test}"),
+        id: format!("{prefix}last"),
+        caption: format!(
+            "Equal ranks are last equally often (dashed); red ones are last more often than that, beyond chance. \
+             {most}{test}"
+        ),
         alternative: format!("Bars: how often each of {} ranks was the last one. {most}", numbers.rank.len()),
-        section: Section::Ranks,
         wide: false,
-        plot: draw::figure(&title, traces, x, draw::axis("steps in which it was last")),
+        plot: draw::figure(
+            &title,
+            traces,
+            x,
+            draw::axis_with("last in … % of the steps", json!({"rangemode": "tozero"})),
+        ),
         title,
-        numbers: Numbers::Last(numbers),
+        numbers: Numbers::Last(numbers.clone()),
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Figure, Numbers, Section, draw, thin};
+use super::{Figure, Numbers, draw, thin};
 use crate::subject::Subject;
 use crate::tail_of::Tail;
 use crate::unit::{Unit, rounded};
@@ -71,7 +71,13 @@ impl Survival {
     }
 }
 
-pub(crate) fn survival(subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &str) -> Figure {
+pub(crate) fn survival(
+    prefix: &str,
+    subject: &Subject,
+    tail: Option<&Tail>,
+    unit: Unit,
+    what: &str,
+) -> Figure {
     let numbers = Survival::of(subject, tail);
     let hover = format!("%{{y:.3g}} take longer than %{{x}} {}<extra></extra>", unit.name);
     let mut traces = Vec::new();
@@ -91,10 +97,7 @@ pub(crate) fn survival(subject: &Subject, tail: Option<&Tail>, unit: Unit, what:
     if numbers.seconds[0] > 0.0 {
         x["type"] = json!("log");
     }
-    let y = draw::axis_with(
-        "share that takes longer",
-        json!({"type": "log", "dtick": 1, "tickformat": "~g", "exponentformat": "power"}),
-    );
+    let y = draw::axis_with("share that takes longer", draw::shares());
     let compared = if numbers.laws.len() > 1 {
         " A normal law bends away where the tail is longer than chance around a mean would make it."
     } else {
@@ -108,7 +111,7 @@ pub(crate) fn survival(subject: &Subject, tail: Option<&Tail>, unit: Unit, what:
     };
     let title = "How often it takes longer".to_string();
     Figure {
-        id: "survival",
+        id: format!("{prefix}survival"),
         caption: format!(
             "Both axes are logarithmic. The right end is the tail: read off how often a value is exceeded.{compared}\
              {corrected}"
@@ -117,7 +120,6 @@ pub(crate) fn survival(subject: &Subject, tail: Option<&Tail>, unit: Unit, what:
             "Empirical share of {} values above each duration, with the fitted laws.",
             numbers.of
         ),
-        section: Section::Measured,
         wide: false,
         plot: draw::figure(&title, traces, x, y),
         title,

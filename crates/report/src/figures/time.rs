@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::json;
 use tail::independence::Segment;
 
-use super::{Figure, Numbers, Section, draw, thin};
+use super::{Figure, Numbers, draw, thin};
 use crate::subject::Subject;
 use crate::summary::quantile;
 use crate::tail_of::Tail;
@@ -74,7 +74,7 @@ fn threshold(residuals: &[f64]) -> Option<f64> {
     Some(middle + scale * (reach - gumbel(0.5))).filter(|_| scale > 0.0)
 }
 
-pub(crate) fn series(subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &str) -> Figure {
+pub(crate) fn series(prefix: &str, subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &str) -> Figure {
     let numbers = Series::of(subject, tail);
     let title = "T over time".to_string();
     let positions = |steps: &[usize]| steps.iter().map(|&step| step as f64 + 1.0).collect::<Vec<_>>();
@@ -138,14 +138,13 @@ pub(crate) fn series(subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &
     );
     let unit_axis = unit.axis(what);
     Figure {
-        id: "series",
+        id: format!("{prefix}series"),
         alternative: format!(
             "{} values of T in time order around {}; {found}.",
             numbers.of,
             unit.show(numbers.median)
         ),
         caption,
-        section: Section::Measured,
         wide: true,
         plot: {
             let shown_outliers = !numbers.outliers.is_empty();
@@ -180,7 +179,7 @@ pub struct Autocorrelation {
     pub bound: f64,
 }
 
-pub(crate) fn autocorrelation(tail: &Tail) -> Option<Figure> {
+pub(crate) fn autocorrelation(prefix: &str, tail: &Tail) -> Option<Figure> {
     let found = tail.independence().filter(|found| !found.autocorrelations.is_empty())?;
     let numbers = Autocorrelation {
         lag: (1..=found.autocorrelations.len()).collect(),
@@ -212,7 +211,7 @@ pub(crate) fn autocorrelation(tail: &Tail) -> Option<Figure> {
     let title = "Does a value resemble those before it?".to_string();
     let n = tail.assessment.as_ref().map_or(0, |found| found.n);
     Some(Figure {
-        id: "autocorrelation",
+        id: format!("{prefix}autocorrelation"),
         caption: format!(
             "Rank correlation of values so many places apart. Slow decay to the right: slow times come in clusters. \
              {outside} of {} bars leave the band; one in twenty does so by chance. For a mean, the {n} values are \
@@ -224,7 +223,6 @@ pub(crate) fn autocorrelation(tail: &Tail) -> Option<Figure> {
             "Autocorrelation of ranks at {} distances; {outside} outside the band.",
             numbers.lag.len()
         ),
-        section: Section::Measured,
         wide: false,
         plot: draw::figure(
             &title,

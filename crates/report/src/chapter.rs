@@ -1,0 +1,43 @@
+//! What stands together in a report: figures and tables that answer one question.
+
+use serde::Serialize;
+
+use crate::{Figure, Table};
+
+/// Figures and tables that answer one question, under one heading.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Chapter {
+    /// A stable name, unique in a report: `law`.
+    pub id: String,
+    /// Its heading.
+    pub title: String,
+    /// A sentence that leads into it; may be empty.
+    pub lead: String,
+    /// Figures in the order of reading.
+    pub figures: Vec<Figure>,
+    /// Tables in the order of reading.
+    pub tables: Vec<Table>,
+    /// Does a page show its heading only, until a reader opens it? A terminal leaves such a chapter out.
+    pub folded: bool,
+}
+
+impl Chapter {
+    pub(crate) fn new(id: &str, title: &str, lead: &str) -> Chapter {
+        Chapter { id: id.into(), title: title.into(), lead: lead.into(), ..Chapter::default() }
+    }
+
+    pub(crate) fn with(
+        mut self,
+        figures: impl IntoIterator<Item = Figure>,
+        tables: impl IntoIterator<Item = Table>,
+    ) -> Chapter {
+        self.figures.extend(figures);
+        self.tables.extend(tables);
+        self
+    }
+
+    /// Has it anything to show?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.figures.is_empty() && self.tables.is_empty()
+    }
+}

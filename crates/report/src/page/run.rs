@@ -1,0 +1,91 @@
+//! What stands at the head of the page of a run?
+
+use samples::units;
+
+use super::{Document, Tile, Verdict};
+use crate::text::{heading, surroundings};
+use crate::unit::{Unit, duration, significant};
+use crate::{Analysis, Report, Subject};
+
+pub(crate) fn of_report(report: &Report) -> String {
+    let started = report.facts.started.trim_end_matches('Z').replacen('T', " ", 1);
+    let heading = heading(report);
+    let summary = heading.strip_prefix(&report.title).unwrap_or(&heading).trim_start_matches(": ");
+    let mut place = vec![summary.to_string()];
+    place.extend(surroundings(report));
+    let verdict = report.tail().map(|tail| Verdict {
+        code: tail.code(),
+        text: tail.text(),
+        advice: tail.advice(),
+        findings: tail.assessment.as_ref().map_or(&[], |found| &found.verdict.findings),
+    });
+    Document {
+        title: &report.title,
+        kicker: if started.is_empty() {
+            "Report of a run".into()
+        } else {
+            format!("Report of the run of {started} UTC")
+        },
+        place,
+        warnings: &report.warnings,
+        verdict,
+        tiles: report.main.as_ref().map(tiles).unwrap_or_default(),
+        chapters: &report.chapters,
+        facts: Some(&report.facts),
+        timed_lines: &report.timed_lines,
+        version: report.facts.versions.get("lastrank").map(String::as_str),
+    }
+    .html()
+}
+
+/// The key numbers.
+fn tiles(main: &Analysis) -> Vec<Tile> {
+    let Some(summary) = &main.summary else { return Vec::new() };
+    let what = Subject::value_name(&main.subject);
+    let mut tiles = vec![Tile::new("Median", &duration(summary.median), &main.subject.describe())];
+    match summary.p99 {
+        Some(p99) => {
+            let over = significant(100.0 * (p99 / summary.median - 1.0), 2);
+            tiles.push(Tile::new(
+                "99 of 100 are faster than",
+                &duration(p99),
+                &format!("{over} % above the median"),
+            ));
+        }
+        None => tiles.push(Tile::new("9 of 10 are faster than", &duration(summary.p90), "")),
+    }
+    let note = format!(
+        "of {} {what}s, {} times the median",
+        units::count(summary.n as u64),
+        significant(summary.max / summary.median, 3)
+    );
+    tiles.push(Tile::new("Slowest", &duration(summary.max), &note));
+    let usable = main.tail.as_ref().filter(|tail| tail.is_usable());
+    if usable.is_none() && summary.p99.is_some() {
+        // Where the law does not hold, what was measured takes the place of what it foretells.
+        tiles.push(Tile::new("9 of 10 are faster than", &duration(summary.p90), ""));
+    }
+    let Some(found) = usable.and_then(|tail| tail.assessment.as_ref()) else { return tiles };
+    let beyond = found.return_levels.iter().find(|level| !level.observed);
+    if let Some(level) = beyond.or(found.return_levels.last()) {
+        let unit = main.unit;
+        let (value, note) = if level.lower.is_finite() && level.upper.is_finite() {
+            let [value, lower, upper] = unit.with_interval(level.level, level.lower, level.upper);
+            (value, format!("95 % interval {lower} to {}", unit.named(&upper)))
+        } else {
+            (significant(unit.scale(level.level), 4), String::new())
+        };
+        let name = format!("Expected once in {}", units::count(level.period as u64));
+        tiles.push(Tile::new(&name, &unit.named(&value), &note));
+    }
+    let meaning = "above 0 heavy, below 0 it ends";
+    let (value, note) = match found.gev.standard_errors {
+        Some(errors) => {
+            let (value, error) = Unit::NONE.with_error(found.gev.shape, errors.shape);
+            (value, format!("± {error}; {meaning}"))
+        }
+        None => (significant(found.gev.shape, 3), meaning.into()),
+    };
+    tiles.push(Tile::new("Shape of the tail", &value, &note));
+    tiles
+}

@@ -1,0 +1,168 @@
+//! What do the fitted laws and the tests say, in tables?
+
+use samples::units;
+use tail::assess::Assessment;
+use tail::independence::{Independence, Question};
+use tail::latency::Latency;
+
+use super::Table;
+use crate::tail_of::Tail;
+use crate::unit::{Unit, fixed, probability, significant};
+
+/// The fitted parameters with their standard errors and profile intervals.
+pub(crate) fn parameters(found: &Assessment, unit: Unit) -> Table {
+    let law = &found.gev;
+    let mut table = Table::new(
+        "Extreme-value law (GEV)",
+        &["<parameter", "estimate", "standard error", "95 % from", "to", "<meaning"],
+    );
+    let (errors, intervals) = (law.standard_errors, law.intervals);
+    let rows = [
+        ("location", unit, law.location, errors.map(|e| e.location), intervals.and_then(|i| i.location)),
+        ("scale", unit, law.scale, errors.map(|e| e.scale), intervals.and_then(|i| i.scale)),
+        ("shape", Unit::NONE, law.shape, errors.map(|e| e.shape), intervals.and_then(|i| i.shape)),
+    ];
+    let meanings = ["where most values lie", "how far they spread", "above 0 heavy tail, below 0 it ends"];
+    for ((name, unit, value, error, interval), meaning) in rows.into_iter().zip(meanings) {
+        let width = interval.map(|interval| (interval.upper - interval.lower) / 4.0);
+        let precision = error.or(width).unwrap_or(f64::NAN);
+        let show = |value: f64| unit.named(&unit.with_error(value, precision).0);
+        let [lower, upper] = match interval {
+            Some(interval) => [show(interval.lower), show(interval.upper)],
+            None => ["–".into(), "–".into()],
+        };
+        let error = error.map_or("–".into(), |error| unit.named(&unit.with_error(value, error).1));
+        let value = if precision.is_nan() { unit.show(value) } else { show(value) };
+        table.push(false, [name.into(), value, error, lower, upper, meaning.into()]);
+    }
+    table.note = match found.status {
+        tail::Status::Ok => String::new(),
+        tail::Status::Irregular => {
+            "The shape is below -1/2: standard errors do not hold there and are left out.".into()
+        }
+        tail::Status::Boundary => {
+            "The likelihood has no maximum inside its range: the law ends at the largest value.".into()
+        }
+        tail::Status::Degenerate => "There are too few distinct values for a fit.".into(),
+        tail::Status::NotConverged => {
+            "No maximum of the likelihood was found: do not use these numbers.".into()
+        }
+    };
+    table
+}
+
+/// Levels exceeded once in so many values, with intervals.
+pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
+    let mut table = Table::new("Return levels", &["<exceeded once in", "level", "95 % from", "to", "<"]);
+    for level in &found.return_levels {
+        let known = level.lower.is_finite() || level.upper.is_finite();
+        let open = |end: f64, open: f64| if end.is_nan() { open } else { end };
+        let ends = (open(level.lower, f64::NEG_INFINITY), open(level.upper, f64::INFINITY));
+        let [value, lower, upper] = unit.with_interval(level.level, ends.0, ends.1);
+        let show = |text: String| if known { unit.named(&text) } else { "–".into() };
+        let name = format!("{} {what}s", units::count(level.period as u64));
+        let beyond = if level.observed { "" } else { "extrapolated" };
+        table.push(false, [name, unit.named(&value), show(lower), show(upper), beyond.into()]);
+    }
+    table
+}
+
+/// The tests of whether the values are independent draws of one law.
+pub(crate) fn independence(tail: &Tail) -> Option<Table> {
+    tail.independence().map(tests)
+}
+
+/// The same from the tests themselves.
+pub(crate) fn tests(found: &Independence) -> Table {
+    let mut table =
+        Table::new("Repetitions of one experiment?", &["<question", "<found", "p, all tests together"]);
+    for test in &found.tests {
+        let question = match test.question {
+            Question::Autocorrelation => "do neighbours resemble each other",
+            Question::Trend => "does the level creep",
+            Question::Jump => "does it jump",
+            Question::Modes => "are there several modes",
+        };
+        table.push(test.rejected, [question.into(), test.text.clone(), probability(test.p_adjusted)]);
+    }
+    table
+}
+
+/// The GEV and its rivals by AIC.
+pub(crate) fn models(found: &Assessment) -> Table {
+    let mut table = Table::new(
+        "Which law describes the values best",
+        &["<law", "parameters", "AIC above the best", "weight", "<against the GEV (Vuong)"],
+    );
+    let best = found.alternatives.first().map_or(f64::INFINITY, |rival| rival.aic).min(found.gev.aic);
+    let mut rows = vec![(true, "GEV".to_string(), 3, found.gev.aic, found.gev.aic_weight, String::new())];
+    for rival in &found.alternatives {
+        let words = match rival.vuong {
+            Some(vuong) if vuong.z > 1.96 => format!("worse (z {})", fixed(vuong.z, 2)),
+            Some(vuong) if vuong.z < -1.96 => format!("better (z {})", fixed(vuong.z, 2)),
+            Some(vuong) => format!("not told apart (z {})", fixed(vuong.z, 2)),
+            None => "–".into(),
+        };
+        rows.push((false, rival.name.clone(), rival.size, rival.aic, rival.aic_weight, words));
+    }
+    rows.sort_by(|a, b| a.3.total_cmp(&b.3));
+    for (strong, name, size, aic, weight, words) in rows {
+        let weight = if weight < 0.0005 { "< 0.001".into() } else { fixed(weight, 3) };
+        table.push(strong, [name, size.to_string(), fixed(aic - best, 1), weight, words]);
+    }
+    if let Some(fit) = found.diagnostics.goodness_of_fit {
+        table.note = format!(
+            "Does the GEV fit at all? Anderson-Darling A² {:.3} (p {}), upper tail AU² {:.3} (p {}); together p {}.",
+            fit.statistics.a2,
+            probability(fit.p.a2),
+            fit.statistics.au2,
+            probability(fit.p.au2),
+            probability(fit.p.smaller)
+        );
+    }
+    table
+}
+
+/// How rare values are in and beyond the sample, by the law beyond a threshold.
+pub(crate) fn far_levels(far: &Latency, unit: Unit, what: &str) -> Table {
+    let mut table = Table::new("Far quantiles", &["<exceeded once in", "level", "95 % from", "to", "<"]);
+    for level in &far.levels {
+        let ends = level.interval.map_or((f64::NAN, f64::NAN), |interval| (interval.lower, interval.upper));
+        let known = ends.0.is_finite() && ends.1.is_finite();
+        let [value, lower, upper] = if known {
+            let [value, lower, upper] = unit.with_interval(level.level, ends.0, ends.1);
+            [value, unit.named(&lower), unit.named(&upper)]
+        } else {
+            [significant(unit.scale(level.level), 4), "–".into(), "–".into()]
+        };
+        let name = format!("{} {what}s", units::count(level.operations as u64));
+        let beyond = if level.extrapolated { "extrapolated" } else { "measured" };
+        table.push(false, [name, unit.named(&value), lower, upper, beyond.into()]);
+    }
+    let [_, theta] = far.extremal_index;
+    let clusters = match theta {
+        theta if theta > 0.9 => "slow ones come singly".to_string(),
+        theta => format!("slow ones come in clusters of about {}", fixed(1.0 / theta, 1)),
+    };
+    table.note = match &far.fit {
+        Some(fit) => {
+            let shape = match fit.standard_errors {
+                Some(errors) => {
+                    let (shape, error) = Unit::NONE.with_error(fit.shape, errors[1]);
+                    format!("{shape} ± {error}")
+                }
+                None => significant(fit.shape, 2),
+            };
+            format!(
+                "Beyond {}: {} of {} values, Pareto law of shape {shape}; {clusters}.",
+                unit.show(fit.threshold),
+                units::count(fit.exceedances as u64),
+                units::count(far.n as u64)
+            )
+        }
+        None => format!(
+            "No threshold gives a tail that a Pareto law fits: only levels inside the sample are given; {clusters}."
+        ),
+    };
+    table
+}

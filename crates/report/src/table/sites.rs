@@ -1,0 +1,168 @@
+//! How long did every site take, and which gates and ranks are there?
+
+use samples::{Run, units};
+
+use super::Table;
+use crate::Analysis;
+use crate::figures::{Effects, Last};
+use crate::subject::Subject;
+use crate::summary::Summary;
+use crate::tail_of::Tail;
+use crate::unit::{duration, fixed, percent, probability};
+
+/// Rows that a table of sites or ranks shows; the rest is counted in its note.
+const MOST_ROWS: usize = 60;
+
+/// Every duration with the unit that suits it.
+fn quantiles(summary: &Summary) -> [String; 7] {
+    let optional = |value: Option<f64>| value.map_or("–".into(), duration);
+    [
+        units::count(summary.n as u64),
+        duration(summary.mean),
+        duration(summary.median),
+        duration(summary.p90),
+        optional(summary.p99),
+        optional(summary.p999),
+        duration(summary.max),
+    ]
+}
+
+/// Count, mean and quantiles of T and of every site.
+pub(crate) fn sites(run: &Run, subject: Option<&Subject>) -> Table {
+    let mut table = Table::new(
+        "Durations",
+        &["<what", "<line", "n", "mean", "median", "p90", "p99", "p99.9", "max", "failed"],
+    );
+    let mut push = |strong: bool, name: String, line: String, values: &[f64], failed: usize| {
+        if let Some(summary) = Summary::of(values) {
+            let failed = if failed == 0 { String::new() } else { units::count(failed as u64) };
+            table.push(strong, [name, line].into_iter().chain(quantiles(&summary)).chain([failed]));
+        }
+    };
+    if let Some(subject) = subject.filter(|subject| subject.gate && subject.ranks.len() > 1) {
+        let line = run.sites.get(subject.site as usize).map_or(String::new(), |site| site.line.to_string());
+        let name = format!("T = {}", subject.describe());
+        push(true, name, line.clone(), &subject.values(), subject.failed);
+        if subject.has_correction() {
+            let corrected: Vec<f64> = subject.steps.iter().map(|step| step.corrected).collect();
+            push(false, "T without run-queue wait".into(), line, &corrected, 0);
+        }
+    }
+    let mut durations: Vec<(u128, Vec<f64>, usize)> = vec![(0, Vec::new(), 0); run.sites.len()];
+    for sample in &run.samples {
+        if let Some((time, values, failed)) = durations.get_mut(sample.site as usize) {
+            *time += u128::from(sample.duration_ps);
+            if sample.failed() { *failed += 1 } else { values.push(sample.seconds()) }
+        }
+    }
+    let mut order: Vec<usize> = (0..run.sites.len()).filter(|&site| durations[site].0 > 0).collect();
+    let total = order.len();
+    order.sort_by_key(|&site| std::cmp::Reverse(durations[site].0));
+    order.truncate(MOST_ROWS);
+    order.sort_by_key(|&site| (run.sites[site].line, run.sites[site].column, site));
+    for site in &order {
+        let (_, values, failed) = &durations[*site];
+        let line = run.sites[*site].line;
+        let line = if line == 0 { String::new() } else { line.to_string() };
+        let strong = subject.is_some_and(|subject| {
+            (!subject.gate || subject.ranks.len() == 1) && subject.site as usize == *site
+        });
+        push(strong, site_name(run, *site), line, values, *failed);
+    }
+    if table.rows.iter().all(|row| row.cells.last().is_none_or(String::is_empty)) {
+        table.columns.pop();
+        table.rows.iter_mut().for_each(|row| {
+            row.cells.pop();
+        });
+    }
+    if total > order.len() {
+        table.note = format!("{} further sites, with less time, are left out.", total - order.len());
+    }
+    table
+}
+
+/// The name of a site in a table that has a column for its line.
+fn site_name(run: &Run, site: usize) -> String {
+    let site = &run.sites[site];
+    if site.labels.is_empty() { site.operation.clone() } else { site.name() }
+}
+
+/// All gates of a run with their verdicts; `left_out` more are only counted.
+pub(crate) fn gates<'a>(found: impl Iterator<Item = &'a Analysis>, left_out: usize) -> Table {
+    let mut table = Table::new("All gates", &["<gate", "n", "median", "p99", "max", "shape", "<verdict"]);
+    for (index, gate) in found.enumerate() {
+        let Some(summary) = &gate.summary else { continue };
+        let shape = gate.tail.as_ref().and_then(Tail::law).map_or("–".into(), |law| fixed(law.shape, 2));
+        table.push(
+            index == 0,
+            [
+                gate.subject.name.clone(),
+                units::count(summary.n as u64),
+                duration(summary.median),
+                summary.p99.map_or("–".into(), duration),
+                duration(summary.max),
+                shape,
+                gate.tail.as_ref().map_or("–".into(), |tail| tail.code().replace('-', " ")),
+            ],
+        );
+    }
+    if left_out > 0 {
+        table.note =
+            format!("{left_out} further gates, with less time, are left out: choose one with `--label`.");
+    }
+    table
+}
+
+/// Each rank against the others, and how often it was last; of many ranks the slowest.
+pub(crate) fn targets(effects: &Effects, last: &Last) -> Table {
+    let mut table = Table::new(
+        "Ranks against each other",
+        &["<rank", "slower than all by", "from", "to", "last in", "from", "to", "<"],
+    );
+    let mut order: Vec<usize> = (0..effects.rank.len()).collect();
+    if order.len() > MOST_ROWS {
+        order.sort_by(|a, b| effects.relative[*b].total_cmp(&effects.relative[*a]));
+        order.truncate(MOST_ROWS);
+        table.note = format!("The {MOST_ROWS} slowest of {} ranks.", effects.rank.len());
+    }
+    let over = |factor: f64| format!("{}\u{202f}%", fixed(100.0 * (factor - 1.0), 2));
+    for at in order {
+        table.push(
+            effects.slow[at],
+            [
+                effects.rank[at].to_string(),
+                over(effects.relative[at]),
+                over(effects.lower[at]),
+                over(effects.upper[at]),
+                percent(last.count[at] as f64 / last.of.max(1) as f64),
+                percent(last.lower[at]),
+                percent(last.upper[at]),
+                if effects.slow[at] { "slow".into() } else { String::new() },
+            ],
+        );
+    }
+    if let Some(p) = last.p_value {
+        table.note = format!(
+            "{}Are all last equally often? Chi-square test, p {}. Intervals of 95 %, of the first joint over all ranks.",
+            if table.note.is_empty() { String::new() } else { format!("{} ", table.note) },
+            probability(p)
+        );
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_samples_are_counted_and_not_averaged() {
+        let mut run = samples::example::parallel_write(2, 10, 1);
+        run.samples[0].errno = 12;
+        run.samples[0].duration_ps = 1 << 60;
+        let table = sites(&run, None);
+        let alloc = &table.rows[0].cells;
+        assert_eq!((alloc[0].as_str(), alloc[2].as_str(), alloc[9].as_str()), ("alloc", "19", "1"));
+        assert!(alloc[8].ends_with("ms"), "{alloc:?}");
+    }
+}
