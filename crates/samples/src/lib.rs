@@ -5,6 +5,7 @@
 //! clock, thread or system call.
 #![forbid(unsafe_code)]
 
+mod attribution;
 mod clocks;
 pub mod example;
 mod facts;
@@ -14,6 +15,7 @@ mod site;
 mod time_use;
 pub mod units;
 
+pub use attribution::{Attribution, Share, attribute};
 pub use clocks::{ClockOffset, CommonClock};
 pub use facts::{Facts, Warning};
 pub use gate::{Gate, gates, gates_by_clock};

@@ -19,6 +19,9 @@ pub struct Sample {
     pub bytes: u64,
     /// Run-queue wait inside a blocking call, where it was read; 0 otherwise.
     pub queue_ns: u64,
+    /// Time inside the call off the processor and not ready to run, in ns: waiting for a device, the
+    /// network, a lock, another process. Read where switches are recorded; 0 otherwise, at most 4.29 s.
+    pub blocked_ns: u32,
     /// Index into [`crate::Run::sites`].
     pub site: u32,
     /// Rank that did it.

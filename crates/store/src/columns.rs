@@ -38,7 +38,7 @@ fn cpu(sample: &Sample) -> i32 {
 }
 
 /// All columns in the order of the file.
-pub(crate) const COLUMNS: [(&str, Column); 16] = [
+pub(crate) const COLUMNS: [(&str, Column); 17] = [
     ("label", Column::Text(|site| site.labels.last().cloned().unwrap_or_default())),
     ("operation", Column::Text(|site| site.operation.clone())),
     ("kind", Column::Text(|site| kind_name(site.kind).into())),
@@ -55,6 +55,7 @@ pub(crate) const COLUMNS: [(&str, Column); 16] = [
     ("cpu", Column::Narrow(cpu, |s, v| s.cpu = u16::try_from(v).unwrap_or(u16::MAX))),
     ("causes", Column::Narrow(|s| i32::from(s.causes), |s, v| s.causes = v as u16)),
     ("queue_ns", Column::Wide(|s| s.queue_ns as i64, |s, v| s.queue_ns = v as u64)),
+    ("blocked_ns", Column::Wide(|s| i64::from(s.blocked_ns), |s, v| s.blocked_ns = v as u32)),
 ];
 
 /// The kind of a site as the `kind` column spells it.

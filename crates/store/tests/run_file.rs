@@ -121,12 +121,33 @@ fn a_folder_that_is_missing_is_named() {
 fn any_sample(sites: u32) -> impl Strategy<Value = Sample> {
     let wide = prop_oneof![0..1000u64, any::<u64>()];
     let times = (wide.clone(), wide.clone(), wide.clone(), wide.clone(), wide);
-    (times, 0..sites, any::<u32>(), any::<i32>(), any::<u32>(), (any::<u16>(), any::<u16>())).prop_map(
-        |((start_ns, duration_ps, late_ns, bytes, queue_ns), site, rank, errno, batch, (cpu, causes))| {
-            let (cpu, rank) = (if cpu > 1 << 15 { u16::MAX } else { cpu }, rank >> (rank % 32));
-            Sample { start_ns, duration_ps, late_ns, bytes, queue_ns, site, rank, errno, batch, cpu, causes }
-        },
-    )
+    (times, 0..sites, any::<u32>(), any::<i32>(), any::<u32>(), (any::<u16>(), any::<u16>(), any::<u32>()))
+        .prop_map(
+            |(
+                (start_ns, duration_ps, late_ns, bytes, queue_ns),
+                site,
+                rank,
+                errno,
+                batch,
+                (cpu, causes, blocked_ns),
+            )| {
+                let (cpu, rank) = (if cpu > 1 << 15 { u16::MAX } else { cpu }, rank >> (rank % 32));
+                Sample {
+                    start_ns,
+                    duration_ps,
+                    late_ns,
+                    bytes,
+                    queue_ns,
+                    blocked_ns,
+                    site,
+                    rank,
+                    errno,
+                    batch,
+                    cpu,
+                    causes,
+                }
+            },
+        )
 }
 
 proptest! {

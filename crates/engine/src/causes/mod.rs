@@ -16,7 +16,7 @@
 //!
 //! Three tiers, the best that the machine allows:
 //! - **accounting** (any user): `getrusage` and the run-queue wait of `schedstat`, about 1.5 µs twice
-//!   an operation, so only for operations of 20 µs and more;
+//!   an operation, so only while operations of 20 µs and more are about;
 //! - **events** (`perf_event_paranoid` at most 2): context switches and page faults as records in a
 //!   shared ring. Without a record nothing happened, and no system call is needed to know it;
 //! - **tracepoints** (root or CAP_PERFMON): also timer, soft and device interrupts.
@@ -49,6 +49,8 @@ pub enum Tier {
 pub struct Observed {
     /// Time ready to run and not running, in ns: `Sample::queue_ns`.
     pub queue_ns: u64,
+    /// Time off the processor and not ready to run, in ns: `Sample::blocked_ns`; 0 below [`Tier::Events`].
+    pub blocked_ns: u64,
     /// `Sample::causes`.
     pub causes: Causes,
     /// The processor it ended on: `Sample::cpu`.
@@ -102,13 +104,31 @@ pub struct Watch {
     /// When the interrupts that are being served began; they nest soft in nothing, device in soft.
     entered: [u64; 3],
     faults_measured: bool,
+    /// When the thread left the processor, on the clock of the records.
+    left: Option<u64>,
+    /// Does a control group limit the processors, and how often had it throttled?
+    throttling: Option<u64>,
+    /// Without a ring: when the operation began, and how many more of them are read for being near a
+    /// long one.
+    began_ns: u64,
+    near: u8,
 }
+
+/// An operation of this length is worth two readings of the counters.
+const LONG_NS: u64 = 20_000;
+
+/// So many operations after a long one are read too.
+const NEAR: u8 = 64;
+
+/// A wait of this length may be a control group's throttling.
+const LONG_WAIT_NS: u64 = 1_000_000;
 
 /// Events of one operation as they come out of the ring.
 #[derive(Default)]
 struct Tally {
     causes: Causes,
     switched: bool,
+    away_ns: u64,
     interrupt_ns: u64,
 }
 
@@ -132,6 +152,10 @@ impl Watch {
             totals: Totals::default(),
             entered: [0; 3],
             faults_measured: false,
+            left: None,
+            throttling: throttled(),
+            began_ns: 0,
+            near: NEAR,
         }
     }
 
@@ -168,7 +192,12 @@ impl Watch {
                     self.before.queue_ns = self.accounting.queue_ns();
                 }
             }
-            None => self.before = self.accounting.read(),
+            None => {
+                if self.near > 0 {
+                    self.before = self.accounting.read();
+                }
+                self.began_ns = crate::clock::monotonic_raw_ns();
+            }
         }
         self.cpu = processor();
     }
@@ -199,7 +228,7 @@ impl Watch {
 
     #[cold]
     fn after_records(&mut self) -> Observed {
-        let tally = self.drain();
+        let mut tally = self.drain();
         let mut queue_ns = 0;
         if tally.switched {
             // The kernel adds to the wait only when the thread is switched in, so the value before the
@@ -208,11 +237,30 @@ impl Watch {
             queue_ns = now.saturating_sub(self.before.queue_ns);
             self.before.queue_ns = now;
         }
-        Observed { queue_ns, causes: tally.causes, cpu: 0, interrupt_ns: tally.interrupt_ns }
+        if queue_ns >= LONG_WAIT_NS && self.was_throttled() {
+            tally.causes = tally.causes.with(Cause::Throttled);
+        }
+        // Off the processor a thread is either ready, and waits in the queue, or it is blocked.
+        let blocked_ns =
+            if tally.causes.has(Cause::Blocked) { tally.away_ns.saturating_sub(queue_ns) } else { 0 };
+        Observed { queue_ns, blocked_ns, causes: tally.causes, cpu: 0, interrupt_ns: tally.interrupt_ns }
+    }
+
+    /// Has the control group throttled since this was last asked?
+    fn was_throttled(&mut self) -> bool {
+        let Some(before) = self.throttling else { return false };
+        self.throttling = throttled();
+        self.throttling.is_some_and(|now| now > before)
     }
 
     #[cold]
     fn after_accounting(&mut self) -> Observed {
+        let took = crate::clock::monotonic_raw_ns().saturating_sub(self.began_ns);
+        let was_read = self.near > 0;
+        self.near = if took >= LONG_NS { NEAR } else { self.near.saturating_sub(1) };
+        if !was_read {
+            return Observed::default();
+        }
         let (old, new) = (self.before, self.accounting.read());
         let happened = [
             (new.voluntary > old.voluntary, Cause::Blocked),
@@ -221,18 +269,26 @@ impl Watch {
             (new.major_faults > old.major_faults, Cause::MajorFault),
         ];
         let seen = happened.iter().filter(|(yes, _)| *yes);
-        Observed {
-            queue_ns: new.queue_ns.saturating_sub(old.queue_ns),
-            causes: seen.fold(Causes::default(), |set, (_, cause)| set.with(*cause)),
-            ..Observed::default()
+        let mut causes = seen.fold(Causes::default(), |set, (_, cause)| set.with(*cause));
+        let queue_ns = new.queue_ns.saturating_sub(old.queue_ns);
+        if queue_ns >= LONG_WAIT_NS && self.was_throttled() {
+            causes = causes.with(Cause::Throttled);
         }
+        Observed { queue_ns, causes, ..Observed::default() }
     }
 
     fn drain(&mut self) -> Tally {
         let mut tally = Tally::default();
-        let (totals, entered) = (&mut self.totals, &mut self.entered);
+        let (totals, entered, left) = (&mut self.totals, &mut self.entered, &mut self.left);
         if let Some(ring) = &mut self.ring {
-            ring.drain(|time, record| tally.add(totals, entered, time, record));
+            ring.drain(|time, record| {
+                match record {
+                    Record::Out { .. } => *left = Some(time),
+                    Record::In => tally.away_ns += left.take().map_or(0, |left| time.saturating_sub(left)),
+                    _ => {}
+                }
+                tally.add(totals, entered, time, record);
+            });
         }
         tally
     }
@@ -283,6 +339,12 @@ impl Tally {
             entered[slot] = 0;
         }
     }
+}
+
+/// How often the control group has throttled, where one limits the processors.
+fn throttled() -> Option<u64> {
+    let limits = crate::machine::limits();
+    limits.processors.and(limits.throttled)
 }
 
 /// The processor this thread runs on; `u16::MAX` where that is not known.

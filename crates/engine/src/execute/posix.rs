@@ -105,12 +105,9 @@ impl Posix {
         Timed { begin: now, end: now, outcome: Outcome::error(errno), ..Timed::default() }
     }
 
-    /// Looks for the causes of slow operations from now on, if that costs next to nothing here.
+    /// Looks for the causes of slow operations from now on.
     pub fn look_for_causes(&mut self) {
-        let watch = Watch::of_this_thread();
-        if watch.is_cheap() {
-            self.watch = RefCell::new(Some(watch));
-        }
+        self.watch = RefCell::new(Some(Watch::of_this_thread()));
     }
 
     fn file(&self, number: u32) -> Option<&OpenFile> {

@@ -297,6 +297,7 @@ impl<'a, B: Backend> Session<'a, B> {
             bytes,
             // What was seen reaches a little beyond the two clock reads.
             queue_ns: timed.seen.queue_ns.min(duration_ps / 1000),
+            blocked_ns: u32::try_from(timed.seen.blocked_ns.min(duration_ps / 1000)).unwrap_or(u32::MAX),
             site,
             rank: self.rank,
             errno: timed.outcome.errno,

@@ -39,6 +39,8 @@ pub struct Observation {
     pub duration_ps: u64,
     /// Wait on the run queue in it, in ns; at most about 4 s.
     pub queue_ns: u32,
+    /// Time blocked in it, in ns; at most about 4 s.
+    pub blocked_ns: u32,
     /// What was seen to slow it.
     pub causes: u16,
     /// The processor it ended on.
@@ -186,6 +188,7 @@ fn try_measure(
             start_ns: clock.since_epoch_ns(timed.begin),
             duration_ps: clock.picoseconds(timed.begin, timed.end),
             queue_ns: u32::try_from(seen.queue_ns).unwrap_or(u32::MAX),
+            blocked_ns: u32::try_from(seen.blocked_ns).unwrap_or(u32::MAX),
             causes: seen.causes.0,
             cpu: if watched { seen.cpu } else { u16::MAX },
         };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use samples::{Cause, Causes, Sample, Site, SiteKind};
+use samples::{Sample, Site, SiteKind};
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Check, Measured, Observation, Settings, measure};
@@ -64,7 +64,7 @@ pub struct Rung {
     /// Less the wait on the run queue, where some of that was seen.
     pub corrected: Option<Quantiles>,
     /// Of the time by which the slowest hundredth exceeds the median: the share of each cause, the
-    /// greatest first. `run_queue`, the causes of [`Cause`], `unattributed`.
+    /// greatest first (see [`samples::attribute`]); `unattributed` is one of them.
     pub causes: Vec<(String, f64)>,
     /// `[duration in ps, share of observations that are longer]`, some dozens of points for a small
     /// picture; less the clock's cost, an operation.
@@ -524,7 +524,7 @@ impl Rung {
             headline_ps: if group == Group::Clock { each(raw[raw.len() / 2]) } else { measured.headline_ps },
             raw: quantiles(&raw, each),
             corrected,
-            causes: attribute(&measured.observations, &raw),
+            causes: causes(&samples_of(&measured.observations, measured.batch, 0)),
             survival: survival(&raw, each),
             check: measured.check.filter(|_| group != Group::Clock),
             steady: measured.steady,
@@ -563,47 +563,25 @@ fn survival(sorted: &[u64], each: impl Fn(u64) -> f64) -> Vec<[f64; 2]> {
     points
 }
 
-/// Of the excess over the median of the slowest hundredth: which share is whose. The wait on the run
-/// queue counts as such; the rest of an observation goes to the weightiest cause seen in it, so that
-/// the shares never add up to more than the excess.
-fn attribute(observations: &[Observation], sorted: &[u64]) -> Vec<(String, f64)> {
-    const BY_WEIGHT: [(Cause, &str); 9] = [
-        (Cause::Throttled, "throttled"),
-        (Cause::Preempted, "preempted"),
-        (Cause::MajorFault, "major_fault"),
-        (Cause::Blocked, "blocked"),
-        (Cause::DeviceInterrupt, "device_interrupt"),
-        (Cause::SoftInterrupt, "soft_interrupt"),
-        (Cause::Timer, "timer"),
-        (Cause::MinorFault, "minor_fault"),
-        (Cause::Migration, "migration"),
-    ];
-    let n = sorted.len();
-    let (Some(median), Some(limit)) = (sorted.get(n / 2), sorted.get(n * 99 / 100)) else {
-        return Vec::new();
+/// Of the excess over the median of the slowest hundredth: which share is whose.
+fn causes(samples: &[Sample]) -> Vec<(String, f64)> {
+    let parts = samples::attribute(samples).map(|found| found.parts()).unwrap_or_default();
+    parts.into_iter().map(|(cause, share)| (cause.to_owned(), share)).collect()
+}
+
+fn samples_of(observations: &[Observation], batch: u32, site: u32) -> Vec<Sample> {
+    let sample = |observation: &Observation| Sample {
+        start_ns: observation.start_ns,
+        duration_ps: observation.duration_ps,
+        queue_ns: u64::from(observation.queue_ns),
+        blocked_ns: observation.blocked_ns,
+        causes: observation.causes,
+        cpu: observation.cpu,
+        batch,
+        site,
+        ..Sample::default()
     };
-    let mut shares: Vec<(String, f64)> = Vec::new();
-    let mut total = 0.0;
-    let mut add = |name: &str, ps: f64| match shares.iter_mut().find(|(known, _)| known == name) {
-        Some((_, sum)) => *sum += ps,
-        None => shares.push((name.into(), ps)),
-    };
-    for observation in observations.iter().filter(|o| o.duration_ps >= *limit && o.duration_ps > *median) {
-        let excess = (observation.duration_ps - median) as f64;
-        let queue = (f64::from(observation.queue_ns) * 1000.0).min(excess);
-        if queue > 0.0 {
-            add("run_queue", queue);
-        }
-        let seen = Causes(observation.causes);
-        let name =
-            BY_WEIGHT.iter().find(|(cause, _)| seen.has(*cause)).map_or("unattributed", |(_, name)| name);
-        add(name, excess - queue);
-        total += excess;
-    }
-    shares.iter_mut().for_each(|(_, ps)| *ps /= total.max(1.0));
-    shares.retain(|(_, share)| *share > 0.0);
-    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-    shares
+    observations.iter().map(sample).collect()
 }
 
 impl Tour {
@@ -618,16 +596,7 @@ impl Tour {
         };
         let mut all = Vec::new();
         for (index, rung) in self.rungs.iter().enumerate() {
-            all.extend(rung.observations.iter().map(|observation| Sample {
-                start_ns: observation.start_ns,
-                duration_ps: observation.duration_ps,
-                queue_ns: u64::from(observation.queue_ns),
-                causes: observation.causes,
-                cpu: observation.cpu,
-                batch: rung.batch,
-                site: index as u32,
-                ..Sample::default()
-            }));
+            all.extend(samples_of(&rung.observations, rung.batch, index as u32));
         }
         (self.rungs.iter().map(site).collect(), all)
     }
@@ -636,25 +605,6 @@ impl Tour {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn observation(duration_ps: u64, queue_ns: u32, cause: Option<Cause>) -> Observation {
-        let causes = cause.map_or(0, |cause| cause as u16);
-        Observation { duration_ps, queue_ns, causes, ..Observation::default() }
-    }
-
-    #[test]
-    fn the_excess_of_outliers_is_shared_out_and_never_exceeded() {
-        let mut all = vec![observation(1_000, 0, None); 298];
-        all.push(observation(101_000, 60, Some(Cause::Preempted)));
-        all.push(observation(101_000, 0, None));
-        let mut sorted: Vec<u64> = all.iter().map(|o| o.duration_ps).collect();
-        sorted.sort_unstable();
-        let shares = attribute(&all, &sorted);
-        assert_eq!(
-            shares,
-            [("unattributed".to_owned(), 0.5), ("run_queue".into(), 0.3), ("preempted".into(), 0.2)]
-        );
-    }
 
     #[test]
     fn a_quantile_without_ten_observations_beyond_it_is_not_given() {

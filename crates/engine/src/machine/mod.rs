@@ -34,7 +34,7 @@ pub use nfs::{NfsMount, NfsOperation};
 pub use place::Place;
 pub use processor::{Cache, Node, Processor};
 pub use stripes::Layout;
-pub use system::{Kernel, Limits, Load, Memory, Virtualisation, memory};
+pub use system::{Kernel, Limits, Load, Memory, Virtualisation, limits, memory};
 
 use crate::clock;
 

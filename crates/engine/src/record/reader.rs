@@ -41,7 +41,7 @@ impl RankRecord {
             for wide in [s.start_ns, s.duration_ps, s.late_ns, s.bytes, s.queue_ns] {
                 bytes.extend_from_slice(&wide.to_le_bytes());
             }
-            for narrow in [s.site, s.rank, s.errno as u32, s.batch] {
+            for narrow in [s.site, s.rank, s.errno as u32, s.batch, s.blocked_ns] {
                 bytes.extend_from_slice(&narrow.to_le_bytes());
             }
             bytes.extend_from_slice(&s.cpu.to_le_bytes());
@@ -53,7 +53,7 @@ impl RankRecord {
     /// The inverse of [`RankRecord::to_bytes`]; `None` where the bytes are not such.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         /// Bytes of a sample on the way.
-        const PACKED: usize = 60;
+        const PACKED: usize = 64;
         let (length, rest) = bytes.split_first_chunk::<8>()?;
         let (head, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
         let mut record: Self = serde_json::from_slice(head).ok()?;
@@ -73,8 +73,9 @@ impl RankRecord {
             rank: narrow(b, 44),
             errno: narrow(b, 48) as i32,
             batch: narrow(b, 52),
-            cpu: small(b, 56),
-            causes: small(b, 58),
+            blocked_ns: narrow(b, 56),
+            cpu: small(b, 60),
+            causes: small(b, 62),
         };
         record.samples = rest.chunks_exact(PACKED).map(sample).collect();
         record.samples.iter().all(|s| (s.site as usize) < record.sites.len()).then_some(record)

@@ -129,7 +129,9 @@ fn a_record_survives_the_way_to_another_process() {
         rank: 3,
         state: State::Finished,
         sites: vec![Site { operation: "stat".into(), ..Site::default() }],
-        samples: (0..10).map(|n| Sample { errno: 2, cpu: 7, causes: 1024, ..sample(n) }).collect(),
+        samples: (0..10)
+            .map(|n| Sample { errno: 2, cpu: 7, causes: 1024, blocked_ns: 9, ..sample(n) })
+            .collect(),
         last_site: Some(0),
         ..RankRecord::default()
     };

@@ -1,0 +1,181 @@
+//! Why did the slow operations of a site take longer than the usual ones? Observed, never guessed.
+
+use crate::{Cause, Causes, Sample};
+
+/// Of the time by which the slowest hundredth of a site exceeds its median: whose is it?
+///
+/// The shares and what is unattributed add up to the excess, so that no cause gets more than there is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attribution {
+    /// The median duration, in ps.
+    pub median_ps: u64,
+    /// What counts as slow: this and longer, in ps.
+    pub limit_ps: u64,
+    /// Slow operations.
+    pub slow: usize,
+    /// Sum of what they took beyond the median, in ps.
+    pub excess_ps: u128,
+    /// The causes that were seen, the greatest share first.
+    pub shares: Vec<Share>,
+}
+
+/// What one cause took of the excess.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// `run_queue`, `blocked`, or the name of a [`Cause`] that was seen meanwhile.
+    pub cause: &'static str,
+    /// Its part of the excess, in ps.
+    pub ps: u128,
+    /// Slow operations in which it had a part.
+    pub operations: usize,
+}
+
+/// What the rest of an operation can be put down to, once all waiting has been taken off: the weightiest
+/// comes first. A switch is not among them, since its whole time is known as waiting.
+const ON_THE_PROCESSOR: [(Cause, &str); 6] = [
+    (Cause::MajorFault, "major_fault"),
+    (Cause::DeviceInterrupt, "device_interrupt"),
+    (Cause::SoftInterrupt, "soft_interrupt"),
+    (Cause::Timer, "timer"),
+    (Cause::MinorFault, "minor_fault"),
+    (Cause::Migration, "migration"),
+];
+
+impl Attribution {
+    /// The share of the excess for which a cause was seen: 0 to 1, and 1 where there is no excess.
+    pub fn attributed(&self) -> f64 {
+        let known: u128 = self.shares.iter().map(|share| share.ps).sum();
+        if self.excess_ps == 0 { 1.0 } else { known as f64 / self.excess_ps as f64 }
+    }
+
+    /// `(cause, share of the excess)`, the greatest first; `unattributed` is one of them.
+    pub fn parts(&self) -> Vec<(&'static str, f64)> {
+        let excess = self.excess_ps.max(1) as f64;
+        let known: u128 = self.shares.iter().map(|share| share.ps).sum();
+        let mut parts: Vec<_> =
+            self.shares.iter().map(|share| (share.cause, share.ps as f64 / excess)).collect();
+        parts.push(("unattributed", self.excess_ps.saturating_sub(known) as f64 / excess));
+        parts.retain(|(_, share)| *share > 0.0);
+        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        parts
+    }
+}
+
+/// Attributes the excess of the slowest hundredth of `samples`, which are of one site. None of fewer
+/// than 100 samples, or where all take equally long.
+///
+/// Of each slow sample the wait on the run queue is counted first, as it was read (throttling where a
+/// control group was seen to throttle meanwhile); then the time blocked beyond what is usual at this
+/// site. What is left was spent on the processor: it goes to an interrupt, a fault or a migration if one
+/// was seen in this very sample that does not belong to the usual ones, else it stays unattributed.
+pub fn attribute<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Option<Attribution> {
+    let all: Vec<&Sample> = samples.into_iter().filter(|sample| !sample.failed()).collect();
+    let n = all.len();
+    if n < 100 {
+        return None;
+    }
+    let middle = |of: fn(&Sample) -> u64| {
+        let mut values: Vec<u64> = all.iter().map(|sample| of(sample)).collect();
+        *values.select_nth_unstable(n / 2).1
+    };
+    let (median_ps, usual_ns) = (middle(|s| s.duration_ps), middle(|s| u64::from(s.blocked_ns)));
+    let mut durations: Vec<u64> = all.iter().map(|sample| sample.duration_ps).collect();
+    let limit_ps = *durations.select_nth_unstable(n * 99 / 100).1;
+    // A fault in every sample is part of the operation, and explains no slow one.
+    let usual = |cause: Cause| 2 * all.iter().filter(|s| Causes(s.causes).has(cause)).count() > n;
+    let telling: Vec<_> = ON_THE_PROCESSOR.into_iter().filter(|(cause, _)| !usual(*cause)).collect();
+
+    let mut found = Attribution { median_ps, limit_ps, ..Attribution::default() };
+    for sample in all.iter().filter(|s| s.duration_ps >= limit_ps && s.duration_ps > median_ps) {
+        let excess = sample.duration_ps - median_ps;
+        let causes = Causes(sample.causes);
+        let queue = sample.queue_ns.saturating_mul(1000).min(excess);
+        let waited = if causes.has(Cause::Throttled) { "throttled" } else { "run_queue" };
+        found.add(waited, queue);
+        let longer = u64::from(sample.blocked_ns).saturating_sub(usual_ns).saturating_mul(1000);
+        let blocked = longer.min(excess - queue);
+        found.add("blocked", blocked);
+        if let Some((_, name)) = telling.iter().find(|(cause, _)| causes.has(*cause)) {
+            found.add(name, excess - queue - blocked);
+        }
+        found.slow += 1;
+        found.excess_ps += u128::from(excess);
+    }
+    found.shares.sort_by_key(|share| std::cmp::Reverse(share.ps));
+    (found.slow > 0).then_some(found)
+}
+
+impl Attribution {
+    fn add(&mut self, cause: &'static str, ps: u64) {
+        if ps == 0 {
+            return;
+        }
+        match self.shares.iter_mut().find(|share| share.cause == cause) {
+            Some(share) => {
+                share.ps += u128::from(ps);
+                share.operations += 1;
+            }
+            None => self.shares.push(Share { cause, ps: u128::from(ps), operations: 1 }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample(duration_ps: u64, queue_ns: u64, blocked_ns: u32, cause: Option<Cause>) -> Sample {
+        let causes = cause.map_or(0, |cause| cause as u16);
+        Sample { duration_ps, queue_ns, blocked_ns, causes, ..Sample::default() }
+    }
+
+    #[test]
+    fn each_part_of_the_excess_goes_to_what_was_seen() {
+        let mut all = vec![sample(50_000_000, 0, 40_000, None); 396];
+        all.push(sample(4_050_000_000, 4_000_000, 40_000, Some(Cause::Blocked)));
+        all.push(sample(1_050_000_000, 0, 1_040_000, Some(Cause::Blocked)));
+        all.push(sample(150_000_000, 0, 40_000, Some(Cause::Timer)));
+        all.push(sample(60_000_000, 0, 40_000, None));
+        let found = attribute(&all).expect("enough samples");
+        let shares: Vec<_> = found.shares.iter().map(|s| (s.cause, s.ps / 1_000_000)).collect();
+        assert_eq!(shares, [("run_queue", 4000), ("blocked", 1000), ("timer", 100)]);
+        assert_eq!(found.parts().last().map(|part| part.0), Some("unattributed"));
+    }
+
+    #[test]
+    fn what_every_sample_shows_explains_no_slow_one() {
+        let mut all = vec![sample(1_000, 0, 0, Some(Cause::MinorFault)); 200];
+        all.push(sample(90_000, 0, 0, Some(Cause::MinorFault)));
+        all.push(sample(90_000, 0, 0, Some(Cause::MinorFault)));
+        let found = attribute(&all).expect("enough samples");
+        assert_eq!((found.attributed(), found.parts()), (0.0, vec![("unattributed", 1.0)]));
+    }
+
+    #[test]
+    fn few_samples_and_equal_ones_have_no_slow_ones() {
+        assert_eq!(attribute(&vec![sample(5, 0, 0, None); 99]), None);
+        assert_eq!(attribute(&vec![sample(5, 0, 0, None); 500]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn causes_never_add_up_to_more_than_the_excess(
+            rows in prop::collection::vec((1u64..1 << 40, any::<u64>(), any::<u32>(), any::<u16>()), 100..400),
+        ) {
+            let all: Vec<Sample> = rows
+                .into_iter()
+                .map(|(duration_ps, queue_ns, blocked_ns, causes)| Sample {
+                    duration_ps, queue_ns: queue_ns >> (queue_ns % 60), blocked_ns, causes, ..Sample::default()
+                })
+                .collect();
+            if let Some(found) = attribute(&all) {
+                let known: u128 = found.shares.iter().map(|share| share.ps).sum();
+                prop_assert!(known <= found.excess_ps);
+                prop_assert!((0.0..=1.0).contains(&found.attributed()));
+                let sum: f64 = found.parts().iter().map(|part| part.1).sum();
+                prop_assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+            }
+        }
+    }
+}
