@@ -146,7 +146,7 @@ impl Model {
     pub fn profile(&self, fit: &Fit, target: Target, level: f64) -> Result<Interval, Error> {
         let what = target.what()?;
         let peak = fit.peak(self.center, self.spread, self.weight)?;
-        let interval = surface::profile(&self.rows, &peak, what, level)?;
+        let interval = surface::profile(&self.rows, &peak, what, level, 1.0)?;
         Ok(interval_in_units(interval, what, self.center, self.spread))
     }
 }

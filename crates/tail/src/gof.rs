@@ -12,7 +12,7 @@ use crate::gev::fit::maximize_maxima;
 use crate::interval::{self, Censored, Rounding};
 use crate::newton::Newton;
 use crate::surface::Maxima;
-use crate::{Error, Gev, Series, Xoshiro};
+use crate::{Error, Gev, Series, Status, Xoshiro};
 
 /// Statistics of the distance between the empirical and a fitted distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -89,6 +89,9 @@ pub struct GoodnessOfFit {
     pub p: PValues,
     /// Bootstrap samples.
     pub replicates: usize,
+    /// Values in each of them: fewer than were tested where their number is beyond the budget.
+    #[serde(default)]
+    pub sample_size: usize,
     /// The seed.
     pub seed: u64,
     /// Whether values were jittered inside a clock tick.
@@ -105,17 +108,42 @@ const JITTERS: usize = 10;
 /// # Errors
 /// As [`crate::gev::fit`].
 pub fn test(series: &Series, fit: &Fit, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
+    test_within(series, fit, replicates, seed, usize::MAX)
+}
+
+/// Samples are not made smaller than this: from here on the laws of the statistics no longer depend on the
+/// size of the sample, as far as 999 refits can tell (their 5 % points move by under 3 % beyond 400 values).
+const SETTLED: usize = 4000;
+
+/// [`test`] with at most about `budget` values drawn and refitted in all. The statistics are always those of
+/// all the data; beyond the budget their null law is that of smaller samples (at least 4000 values), which is
+/// the limiting one as closely as the refits resolve it. `sample_size` of the result says so.
+///
+/// # Errors
+/// As [`test`].
+pub fn test_within(
+    series: &Series,
+    fit: &Fit,
+    replicates: usize,
+    seed: u64,
+    budget: usize,
+) -> Result<GoodnessOfFit, Error> {
     series.require(5, 4)?;
+    let size = series.len().min((budget / replicates.max(1)).max(SETTLED));
     match series.tick() {
         Some(tick) if tick * (series.len() as f64).sqrt() > 0.5 * fit.scale => {
-            ties(series, tick, replicates, seed)
+            ties(series, tick, size, replicates, seed)
         }
-        _ => Ok(continuous(series, fit, replicates, seed)),
+        _ => Ok(continuous(series, fit, size, replicates, seed)),
     }
 }
 
-fn continuous(series: &Series, fit: &Fit, replicates: usize, seed: u64) -> GoodnessOfFit {
-    let n = series.len();
+/// A sample without an interior maximum is no part of the null law: such data are not tested either.
+fn interior(status: Status, statistics: impl FnOnce() -> Statistics) -> Option<Statistics> {
+    (status != Status::Boundary).then(statistics)
+}
+
+fn continuous(series: &Series, fit: &Fit, n: usize, replicates: usize, seed: u64) -> GoodnessOfFit {
     let rate = 1.0 / fit.scale;
     let standard: Vec<_> = {
         let law = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
@@ -128,14 +156,14 @@ fn continuous(series: &Series, fit: &Fit, replicates: usize, seed: u64) -> Goodn
         refit.draw(start, n, &mut Xoshiro::stream(seed, index));
         let best = refit.fit(start, crate::gev::fit::SHAPE_MAX);
         let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
-        Statistics::of_sorted(&refit.y, &law)
+        interior(best.status, || Statistics::of_sorted(&refit.y, &law))
     });
+    let simulated: Vec<Statistics> = simulated.into_iter().flatten().collect();
     let p = p_values(&[observed], &simulated);
-    GoodnessOfFit { statistics: observed, p, replicates, seed, jittered: false }
+    GoodnessOfFit { statistics: observed, p, replicates, sample_size: n, seed, jittered: false }
 }
 
-fn ties(series: &Series, tick: f64, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
-    let n = series.len();
+fn ties(series: &Series, tick: f64, n: usize, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
     let fit = interval::fit(series, tick, Rounding::Nearest)?;
     let (center, spread) = (fit.center, fit.scale);
     let step = tick / spread;
@@ -167,8 +195,9 @@ fn ties(series: &Series, tick: f64, replicates: usize, seed: u64) -> Result<Good
         let mut censored = Censored::default();
         censored.fill(refit.y.iter().copied(), (-0.5 * step, 0.5 * step));
         let best = interval::maximize_from(&censored, start, &mut Newton::new(3));
-        jittered(&refit.y, &law(best.at), &mut random)
+        interior(best.status, || jittered(&refit.y, &law(best.at), &mut random))
     });
+    let simulated: Vec<Statistics> = simulated.into_iter().flatten().collect();
     let p = p_values(&observed, &simulated);
     let mean = |f: fn(&Statistics) -> f64| observed.iter().map(f).sum::<f64>() / JITTERS as f64;
     let statistics = Statistics {
@@ -177,7 +206,7 @@ fn ties(series: &Series, tick: f64, replicates: usize, seed: u64) -> Result<Good
         a2: mean(|s| s.a2),
         au2: mean(|s| s.au2),
     };
-    Ok(GoodnessOfFit { statistics, p, replicates, seed, jittered: true })
+    Ok(GoodnessOfFit { statistics, p, replicates, sample_size: n, seed, jittered: true })
 }
 
 /// p-values of the observed statistics (averaged over jitters) among the simulated ones.
@@ -223,8 +252,9 @@ pub fn critical_values(n: usize, shape: f64, tail: f64, replicates: usize, seed:
         let mut newton = Newton::new(3);
         let best = maximize_maxima(&Maxima::sorted(&refit.y, bootstrap::shape_bound(&refit.y)), &mut newton);
         let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
-        Statistics::of_sorted(&refit.y, &law)
+        interior(best.status, || Statistics::of_sorted(&refit.y, &law))
     });
+    let simulated: Vec<Statistics> = simulated.into_iter().flatten().collect();
     let quantile = |f: fn(&Statistics) -> f64| {
         let mut v: Vec<f64> = simulated.iter().map(f).collect();
         v.sort_unstable_by(f64::total_cmp);

@@ -196,7 +196,7 @@ pub fn profile(
 ) -> Result<Interval, Error> {
     let (censored, center, spread) = prepare(series, tick, rounding)?;
     let what = target.what()?;
-    let interval = surface::profile(&censored, &fit.peak(center, spread, 0.0)?, what, level)?;
+    let interval = surface::profile(&censored, &fit.peak(center, spread, 0.0)?, what, level, 1.0)?;
     Ok(gev::profile::in_units(interval, what, center, spread))
 }
 

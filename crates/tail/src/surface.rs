@@ -277,12 +277,44 @@ pub(crate) struct Peak {
     pub inverse: [f64; 9],
 }
 
-/// The profile interval of a target, in standardised units (the scale as its logarithm).
+/// Twice the fall of the log-likelihood from its peak to the best point with the target held at `value`
+/// (standardised, the scale as its logarithm); infinite where no such point is feasible.
+pub(crate) fn deviance<S: Surface>(surface: &S, peak: &Peak, what: What, value: f64) -> f64 {
+    let from = match what {
+        What::Location => peak.at[0],
+        What::LogScale => peak.at[1],
+        What::Shape => peak.at[2],
+        What::Level(c) => peak.at[0] + peak.at[1].exp() * kernel::box_cox(c, peak.at[2]).0,
+    };
+    let mut objective = Fixed { surface, what, value: from };
+    let mut newton = Newton::new(2);
+    let mut warm = objective.nuisance(&peak.at);
+    let mut found = f64::INFINITY;
+    // A few steps on the way keep the nuisance parameters near their ridge.
+    const STEPS: usize = 4;
+    for step in 1..=STEPS {
+        objective.value = from + (value - from) * step as f64 / STEPS as f64;
+        let mut start = warm;
+        objective.repair(&mut start);
+        let outcome = newton.minimize(&objective, &start, 1e-11 * surface.len() as f64, 1);
+        found = if outcome.value.is_finite() {
+            warm = [newton.at[0], newton.at[1]];
+            (2.0 * (outcome.value - peak.value)).max(0.0)
+        } else {
+            f64::INFINITY
+        };
+    }
+    found
+}
+
+/// The profile interval of a target, in standardised units (the scale as its logarithm). The critical value
+/// of the deviance is the chi-square quantile times `inflation`.
 pub(crate) fn profile<S: Surface>(
     surface: &S,
     peak: &Peak,
     what: What,
     level: f64,
+    inflation: f64,
 ) -> Result<Interval, Error> {
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::Parameter { what: "confidence level", value: level, must: "between 0 and 1" });
@@ -299,7 +331,7 @@ pub(crate) fn profile<S: Surface>(
             (peak.at[0] + scale * b, linalg::quadratic(v, &gradient).max(0.0).sqrt())
         }
     };
-    let z = special::normal_upper_quantile(0.5 * (1.0 - level));
+    let z = special::normal_upper_quantile(0.5 * (1.0 - level)) * inflation.sqrt();
     let mut objective = Fixed { surface, what, value: estimate };
     let mut newton = Newton::new(2);
     let tolerance = 1e-11 * surface.len() as f64;

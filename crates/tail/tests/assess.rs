@@ -46,6 +46,89 @@ fn a_failed_first_stage_is_never_called_a_gev() {
 }
 
 #[test]
+fn a_drift_brings_a_line_in_time_and_two_modes_a_line_each() {
+    let drift = assess(&data("s17_drift400"), &quick()).unwrap();
+    // The reference drifts by 0.4 over the run.
+    let trend = drift.diagnostics.trend.unwrap();
+    assert!(trend.p < 1e-6 && trend.residuals_pass, "{trend:?}");
+    let interval = trend.interval.unwrap();
+    assert!(interval.contains(0.4) && interval.upper - interval.lower < 0.25, "{trend:?}");
+    assert!((trend.last - trend.first - trend.change).abs() < 1e-12);
+    assert!(drift.verdict.findings.iter().any(|f| f.starts_with("A straight line in time explains it all")));
+
+    // Seven tenths in one mode, three in the other.
+    let modes = assess(&data("s15_bimodal400"), &quick()).unwrap();
+    let found = &modes.diagnostics.independence.modes;
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!((found[0].share - 0.7).abs() < 0.07, "{found:?}");
+    assert_eq!(found[0].count + found[1].count, 400);
+    assert!(found[0].upper < found[1].lower);
+    assert_eq!(modes.verdict.findings.iter().filter(|f| f.starts_with("Mode ")).count(), 2);
+
+    let plain = assess(&data("s01_paper400"), &quick()).unwrap();
+    assert!(plain.diagnostics.trend.is_none() && plain.diagnostics.independence.modes.is_empty());
+}
+
+#[test]
+fn whichever_test_of_stage_one_fails_the_words_never_commend_the_gev() {
+    let mut random = tail::Xoshiro::new(41);
+    let mut law = |location: f64| tail::Gev::new(location, 0.2, 0.05).unwrap().sample(&mut random);
+    let step: Vec<f64> = (0..300).map(|i| law(if i < 120 { 11.0 } else { 11.4 })).collect();
+    let drift: Vec<f64> = (0..300).map(|i| law(11.0 + 0.002 * f64::from(i))).collect();
+    let modes: Vec<f64> = (0..300).map(|i| law(if (i * 7919) % 10 < 3 { 13.0 } else { 11.0 })).collect();
+    let mut last = 0.0;
+    let memory: Vec<f64> = (0..300)
+        .map(|_| {
+            last = 0.7 * last + law(0.0);
+            11.0 + last
+        })
+        .collect();
+    for (name, values) in [("step", step), ("drift", drift), ("modes", modes), ("memory", memory)] {
+        let found = assess(&values, &quick()).unwrap();
+        assert_eq!(found.verdict.code, Code::NotIndependent, "{name}");
+        let said = format!("{} {}", found.verdict.text, found.verdict.advice.join(" "));
+        for praise in ["Consistent with a GEV", "preferred", "A GEV (", "nothing against"] {
+            assert!(!said.contains(praise), "{name}: {said}");
+        }
+        assert!(found.diagnostics.trend.is_some() && found.diagnostics.dependence.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn the_envelope_of_all_points_is_wider_than_that_of_each() {
+    let values = data("s01_paper400");
+    let panels = assess(&values, &quick()).unwrap().panels(&values);
+    let envelope = &panels.envelope;
+    assert_eq!(envelope.quantile.len(), panels.quantile.len());
+    for (both, point) in envelope.quantile.iter().zip(&panels.quantile) {
+        assert!(both[0] <= point.lower && point.upper <= both[1]);
+    }
+    assert!(envelope.outside == 0 && envelope.p > 0.05, "{}", envelope.p);
+    // A sample that no GEV fits strays outside.
+    let modes = data("s15_bimodal400");
+    let panels = assess(&modes, &quick()).unwrap().panels(&modes);
+    assert!(panels.envelope.outside > 0 && panels.envelope.p < 0.05);
+}
+
+#[test]
+fn large_samples_are_tested_too_against_the_limiting_law() {
+    let law = tail::Gev::new(11.0, 0.2, 0.05).unwrap();
+    let mut random = tail::Xoshiro::new(17);
+    let mut values: Vec<f64> = (0..120_000).map(|_| law.sample(&mut random)).collect();
+    let tested = |values: &[f64]| {
+        let series = tail::Series::clean(values);
+        let fit = tail::gev::Likelihood::new(&series).unwrap().fit();
+        tail::gof::test_within(&series, &fit, 99, 1, 400_000).unwrap()
+    };
+    let found = tested(&values);
+    assert_eq!(found.sample_size, 4040);
+    assert!(found.p.smaller > 0.05, "{found:?}");
+    // One value in fifty much slower.
+    values.iter_mut().step_by(50).for_each(|x| *x += 1.5);
+    assert_eq!(tested(&values).p.smaller, 0.01);
+}
+
+#[test]
 fn independent_maxima_are_not_said_to_be_something_else() {
     for set in ["s01_paper400", "s02_heavy400", "s26_max32_gamma400"] {
         let found = assess(&data(set), &quick()).unwrap();

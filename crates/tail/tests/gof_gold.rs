@@ -32,6 +32,33 @@ fn statistics_are_the_reference_ones_and_p_values_agree_within_simulation_error(
     }
 }
 
+/// 5 % points with all three parameters estimated, from an independent simulation.
+#[test]
+fn critical_values_are_the_tabulated_ones() {
+    let table: [(usize, [f64; 4], [Option<f64>; 2]); 4] = [
+        (20, [0.758, 0.094, 0.558, 0.294], [Some(0.587), Some(0.560)]),
+        (50, [0.802, 0.100, 0.589, 0.311], [Some(0.630), Some(0.566)]),
+        (100, [0.804, 0.102, 0.604, 0.327], [Some(0.623), Some(0.588)]),
+        (400, [0.818, 0.101, 0.613, 0.319], [None, None]),
+    ];
+    let replicates = |n: usize| if n == 400 { 2000 } else { 5000 };
+    // A quantile of 2000 to 5000 replicates has an error of 2 %, that of the table about as much.
+    let close = |found: f64, wanted: f64| (found / wanted - 1.0).abs() < 0.075;
+    for (n, wanted, bent) in table {
+        let found = gof::critical_values(n, 0.0, 0.05, replicates(n), 5);
+        let got = [found.sqrt_n_d, found.w2, found.a2, found.au2];
+        for (got, wanted) in got.into_iter().zip(wanted) {
+            assert!(close(got, wanted), "n {n}: {got} against {wanted}");
+        }
+        for (shape, wanted) in [-0.3, 0.3].into_iter().zip(bent) {
+            if let Some(wanted) = wanted {
+                let got = gof::critical_values(n, shape, 0.05, replicates(n), 6).a2;
+                assert!(close(got, wanted), "n {n}, shape {shape}: {got} against {wanted}");
+            }
+        }
+    }
+}
+
 #[test]
 fn ties_do_not_make_a_true_law_look_wrong() {
     let series = Series::clean(&data("s09_ties_q1us_s2us"));

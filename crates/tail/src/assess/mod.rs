@@ -17,19 +17,22 @@
 //! # Ok::<(), tail::Error>(())
 //! ```
 
+mod envelope;
 mod options;
 mod panels;
 mod result;
 mod summarise;
 
+pub use envelope::Envelope;
 pub use options::{NonFinite, Options};
 pub use panels::{Band, Panels, Point};
 pub use result::{
     Alternative, Assessment, Dependence, Diagnostics, GevResult, GumbelTest, ParameterIntervals, ReturnLevel,
-    Rounded,
+    Rounded, TrendFit,
 };
 pub use summarise::{QuantileEstimate, Summary, quantile_interval, summarise};
 
+use crate::regression::{Column, Family, Part, Regression};
 use crate::verdict::{self, Vuong};
 use crate::{
     Error, Gev, Series, Status, bootstrap, gev, gof, gumbel, independence, interval, rivals, sandwich,
@@ -67,7 +70,8 @@ pub fn assess(values: &[f64], options: &Options) -> Result<Assessment, Error> {
         .iter()
         .map(|&period| {
             let level = fit.return_level(period)?;
-            let interval = likelihood.profile(&fit, gev::Target::ReturnLevel(period), options.level).ok();
+            let interval =
+                likelihood.profile_corrected(&fit, gev::Target::ReturnLevel(period), options.level).ok();
             Ok(ReturnLevel {
                 period,
                 level: level.level,
@@ -79,7 +83,7 @@ pub fn assess(values: &[f64], options: &Options) -> Result<Assessment, Error> {
             })
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    let profile = |target| likelihood.profile(&fit, target, options.level).ok();
+    let profile = |target| likelihood.profile_corrected(&fit, target, options.level).ok();
     let intervals = ParameterIntervals {
         location: profile(gev::Target::Location),
         scale: profile(gev::Target::Scale),
@@ -95,6 +99,7 @@ pub fn assess(values: &[f64], options: &Options) -> Result<Assessment, Error> {
         } else {
             dependence(&series, &fit, &independence, options)
         },
+        trend: if independence.passed { None } else { trend(&series, options) },
         rounded: rounded(&series, &fit),
         gumbel: gumbel_test(&series, &fit),
         independence,
@@ -186,12 +191,13 @@ fn affordable(wanted: usize, n: usize) -> Option<usize> {
     (replicates >= 99.min(wanted) && replicates > 0).then_some(replicates)
 }
 
-/// Stage two: A² and AU² with p-values from refits to samples of the fit.
+/// Stage two: A² and AU² with p-values from refits to samples of the fit; where the budget does not carry
+/// samples of that size, from smaller ones (said in `sample_size`).
 fn goodness_of_fit(series: &Series, fit: &gev::Fit, options: &Options) -> Option<gof::GoodnessOfFit> {
-    if fit.status == Status::Boundary {
+    if fit.status == Status::Boundary || options.bootstrap == 0 {
         return None;
     }
-    gof::test(series, fit, affordable(options.bootstrap, series.len())?, options.seed).ok()
+    gof::test_within(series, fit, options.bootstrap, options.seed, BUDGET).ok()
 }
 
 /// Errors under dependence: sandwich for the parameters, block bootstrap for the return levels.
@@ -212,6 +218,38 @@ fn dependence(
             .iter()
             .map(|&period| refits.percentile(|law| law.return_level(period), options.level))
             .collect(),
+    })
+}
+
+/// Most values to which a line is fitted: of more, even spaced ones.
+const MOST_FOR_TREND: usize = 20_000;
+
+/// Location b0 + b1 t, t from 0 at the first value to 1 at the last (Coles 2001, 6.2), and whether that heals
+/// the fault.
+fn trend(series: &Series, options: &Options) -> Option<TrendFit> {
+    let stride = series.len().div_ceil(MOST_FOR_TREND);
+    let values: Vec<f64> = series.values().iter().step_by(stride).copied().collect();
+    let last = (values.len() - 1) as f64;
+    let time: Vec<f64> = (0..values.len()).map(|i| i as f64 / last).collect();
+    let column = Column::new(Part::Location, "time", time);
+    let line = Regression::new(&values, Family::Gev, vec![column]).ok()?;
+    let fit = line.fit().ok()?;
+    let flat = Regression::new(&values, Family::Gev, vec![]).ok()?.fit().ok()?;
+    let (statistic, _, p) = fit.against(&flat);
+    let value = |part, name| fit.coefficient(part, name).map(|c| c.value);
+    let (first, change) = (value(Part::Location, "1")?, value(Part::Location, "time")?);
+    let residuals = independence::check(&line.residuals(&fit), options.significance);
+    Some(TrendFit {
+        first,
+        last: first + change,
+        change,
+        interval: line.profile_slope(Part::Location, "time", options.level).ok(),
+        scale: value(Part::LogScale, "1")?.exp(),
+        shape: value(Part::Shape, "1")?,
+        negative_log_likelihood: fit.negative_log_likelihood,
+        statistic,
+        p,
+        residuals_pass: residuals.is_ok_and(|found| found.passed),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Assessment;
+use super::{Assessment, Envelope};
 use crate::gev::{Likelihood, Target};
 use crate::{Series, Status, special};
 
@@ -50,6 +50,8 @@ pub struct Panels {
     pub return_curve: Vec<Band>,
     /// x: value; y: fitted density.
     pub density: Vec<[f64; 2]>,
+    /// The envelope of all points together; its pairs are in the order of the points above.
+    pub envelope: Envelope,
 }
 
 impl Assessment {
@@ -66,7 +68,8 @@ impl Assessment {
         let mut probability = Vec::new();
         let mut quantile = Vec::new();
         let mut return_points = Vec::new();
-        for i in shown(n, 2000) {
+        let shown = shown(n, 2000);
+        for &i in &shown {
             let x = series.sorted()[i];
             let rank = i as f64 + 1.0;
             let low = special::beta_quantile(rank, size + 1.0 - rank, tail);
@@ -87,6 +90,7 @@ impl Assessment {
             return_points,
             return_curve: self.return_curve(&series),
             density: self.density(&series),
+            envelope: self.envelope(&series, &shown, 1),
         }
     }
 
@@ -107,7 +111,7 @@ impl Assessment {
                 let y = self.law().at_gumbel_level(c);
                 let interval = likelihood.as_ref().zip(fit.as_ref()).and_then(|(likelihood, fit)| {
                     if profiled {
-                        likelihood.profile(fit, Target::ReturnLevel(period), self.level).ok()
+                        likelihood.profile_corrected(fit, Target::ReturnLevel(period), self.level).ok()
                     } else {
                         fit.return_level(period).ok()?.interval(self.level)
                     }

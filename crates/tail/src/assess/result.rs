@@ -78,7 +78,8 @@ pub struct GevResult {
     pub iterations: usize,
 }
 
-/// Profile-likelihood intervals of the three parameters.
+/// Profile-likelihood intervals of the three parameters, with the critical value that allows for the size of
+/// the sample ([`crate::gev::bartlett_factor`]).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ParameterIntervals {
     /// Of the location.
@@ -144,6 +145,10 @@ pub struct Diagnostics {
     pub independence: Independence,
     /// Stage two: does the GEV fit at all; none where the options asked for no bootstrap.
     pub goodness_of_fit: Option<GoodnessOfFit>,
+    /// A location that follows the time; given when stage one finds the values not independent draws of one
+    /// law.
+    #[serde(default)]
+    pub trend: Option<TrendFit>,
     /// Errors that allow for dependence; given when stage one finds the values not independent.
     pub dependence: Option<Dependence>,
     /// The fit to intervals; given when the clock's tick is more than a fifth of the scale.
@@ -161,6 +166,31 @@ pub struct Dependence {
     pub block: usize,
     /// Percentile intervals of the return levels by block bootstrap, in the order of the return levels.
     pub return_levels: Vec<Interval>,
+}
+
+/// A GEV whose location is a straight line in time, against the one whose location is constant.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrendFit {
+    /// Location at the first value.
+    pub first: f64,
+    /// Location at the last value.
+    pub last: f64,
+    /// By how much it changes over the run, with its profile interval.
+    pub change: f64,
+    /// The interval of `change`; none where the fit is irregular.
+    pub interval: Option<Interval>,
+    /// Scale around the line.
+    pub scale: f64,
+    /// Shape around the line.
+    pub shape: f64,
+    /// Negative log-likelihood.
+    pub negative_log_likelihood: f64,
+    /// Likelihood ratio against the constant location, chi-square with one degree of freedom.
+    pub statistic: f64,
+    /// Its p-value, for values independent around the line.
+    pub p: f64,
+    /// Whether the residuals pass the tests of stage one: then the line is the whole of the fault.
+    pub residuals_pass: bool,
 }
 
 /// The fit that knows the clock's tick: the likelihood of intervals instead of points.

@@ -7,7 +7,8 @@ pub(crate) use fit::quantile_start;
 pub use fit::{Fit, Influence, Level, Likelihood, Parameters, effective_size, fit};
 pub(crate) use fit::{SHAPE_MAX, maximize_maxima, standardisation};
 pub use profile::{
-    Target, profile_location, profile_quantile, profile_return_level, profile_scale, profile_shape,
+    Target, bartlett_factor, profile_location, profile_quantile, profile_return_level, profile_scale,
+    profile_shape,
 };
 
 use serde::{Deserialize, Serialize};

@@ -7,11 +7,13 @@
 mod autocorrelation;
 mod change;
 mod modes;
+mod split;
 mod trend;
 
 pub use autocorrelation::{autocorrelations, ljung_box, ranks};
 pub use change::{Jump, change_points, gumbel_scores, pettitt};
 pub use modes::{Dip, dip_test};
+pub use split::{Mode, modes};
 pub use trend::{Trend, mann_kendall, theil_sen};
 
 use serde::{Deserialize, Serialize};
@@ -90,6 +92,9 @@ pub struct Independence {
     pub dip: Dip,
     /// The stretches between change points (one stretch: none found).
     pub segments: Vec<Segment>,
+    /// The modes, fastest first, where the dip test finds several; else empty.
+    #[serde(default)]
+    pub modes: Vec<Mode>,
 }
 
 impl Independence {
@@ -128,7 +133,8 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
     let (q, q_p) = ljung_box(&ranks, lags);
     let trend = mann_kendall(values, lags);
     let jump = pettitt(values);
-    let dip = dip_test(&spread_ties(series), 999, 1);
+    let spread = spread_ties(series);
+    let dip = dip_test(&spread, 999, 1);
     let correlations = autocorrelations(&ranks, 40.min(n / 4));
 
     let mut starts = vec![0];
@@ -155,6 +161,7 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
     let p = [q_p, trend.p, jump.p, dip.p];
     let adjusted = holm(&p);
     let rejected: Vec<bool> = adjusted.iter().map(|p| *p < significance).collect();
+    let modes = if rejected[3] { split::modes(&spread, significance) } else { Vec::new() };
     let texts = [
         text_of_autocorrelation(
             rejected[0],
@@ -165,7 +172,7 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
         ),
         text_of_trend(rejected[1], &trend, series),
         text_of_jump(rejected[2], &jump, values),
-        text_of_modes(rejected[3]),
+        text_of_modes(rejected[3], &modes),
     ];
     let kinds = [
         (Question::Autocorrelation, "Ljung-Box on ranks", q),
@@ -200,6 +207,7 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
         jump,
         dip,
         segments,
+        modes,
     })
 }
 
@@ -273,11 +281,24 @@ fn text_of_jump(rejected: bool, jump: &Jump, values: &[f64]) -> String {
     }
 }
 
-fn text_of_modes(rejected: bool) -> String {
-    if rejected {
-        "the values form several clumps: more than one kind of run is mixed".to_string()
-    } else {
-        "no sign of more than one mode".to_string()
+fn text_of_modes(rejected: bool, modes: &[Mode]) -> String {
+    match modes {
+        _ if !rejected => "no sign of more than one mode".to_string(),
+        [first, rest @ ..] if !rest.is_empty() => {
+            let shares: Vec<String> = modes.iter().map(|m| format!("{:.0} %", 100.0 * m.share)).collect();
+            let slowest = rest[rest.len() - 1].location / first.location;
+            let apart = if first.location > 0.0 && slowest < 100.0 {
+                format!(", the slowest {slowest:.2} times the fastest")
+            } else {
+                String::new()
+            };
+            format!(
+                "the values form {} clumps of {}{apart}: more than one kind of run is mixed",
+                modes.len(),
+                shares.join(", ")
+            )
+        }
+        _ => "the values form several clumps: more than one kind of run is mixed".to_string(),
     }
 }
 

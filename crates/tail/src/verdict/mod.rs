@@ -32,9 +32,9 @@ pub enum Code {
     GevRejected,
     /// Stage three: another law is clearly better.
     RivalPreferred,
-    /// The GEV fits, but so does a rival as well.
+    /// The GEV fits, but a rival does as well, or could not be compared.
     GevConsistent,
-    /// The GEV fits and every rival is clearly worse.
+    /// The GEV fits, and every rival was compared with it and is clearly worse.
     GevPreferred,
     /// Too few values to tell.
     TooFew,
@@ -90,26 +90,27 @@ pub struct Evidence<'a> {
 /// The verdict on the evidence.
 pub fn decide(evidence: &Evidence) -> Verdict {
     let compared: Vec<(&Alternative, Vuong)> =
-        evidence.alternatives.iter().filter_map(|a| Some((a, a.vuong?))).collect();
+        evidence.alternatives.iter().filter_map(|a| Some((a, a.vuong.filter(|v| !v.z.is_nan())?))).collect();
+    let better = preferred(&compared);
     // Two-sided 5 %: |z| < 1.96.
-    let better =
-        compared.iter().filter(|(_, v)| v.z < -1.96).min_by(|a, b| a.1.z.total_cmp(&b.1.z)).map(|(a, _)| *a);
-    // A law of as many parameters that is not told apart; where none of those, one of fewer.
     let alike: Vec<&(&Alternative, Vuong)> = compared.iter().filter(|(_, v)| v.z.abs() < 1.96).collect();
+    // No Vuong statistic: both densities agree everywhere, or one is 0 somewhere. That is no preference.
+    let incomparable =
+        evidence.alternatives.iter().filter(|a| a.vuong.is_none_or(|v| v.z.is_nan())).map(|a| a.model);
     let misfit =
         evidence.diagnostics.goodness_of_fit.as_ref().is_some_and(|g| g.p.smaller < evidence.significance);
 
-    let code = if evidence.fit.status == Status::Boundary {
-        Code::NoMaximum
-    } else if !evidence.diagnostics.independence.passed {
+    let code = if !evidence.diagnostics.independence.passed {
         Code::NotIndependent
+    } else if evidence.fit.status == Status::Boundary {
+        Code::NoMaximum
     } else if misfit {
         Code::GevRejected
     } else if better.is_some() {
         Code::RivalPreferred
     } else if evidence.n < FEWEST_FOR_VERDICT {
         Code::TooFew
-    } else if !alike.is_empty() {
+    } else if !alike.is_empty() || compared.len() < evidence.alternatives.len() || compared.is_empty() {
         Code::GevConsistent
     } else {
         Code::GevPreferred
@@ -124,7 +125,7 @@ pub fn decide(evidence: &Evidence) -> Verdict {
         })
         .collect();
     runs_needed.sort_by(|a, b| a.total.total_cmp(&b.total));
-    let not_distinguished: Vec<Family> = alike.iter().map(|(a, _)| a.model).collect();
+    let not_distinguished: Vec<Family> = alike.iter().map(|(a, _)| a.model).chain(incomparable).collect();
     let mut verdict = Verdict {
         code,
         text: String::new(),
@@ -136,4 +137,71 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     };
     words::write(&mut verdict, evidence);
     verdict
+}
+
+/// The rival that is clearly better than the GEV, the clearest first.
+fn preferred<'a>(compared: &[(&'a Alternative, Vuong)]) -> Option<&'a Alternative> {
+    compared.iter().filter(|(_, v)| v.z < -1.96).min_by(|a, b| a.1.z.total_cmp(&b.1.z)).map(|(a, _)| *a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assess::{Options, assess};
+    use crate::{Series, Xoshiro, gev};
+
+    fn evidence(change: impl Fn(&mut Vec<Alternative>)) -> Verdict {
+        let law = crate::Gev::new(10.0, 0.5, 0.1).unwrap();
+        let mut random = Xoshiro::new(3);
+        let values: Vec<f64> = (0..200).map(|_| law.sample(&mut random)).collect();
+        let found = assess(&values, &Options { bootstrap: 99, ..Options::default() }).unwrap();
+        assert!(found.diagnostics.independence.passed);
+        let mut alternatives = found.alternatives.clone();
+        change(&mut alternatives);
+        let fit = gev::Likelihood::new(&Series::clean(&values)).unwrap().fit();
+        decide(&Evidence {
+            n: values.len(),
+            fit: &fit,
+            diagnostics: &found.diagnostics,
+            alternatives: &alternatives,
+            shape: None,
+            significance: 0.05,
+        })
+    }
+
+    #[test]
+    fn a_law_that_cannot_be_compared_is_not_called_worse() {
+        let undefined = evidence(|all| all.iter_mut().for_each(|a| a.vuong = None));
+        assert_eq!(undefined.code, Code::GevConsistent);
+        assert_eq!(undefined.not_distinguished.len(), 8);
+        assert!(!undefined.text.contains("preferred"), "{}", undefined.text);
+        let none = evidence(Vec::clear);
+        assert_eq!(none.code, Code::GevConsistent);
+        assert!(none.text.contains("no other law"), "{}", none.text);
+        let not_a_number = evidence(|all| {
+            for a in all {
+                a.vuong = a.vuong.map(|v| Vuong { z: f64::NAN, ..v });
+            }
+        });
+        assert_eq!(not_a_number.code, Code::GevConsistent);
+        assert!(not_a_number.runs_needed.is_empty());
+    }
+
+    #[test]
+    fn every_rival_clearly_worse_is_a_preference() {
+        let worse = |z: f64| {
+            move |all: &mut Vec<Alternative>| {
+                for a in all {
+                    a.vuong = a.vuong.map(|v| Vuong { z, values_needed: 800.0, ..v });
+                }
+            }
+        };
+        assert_eq!(evidence(worse(3.0)).code, Code::GevPreferred);
+        assert_eq!(evidence(worse(-3.0)).code, Code::RivalPreferred);
+        let alike = evidence(worse(0.5));
+        assert_eq!(alike.code, Code::GevConsistent);
+        let fewest = alike.runs_needed[0];
+        assert_eq!((fewest.total, fewest.additional), (800.0, 600.0));
+        assert!(alike.text.contains("800 runs in all (600 more)"), "{}", alike.text);
+    }
 }

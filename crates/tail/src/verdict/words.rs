@@ -1,7 +1,8 @@
 //! How is a verdict said to an engineer?
 
-use super::{Code, Evidence, FEWEST_FOR_VERDICT, Verdict};
+use super::{Code, Evidence, FEWEST_FOR_VERDICT, RunsNeeded, Verdict};
 use crate::Status;
+use crate::gev::Fit;
 use crate::independence::Question;
 use crate::rivals::Family;
 
@@ -42,14 +43,25 @@ fn text(verdict: &Verdict, evidence: &Evidence) -> String {
                  slowest of many is not what shapes them."
             )
         }
+        Code::GevConsistent if evidence.alternatives.is_empty() => {
+            format!("Consistent with a GEV ({}), but no other law could be compared.", tail_words(evidence))
+        }
         Code::GevConsistent => {
             let names: Vec<&str> = verdict.not_distinguished.iter().map(|f| f.name()).collect();
+            let runs = |needed: &RunsNeeded| {
+                let more = if needed.additional > 0.0 {
+                    format!(" ({} more)", round(needed.additional))
+                } else {
+                    String::new()
+                };
+                format!("{} runs in all{more}", round(needed.total))
+            };
             let needed = match verdict.runs_needed.as_slice() {
-                [] => String::new(),
-                [one] => format!(" About {} runs in all would tell.", round(one.total)),
+                [] => " No number of runs that could be named would tell.".to_string(),
+                [one] => format!(" About {} would tell.", runs(one)),
                 [first, .., last] => format!(
-                    " About {} runs in all would tell it from the {} law, {} from the {} law.",
-                    round(first.total),
+                    " About {} would tell it from the {} law, {} from the {} law.",
+                    runs(first),
                     first.rival.name(),
                     round(last.total),
                     last.rival.name()
@@ -72,10 +84,11 @@ fn text(verdict: &Verdict, evidence: &Evidence) -> String {
             )
         }
         Code::TooFew => format!(
-            "{} values show nothing against a GEV ({}), but they are too few to tell: {FEWEST_FOR_VERDICT} or \
-             more are needed for a verdict.",
+            "{} values show nothing against a GEV ({}), but they are too few to tell: a verdict needs at least \
+             {FEWEST_FOR_VERDICT}, that is {} more.",
             evidence.n,
-            tail_words(evidence)
+            tail_words(evidence),
+            FEWEST_FOR_VERDICT.saturating_sub(evidence.n)
         ),
     }
 }
@@ -114,15 +127,46 @@ fn findings(verdict: &mut Verdict, evidence: &Evidence) {
             independence.segments[1..].iter().map(|s| (s.start + 1).to_string()).collect();
         verdict.findings.push(format!("The level changes at value {}.", starts.join(", ")));
     }
+    for (at, mode) in independence.modes.iter().enumerate() {
+        verdict.findings.push(format!(
+            "Mode {} of {}: {} values ({:.0} %) around {}.",
+            at + 1,
+            independence.modes.len(),
+            mode.count,
+            100.0 * mode.share,
+            multiple(mode.location, evidence.fit)
+        ));
+    }
+    if let Some(trend) = &evidence.diagnostics.trend {
+        let words = if trend.p >= 0.05 {
+            "A straight line in time does not explain it".to_string()
+        } else if trend.residuals_pass {
+            "A straight line in time explains it all".to_string()
+        } else {
+            "A straight line in time explains a part of it".to_string()
+        };
+        verdict.findings.push(format!(
+            "{words}: the location changes by {:+.1} scales over the run (likelihood ratio p {}), and around \
+             the line the shape is {:.3}.",
+            trend.change / trend.scale,
+            p_value(trend.p),
+            trend.shape
+        ));
+    }
     if let Some(gof) = &evidence.diagnostics.goodness_of_fit {
         verdict.findings.push(format!(
-            "Fit of the GEV: A² {:.3} (p {}), upper-tail AU² {:.3} (p {}); together p {} from {} refits.",
+            "Fit of the GEV: A² {:.3} (p {}), upper-tail AU² {:.3} (p {}); together p {} from {} refits{}.",
             gof.statistics.a2,
             p_value(gof.p.a2),
             gof.statistics.au2,
             p_value(gof.p.au2),
             p_value(gof.p.smaller),
-            gof.replicates
+            gof.replicates,
+            if gof.sample_size < evidence.n {
+                format!(" of samples of {} values", round(gof.sample_size as f64))
+            } else {
+                String::new()
+            }
         ));
     }
     if let Some(gumbel) = &evidence.diagnostics.gumbel {
@@ -130,6 +174,9 @@ fn findings(verdict: &mut Verdict, evidence: &Evidence) {
         verdict.findings.push(format!("A Gumbel law, shape 0, {words} (p {}).", p_value(gumbel.p)));
     }
     for rival in evidence.alternatives {
+        if rival.vuong.is_none() {
+            verdict.findings.push(format!("{} cannot be compared with the GEV here.", capital(&rival.name)));
+        }
         if let Some(v) = rival.vuong {
             let words = if v.z > 1.96 {
                 "is worse than the GEV"
@@ -148,9 +195,18 @@ fn findings(verdict: &mut Verdict, evidence: &Evidence) {
     }
     if let Some(influence) = evidence.fit.influence.filter(|i| i.flagged) {
         verdict.findings.push(format!(
-            "One value, {:.6}, moves the fit by {:.1} standard errors; without it the shape is {:.3}.",
-            influence.value, influence.shift, influence.shape_without
+            "The {} value, {}, moves the fit by {:.1} standard errors; without it the shape is {:.3}.",
+            if influence.value > evidence.fit.center { "largest" } else { "smallest" },
+            multiple(influence.value, evidence.fit),
+            influence.shift,
+            influence.shape_without
         ));
+    }
+    if evidence.fit.status == Status::Boundary && verdict.code != Code::NoMaximum {
+        verdict.findings.push(
+            "The likelihood of the GEV has no interior maximum: its numbers are those at the bound."
+                .to_string(),
+        );
     }
     if evidence.fit.status == Status::Irregular {
         verdict.findings.push(
@@ -160,7 +216,7 @@ fn findings(verdict: &mut Verdict, evidence: &Evidence) {
     }
     if let Some(tick) = evidence.fit.tick.filter(|tick| tick / evidence.fit.scale > 0.2) {
         verdict.findings.push(format!(
-            "The clock is coarse: its tick {tick:.3e} is {:.1} times the scale; use the fit to intervals.",
+            "The clock is coarse: its tick is {:.1} times the scale; use the fit to intervals.",
             tick / evidence.fit.scale
         ));
     }
@@ -201,6 +257,16 @@ fn advice(verdict: &mut Verdict, evidence: &Evidence) {
     }
     if matches!(verdict.code, Code::GevRejected | Code::RivalPreferred) {
         say("Use the model-free quantiles inside the sample and do not extrapolate beyond it.".to_string());
+    }
+}
+
+/// A value in words that need no unit: so many times the median, or so many scales from it.
+fn multiple(value: f64, fit: &Fit) -> String {
+    let ratio = value / fit.center;
+    if fit.center > 0.0 && (ratio - 1.0).abs() > 0.005 && ratio > 0.01 && ratio < 1e6 {
+        format!("{ratio:.2} times the median of all")
+    } else {
+        format!("{:+.1} scales from the median of all", (value - fit.center) / fit.scale)
     }
 }
 
