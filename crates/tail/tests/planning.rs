@@ -48,3 +48,21 @@ fn wishes_are_read_and_faults_named() {
         assert!(parse(bad).is_err(), "{bad}");
     }
 }
+
+#[test]
+fn a_factor_needs_the_runs_that_simulations_found() {
+    // SE(ln k) √n for an exponential tail, at four ratios of scale to location, and the runs on each system
+    // that find 1 % with a chance of 80 %.
+    for (ratio, error, runs) in
+        [(0.019, 0.0271, 58.0), (0.05, 0.072, 412.0), (0.1, 0.146, 1698.0), (0.3, 0.445, 15_673.0)]
+    {
+        let law = Gev::new(1.0, ratio, 0.0).unwrap();
+        let found = tail::planning::factor_error(&law).unwrap();
+        assert!((found / error - 1.0).abs() < 0.01, "{ratio}: {found}");
+        let wish = parse("k=1%").unwrap();
+        let planned = tail::planning::plan_with(&law, wish, 0.95, 0.8, 1.0).unwrap();
+        assert!((planned.runs / runs - 1.0).abs() < 0.02, "{ratio}: {}", planned.runs);
+    }
+    assert_eq!(parse("k=1.01").unwrap().quantity, Quantity::Factor);
+    assert!(parse("k=0.9").is_err() && parse("k=0%").is_err());
+}

@@ -87,3 +87,37 @@ fn the_dependence_exponent_is_found_from_several_sizes() {
     assert!(found.p_independent < 1e-6 && found.p_model > 0.01, "{found:?}");
     assert!(joint(&sizes[..2], 0.95).is_err());
 }
+
+#[test]
+fn several_sizes_foretell_a_larger_one_with_the_error_of_the_exponent() {
+    let law = Gev::new(10.0, 0.4, 0.05).unwrap();
+    let probabilities = [0.5, 0.99];
+    let mut held = [0; 2];
+    for seed in 0..60 {
+        let mut random = Xoshiro::new(seed);
+        let sizes: Vec<(f64, Vec<f64>)> = [4.0, 16.0, 64.0f64]
+            .map(|m| {
+                let of_m = law.max_of((m / 4.0).powf(0.7));
+                (m, (0..200).map(|_| of_m.sample(&mut random)).collect())
+            })
+            .into();
+        let found = joint(&sizes, 0.95).unwrap().predict(1024.0, &probabilities, 0.95).unwrap();
+        let truth = law.max_of(256f64.powf(0.7));
+        for ((quantile, p), held) in found.quantiles.iter().zip(probabilities).zip(&mut held) {
+            let interval = quantile.interval.unwrap();
+            *held += u32::from(interval.contains(truth.quantile(p)));
+        }
+    }
+    // 95 % of 60 are 57; fewer than 51 has a probability of 0.002.
+    assert!(held.iter().all(|held| *held >= 51), "{held:?}");
+}
+
+#[test]
+fn few_runs_of_a_size_are_warned_of() {
+    let law = Gev::new(10.0, 0.4, 0.0).unwrap();
+    let mut random = Xoshiro::new(2);
+    let sizes: Vec<(f64, Vec<f64>)> =
+        [4.0, 16.0, 64.0].map(|m| (m, (0..25).map(|_| law.max_of(m).sample(&mut random)).collect())).into();
+    let found = joint(&sizes, 0.95).unwrap();
+    assert!(found.trust >= Trust::Warned && found.warnings.iter().any(|w| w.contains("25 runs")));
+}

@@ -20,6 +20,8 @@ pub enum Quantity {
     Shape,
     /// The level exceeded once in so many runs.
     ReturnLevel(f64),
+    /// The congestion factor between two systems; its precision is the difference from 1 to be found.
+    Factor,
 }
 
 /// Half-width of the interval that is wanted.
@@ -50,14 +52,16 @@ pub struct Plan {
     pub wish: Wish,
     /// Coverage of the interval.
     pub level: f64,
-    /// Runs needed in all.
+    /// Runs needed in all; for a factor, on each of the two systems.
     pub runs: f64,
     /// The same if runs were independent.
     pub runs_independent: f64,
     /// Variance inflation used.
     pub variance_inflation: f64,
-    /// Half-width wanted, in the unit of the quantity.
+    /// Half-width wanted, in the unit of the quantity; for a factor ln k.
     pub half_width: f64,
+    /// Chance of finding the factor; none for other quantities.
+    pub power: Option<f64>,
     /// Value of the quantity under the law planned with.
     pub value: f64,
     /// Standard error times √n, in the unit of the quantity.
@@ -66,8 +70,8 @@ pub struct Plan {
     pub text: String,
 }
 
-/// Read `location=1%`, `scale=2%`, `shape=0.05`, `return-level(100)=0.5%`; without `%` the half-width is
-/// in the unit of the quantity.
+/// Read `location=1%`, `scale=2%`, `shape=0.05`, `return-level(100)=0.5%`, `k=1%`; without `%` the half-width
+/// is in the unit of the quantity, and `k=1.01` is `k=1%`.
 ///
 /// # Errors
 /// A sentence that says what is wrong with the text.
@@ -80,6 +84,7 @@ pub fn parse(text: &str) -> Result<Wish, String> {
         "location" => Quantity::Location,
         "scale" => Quantity::Scale,
         "shape" => Quantity::Shape,
+        "k" => Quantity::Factor,
         _ => {
             let period = left
                 .strip_prefix("return-level(")
@@ -88,7 +93,8 @@ pub fn parse(text: &str) -> Result<Wish, String> {
                 .filter(|period| *period > 1.0 && period.is_finite());
             Quantity::ReturnLevel(period.ok_or_else(|| {
                 format!(
-                    "`{left}` is not a quantity: write location, scale, shape or return-level(N) with N above 1"
+                    "`{left}` is not a quantity: write location, scale, shape, k or return-level(N) with N above \
+                     1"
                 )
             })?)
         }
@@ -106,6 +112,13 @@ pub fn parse(text: &str) -> Result<Wish, String> {
             "the shape may be 0, so its precision is absolute: write for instance `shape=0.05`".into()
         );
     }
+    if quantity == Quantity::Factor {
+        let part = if relative { value / 100.0 } else { value - 1.0 };
+        if part <= 0.0 {
+            return Err(format!("`k={right}` is no slow-down: write for instance `k=1%` or `k=1.01`"));
+        }
+        return Ok(Wish { quantity, precision: Precision::Relative(part) });
+    }
     let precision = if relative { Precision::Relative(value / 100.0) } else { Precision::Absolute(value) };
     Ok(Wish { quantity, precision })
 }
@@ -116,6 +129,23 @@ pub fn parse(text: &str) -> Result<Wish, String> {
 /// # Errors
 /// [`Error::Parameter`] for a shape not above -1/2, where no standard errors exist, or values out of range.
 pub fn plan(law: &Gev, wish: Wish, level: f64, variance_inflation: f64) -> Result<Plan, Error> {
+    plan_with(law, wish, level, 0.8, variance_inflation)
+}
+
+/// The same with the chance `power` of finding a factor that is wished for, which other wishes do not use.
+///
+/// # Errors
+/// As [`plan`], and [`Error::Support`] for a factor under a law whose location is not positive.
+pub fn plan_with(
+    law: &Gev,
+    wish: Wish,
+    level: f64,
+    power: f64,
+    variance_inflation: f64,
+) -> Result<Plan, Error> {
+    if !(power > 0.0 && power < 1.0) {
+        return Err(Error::Parameter { what: "power", value: power, must: "between 0 and 1" });
+    }
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
     }
@@ -131,20 +161,36 @@ pub fn plan(law: &Gev, wish: Wish, level: f64, variance_inflation: f64) -> Resul
         Quantity::Scale => law.scale,
         Quantity::Shape => law.shape,
         Quantity::ReturnLevel(period) => law.return_level(period),
+        Quantity::Factor => 1.0,
     };
+    let is_factor = wish.quantity == Quantity::Factor;
     let half_width = match wish.precision {
+        Precision::Relative(part) if is_factor => part.ln_1p(),
         Precision::Relative(part) => part * value.abs(),
         Precision::Absolute(width) => width,
     };
     if !(half_width > 0.0 && half_width.is_finite()) {
         return Err(Error::Parameter { what: "precision", value: half_width, must: "positive" });
     }
-    let unit_error = unit_error(law.shape, wish.quantity)?
-        * if wish.quantity == Quantity::Shape { 1.0 } else { law.scale };
-    let z = normal_upper_quantile(0.5 * (1.0 - level));
+    let unit_error = match wish.quantity {
+        Quantity::Factor => factor_error(law)?,
+        Quantity::Shape => unit_error(law.shape, wish.quantity)?,
+        _ => unit_error(law.shape, wish.quantity)? * law.scale,
+    };
+    let mut z = normal_upper_quantile(0.5 * (1.0 - level));
+    if is_factor {
+        z += normal_upper_quantile(1.0 - power);
+    }
     let runs_independent = (z * unit_error / half_width).powi(2).ceil();
     let runs = (runs_independent * variance_inflation).ceil();
-    let mut text = format!("{runs:.0} runs in all");
+    let mut text = match is_factor {
+        true => format!(
+            "{runs:.0} runs on each system find a slow-down of {:.2} % with a chance of {:.0} %",
+            100.0 * half_width.exp_m1(),
+            100.0 * power
+        ),
+        false => format!("{runs:.0} runs in all"),
+    };
     if variance_inflation > 1.05 {
         text.push_str(&format!(
             " ({runs_independent:.0} if they were independent; neighbours resemble each other, which costs a \
@@ -163,10 +209,27 @@ pub fn plan(law: &Gev, wish: Wish, level: f64, variance_inflation: f64) -> Resul
         runs_independent,
         variance_inflation,
         half_width,
+        power: is_factor.then_some(power),
         value,
         unit_error,
         text,
     })
+}
+
+/// Standard error of ln k times √n, with n values of each of two systems: √(2 / vᵀ I v) with I the information
+/// of one value and v = (location / scale, 1, 0), the direction in which a factor moves the law.
+///
+/// # Errors
+/// As [`unit_error`], and [`Error::Support`] where the location is not positive.
+pub fn factor_error(law: &Gev) -> Result<f64, Error> {
+    if !(law.shape > -0.5 && law.shape < 5.0) {
+        return Err(Error::Parameter { what: "shape", value: law.shape, must: "above -1/2 (and below 5)" });
+    }
+    if law.location <= 0.0 {
+        return Err(Error::Support { model: "a congestion factor", needs: "positive durations" });
+    }
+    let direction = [law.location / law.scale, 1.0, 0.0];
+    Ok((2.0 / linalg::quadratic(&information(law.shape), &direction)).sqrt())
 }
 
 /// Standard error times √n for a law of scale 1: the table of any text book, for every shape.
@@ -192,6 +255,9 @@ pub fn unit_error(shape: f64, quantity: Quantity) -> Result<f64, Error> {
             let c = -(-(-1.0 / period).ln_1p()).ln();
             let (b, b1, _) = kernel::box_cox(c, shape);
             [1.0, b, b1]
+        }
+        Quantity::Factor => {
+            return Err(Error::Parameter { what: "k", value: f64::NAN, must: "asked of factor_error" });
         }
     };
     Ok(linalg::quadratic(&v, &gradient).max(0.0).sqrt())

@@ -1,0 +1,257 @@
+//! Several measured sizes fitted together: one law and one exponent of dependence, and what they foretell.
+
+use serde::{Deserialize, Serialize};
+
+use super::{FEW, Scaled, ScaledQuantile, Trust, check_probabilities};
+use crate::newton::{Objective, brent_minimum, brent_root};
+use crate::{Error, Gev, Interval, Series, gev, independence, kernel, linalg, special};
+
+/// Several measured sizes fitted together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Joint {
+    /// Law of the slowest of the smallest size.
+    pub law: Gev,
+    /// The smallest size.
+    pub smallest: f64,
+    /// Exponent of dependence g.
+    pub exponent: f64,
+    /// Its profile interval, within 0 to 1.5.
+    pub interval: Interval,
+    /// p-value of independence, g = 1 (likelihood ratio, one degree of freedom).
+    pub p_independent: f64,
+    /// p-value of the whole model against a fit of each size on its own.
+    pub p_model: f64,
+    /// Shape fitted at each size on its own: (size, shape, standard error).
+    pub shapes: Vec<(f64, f64, Option<f64>)>,
+    /// Effective number of independent parts at the largest size, relative to the smallest: (m / m0)^g.
+    pub effective_ratio: f64,
+    /// The largest size.
+    pub largest: f64,
+    /// Covariance of (location, ln scale, shape, exponent); none where the maximum is not an interior one.
+    pub covariance: Option<[[f64; 4]; 4]>,
+    /// What weakens every prediction from it, and whether it forbids one.
+    pub trust: Trust,
+    /// The reasons, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Fit values measured at three or more sizes with one law and one exponent of dependence:
+/// F_m = F_0^((m / m0)^g).
+///
+/// # Errors
+/// [`Error::TooFew`] below three sizes, else as [`gev::fit`].
+pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
+    if sizes.len() < 3 {
+        return Err(Error::TooFew { found: sizes.len(), needed: 3 });
+    }
+    let mut order: Vec<&(f64, Vec<f64>)> = sizes.iter().collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let smallest = order[0].0;
+    if !(smallest >= 1.0 && order[order.len() - 1].0.is_finite()) {
+        return Err(Error::Parameter { what: "parts measured", value: smallest, must: "at least 1" });
+    }
+    let series: Vec<Series> = order.iter().map(|(_, v)| Series::clean(v)).collect();
+    let mut separate = 0.0;
+    let mut shapes = Vec::new();
+    for (one, (size, _)) in series.iter().zip(order.iter().map(|s| (s.0, ()))) {
+        let fit = gev::Likelihood::new(one)?.fit();
+        separate += fit.negative_log_likelihood;
+        shapes.push((size, fit.shape, fit.standard_errors.map(|e| e.shape)));
+    }
+    let (center, spread) = gev::standardisation(series[0].sorted());
+    let rows: Vec<(f64, Vec<f64>)> = series
+        .iter()
+        .zip(&order)
+        .map(|(s, (m, _))| ((m / smallest).ln(), s.sorted().iter().map(|x| (x - center) / spread).collect()))
+        .collect();
+    let count: usize = rows.iter().map(|r| r.1.len()).sum();
+    let mut newton = crate::newton::Newton::new(3);
+    let mut warm = [-0.3665 / 1.5725, -(1.5725f64.ln()), 0.02];
+    let tolerance = 1e-11 * count as f64;
+    let mut profile = |g: f64| -> f64 {
+        let objective = Powers { rows: &rows, exponent: g };
+        let mut best = f64::INFINITY;
+        for start in [warm, [-0.23, 0.2, 0.02], [-0.23, 1.0, 0.2], [-0.23, 1.0, -0.1]] {
+            let outcome = newton.minimize(&objective, &start, tolerance, 0);
+            if outcome.converged {
+                warm = [newton.at[0], newton.at[1], newton.at[2]];
+                best = outcome.value;
+                break;
+            }
+        }
+        best
+    };
+    let (exponent, value) = brent_minimum(&mut profile, 0.0, 1.5, 1e-7);
+    if !value.is_finite() {
+        return Err(Error::NotConverged { model: "several sizes" });
+    }
+    let z = special::normal_upper_quantile(0.5 * (1.0 - level));
+    let mut excess = |g: f64| {
+        let there = profile(g);
+        if there.is_finite() { (2.0 * (there - value)).max(0.0).sqrt() - z } else { 1e9 }
+    };
+    let mut end = |bound: f64| {
+        let there = excess(bound);
+        if there <= 0.0 { bound } else { brent_root(&mut excess, (exponent, -z), (bound, there), 1e-7) }
+    };
+    let interval = Interval::new(end(0.0), end(1.5), level);
+    let independent = profile(1.0);
+    profile(exponent);
+    let covariance = covariance(&Powers { rows: &rows, exponent }, warm, spread);
+    let total = value + count as f64 * spread.ln();
+    let freedom = 3.0 * series.len() as f64 - 4.0;
+    let p_model = special::chi_square_survival((2.0 * (total - separate)).max(0.0), freedom);
+    let mut trust = Trust::Supported;
+    let mut warnings = Vec::new();
+    for (one, (size, _)) in series.iter().zip(&order) {
+        if one.len() < FEW {
+            trust = trust.max(Trust::Warned);
+            warnings.push(format!("Only {} runs with {size} parts: at least {FEW} are advised.", one.len()));
+        }
+        for test in independence::check_series(one, 0.05)?.rejected() {
+            trust = Trust::Refused;
+            warnings.push(format!(
+                "The runs with {size} parts are not independent draws of one law: {}.",
+                test.text
+            ));
+        }
+    }
+    if p_model < 0.05 {
+        trust = trust.max(Trust::Warned);
+        warnings.push(format!(
+            "One law with one exponent does not describe all sizes (p {}): the shape changes with the size, or \
+             the sizes were not measured alike.",
+            crate::verdict::p_value(p_model)
+        ));
+    }
+    Ok(Joint {
+        law: Gev { location: center + spread * warm[0], scale: spread * warm[1].exp(), shape: warm[2] },
+        smallest,
+        exponent,
+        interval,
+        p_independent: special::chi_square_survival((2.0 * (independent - value)).max(0.0), 1.0),
+        p_model,
+        shapes,
+        effective_ratio: (order[order.len() - 1].0 / smallest).powf(exponent),
+        largest: order[order.len() - 1].0,
+        covariance,
+        trust,
+        warnings,
+    })
+}
+
+/// Inverse of the observed information of (location, ln scale, shape, exponent): by the first three
+/// analytic, by the exponent from differences. In the unit of the data.
+fn covariance(best: &Powers, at: [f64; 3], spread: f64) -> Option<[[f64; 4]; 4]> {
+    let evaluate = |exponent: f64| {
+        let (mut gradient, mut hessian) = ([0.0; 3], [0.0; 9]);
+        let value = Powers { rows: best.rows, exponent }.evaluate(&at, &mut gradient, &mut hessian);
+        value.is_finite().then_some((value, gradient, hessian))
+    };
+    let step = 1e-4;
+    let (value, _, hessian) = evaluate(best.exponent)?;
+    let (up, up_gradient, _) = evaluate(best.exponent + step)?;
+    let (down, down_gradient, _) = evaluate(best.exponent - step)?;
+    let mut all = [0.0; 16];
+    for i in 0..3 {
+        for j in 0..3 {
+            all[4 * i + j] = hessian[3 * i + j];
+        }
+        let mixed = (up_gradient[i] - down_gradient[i]) / (2.0 * step);
+        (all[4 * i + 3], all[12 + i]) = (mixed, mixed);
+    }
+    all[15] = (up - 2.0 * value + down) / (step * step);
+    let inverse = linalg::inverse(&all, 4)?;
+    let units = [spread, 1.0, 1.0, 1.0];
+    let found: [[f64; 4]; 4] =
+        std::array::from_fn(|i| std::array::from_fn(|j| inverse[4 * i + j] * units[i] * units[j]));
+    (0..4).all(|i| found[i][i] > 0.0).then_some(found)
+}
+
+impl Joint {
+    /// Quantiles of the slowest of `to` parts. Intervals by the delta method on the logarithm, so that they
+    /// stay positive; they know the error of the fit and of the exponent, not of the model.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a size below 1, a probability or a level out of range.
+    pub fn predict(&self, to: f64, probabilities: &[f64], level: f64) -> Result<Scaled, Error> {
+        check_probabilities(probabilities)?;
+        if !(to >= 1.0 && to.is_finite()) {
+            return Err(Error::Parameter { what: "parts asked for", value: to, must: "at least 1" });
+        }
+        if !(level > 0.0 && level < 1.0) {
+            return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
+        }
+        let ln_size = (to / self.smallest).ln();
+        let power = self.exponent * ln_size;
+        let Gev { location, scale, shape } = self.law;
+        let z = special::normal_upper_quantile(0.5 * (1.0 - level));
+        let quantiles = probabilities
+            .iter()
+            .map(|&probability| {
+                let c = -(-probability.ln()).ln() + power;
+                let (b, b_shape, _) = kernel::box_cox(c, shape);
+                let value = location + scale * b;
+                let gradient = [1.0, scale * b, scale * b_shape, scale * (shape * c).exp() * ln_size];
+                let error =
+                    self.covariance.map(|v| linalg::quadratic(v.as_flattened(), &gradient).max(0.0).sqrt());
+                let interval = error.filter(|_| value > 0.0).map(|error| {
+                    let factor = (z * error / value).exp();
+                    Interval::new(value / factor, value * factor, level)
+                });
+                ScaledQuantile { probability, value, standard_error: error, interval }
+            })
+            .collect();
+        let (mut trust, mut warnings) = (self.trust, self.warnings.clone());
+        if to / self.largest > 64.0 || self.smallest / to > 64.0 {
+            trust = trust.max(Trust::Warned);
+            warnings.push(format!(
+                "{to:.0} parts are far outside the measured {:.0} to {:.0}: the law of larger maxima changes by \
+                 some percent on the way.",
+                self.smallest, self.largest
+            ));
+        }
+        let ratio = power.exp();
+        Ok(Scaled {
+            schema: "lastrank.scale/1".to_string(),
+            from: self.smallest,
+            to,
+            ratio,
+            exponent: self.exponent,
+            law: self.law.max_of(ratio),
+            quantiles,
+            trust,
+            warnings,
+        })
+    }
+}
+
+/// F_0^(r^g) is a GEV: ln density = ln f_0-row with weight r^g on exp(-h), plus g ln r.
+struct Powers<'a> {
+    rows: &'a [(f64, Vec<f64>)],
+    exponent: f64,
+}
+
+impl Objective for Powers<'_> {
+    fn size(&self) -> usize {
+        3
+    }
+
+    fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
+        if at[2] <= -1.0 || at[2] >= gev::SHAPE_MAX {
+            return f64::INFINITY;
+        }
+        let mut total = kernel::Terms::default();
+        for (ln_ratio, values) in self.rows {
+            let power = self.exponent * ln_ratio;
+            let Some(part) = kernel::sum(values, at[0], at[1], at[2], 1.0, power.exp()) else {
+                return f64::INFINITY;
+            };
+            total.add(&part);
+            total.value -= power * values.len() as f64;
+        }
+        gradient.copy_from_slice(&total.gradient);
+        hessian.copy_from_slice(&total.matrix());
+        total.value
+    }
+}
