@@ -37,7 +37,8 @@ pub use subject::{Step, Subject};
 pub use summary::{Summary, quantile};
 pub use table::{Column, Row, Table};
 pub use tail_of::Tail;
-pub use unit::{Unit, duration, percent, probability, significant};
+pub use text::sentence;
+pub use unit::{Unit, confidence, duration, fixed, percent, probability, significant};
 
 /// Gates besides the first that are analysed in full.
 const MOST_FURTHER: usize = 12;

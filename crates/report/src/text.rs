@@ -151,7 +151,7 @@ pub(crate) fn plain(key: &str, value: &Value) -> Option<String> {
 }
 
 /// `text` after `first`, wrapped, further lines indented as far as `first` is long.
-pub(crate) fn sentence(first: &str, text: &str) -> String {
+pub fn sentence(first: &str, text: &str) -> String {
     let indent = first.chars().count();
     let lines = wrapped(text, WIDTH - indent);
     lines.iter().enumerate().fold(String::new(), |mut out, (index, line)| {

@@ -108,6 +108,11 @@ pub fn probability(p: f64) -> String {
     }
 }
 
+/// A confidence level in percent, with no more digits than it has: `95 %`, `99.9 %`.
+pub fn confidence(level: f64) -> String {
+    format!("{}\u{202f}%", (1e8 * level).round() / 1e6)
+}
+
 /// A share in percent: `93.8 %`.
 pub fn percent(share: f64) -> String {
     format!("{}\u{202f}%", significant(100.0 * share, 3))
@@ -124,7 +129,7 @@ fn infinite(value: f64) -> String {
 }
 
 /// Fixed decimals with a true minus sign, and no "-0.00".
-pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+pub fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
         Some(rest) if rest.bytes().all(|b| b == b'0' || b == b'.') => rest.into(),

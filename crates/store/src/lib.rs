@@ -29,7 +29,7 @@ mod write;
 
 pub use columns::{FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
 pub use error::Error;
-pub use numbers::{numbers, numbers_from};
+pub use numbers::{LineError, NumberLines, numbers, numbers_from};
 pub use parts::{part_path, write_part};
 pub use read::{is_run, read};
 pub use write::{Writer, write};

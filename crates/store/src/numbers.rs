@@ -32,48 +32,118 @@ pub fn numbers(path: &Path, column: Option<&str>) -> Result<Vec<f64>, Error> {
 pub fn numbers_from(reader: impl BufRead, name: &str, column: Option<&str>) -> Result<Vec<f64>, Error> {
     let table = |what: String| Error::Table { name: name.into(), what };
     let mut values = Vec::new();
-    let mut layout: Option<Layout> = None;
+    let mut lines = NumberLines::new(column);
     for (index, line) in reader.lines().enumerate() {
         let line = line.map_err(|cause| match cause.kind() {
             std::io::ErrorKind::InvalidData => table(format!("line {} is not text (UTF-8)", index + 1)),
             _ => Error::io("read", Path::new(name), cause),
         })?;
-        let line = line.trim_start_matches('\u{feff}').trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let layout = match &layout {
-            Some(layout) => layout,
-            None => {
-                let (found, is_header) = Layout::of(line, column).map_err(table)?;
-                let found = layout.insert(found);
-                if is_header {
-                    continue;
-                }
-                found
+        match lines.number(&line) {
+            Ok(number) => values.extend(number),
+            Err(LineError::Layout(what)) => return Err(table(what)),
+            Err(error @ LineError::Fields { .. }) => {
+                return Err(table(format!("line {} {error}", index + 1)));
             }
-        };
-        let mut fields = fields(line, layout.separator);
-        let count = fields.len();
-        if count != layout.fields {
-            return Err(table(format!(
-                "line {} has {count} fields where the first has {}: `{line}`",
-                index + 1,
-                layout.fields
-            )));
+            Err(LineError::Value { text, what }) => {
+                return Err(Error::Value { name: name.into(), line: index + 1, value: text, what });
+            }
         }
-        let text = fields.swap_remove(layout.column);
-        values.push(number(&text).map_err(|what| Error::Value {
-            name: name.into(),
-            line: index + 1,
-            value: text,
-            what,
-        })?);
     }
     if values.is_empty() {
         return Err(table("it holds no numbers".into()));
     }
     Ok(values)
+}
+
+/// Reads a text of numbers a line at a time, for instance while it grows: the first line that is neither
+/// blank nor a comment decides how the lines are split, as for [`numbers_from`].
+///
+/// ```
+/// let mut lines = store::NumberLines::new(Some("write_s"));
+/// assert_eq!(lines.number("node,write_s").unwrap(), None);
+/// assert_eq!(lines.number("a,1.5").unwrap(), Some(1.5));
+/// assert!(lines.number("b,slow").is_err());
+/// assert_eq!(lines.number("c,2.5").unwrap(), Some(2.5));
+/// ```
+#[derive(Clone, Debug)]
+pub struct NumberLines {
+    column: Option<String>,
+    layout: Option<Layout>,
+    header: Option<String>,
+}
+
+/// What is wrong with one line of numbers.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// The first line leaves open which column is meant.
+    #[error("{0}")]
+    Layout(String),
+    /// Another number of fields than in the first line.
+    #[error("has {found} fields where the first has {expected}: `{line}`")]
+    Fields {
+        /// Fields of this line.
+        found: usize,
+        /// Fields of the first one.
+        expected: usize,
+        /// The line.
+        line: String,
+    },
+    /// The field is no finite number.
+    #[error("`{text}` {what}")]
+    Value {
+        /// The field.
+        text: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+impl NumberLines {
+    /// Nothing read yet; `column` is a name of the header or a position from 1.
+    pub fn new(column: Option<&str>) -> Self {
+        Self { column: column.map(Into::into), layout: None, header: None }
+    }
+
+    /// The number of the next line; none where it is blank, a comment, or the header.
+    ///
+    /// # Errors
+    /// A [`LineError`]; the next line can be read nevertheless.
+    pub fn number(&mut self, line: &str) -> Result<Option<f64>, LineError> {
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() || line.starts_with('#') {
+            return Ok(None);
+        }
+        let layout = match &self.layout {
+            Some(layout) => layout,
+            None => {
+                let (found, is_header) =
+                    Layout::of(line, self.column.as_deref()).map_err(LineError::Layout)?;
+                let found = self.layout.insert(found);
+                if is_header {
+                    self.header = Some(line.into());
+                    return Ok(None);
+                }
+                found
+            }
+        };
+        let mut fields = fields(line, layout.separator);
+        let found = fields.len();
+        if found != layout.fields {
+            return Err(LineError::Fields { found, expected: layout.fields, line: line.into() });
+        }
+        let text = fields.swap_remove(layout.column);
+        number(&text).map(Some).map_err(|what| LineError::Value { text, what })
+    }
+
+    /// Did a line say how the lines are split?
+    pub fn is_ready(&self) -> bool {
+        self.layout.is_some()
+    }
+
+    /// The line that was taken for a header, where there was one.
+    pub fn header(&self) -> Option<&str> {
+        self.header.as_deref()
+    }
 }
 
 fn number(text: &str) -> Result<f64, &'static str> {
@@ -89,6 +159,7 @@ fn number(text: &str) -> Result<f64, &'static str> {
 }
 
 /// How the lines of a text are split, and which field is wanted.
+#[derive(Clone, Debug)]
 struct Layout {
     separator: Option<char>,
     fields: usize,

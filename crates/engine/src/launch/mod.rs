@@ -9,6 +9,7 @@ mod meeting;
 mod outcome;
 mod rank;
 mod signals;
+mod stop;
 mod supervise;
 
 use std::time::Duration;
@@ -17,6 +18,7 @@ pub use job::{Job, Surroundings, surroundings};
 pub use outcome::{End, Outcome};
 pub use rank::print;
 pub(crate) use signals::words as signal_words;
+pub use stop::Stop;
 pub use supervise::{Watch, processes};
 
 /// How many ranks to start, and how patient to be.

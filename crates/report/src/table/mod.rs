@@ -41,7 +41,7 @@ pub struct Row {
 
 impl Table {
     /// A table without rows. A column whose name begins with `<` holds text.
-    pub(crate) fn new(title: &str, columns: &[&str]) -> Table {
+    pub fn new(title: &str, columns: &[&str]) -> Table {
         let columns = columns
             .iter()
             .map(|name| Column { name: name.trim_start_matches('<').into(), number: !name.starts_with('<') })
@@ -49,7 +49,8 @@ impl Table {
         Table { title: title.into(), columns, ..Table::default() }
     }
 
-    pub(crate) fn push(&mut self, strong: bool, cells: impl IntoIterator<Item = String>) {
+    /// Adds a row; a `strong` one is what the table is about.
+    pub fn push(&mut self, strong: bool, cells: impl IntoIterator<Item = String>) {
         self.rows.push(Row { cells: cells.into_iter().collect(), strong });
     }
 
