@@ -2,7 +2,13 @@
 
 use std::path::PathBuf;
 
+mod choice;
+mod statistics;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use choice::{Choice, TimeUnit};
+pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
 
 /// How long do operations on this machine really take, and is that tail normal?
 ///
@@ -32,6 +38,12 @@ pub enum Command {
     Fit(FitArgs),
     /// By what factor is a new run slower than a quiet one, with its interval?
     Compare(CompareArgs),
+    /// Has this system become slow? Alarms on a stream, with a stated rate of false ones
+    Watch(WatchArgs),
+    /// How long would the slowest of many more ranks take?
+    Scale(ScaleArgs),
+    /// How many runs are needed for a wanted precision?
+    PlanRuns(PlanArgs),
     /// Make the report of a run file again
     Report(ReportArgs),
     /// What this machine is, and whether it is fit to measure
@@ -134,15 +146,8 @@ pub struct CheckArgs {
 pub struct FitArgs {
     /// A run file, a CSV file with a header, a file with one number a line, or `-`
     pub file: PathBuf,
-    /// The column of a CSV file
-    #[arg(long, value_name = "NAME")]
-    pub column: Option<String>,
-    /// The samples of this label, operation or LABEL/OPERATION of a run
-    #[arg(long, value_name = "LABEL")]
-    pub label: Option<String>,
-    /// The maximum over ranks of each iteration, not every rank's own sample
-    #[arg(long)]
-    pub gate: bool,
+    #[command(flatten)]
+    pub choice: Choice,
     /// The result as JSON (schema lastrank.fit/1)
     #[arg(long)]
     pub json: bool,
@@ -204,15 +209,8 @@ pub struct CompareArgs {
     pub quiet: PathBuf,
     /// The new sample
     pub new: PathBuf,
-    /// The column of CSV files
-    #[arg(long, value_name = "NAME")]
-    pub column: Option<String>,
-    /// The samples of this label, operation or LABEL/OPERATION of runs
-    #[arg(long, value_name = "LABEL")]
-    pub label: Option<String>,
-    /// The maximum over ranks of each iteration, not every rank's own sample
-    #[arg(long)]
-    pub gate: bool,
+    #[command(flatten)]
+    pub choice: Choice,
     /// Exit with status 1 where this is certain: `k>NUMBER` holds for the whole interval
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Option<String>,

@@ -4,18 +4,9 @@ use std::path::Path;
 
 use anyhow::bail;
 use report::Subject;
+use samples::{Facts, Run};
 
-/// What of a file is wanted.
-pub struct Wanted<'a> {
-    /// A run file, a CSV file, a file with one number a line, or `-`.
-    pub file: &'a Path,
-    /// The column of a CSV file.
-    pub column: Option<&'a str>,
-    /// The label, operation or LABEL/OPERATION of a run.
-    pub label: Option<&'a str>,
-    /// The maximum over ranks of each iteration.
-    pub gate: bool,
-}
+use crate::cli::Choice;
 
 /// Numbers, what they are called, and whether they are durations in seconds.
 pub struct Values {
@@ -23,45 +14,125 @@ pub struct Values {
     pub numbers: Vec<f64>,
     /// For titles and errors.
     pub name: String,
-    /// From a run, in seconds; otherwise the unit is not known.
+    /// Durations in seconds: from a run, or because `--unit` said so.
     pub seconds: bool,
+    /// What of a run they are.
+    pub subject: Option<Subject>,
+    /// What is known of that run.
+    pub facts: Option<Facts>,
 }
 
 /// Read what is wanted; options that do not fit the kind of file are refused.
-pub fn read(wanted: &Wanted<'_>) -> anyhow::Result<Values> {
-    let path = wanted.file;
-    if path == Path::new("-") {
-        reject_run_options(wanted)?;
-        let numbers = store::numbers_from(std::io::stdin().lock(), "standard input", wanted.column)?;
-        return Ok(Values { numbers, name: "standard input".into(), seconds: false });
+pub fn read(file: &Path, choice: &Choice) -> anyhow::Result<Values> {
+    if file == Path::new("-") {
+        reject_run_options(file, choice)?;
+        let numbers = store::numbers_from(std::io::stdin().lock(), "standard input", choice.column())?;
+        return Ok(Values::plain(numbers, "standard input".into(), choice));
     }
-    if !store::is_run(path) {
-        reject_run_options(wanted)?;
-        let numbers = store::numbers(path, wanted.column)?;
-        return Ok(Values { numbers, name: path.display().to_string(), seconds: false });
+    if !store::is_run(file) {
+        reject_run_options(file, choice)?;
+        let numbers = store::numbers(file, choice.column())?;
+        return Ok(Values::plain(numbers, file.display().to_string(), choice));
     }
-    if let Some(column) = wanted.column {
-        bail!("--column {column} is for CSV files; {} is a run: choose samples with --label", path.display());
-    }
-    let run = store::read(path)?;
-    let gate = if wanted.gate { Some(true) } else { wanted.label.map(|_| false) };
-    let subject = Subject::choose(&run, wanted.label, gate).map_err(anyhow::Error::msg)?;
-    let name = format!("{}, {}", path.display(), subject.describe());
-    Ok(Values { numbers: subject.values(), name, seconds: true })
+    of_run(store::read(file)?, file, choice)
 }
 
-fn reject_run_options(wanted: &Wanted<'_>) -> anyhow::Result<()> {
-    let what = match (&wanted.label, wanted.gate) {
+/// The durations that are wanted of a run, which came from `file`.
+pub fn of_run(run: Run, file: &Path, choice: &Choice) -> anyhow::Result<Values> {
+    if let Some(column) = choice.column() {
+        bail!("--column {column} is for CSV files; {} is a run: choose samples with --label", file.display());
+    }
+    if choice.unit.is_some() {
+        bail!("--unit is for plain numbers; {} is a run, whose durations are known", file.display());
+    }
+    let gate = if choice.gate { Some(true) } else { choice.label.as_ref().map(|_| false) };
+    let subject = Subject::choose(&run, choice.label.as_deref(), gate)
+        .map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))?;
+    Ok(Values {
+        numbers: subject.values(),
+        name: format!("{}, {}", file.display(), subject.describe()),
+        seconds: true,
+        subject: Some(subject),
+        facts: Some(run.facts),
+    })
+}
+
+/// `--label` and `--gate` say nothing about plain numbers.
+pub fn reject_run_options(file: &Path, choice: &Choice) -> anyhow::Result<()> {
+    let what = match (&choice.label, choice.gate) {
         (Some(_), _) => "--label",
         (None, true) => "--gate",
         (None, false) => return Ok(()),
     };
-    bail!("{what} is for run files; {} holds plain numbers", wanted.file.display())
+    bail!("{what} is for run files; {} holds plain numbers", file.display())
+}
+
+/// The same for a stream whose baseline may be a run that the options are for.
+pub fn reject_run_options_of_stream(
+    file: &Path,
+    choice: &Choice,
+    baseline_is_run: bool,
+) -> anyhow::Result<()> {
+    if baseline_is_run { Ok(()) } else { reject_run_options(file, choice) }
+}
+
+/// Why the values of one run cannot be held against those of another: other operations, other numbers of
+/// ranks. Plain numbers can be held against anything.
+pub fn not_alike(one: &Values, other: &Values) -> Option<String> {
+    let (a, b) = (one.subject.as_ref()?, other.subject.as_ref()?);
+    let ranks = |subject: &Subject| if subject.gate { subject.ranks.len() } else { 1 };
+    let alike = a.name == b.name && a.gate == b.gate && ranks(a) == ranks(b);
+    (!alike).then(|| {
+        format!(
+            "{} cannot be held against {}: choose the same samples with --label and --gate, of runs with as \
+             many ranks",
+            other.name, one.name
+        )
+    })
 }
 
 impl Values {
+    fn plain(mut numbers: Vec<f64>, name: String, choice: &Choice) -> Self {
+        let factor = choice.unit.map_or(1.0, |unit| unit.seconds());
+        numbers.iter_mut().for_each(|number| *number *= factor);
+        Self { numbers, name, seconds: choice.unit.is_some(), subject: None, facts: None }
+    }
+
     /// The unit in which they read well.
     pub fn unit(&self, typical: f64) -> report::Unit {
         if self.seconds { report::Unit::of_duration(typical) } else { report::Unit::NONE }
+    }
+
+    /// How many ranks each value is the slowest of, where they are maxima.
+    pub fn parts(&self) -> Option<usize> {
+        self.subject.as_ref().filter(|subject| subject.gate).map(|subject| subject.ranks.len())
+    }
+
+    /// What makes them less trustworthy: a run that broke off, operations that failed.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(facts) = self.facts.as_ref().filter(|facts| !facts.complete) {
+            let why = match facts.failures.is_empty() {
+                true => "not every rank reached the end".into(),
+                false => facts.failures.join("; "),
+            };
+            warnings.push(format!("{}: the run is incomplete: {why}", self.name));
+        }
+        if let Some(subject) = &self.subject {
+            let what = subject.value_name();
+            if subject.failed > 0 {
+                warnings.push(format!(
+                    "{}: {} of the {what}s failed and are left out",
+                    self.name, subject.failed
+                ));
+            }
+            if subject.unfinished > 0 {
+                warnings.push(format!(
+                    "{}: {} steps were not reached by every rank and are left out",
+                    self.name, subject.unfinished
+                ));
+            }
+        }
+        warnings
     }
 }

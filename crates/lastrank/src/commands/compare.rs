@@ -6,15 +6,12 @@ use tail::congestion::{Comparison, Options, compare};
 use crate::cli::CompareArgs;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, Wanted, read};
+use crate::values::{Values, read};
 
 /// Compare two runs; with `--fail-if`, the exit status says whether the new one is too slow.
 pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     let limit = args.fail_if.as_deref().map(limit).transpose()?;
-    let [quiet, new] = [&args.quiet, &args.new].map(|file| {
-        read(&Wanted { file, column: args.column.as_deref(), label: args.label.as_deref(), gate: args.gate })
-    });
-    let (quiet, new) = (quiet?, new?);
+    let (quiet, new) = (read(&args.quiet, &args.choice)?, read(&args.new, &args.choice)?);
     let options = Options { level: args.level, seed: args.seed, ..Options::default() };
     let found = compare(&quiet.numbers, &new.numbers, &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;

@@ -6,16 +6,11 @@ use tail::assess::{Options, assess};
 use crate::cli::FitArgs;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Wanted, read};
+use crate::values::read;
 
 /// Fit a run, a CSV file or a file with one number a line.
 pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
-    let values = read(&Wanted {
-        file: &args.file,
-        column: args.column.as_deref(),
-        label: args.label.as_deref(),
-        gate: args.gate,
-    })?;
+    let values = read(&args.file, &args.choice)?;
     let options = Options { level: args.level, seed: args.seed, ..Options::default() };
     let found = assess(&values.numbers, &options).with_context(|| format!("cannot fit {}", values.name))?;
     if args.json {

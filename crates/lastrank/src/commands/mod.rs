@@ -5,9 +5,12 @@ mod compare;
 mod experiments;
 mod fit;
 mod machine;
+mod plan_runs;
 mod report;
 mod run;
+mod scale;
 mod tour;
+mod watch;
 
 use crate::cli::{Cli, Command};
 use crate::exit::Status;
@@ -20,6 +23,9 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Check(args) => check::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Watch(args) => watch::run(&args),
+        Command::Scale(args) => scale::run(&args),
+        Command::PlanRuns(args) => plan_runs::run(&args),
         Command::Try(args) => tour::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Machine(args) => machine::run(&args),

@@ -1,0 +1,48 @@
+//! Which values of a file are meant, and in which unit are they?
+
+use clap::{Args, ValueEnum};
+
+/// What of a file is wanted.
+#[derive(Debug, Default, Args)]
+pub struct Choice {
+    /// The column of a CSV file, by name or by position from 1
+    #[arg(long, value_name = "NAME")]
+    pub column: Option<String>,
+    /// The samples of this label, operation or LABEL/OPERATION of a run
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+    /// The maximum over ranks of each iteration, not every rank's own sample
+    #[arg(long)]
+    pub gate: bool,
+    /// The unit of plain numbers, which are then shown as durations
+    #[arg(long, value_enum)]
+    pub unit: Option<TimeUnit>,
+}
+
+impl Choice {
+    /// The column of a CSV file.
+    pub fn column(&self) -> Option<&str> {
+        self.column.as_deref()
+    }
+}
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TimeUnit {
+    Ns,
+    Us,
+    Ms,
+    S,
+}
+
+impl TimeUnit {
+    /// Its length in seconds.
+    pub fn seconds(self) -> f64 {
+        match self {
+            TimeUnit::Ns => 1e-9,
+            TimeUnit::Us => 1e-6,
+            TimeUnit::Ms => 1e-3,
+            TimeUnit::S => 1.0,
+        }
+    }
+}

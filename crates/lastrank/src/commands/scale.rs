@@ -1,0 +1,228 @@
+//! `lastrank scale`: how long would the slowest of many more ranks take?
+
+use anyhow::{Context, bail};
+use report::{Table, Unit, fixed, probability};
+use serde_json::json;
+use tail::scale::{Joint, Scaled, Trust, joint, scale_at};
+
+use crate::cli::ScaleArgs;
+use crate::exit::Status;
+use crate::output;
+use crate::values::{Values, read};
+
+/// The periods whose levels are shown where none are asked for.
+const PERIODS: [f64; 3] = [10.0, 100.0, 1000.0];
+
+/// One measured size.
+struct Size {
+    parts: f64,
+    values: Values,
+}
+
+/// Predict from one size, or from three and more together.
+pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
+    if let Some(to) = args.to.iter().find(|to| !(**to >= 1.0 && to.is_finite())) {
+        bail!("--to {to}: a number of ranks, at least 1");
+    }
+    let periods = if args.period.is_empty() { PERIODS.to_vec() } else { args.period.clone() };
+    if let Some(period) = periods.iter().find(|period| !(**period > 1.0 && period.is_finite())) {
+        bail!("--period {period}: a number of steps above 1");
+    }
+    let sizes = sizes(args)?;
+    let several = joint_of(&sizes, args.level)?;
+    let probabilities: Vec<f64> =
+        [0.5, 0.95, 0.99].into_iter().chain(periods.iter().map(|period| 1.0 - 1.0 / period)).collect();
+    let mut predictions = Vec::new();
+    for to in &args.to {
+        predictions.push(match &several {
+            Some(joint) => joint.predict(*to, &probabilities, args.level)?,
+            None => {
+                let Size { parts, values } = &sizes[0];
+                scale_at(&values.numbers, *parts, *to, 1.0, &probabilities, args.level)
+                    .with_context(|| format!("cannot predict from {}", values.name))?
+            }
+        });
+    }
+    let refused = predictions.iter().any(|found| found.trust == Trust::Refused);
+    if args.json {
+        output::json(&json!({
+            "schema": "lastrank.scale/1",
+            "level": args.level,
+            "sizes": sizes.iter().map(|size| json!({
+                "name": size.values.name,
+                "parts": size.parts,
+                "n": size.values.numbers.len(),
+                "seconds": size.values.seconds,
+                "warnings": size.values.warnings(),
+            })).collect::<Vec<_>>(),
+            "joint": several,
+            "periods": periods,
+            "predictions": predictions,
+        }))?;
+    } else {
+        output::print(&text(&sizes, several.as_ref(), &predictions, &periods, args.level))?;
+    }
+    Ok(if refused { Status::No } else { Status::Ok })
+}
+
+/// All files with the number of ranks that each of their values is the slowest of, smallest first.
+fn sizes(args: &ScaleArgs) -> anyhow::Result<Vec<Size>> {
+    if !args.parts.is_empty() && args.parts.len() != args.runs.len() {
+        bail!("{} files and {} --parts: give one for each file", args.runs.len(), args.parts.len());
+    }
+    let mut sizes = Vec::new();
+    for (index, file) in args.runs.iter().enumerate() {
+        let values = read(file, &args.choice)?;
+        let parts = match (args.parts.get(index), values.parts()) {
+            (Some(parts), _) if !(*parts >= 1.0 && parts.is_finite()) => {
+                bail!("--parts {parts}: a number of ranks, at least 1")
+            }
+            (Some(parts), _) => *parts,
+            (None, Some(parts)) => parts as f64,
+            (None, None) if values.facts.is_some() => bail!(
+                "{}: single samples, not the slowest of several ranks; --gate takes the slowest",
+                values.name
+            ),
+            (None, None) => {
+                bail!("{}: say with --parts how many ranks each number is the slowest of", values.name)
+            }
+        };
+        if let Some(first) = sizes.iter().find(|size: &&Size| size.parts == parts) {
+            bail!(
+                "{} and {} are both of {parts} ranks: give one file for each number of ranks",
+                first.values.name,
+                values.name
+            );
+        }
+        sizes.push(Size { parts, values });
+    }
+    sizes.sort_by(|a, b| a.parts.total_cmp(&b.parts));
+    Ok(sizes)
+}
+
+fn joint_of(sizes: &[Size], level: f64) -> anyhow::Result<Option<Joint>> {
+    match sizes.len() {
+        1 => Ok(None),
+        2 => bail!(
+            "two sizes cannot tell dependence from chance: give one, which takes the ranks as independent, or at \
+             least three"
+        ),
+        _ => {
+            let all: Vec<(f64, Vec<f64>)> =
+                sizes.iter().map(|size| (size.parts, size.values.numbers.clone())).collect();
+            Ok(Some(joint(&all, level).context("cannot fit the sizes together")?))
+        }
+    }
+}
+
+fn text(
+    sizes: &[Size],
+    several: Option<&Joint>,
+    predictions: &[Scaled],
+    periods: &[f64],
+    level: f64,
+) -> String {
+    let percent = report::confidence(level);
+    let typical = predictions.first().and_then(|found| found.quantiles.first()).map_or(1.0, |q| q.value);
+    let unit = sizes[0].values.unit(typical);
+    let mut text = String::new();
+    for size in sizes {
+        text += &format!("{}: {} values\n", size.values.name, size.values.numbers.len());
+        for warning in size.values.warnings() {
+            text += &report::sentence("warning: ", &warning);
+        }
+    }
+    text.push('\n');
+    text += &match several {
+        Some(joint) => dependence(joint, &percent),
+        None => report::sentence(
+            "Dependence: ",
+            &format!(
+                "not known from one size; the {} ranks, and all further ones, are taken as independent.",
+                sizes[0].parts
+            ),
+        ),
+    };
+    text.push('\n');
+    text += &table(predictions, periods, unit, &percent).text();
+    for found in predictions {
+        let lead = match found.trust {
+            Trust::Supported => continue,
+            Trust::Warned => format!("warning, {} ranks: ", found.to),
+            Trust::Refused => format!("not to be used, {} ranks: ", found.to),
+        };
+        for warning in &found.warnings {
+            text += &report::sentence(&lead, warning);
+        }
+    }
+    text
+}
+
+/// What several sizes say of dependence.
+fn dependence(joint: &Joint, percent: &str) -> String {
+    let mut table = Table::new("Each size on its own", &["ranks", "shape", "± standard error"]);
+    for (parts, shape, error) in &joint.shapes {
+        table.push(
+            false,
+            [parts.to_string(), fixed(*shape, 3), error.map_or("–".into(), |error| fixed(error, 3))],
+        );
+    }
+    let mut text = table.text();
+    text.push('\n');
+    let ratio = joint.largest / joint.smallest;
+    text += &report::sentence(
+        "Dependence: ",
+        &format!(
+            "exponent {} ({} to {}, {percent}): going from {} to {} ranks, {} times as many, is like {} times as \
+             many independent ones. 1 is independence (p {}), 0 is all slow together.",
+            fixed(joint.exponent, 2),
+            fixed(joint.interval.lower, 2),
+            fixed(joint.interval.upper, 2),
+            joint.smallest,
+            joint.largest,
+            report::significant(ratio, 3),
+            report::significant(joint.effective_ratio, 3),
+            probability(joint.p_independent)
+        ),
+    );
+    text
+}
+
+fn table(predictions: &[Scaled], periods: &[f64], unit: Unit, percent: &str) -> Table {
+    let mut table =
+        Table::new("The slowest of that many ranks", &["ranks", "<quantity", "value", "from", "to", "<"]);
+    for found in predictions {
+        for (index, quantile) in found.quantiles.iter().enumerate() {
+            let name = match index.checked_sub(3).and_then(|at| periods.get(at)) {
+                Some(period) => format!("once in {} steps", samples::units::count(period.round() as u64)),
+                None if quantile.probability == 0.5 => "median".into(),
+                None => format!("p{}", report::significant(100.0 * quantile.probability, 2)),
+            };
+            let ends = quantile.interval.map_or((f64::NAN, f64::NAN), |i| (i.lower, i.upper));
+            let [value, lower, upper] = match quantile.interval {
+                Some(_) => unit.with_interval(quantile.value, ends.0, ends.1),
+                None => [report::significant(unit.scale(quantile.value), 4), "–".into(), "–".into()],
+            };
+            let show = |text: String| if text == "–" { text } else { unit.named(&text) };
+            let trust = match found.trust {
+                Trust::Supported => "",
+                Trust::Warned => "see the warnings",
+                Trust::Refused => "not to be used",
+            };
+            table.push(
+                index == 0,
+                [
+                    if index == 0 { samples::units::count(found.to as u64) } else { String::new() },
+                    name,
+                    unit.named(&value),
+                    show(lower),
+                    show(upper),
+                    if index == 0 { trust.into() } else { String::new() },
+                ],
+            );
+        }
+    }
+    table.note =
+        format!("from, to: {percent} interval of the fit; it does not know of what the warnings name.");
+    table
+}

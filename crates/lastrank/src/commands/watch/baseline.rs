@@ -1,0 +1,172 @@
+//! What may the baseline promise, and how is that said before the first value?
+
+use anyhow::{Context, anyhow, bail};
+use tail::alarm::{Baseline, Options};
+use tail::independence::{self, Question};
+
+use crate::cli::WatchArgs;
+use crate::values::{self, Values};
+
+/// The quiet values and what was asked of them.
+pub struct Quiet {
+    pub values: Values,
+    pub options: Options,
+    /// Changes with every bit of the values: a state made from others is not gone on with.
+    pub fingerprint: String,
+}
+
+/// Rate of false spike alarms where none is asked for and the baseline is long enough.
+const DEFAULT_RATE: f64 = 1e-3;
+
+/// Read the baseline, and see that the options are such as it can carry.
+pub fn read(args: &WatchArgs) -> anyhow::Result<Quiet> {
+    let factor = factor(&args.shift)?;
+    let choice = &args.choice;
+    let values = if args.stream.is_dir() || store::is_run(&args.stream) || store::is_run(&args.baseline) {
+        // Of a run and plain numbers, the options for one do not fit the other.
+        let own = match store::is_run(&args.baseline) {
+            true => crate::cli::Choice { column: None, unit: None, ..copy(choice) },
+            false => crate::cli::Choice { label: None, gate: false, ..copy(choice) },
+        };
+        values::read(&args.baseline, &own)?
+    } else {
+        values::read(&args.baseline, choice)?
+    };
+    let n = values.numbers.len();
+    let least = 0.1 / n as f64;
+    let rate = match args.false_alarm_rate {
+        None => DEFAULT_RATE.max(least),
+        Some(rate) if !(rate > 0.0 && rate < 0.5) => {
+            bail!("--false-alarm-rate {rate}: a share of the runs between 0 and 0.5, for example 0.001")
+        }
+        Some(rate) if rate < least => bail!(
+            "--false-alarm-rate {rate}: {n} quiet runs carry no rate below {}; measure at least {:.0}, or ask \
+             for more",
+            report::significant(least, 2),
+            (0.1 / rate).ceil()
+        ),
+        Some(rate) => rate,
+    };
+    if !(args.run_length > 1.0 && args.run_length.is_finite()) {
+        bail!("--run-length {}: a number of runs above 1, for example 1000", args.run_length);
+    }
+    let options = Options {
+        false_alarms: rate,
+        run_length: args.run_length,
+        factor,
+        rebaseline: args.rebaseline.unwrap_or(0),
+        seed: args.seed,
+        ..Options::default()
+    };
+    Ok(Quiet { fingerprint: fingerprint(&values.numbers), values, options })
+}
+
+fn copy(choice: &crate::cli::Choice) -> crate::cli::Choice {
+    crate::cli::Choice {
+        column: choice.column.clone(),
+        label: choice.label.clone(),
+        gate: choice.gate,
+        unit: choice.unit,
+    }
+}
+
+/// `1.05`, or `5%` for the same.
+fn factor(text: &str) -> anyhow::Result<f64> {
+    let (digits, percent) = text.trim().strip_suffix('%').map_or((text, false), |digits| (digits, true));
+    digits
+        .trim()
+        .parse()
+        .ok()
+        .map(|number: f64| if percent { 1.0 + number / 100.0 } else { number })
+        .filter(|factor| *factor > 1.0 && *factor <= 100.0)
+        .ok_or_else(|| anyhow!("--shift {text}: a factor above 1 or a percentage, for example 1.05 or 5%"))
+}
+
+/// FNV-1a over the bits of all values.
+fn fingerprint(numbers: &[f64]) -> String {
+    let hash = numbers
+        .iter()
+        .flat_map(|number| number.to_bits().to_le_bytes())
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    format!("{hash:016x}")
+}
+
+impl Quiet {
+    /// Fit and calibrate: the part that takes a moment.
+    pub fn calibrate(&self, guaranteed: bool) -> anyhow::Result<Baseline> {
+        if self.values.numbers.len() < 50 {
+            bail!(
+                "{} holds {} quiet runs; a baseline needs at least 50, and 400 are better: measure more",
+                self.values.name,
+                self.values.numbers.len()
+            );
+        }
+        let mut baseline = Baseline::new(&self.values.numbers, &self.options)
+            .with_context(|| format!("{} cannot be a baseline", self.values.name))?;
+        let checked = independence::check(&self.values.numbers, 0.05)?;
+        if [Question::Trend, Question::Jump].iter().any(|q| checked.test(*q).is_some_and(|t| t.rejected)) {
+            baseline.warnings.push(
+                "The level moved within the baseline, so the stated rates do not hold: measure a steady one."
+                    .into(),
+            );
+        }
+        if guaranteed {
+            baseline.spike.value = baseline.spike.guaranteed;
+        }
+        Ok(baseline)
+    }
+}
+
+/// What the monitor promises, for a reader.
+pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, guaranteed: bool) -> String {
+    let spike = &baseline.spike;
+    let options = &baseline.options;
+    let mut text = format!(
+        "Baseline {}: {} quiet runs, median {}.\n",
+        quiet.values.name,
+        baseline.n,
+        unit.show(baseline.law.quantile(0.5))
+    );
+    let once = samples::units::count((1.0 / spike.false_alarms).round() as u64);
+    let rest = match guaranteed {
+        true => format!(
+            "kept in 90 % of baselines; on average over them {} would do",
+            unit.show(average(baseline))
+        ),
+        false => {
+            format!("on average over baselines; kept in 90 % of them above {}", unit.show(spike.guaranteed))
+        }
+    };
+    text += &report::sentence(
+        "  Spike:   ",
+        &format!("a run above {}. A quiet system gives one in {once} runs ({rest}).", unit.show(spike.value)),
+    );
+    text += &report::sentence(
+        "  Level:   ",
+        &format!(
+            "slower or faster for good, tuned to {}. A quiet system gives a false one in {} runs or more, \
+             on average.",
+            report::confidence(options.factor - 1.0),
+            samples::units::count(options.run_length.round() as u64)
+        ),
+    );
+    text += &report::sentence(
+        "  Carries: ",
+        &format!(
+            "false-alarm rates down to {}, a tenth of one in {} runs.",
+            report::significant(0.1 / baseline.n as f64, 2),
+            baseline.n
+        ),
+    );
+    for warning in quiet.values.warnings().iter().chain(&baseline.warnings) {
+        text += &report::sentence("warning:   ", warning);
+    }
+    text
+}
+
+/// The threshold whose rate is the stated one on average.
+fn average(baseline: &Baseline) -> f64 {
+    baseline.law.upper_quantile(baseline.spike.nominal)
+}

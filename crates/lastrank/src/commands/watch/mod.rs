@@ -1,0 +1,39 @@
+//! `lastrank watch`: has this system become slow?
+//!
+//! [`baseline`] calibrates, [`source`] reads values as they come, [`session`] pushes them into the monitor
+//! and tells what happens, [`state`] and [`prometheus`] are the files that it leaves.
+
+mod baseline;
+mod prometheus;
+mod session;
+mod source;
+mod state;
+
+use anyhow::{Context, bail};
+
+use crate::cli::WatchArgs;
+use crate::exit::Status;
+use session::Session;
+
+/// Watch a stream to its end, or until Ctrl-C; the exit status says whether there was an alarm.
+pub fn run(args: &WatchArgs) -> anyhow::Result<Status> {
+    if !(args.every > 0.0 && args.every <= 86_400.0) {
+        bail!("--every {}: between 0 and 86400 seconds", args.every);
+    }
+    if let Some(runs @ ..50) = args.rebaseline {
+        bail!("--rebaseline {runs}: a baseline needs at least 50 runs");
+    }
+    if args.follow && args.stream.as_os_str() == "-" {
+        bail!("--follow is for files and directories; standard input is followed to its end anyway");
+    }
+    if args.state.is_some() && args.state == args.prometheus {
+        bail!("--state and --prometheus name the same file");
+    }
+    if args.stream.as_os_str() != "-" {
+        std::fs::metadata(&args.stream).with_context(|| format!("cannot watch {}", args.stream.display()))?;
+    }
+    let baseline = baseline::read(args)?;
+    let mut session = Session::open(args, baseline)?;
+    source::read(args, &mut session).inspect_err(|_| session.keep())?;
+    session.finish()
+}

@@ -1,0 +1,346 @@
+//! What becomes of each value, and what is told of it?
+
+use std::collections::BTreeSet;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, anyhow, bail};
+use report::{Unit, significant};
+use serde_json::{Value, json};
+use tail::alarm::{Event, Level};
+
+use super::baseline::{self, Quiet};
+use super::prometheus::Metrics;
+use super::state::{Position, State};
+use crate::cli::WatchArgs;
+use crate::exit::{Broken, Status};
+use crate::output;
+
+/// The schema of each line under `--json`.
+const SCHEMA: &str = "lastrank.watch-event/1";
+
+/// Bad lines that are named; further ones are counted.
+const NAMED: u64 = 10;
+
+/// A monitor at work.
+pub struct Session<'a> {
+    args: &'a WatchArgs,
+    quiet: Quiet,
+    state: State,
+    unit: Unit,
+    /// Values, alarms and bad lines of this call.
+    values: u64,
+    alarms: u64,
+    bad: u64,
+    last: Option<f64>,
+    header: Option<String>,
+    saved: Instant,
+    changed: bool,
+}
+
+impl<'a> Session<'a> {
+    /// Calibrate, or go on from the state; say what is promised.
+    pub fn open(args: &'a WatchArgs, quiet: Quiet) -> anyhow::Result<Self> {
+        let old = match &args.state {
+            Some(path) => State::load(path, &quiet, args.guaranteed)?,
+            None => None,
+        };
+        let resumed = old.is_some();
+        let state = match old {
+            Some(state) => state,
+            None => State::new(&quiet, args.guaranteed, quiet.calibrate(args.guaranteed)?.watch()),
+        };
+        let law = state.watch.baseline.law;
+        let unit = quiet.values.unit(law.quantile(0.5));
+        if args.prometheus.is_some() && !quiet.values.seconds {
+            bail!("--prometheus wants seconds: say with --unit which unit the plain numbers are in");
+        }
+        let mut session = Session {
+            args,
+            quiet,
+            state,
+            unit,
+            values: 0,
+            alarms: 0,
+            bad: 0,
+            last: None,
+            header: None,
+            saved: Instant::now(),
+            changed: true,
+        };
+        // A directory that cannot be written is found before the first value, not after the last.
+        session.save()?;
+        session.greet(resumed)?;
+        Ok(session)
+    }
+
+    fn greet(&mut self, resumed: bool) -> anyhow::Result<()> {
+        let watch = &self.state.watch;
+        if self.args.quiet {
+            return Ok(());
+        }
+        let text = match resumed {
+            true => format!(
+                "Going on after {} runs; the level is {}.\n",
+                samples::units::count(watch.runs),
+                level(watch.level)
+            ),
+            false => baseline::words(&self.quiet, &watch.baseline, self.unit, self.args.guaranteed),
+        };
+        if self.args.json {
+            let event = if resumed { "resumed" } else { "baseline" };
+            return self.line(json!({
+                "event": event,
+                "name": self.quiet.values.name,
+                "seconds": self.quiet.values.seconds,
+                "baseline": watch.baseline,
+                "warnings": self.quiet.values.warnings(),
+                "text": text.split_whitespace().collect::<Vec<_>>().join(" "),
+            }));
+        }
+        Ok(output::print(&format!("{text}\n"))?)
+    }
+
+    /// The factor that brings a plain number of the stream into the unit of the baseline.
+    fn factor(&self) -> f64 {
+        match (self.args.choice.unit, self.quiet.values.seconds) {
+            (Some(unit), true) => unit.seconds(),
+            _ => 1.0,
+        }
+    }
+
+    /// Take one number of a text, in the unit that was said, else in that of the baseline.
+    pub fn push_plain(&mut self, number: f64) -> anyhow::Result<()> {
+        let value = number * self.factor();
+        let median = self.state.watch.baseline.law.quantile(0.5);
+        let known = self.args.choice.unit.is_some() || !self.quiet.values.seconds;
+        if !known && self.values == 0 && !(0.01..100.0).contains(&(value / median)) {
+            self.note(&format!(
+                "the first value is {} times the baseline's median: plain numbers are taken as seconds, \
+                 `--unit` says otherwise",
+                significant(value / median, 3)
+            ));
+        }
+        self.push(value)
+    }
+
+    /// The baseline's values.
+    pub fn quiet(&self) -> &Quiet {
+        &self.quiet
+    }
+
+    /// How far the stream was read.
+    pub fn position(&mut self) -> &mut Position {
+        &mut self.state.position
+    }
+
+    /// The first line of a text was taken for its header.
+    pub fn header(&mut self, line: &str) {
+        self.header = Some(line.into());
+    }
+
+    /// Take one value, in the unit of the baseline.
+    pub fn push(&mut self, value: f64) -> anyhow::Result<()> {
+        self.values += 1;
+        self.last = Some(value);
+        self.changed = true;
+        let before = self.unit;
+        for event in self.state.watch.push(value) {
+            let counts = &mut self.state.counts;
+            match &event {
+                Event::Spike { .. } => (counts.spikes, self.alarms) = (counts.spikes + 1, self.alarms + 1),
+                Event::Slow { .. } => (counts.slow, self.alarms) = (counts.slow + 1, self.alarms + 1),
+                Event::Fast { .. } => counts.fast += 1,
+                Event::Recovered { .. } => counts.recovered += 1,
+                Event::Rebaselined { .. } => {
+                    counts.rebaselined += 1;
+                    let baseline = &mut self.state.watch.baseline;
+                    if self.args.guaranteed {
+                        baseline.spike.value = baseline.spike.guaranteed;
+                    }
+                    self.unit = self.quiet.values.unit(baseline.law.quantile(0.5));
+                }
+            }
+            self.tell(&event, before)?;
+        }
+        self.save_now_and_then()
+    }
+
+    fn tell(&mut self, event: &Event, unit: Unit) -> anyhow::Result<()> {
+        let text = self.words(event, unit);
+        if self.args.json {
+            let mut line = serde_json::to_value(event)?;
+            line["text"] = text.into();
+            return self.line(line);
+        }
+        let stamp =
+            if self.args.follow { format!("{}  ", samples::units::utc(now() as u64)) } else { String::new() };
+        Ok(output::print(&format!("{stamp}{text}\n"))?)
+    }
+
+    fn words(&self, event: &Event, unit: Unit) -> String {
+        let changed = |run: &u64, since: &u64, factor: &f64, what: &str| {
+            format!(
+                "run {run}: {what} since run {since}, {} times the baseline's median",
+                significant(*factor, 4)
+            )
+        };
+        match event {
+            Event::Spike { run, value, threshold, probability } => format!(
+                "run {run}: spike, {} is above {}; of quiet runs {} so slow",
+                unit.show(*value),
+                unit.show(*threshold),
+                match 1.0 / probability {
+                    once if once < 1e6 => format!("one in {} is", samples::units::count(once.round() as u64)),
+                    _ => "fewer than one in a million are".into(),
+                }
+            ),
+            Event::Slow { run, since, factor, .. } => changed(run, since, factor, "slow"),
+            Event::Fast { run, since, factor, .. } => changed(run, since, factor, "fast"),
+            Event::Recovered { run } => format!("run {run}: back at the level of the baseline"),
+            Event::Rebaselined { run, runs } => format!(
+                "run {run}: the last {runs} runs are the baseline now, median {}; a spike is a run above {}",
+                self.unit.show(self.state.watch.baseline.law.quantile(0.5)),
+                self.unit.show(self.state.watch.baseline.spike.value)
+            ),
+        }
+    }
+
+    /// One JSON line, with schema and time.
+    fn line(&self, mut value: Value) -> anyhow::Result<()> {
+        value["schema"] = SCHEMA.into();
+        value["time"] = samples::units::utc(now() as u64).into();
+        output::json_line(&value)
+    }
+
+    /// Count and name something that could not be read: line `line` of the stream, or a file.
+    pub fn bad(&mut self, place: &str, what: &str) -> anyhow::Result<()> {
+        self.bad += 1;
+        self.state.counts.bad += 1;
+        self.changed = true;
+        if self.args.json {
+            return self.line(json!({"event": "bad", "place": place, "text": what}));
+        }
+        match self.bad {
+            ..=NAMED => eprintln!("warning: {place} {what}; passed over"),
+            bad if bad == NAMED + 1 => eprintln!("warning: further bad lines are counted, not named"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Something a reader should know, on standard error.
+    pub fn note(&self, text: &str) {
+        eprintln!("note: {text}");
+    }
+
+    /// The stream pauses: let the files tell where it stands.
+    pub fn pause(&mut self) -> anyhow::Result<()> {
+        if self.changed { self.save() } else { Ok(()) }
+    }
+
+    fn save_now_and_then(&mut self) -> anyhow::Result<()> {
+        if self.saved.elapsed().as_secs() >= 5 { self.save() } else { Ok(()) }
+    }
+
+    fn save(&mut self) -> anyhow::Result<()> {
+        if let Some(path) = &self.args.state {
+            self.state.save(path)?;
+        }
+        if let Some(path) = &self.args.prometheus {
+            let stream = self.args.stream.display().to_string();
+            let metrics = Metrics {
+                baseline: &self.quiet.values.name,
+                stream: if stream == "-" { "stdin" } else { &stream },
+                watch: &self.state.watch,
+                counts: &self.state.counts,
+                last: self.last,
+                now: now(),
+            };
+            output::replace(path, &metrics.text())
+                .with_context(|| format!("cannot write the metrics {}", path.display()))?;
+        }
+        self.saved = Instant::now();
+        self.changed = false;
+        Ok(())
+    }
+
+    /// Store what is known when something went wrong: the next call goes on from there.
+    pub fn keep(&mut self) {
+        let _ = self.save();
+    }
+
+    /// Store, sum up, and give the exit status.
+    pub fn finish(mut self) -> anyhow::Result<Status> {
+        self.save()?;
+        if self.values == 0 && (self.bad > 0 || self.header.is_some()) {
+            return Err(anyhow!(Broken(match (self.bad, &self.header) {
+                (0, Some(header)) => format!(
+                    "{} holds no values: its only line `{header}` is no number (it was taken for a header)",
+                    self.stream()
+                ),
+                _ => format!("nothing in {} could be used", self.stream()),
+            })));
+        }
+        let watch = &self.state.watch;
+        let status = if self.alarms > 0 || watch.alarmed() { Status::No } else { Status::Ok };
+        if self.args.quiet {
+            return Ok(status);
+        }
+        let counts = self.state.counts;
+        if self.args.json {
+            self.line(json!({
+                "event": "end",
+                "runs": watch.runs,
+                "values": self.values,
+                "bad": self.bad,
+                "alarms": self.alarms,
+                "level": watch.level,
+                "alarmed": watch.alarmed(),
+                "counts": counts,
+                "status": status as u8,
+            }))?;
+        } else {
+            let mut parts = vec![amount(self.values, "run")];
+            parts.push(match self.alarms {
+                0 => "no alarm".into(),
+                n => amount(n, "alarm"),
+            });
+            if self.bad > 0 {
+                parts.push(format!("{} that could not be read", amount(self.bad, "line")));
+            }
+            let level = level(watch.level);
+            output::print(&format!("{}; the level is {level}.\n", parts.join(", ")))?;
+        }
+        Ok(status)
+    }
+
+    /// What the stream is called.
+    pub fn stream(&self) -> String {
+        match self.args.stream.as_os_str() {
+            name if name == "-" => "standard input".into(),
+            _ => self.args.stream.display().to_string(),
+        }
+    }
+
+    /// Begin the stream anew: it is another file than the last time.
+    pub fn restart(&mut self) {
+        let stream = self.args.stream.display().to_string();
+        self.state.position = Position { stream, files: BTreeSet::new(), ..Position::default() };
+    }
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Quiet => "that of the baseline",
+        Level::Slow => "slow",
+        Level::Fast => "fast",
+    }
+}
+
+fn amount(count: u64, what: &str) -> String {
+    format!("{} {what}{}", samples::units::count(count), if count == 1 { "" } else { "s" })
+}
+
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}

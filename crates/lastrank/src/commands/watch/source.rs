@@ -1,0 +1,241 @@
+//! Where do the values come from: a pipe, a text file, a run file, or a directory that fills with runs?
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use engine::launch::Stop;
+use store::{LineError, NumberLines};
+
+use super::session::Session;
+use crate::cli::{Choice, WatchArgs};
+use crate::exit::Broken;
+use crate::values::{self, Values};
+
+/// Longest line that is read as one.
+const LONGEST: u64 = 1 << 16;
+
+/// Read everything there is, and while following everything that comes, until told to stop.
+pub fn read(args: &WatchArgs, session: &mut Session) -> anyhow::Result<()> {
+    let path = args.stream.as_path();
+    let stop = Stop::catch();
+    if path == Path::new("-") {
+        values::reject_run_options_of_stream(path, &args.choice, session.quiet().values.subject.is_some())?;
+        return pipe(BufReader::new(std::io::stdin()), args, session, stop);
+    }
+    let kind = std::fs::metadata(path).with_context(|| format!("cannot watch {}", path.display()))?;
+    if !kind.is_file() && !kind.is_dir() {
+        let file = File::open(path).with_context(|| format!("cannot watch {}", path.display()))?;
+        return pipe(BufReader::new(file), args, session, stop);
+    }
+    if session.position().stream != path.display().to_string() {
+        session.restart();
+    }
+    let mut lines = NumberLines::new(args.choice.column());
+    loop {
+        if kind.is_dir() && !has_parts(path) {
+            directory(path, args, session)?;
+        } else if store::is_run(path) {
+            let run = store::read(path).map_err(|error| Broken(error.to_string()))?;
+            let began = run.facts.started.clone();
+            let found = of_run(run, path, args, session)?;
+            let position = session.position();
+            let same = position.run == began && position.values <= found.numbers.len() as u64;
+            let seen = if same { position.values as usize } else { 0 };
+            (position.run, position.values) = (began, found.numbers.len() as u64);
+            for number in &found.numbers[seen..] {
+                session.push(*number)?;
+            }
+        } else {
+            text(path, args, session, &mut lines)?;
+        }
+        if !args.follow {
+            return Ok(());
+        }
+        session.pause()?;
+        if stop.wait(Duration::from_secs_f64(args.every)).is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// What the threads of a pipe send.
+enum Message {
+    Line(Vec<u8>),
+    Failed(std::io::Error),
+    End,
+}
+
+/// Lines as they come. A thread waits for them, another for Ctrl-C.
+fn pipe(
+    mut reader: impl BufRead + Send + 'static,
+    args: &WatchArgs,
+    session: &mut Session,
+    stop: Stop,
+) -> anyhow::Result<()> {
+    let (sender, receiver) = sync_channel(1024);
+    let stopped: SyncSender<Message> = sender.clone();
+    std::thread::spawn(move || {
+        while stop.wait(Duration::from_secs(3600)).is_none() {}
+        let _ = stopped.send(Message::End);
+    });
+    std::thread::spawn(move || {
+        loop {
+            let mut line = Vec::new();
+            let message = match (&mut reader).take(LONGEST).read_until(b'\n', &mut line) {
+                Ok(0) => Message::End,
+                Ok(_) => Message::Line(line),
+                Err(error) => Message::Failed(error),
+            };
+            let last = !matches!(message, Message::Line(_));
+            if sender.send(message).is_err() || last {
+                return;
+            }
+        }
+    });
+    let mut lines = NumberLines::new(args.choice.column());
+    let mut number = 0;
+    loop {
+        let message = match receiver.try_recv() {
+            Ok(message) => message,
+            Err(_) => {
+                session.pause()?;
+                receiver.recv()?
+            }
+        };
+        match message {
+            Message::Line(line) => {
+                number += 1;
+                take(&line, number, &mut lines, session)?;
+            }
+            Message::Failed(error) => bail!(Broken(format!("cannot read {}: {error}", session.stream()))),
+            Message::End => return Ok(()),
+        }
+    }
+}
+
+/// One line of text: a value, nothing, or a bad line.
+fn take(line: &[u8], number: u64, lines: &mut NumberLines, session: &mut Session) -> anyhow::Result<()> {
+    let had_header = lines.header().is_some();
+    match lines.number(&String::from_utf8_lossy(line)) {
+        Ok(Some(value)) => session.push_plain(value)?,
+        Ok(None) => {}
+        Err(LineError::Layout(what)) => bail!("{}: {what} (--column)", session.stream()),
+        Err(error) => session.bad(&format!("line {number} of {}", session.stream()), &error.to_string())?,
+    }
+    if let (false, Some(header)) = (had_header, lines.header()) {
+        session.header(header);
+    }
+    Ok(())
+}
+
+/// What a text file holds beyond the position. A last line without its end is left for the next look, where
+/// there is one.
+fn text(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut NumberLines) -> anyhow::Result<()> {
+    values::reject_run_options_of_stream(path, &args.choice, session.quiet().values.subject.is_some())?;
+    let cannot = || format!("cannot read {}", path.display());
+    let mut file = BufReader::new(File::open(path).with_context(cannot)?);
+    if file.get_ref().metadata().with_context(cannot)?.len() < session.position().bytes {
+        session.note(&format!("{} is shorter than before: it is read from its beginning", path.display()));
+        session.restart();
+        *lines = NumberLines::new(args.choice.column());
+    }
+    let (mut bytes, mut number) = (session.position().bytes, session.position().lines);
+    if bytes > 0 {
+        learn_layout(&mut file, lines, bytes).with_context(cannot)?;
+        file.seek(SeekFrom::Start(bytes)).with_context(cannot)?;
+    }
+    let more_to_come = args.follow || args.state.is_some();
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut file).take(LONGEST).read_until(b'\n', &mut line).with_context(cannot)? as u64;
+        let whole = line.last() == Some(&b'\n') || read == LONGEST;
+        if read == 0 || (!whole && more_to_come) {
+            break;
+        }
+        bytes += read;
+        number += 1;
+        let position = session.position();
+        (position.bytes, position.lines) = (bytes, number);
+        take(&line, number, lines, session)?;
+    }
+    Ok(())
+}
+
+/// The first lines again, up to the position, until one says how they are split.
+fn learn_layout(file: &mut impl BufRead, lines: &mut NumberLines, until: u64) -> std::io::Result<()> {
+    let mut at = 0;
+    while at < until && !lines.is_ready() {
+        let mut line = Vec::new();
+        let read = file.by_ref().take(LONGEST).read_until(b'\n', &mut line)? as u64;
+        if read == 0 {
+            break;
+        }
+        at += read;
+        let _ = lines.number(&String::from_utf8_lossy(&line));
+    }
+    Ok(())
+}
+
+/// New run files of a directory, oldest run first.
+fn directory(path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Result<()> {
+    let cannot = || format!("cannot read the directory {}", path.display());
+    let mut new: Vec<(String, PathBuf)> = Vec::new();
+    for entry in std::fs::read_dir(path).with_context(cannot)? {
+        let file = entry.with_context(cannot)?.path();
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let run = name.ends_with(".parquet") && !name.starts_with('.');
+        if run && !session.position().files.contains(&name) {
+            new.push((name, file));
+        }
+    }
+    new.sort();
+    let mut runs = Vec::new();
+    for (name, file) in new {
+        session.position().files.insert(name);
+        match store::read(&file) {
+            Ok(run) => runs.push((run.facts.started.clone(), file, run)),
+            Err(error) => session.bad(&file.display().to_string(), &error.to_string())?,
+        }
+    }
+    runs.sort_by(|a, b| a.0.cmp(&b.0));
+    for (_, file, run) in runs {
+        for number in of_run(run, &file, args, session)?.numbers {
+            session.push(number)?;
+        }
+    }
+    Ok(())
+}
+
+/// The values of a run, if they can be held against the baseline.
+fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &Session) -> anyhow::Result<Values> {
+    let choice = Choice { label: args.choice.label.clone(), gate: args.choice.gate, ..Choice::default() };
+    let found = values::of_run(run, path, &choice)?;
+    let quiet = &session.quiet().values;
+    if !quiet.seconds {
+        bail!(
+            "{} is a run, in seconds; say with --unit which unit the numbers of {} are in",
+            path.display(),
+            quiet.name
+        );
+    }
+    if let Some(why) = values::not_alike(quiet, &found) {
+        bail!("{why}");
+    }
+    for warning in found.warnings() {
+        session.note(&warning);
+    }
+    Ok(found)
+}
+
+fn has_parts(directory: &Path) -> bool {
+    std::fs::read_dir(directory).is_ok_and(|entries| {
+        entries.flatten().any(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.starts_with("part-") && name.ends_with(".parquet")
+        })
+    })
+}

@@ -1,0 +1,137 @@
+//! What is remembered between two calls, for a cron job that brings one value at a time?
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use tail::alarm::{Options, Watch};
+
+use super::baseline::Quiet;
+use crate::exit::Broken;
+use crate::output;
+
+/// The schema of the state file.
+const SCHEMA: &str = "lastrank.watch-state/1";
+
+/// The content of the state file.
+#[derive(Serialize, Deserialize)]
+pub struct State {
+    schema: String,
+    /// Which baseline the monitor was made from.
+    pub baseline: Origin,
+    /// What was asked for.
+    pub options: Options,
+    /// Whether the threshold is the guaranteed one.
+    pub guaranteed: bool,
+    /// How far the stream was read.
+    pub position: Position,
+    /// What happened since the beginning.
+    pub counts: Counts,
+    /// The monitor.
+    pub watch: Watch,
+}
+
+/// Where a monitor comes from.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Origin {
+    /// File and what of it.
+    pub name: String,
+    /// Of the values.
+    pub fingerprint: String,
+}
+
+/// How far a file or a directory was read; standard input is always new.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Position {
+    /// The file or directory.
+    pub stream: String,
+    /// Bytes of a text that were read, whole lines only.
+    pub bytes: u64,
+    /// Lines of it.
+    pub lines: u64,
+    /// When the run began whose values were read.
+    pub run: String,
+    /// Values of a run.
+    pub values: u64,
+    /// Run files of a directory.
+    pub files: BTreeSet<String>,
+}
+
+/// Events so far.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Counts {
+    pub spikes: u64,
+    pub slow: u64,
+    pub fast: u64,
+    pub recovered: u64,
+    pub rebaselined: u64,
+    /// Lines or files that could not be read.
+    pub bad: u64,
+}
+
+impl State {
+    /// A state at the beginning.
+    pub fn new(quiet: &Quiet, guaranteed: bool, watch: Watch) -> State {
+        State {
+            schema: SCHEMA.into(),
+            baseline: Origin { name: quiet.values.name.clone(), fingerprint: quiet.fingerprint.clone() },
+            options: quiet.options,
+            guaranteed,
+            position: Position::default(),
+            counts: Counts::default(),
+            watch,
+        }
+    }
+
+    /// The state in the file `path`; none where there is no such file yet.
+    pub fn load(path: &Path, quiet: &Quiet, guaranteed: bool) -> anyhow::Result<Option<State>> {
+        let text = match std::fs::read_to_string(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            text => text.with_context(|| format!("cannot read the state {}", path.display()))?,
+        };
+        let anew = "remove it to begin anew";
+        let broken = |what: String| Broken(format!("{}: {what}; {anew}", path.display()));
+        let schema = serde_json::from_str::<serde_json::Value>(&text)
+            .map_err(|error| broken(format!("no state of lastrank watch ({error})")))?
+            .get("schema")
+            .and_then(|schema| schema.as_str().map(String::from))
+            .unwrap_or_default();
+        if schema != SCHEMA {
+            bail!(broken(format!("no state that this version can go on with (schema `{schema}`)")));
+        }
+        let state: State =
+            serde_json::from_str(&text).map_err(|error| broken(format!("a damaged state ({error})")))?;
+        if state.baseline.fingerprint != quiet.fingerprint {
+            bail!("{} was made from another baseline ({}); {anew}", path.display(), state.baseline.name);
+        }
+        let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+        let (then, now) = (&state.options, &quiet.options);
+        if !(same(then.false_alarms, now.false_alarms)
+            && same(then.run_length, now.run_length)
+            && same(then.factor, now.factor)
+            && then.rebaseline == now.rebaseline
+            && then.seed == now.seed
+            && state.guaranteed == guaranteed)
+        {
+            bail!(
+                "{} was made with other options (rate {}, run length {}, shift {}, rebaseline {}, seed {}{}); {anew}",
+                path.display(),
+                then.false_alarms,
+                then.run_length,
+                then.factor,
+                then.rebaseline,
+                then.seed,
+                if state.guaranteed { ", guaranteed" } else { "" }
+            );
+        }
+        Ok(Some(state))
+    }
+
+    /// Replace the file.
+    pub fn save(&self, path: &Path) -> anyhow::Result<()> {
+        output::replace(path, &serde_json::to_string(self)?)
+            .with_context(|| format!("cannot write the state {}", path.display()))
+    }
+}

@@ -1,0 +1,281 @@
+//! Alarms on a stream: what is promised, what is told, what is left for the next call.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::Stdio;
+
+use common::{Done, all, command, lastrank, of};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+/// `n` values of an exponential tail around 11 (milliseconds, say), `factor` times as long.
+fn values(n: usize, factor: f64, seed: u64) -> String {
+    let law = tail::Gev::new(11.17, 0.21, 0.0).unwrap();
+    let mut random = tail::Xoshiro::new(seed);
+    (0..n).map(|_| format!("{:.5}\n", factor * law.sample(&mut random))).collect()
+}
+
+/// A folder with a baseline of 400 quiet runs.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("quiet.txt"), values(400, 1.0, 1)).unwrap();
+    folder
+}
+
+fn piped(folder: &Path, arguments: &[&str], input: &str) -> Done {
+    let mut child = command(folder, arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    of(child.wait_with_output().unwrap())
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The kinds of events, one word each.
+fn events(done: &Done) -> Vec<String> {
+    lines(&done.out).iter().map(|line| line["event"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn a_slow_down_is_told_once_in_words_with_the_promise_before_it() {
+    let folder = folder();
+    let stream = values(60, 1.0, 2) + "15.5\n" + &values(30, 1.0, 3) + &values(60, 1.06, 4);
+    std::fs::write(folder.path().join("stream.txt"), stream).unwrap();
+    let done = lastrank(folder.path(), &["watch", "quiet.txt", "stream.txt", "--unit", "ms"]);
+    assert_snapshot!(all(&done));
+}
+
+#[test]
+fn a_quiet_stream_ends_with_status_0_and_says_nothing_if_asked_to() {
+    let folder = folder();
+    let done = piped(folder.path(), &["watch", "quiet.txt", "-", "--quiet"], &values(200, 1.0, 5));
+    assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (Some(0), "", ""));
+}
+
+#[test]
+fn each_line_of_json_is_an_event_with_schema_and_time() {
+    let folder = folder();
+    let stream = values(50, 1.0, 6) + &values(30, 1.1, 7) + &values(60, 1.0, 8);
+    let done = piped(folder.path(), &["watch", "quiet.txt", "-", "--unit", "ms", "--json"], &stream);
+    let found = lines(&done.out);
+    assert!(found.iter().all(|line| line["schema"] == "lastrank.watch-event/1" && line["time"].is_string()));
+    let kinds = events(&done);
+    assert_eq!((kinds[0].as_str(), kinds.last().unwrap().as_str()), ("baseline", "end"));
+    let told: Vec<&str> =
+        kinds.iter().map(String::as_str).filter(|kind| ["slow", "recovered"].contains(kind)).collect();
+    assert_eq!(told, ["slow", "recovered"]);
+    let slow = found.iter().find(|line| line["event"] == "slow").unwrap();
+    assert!((48..=56).contains(&slow["since"].as_u64().unwrap()), "{slow}");
+    assert!((1.07..1.13).contains(&slow["factor"].as_f64().unwrap()), "{slow}");
+    // There was an alarm in this call, though it is over.
+    assert_eq!((done.status, found.last().unwrap()["alarmed"].as_bool()), (Some(1), Some(false)));
+}
+
+#[test]
+fn a_new_level_that_lasts_becomes_the_baseline_where_that_is_wanted() {
+    let folder = folder();
+    let stream = values(20, 1.0, 9) + &values(200, 1.1, 10);
+    let arguments = ["watch", "quiet.txt", "-", "--json", "--rebaseline", "60"];
+    let done = piped(folder.path(), &arguments, &stream);
+    let kinds = events(&done);
+    assert!(kinds.contains(&"rebaselined".into()), "{kinds:?}");
+    assert_eq!(lines(&done.out).last().unwrap()["level"], "quiet");
+}
+
+#[test]
+fn one_value_a_call_with_a_state_finds_what_one_long_stream_finds() {
+    let folder = folder();
+    let stream = values(8, 1.0, 11) + &values(14, 1.08, 12);
+    let whole = piped(folder.path(), &["watch", "quiet.txt", "-", "--unit", "ms"], &stream);
+    let mut told = String::new();
+    let mut statuses = Vec::new();
+    for line in stream.lines() {
+        let arguments = ["watch", "quiet.txt", "-", "--unit", "ms", "--state", "s.json", "--quiet"];
+        let done = piped(folder.path(), &arguments, &format!("{line}\n"));
+        assert_eq!(done.err, "");
+        told += &done.out;
+        statuses.push(done.status.unwrap());
+    }
+    assert!(told.contains("slow since run"), "{told}");
+    assert!(whole.out.contains(told.trim()), "{}\nagainst\n{told}", whole.out);
+    let alarm = statuses.iter().position(|status| *status == 1).unwrap();
+    assert!(statuses[..alarm].iter().all(|s| *s == 0) && statuses[alarm..].iter().all(|s| *s == 1));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn a_growing_file_is_read_from_where_the_last_call_ended() {
+    let folder = folder();
+    let path = folder.path().join("stream.txt");
+    let call = || {
+        let done =
+            lastrank(folder.path(), &["watch", "quiet.txt", "stream.txt", "--state", "s.json", "--json"]);
+        let end = lines(&done.out).pop().unwrap();
+        (end["values"].as_u64().unwrap(), end["runs"].as_u64().unwrap())
+    };
+    std::fs::write(&path, values(10, 1.0, 13) + "11.").unwrap();
+    assert_eq!(call(), (10, 10));
+    // The line that was being written is whole now.
+    let text = std::fs::read_to_string(&path).unwrap() + "25\n11.3\n";
+    std::fs::write(&path, &text).unwrap();
+    assert_eq!(call(), (2, 12));
+    assert_eq!(call(), (0, 12));
+    std::fs::write(&path, "11.2\n").unwrap();
+    assert_eq!(call(), (1, 13));
+}
+
+#[test]
+fn bad_lines_are_named_and_only_a_stream_of_nothing_else_is_broken() {
+    let folder = folder();
+    let some = piped(folder.path(), &["watch", "quiet.txt", "-", "-q"], "11.2\nslow\n\n11.3\nNaN\n");
+    assert_eq!(some.status, Some(0));
+    assert!(some.err.contains("line 2 of standard input `slow` is not a number"), "{}", some.err);
+    assert!(some.err.contains("line 5 of"), "{}", some.err);
+    let mut said = String::new();
+    for input in ["slow\n", "1 1\n2 2\n", "", "inf\ninf\n"] {
+        let done = piped(folder.path(), &["watch", "quiet.txt", "-", "-q"], input);
+        said += &format!("input {input:?}\n{}\n", all(&done));
+    }
+    assert_snapshot!(said);
+}
+
+#[test]
+fn metrics_are_written_in_seconds_beside_and_renamed() {
+    let folder = folder();
+    let stream = values(30, 1.0, 14) + "15.5\n";
+    let arguments = ["watch", "quiet.txt", "-", "--unit", "ms", "-q", "--prometheus", "write.prom"];
+    let done = piped(folder.path(), &arguments, &stream);
+    assert_eq!(done.status, Some(1), "{}", done.err);
+    let text = std::fs::read_to_string(folder.path().join("write.prom")).unwrap();
+    let stable: Vec<&str> =
+        text.lines().filter(|line| !line.starts_with("lastrank_watch_updated_timestamp_seconds{")).collect();
+    assert_snapshot!(stable.join("\n"));
+    // Each metric has its help and type before its samples, and no sample has a timestamp.
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (name, rest) = line.split_once('{').unwrap();
+        assert!(text.contains(&format!("# HELP {name} ")) && text.contains(&format!("# TYPE {name} ")));
+        assert_eq!(rest.rsplit_once("} ").unwrap().1.split(' ').count(), 1);
+    }
+}
+
+#[test]
+fn new_run_files_of_a_directory_are_watched_in_the_order_they_were_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |law: &str, seed: &str, repeat: &str, file: &str| {
+        let backend = format!("simulate:gev({law},0)");
+        let repeat = format!("repeat={repeat}");
+        let arguments =
+            ["run", "parallel_write", "--backend", &backend, "--seed", seed, "--set", &repeat, "-o", file];
+        let done = lastrank(folder.path(), &[&arguments[..], &["--report", "none", "-n", "4"]].concat());
+        assert_eq!(done.status, Some(0), "{}", done.err);
+    };
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    run("10ms,300us", "1", "200", "quiet.parquet");
+    run("10ms,300us", "2", "20", "runs/b.parquet");
+    let arguments = ["watch", "quiet.parquet", "runs", "--state", "s.json", "--json"];
+    let end = |done: &Done| lines(&done.out).pop().unwrap()["values"].as_u64();
+    let first = lastrank(folder.path(), &arguments);
+    assert_eq!((end(&first), first.status), (Some(20), Some(0)), "{}", first.out);
+    run("10.6ms,318us", "3", "40", "runs/a.parquet");
+    let second = lastrank(folder.path(), &arguments);
+    assert_eq!((end(&second), second.status), (Some(40), Some(1)), "{}", second.out);
+    assert_eq!(end(&lastrank(folder.path(), &arguments)), Some(0));
+    // The same operation on another number of ranks is another law.
+    let wrong =
+        ["run", "parallel_write", "--backend", "simulate:gev(10ms,1ms,0)", "-n", "2", "-o", "two.parquet"];
+    lastrank(folder.path(), &[&wrong[..], &["--report", "none", "--set", "targets=2"]].concat());
+    let done = lastrank(folder.path(), &["watch", "quiet.parquet", "two.parquet"]);
+    assert_eq!(done.status, Some(2));
+    assert!(done.err.contains("cannot be held against"), "{}", done.err);
+}
+
+#[test]
+fn following_a_file_ends_with_ctrl_c_and_everything_stored() {
+    let folder = folder();
+    std::fs::write(folder.path().join("stream.txt"), values(5, 1.0, 15)).unwrap();
+    let arguments =
+        ["watch", "quiet.txt", "stream.txt", "-f", "--every", "0.02", "--state", "s.json", "--json"];
+    let mut child = command(folder.path(), &arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(out.next().unwrap().unwrap().contains("\"baseline\""));
+    let mut file = std::fs::OpenOptions::new().append(true).open(folder.path().join("stream.txt")).unwrap();
+    file.write_all(b"19.5\n").unwrap();
+    assert!(out.next().unwrap().unwrap().contains("\"spike\""));
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let end: Value = serde_json::from_str(&out.next().unwrap().unwrap()).unwrap();
+    assert_eq!((end["event"].as_str(), end["runs"].as_u64()), (Some("end"), Some(6)));
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let state = std::fs::read_to_string(folder.path().join("s.json")).unwrap();
+    let state: Value = serde_json::from_str(&state).unwrap();
+    assert_eq!(
+        (state["schema"].as_str(), state["watch"]["runs"].as_u64()),
+        (Some("lastrank.watch-state/1"), Some(6))
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error_and_the_state_is_kept() {
+    let folder = folder();
+    std::fs::write(folder.path().join("stream.txt"), values(40, 1.3, 16)).unwrap();
+    let arguments = ["watch", "quiet.txt", "stream.txt", "--state", "s.json", "--json"];
+    let mut child =
+        command(folder.path(), &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let done = of(child.wait_with_output().unwrap());
+    assert_eq!((done.status, done.err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn mistakes_name_the_thing_and_the_way_out() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("few.txt"), values(30, 1.0, 17)).unwrap();
+    std::fs::write(path("equal.txt"), "7\n".repeat(60)).unwrap();
+    std::fs::write(path("drift.txt"), (0..200).map(|i| format!("{}\n", 100 + i)).collect::<String>())
+        .unwrap();
+    std::fs::write(path("stream.txt"), values(3, 1.0, 18)).unwrap();
+    std::fs::write(path("broken.json"), "{").unwrap();
+    std::fs::write(path("other.json"), "{\"schema\": \"lastrank.watch-state/7\"}").unwrap();
+    std::fs::write(path("half.parquet"), b"PAR1 and no more").unwrap();
+    lastrank(folder.path(), &["watch", "quiet.txt", "stream.txt", "--state", "good.json", "-q"]);
+    let mut said = String::new();
+    for arguments in [
+        &["nope.txt", "stream.txt"][..],
+        &["few.txt", "stream.txt"],
+        &["equal.txt", "stream.txt"],
+        &["drift.txt", "stream.txt"],
+        &["quiet.txt", "nope.txt"],
+        &["quiet.txt", "half.parquet"],
+        &["quiet.txt", "stream.txt", "--false-alarm-rate", "1e-5"],
+        &["quiet.txt", "stream.txt", "--false-alarm-rate", "2"],
+        &["quiet.txt", "stream.txt", "--run-length", "0"],
+        &["quiet.txt", "stream.txt", "--shift", "0.9"],
+        &["quiet.txt", "stream.txt", "--shift", "much"],
+        &["quiet.txt", "stream.txt", "--rebaseline", "10"],
+        &["quiet.txt", "-", "--follow"],
+        &["quiet.txt", "stream.txt", "--prometheus", "m.prom"],
+        &["quiet.txt", "stream.txt", "--prometheus", "nope/m.prom", "--unit", "ms"],
+        &["quiet.txt", "stream.txt", "--state", "nope/s.json"],
+        &["quiet.txt", "stream.txt", "--state", "broken.json"],
+        &["quiet.txt", "stream.txt", "--state", "other.json"],
+        &["quiet.txt", "stream.txt", "--state", "good.json", "--shift", "10%"],
+        &["stream.txt", "stream.txt", "--state", "good.json"],
+        &["quiet.txt", "stream.txt", "--gate"],
+        &["quiet.txt", "stream.txt", "--unit", "min"],
+    ] {
+        let all_arguments = [&["watch"], arguments].concat();
+        let done = lastrank(folder.path(), &all_arguments);
+        said += &format!("$ lastrank {}\n{}\n", all_arguments.join(" "), all(&done));
+    }
+    assert_snapshot!(said);
+}
