@@ -34,6 +34,8 @@ pub enum Command {
     Experiments(ExperimentsArgs),
     /// Check a program without running it
     Check(CheckArgs),
+    /// Write programs in their one layout, keeping every comment
+    Fmt(FmtArgs),
     /// Fit extreme-value models to a run, a CSV file or a file with one number a line
     Fit(FitArgs),
     /// By what factor is a new run slower than a quiet one, with its interval?
@@ -136,6 +138,23 @@ pub struct CheckArgs {
     /// Accept the original's lexing: unknown words and characters are ignored with a warning
     #[arg(long)]
     pub classic: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank fmt *.ppl\n  \
+    lastrank fmt --check --diff *.ppl\n  \
+    lastrank fmt - < program.ppl")]
+pub struct FmtArgs {
+    /// Program files, written in place; `-` for standard input, written to standard output
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    /// Write nothing; exit with status 1 and name the files that are not formatted
+    #[arg(long)]
+    pub check: bool,
+    /// Write nothing; show what would change
+    #[arg(long)]
+    pub diff: bool,
 }
 
 #[derive(Debug, Args)]

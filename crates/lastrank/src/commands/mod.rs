@@ -4,6 +4,7 @@ mod check;
 mod compare;
 mod experiments;
 mod fit;
+mod fmt;
 mod machine;
 mod plan_runs;
 mod report;
@@ -21,6 +22,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Run(args) => run::run(&args),
         Command::Experiments(args) => experiments::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Fmt(args) => fmt::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Watch(args) => watch::run(&args),

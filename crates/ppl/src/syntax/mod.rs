@@ -22,4 +22,5 @@ pub use tree::{
     BinaryOp, Callee, Expr, ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Tree,
     UnaryOp,
 };
+pub(crate) use tree::{Form, Tag};
 pub use words::{Keyword, Word};

@@ -394,6 +394,23 @@ impl Tree {
             + self.names.iter().map(|name| 2 * name.len() + 64).sum::<usize>()
     }
 
+    /// Is `other` the same program, wherever its parts stand? The texts are those of the trees.
+    pub fn is_same(&self, text: &str, other: &Tree, other_text: &str) -> bool {
+        // Both were built in the order of the text, so that equal programs have equal arrays.
+        let same_node = |(index, (one, two)): (usize, (&Node, &Node))| {
+            let id = ExprId(index as u32);
+            (one.tag, one.small, one.data) == (two.tag, two.small, two.data)
+                && (one.tag != Tag::Text || self.raw_text(id, text).0 == other.raw_text(id, other_text).0)
+        };
+        let parts = |row: &Row| (row.form, row.flag, row.count, row.a, row.b);
+        self.nodes.len() == other.nodes.len()
+            && self.top == other.top
+            && self.wide == other.wide
+            && self.names.iter().eq(other.names.iter())
+            && self.rows.iter().map(parts).eq(other.rows.iter().map(parts))
+            && self.nodes.iter().zip(&other.nodes).enumerate().all(same_node)
+    }
+
     /// Where an expression stands.
     pub fn span(&self, id: ExprId) -> Span {
         let node = self.nodes[id.0 as usize];

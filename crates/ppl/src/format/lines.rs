@@ -1,0 +1,46 @@
+//! How do lines become the text, with their comments below each other?
+
+/// A line before its comment has a place.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    /// Columns before the first character.
+    pub indent: usize,
+    pub text: String,
+    /// A comment at its end.
+    pub comment: Option<String>,
+}
+
+/// Columns that a text takes; of its last line where it has several.
+pub(super) fn columns(text: &str) -> usize {
+    text.rsplit('\n').next().unwrap_or("").chars().count()
+}
+
+/// The text of all lines. Comments at the ends of neighbouring lines of one level are aligned.
+pub(super) fn join(lines: &[Line]) -> String {
+    let mut out = String::with_capacity(lines.iter().map(|line| line.indent + line.text.len() + 1).sum());
+    let mut at = 0;
+    while at < lines.len() {
+        let run = lines[at..]
+            .iter()
+            .take_while(|line| line.comment.is_some() && line.indent == lines[at].indent)
+            .count();
+        let widest = lines[at..at + run].iter().map(|line| columns(&line.text)).max().unwrap_or(0);
+        for line in &lines[at..at + run.max(1)] {
+            if !line.text.is_empty() {
+                blanks(&mut out, line.indent);
+                out.push_str(&line.text);
+            }
+            if let Some(comment) = &line.comment {
+                blanks(&mut out, widest - columns(&line.text) + 2);
+                out.push_str(comment);
+            }
+            out.push('\n');
+        }
+        at += run.max(1);
+    }
+    out
+}
+
+fn blanks(out: &mut String, count: usize) {
+    out.extend(std::iter::repeat_n(' ', count));
+}

@@ -1,0 +1,527 @@
+//! On which line and at which level does each statement stand?
+
+use crate::syntax::{StatementId, StatementKind, Statements, TokenKind, Tree};
+
+use super::lines::{Line, columns, join};
+use super::marks::Marks;
+use super::spacing::{Around, Spacing};
+use super::tokens::{Comment, Item, scan};
+use super::{INDENT, WIDTH};
+
+/// The formatted text of a program without syntax errors.
+pub(super) fn print(text: &str, tree: &Tree) -> String {
+    let (items, comments) = scan(text);
+    let mut printer = Printer {
+        text,
+        tree,
+        items,
+        comments,
+        marks: Marks::of(tree),
+        at: 0,
+        lines: Vec::new(),
+        line: Line::default(),
+        broken: false,
+        hanging: Vec::new(),
+        columns: Vec::new(),
+    };
+    let none = printer.statements(tree.top(), 0, true);
+    printer.lead(0, none);
+    printer.finish();
+    join(&printer.lines)
+}
+
+struct Printer<'a> {
+    text: &'a str,
+    tree: &'a Tree,
+    items: Vec<Item>,
+    comments: Vec<Comment>,
+    marks: Marks,
+    /// The next token.
+    at: usize,
+    lines: Vec<Line>,
+    /// The line that is being written.
+    line: Line,
+    /// The next token begins a new line.
+    broken: bool,
+    /// For each open bracket: did a line end behind it?
+    hanging: Vec<bool>,
+    /// Columns at which tokens of `define param` begin, by their offset.
+    columns: Vec<(u32, usize)>,
+}
+
+impl Printer<'_> {
+    fn item(&self) -> Item {
+        self.items[self.at.min(self.items.len() - 1)]
+    }
+
+    fn slice(&self, start: u32, end: u32) -> &str {
+        &self.text[start as usize..end as usize]
+    }
+
+    fn comment(&self, comment: &Comment) -> String {
+        self.slice(comment.start, comment.end).replace("\r\n", "\n").trim_end().to_owned()
+    }
+
+    // --- lines ---
+
+    fn is_open(&self) -> bool {
+        !self.line.text.is_empty()
+    }
+
+    /// Ends the line, if one was begun.
+    fn finish(&mut self) {
+        self.broken = false;
+        if self.is_open() || self.line.comment.is_some() {
+            self.lines.push(std::mem::take(&mut self.line));
+        }
+    }
+
+    /// Columns of the line so far.
+    fn column(&self) -> usize {
+        let inside = if self.line.text.contains('\n') { 0 } else { self.line.indent };
+        inside + columns(&self.line.text)
+    }
+
+    fn push(&mut self, text: &str, level: usize, joined: bool) {
+        if !self.is_open() {
+            self.line.indent = level * INDENT;
+        } else if !joined {
+            self.line.text.push(' ');
+        }
+        self.line.text.push_str(text);
+    }
+
+    /// A comment at the end of the line.
+    fn trail(&mut self, comment: &Comment) {
+        let text = self.comment(comment);
+        if text.contains('\n') {
+            self.push(&text, 0, false);
+            return;
+        }
+        self.line.comment = Some(match self.line.comment.take() {
+            Some(other) => format!("{other} {text}"),
+            None => text,
+        });
+    }
+
+    // --- between statements ---
+
+    /// Comments and empty lines before the next token, which begins a statement or ends a list of
+    /// them; `first`: nothing stands before it in its list.
+    fn lead(&mut self, level: usize, mut first: bool) {
+        let item = self.item();
+        let comments: Vec<Comment> =
+            self.comments[item.comments.0 as usize..item.comments.1 as usize].to_vec();
+        let mut beside = false;
+        for (index, comment) in comments.iter().enumerate() {
+            if comment.lines_before == 0 && self.is_open() && !beside {
+                self.trail(comment);
+                continue;
+            }
+            if !beside {
+                self.finish();
+                if comment.lines_before > 1 && !first {
+                    self.lines.push(Line::default());
+                }
+            }
+            first = false;
+            let text = self.comment(comment);
+            self.push(&text, level, false);
+            // `/* … */ statement` stays one line.
+            let next = comments.get(index + 1).map_or(item.lines_before, |next| next.lines_before);
+            beside = !comment.to_line_end && next == 0 && !text.contains('\n');
+            if !beside {
+                self.finish();
+            }
+        }
+        self.items[self.at].comments.0 = item.comments.1;
+        let closes = item.is_sign(b'}') || item.kind == TokenKind::End;
+        if !beside || closes {
+            self.finish();
+            if item.lines_before > 1 && !first && !closes {
+                self.lines.push(Line::default());
+            }
+        }
+    }
+
+    /// The statements of a list; is there still nothing in it?
+    fn statements(&mut self, list: Statements, level: usize, mut first: bool) -> bool {
+        let mut aligned = 0;
+        for (index, id) in list.iter().enumerate() {
+            let statement = self.tree.statement(id);
+            let empty = statement.kind == StatementKind::Empty;
+            if empty && !first && !self.item().has_comments() && self.is_open() && self.line.comment.is_none()
+            {
+                self.push(";", level, true);
+                self.at += 1;
+                continue;
+            }
+            if index >= aligned && matches!(statement.kind, StatementKind::DefineParam { .. }) {
+                aligned = index + self.align_parameters(list, index);
+            }
+            self.lead(level, first);
+            first = false;
+            self.statement(id, level);
+        }
+        first
+    }
+
+    // --- statements ---
+
+    fn statement(&mut self, id: StatementId, level: usize) {
+        use StatementKind as Kind;
+        let statement = self.tree.statement(id);
+        match statement.kind {
+            Kind::Block(list) => self.block(list, statement.span.end, level),
+            Kind::If { then, otherwise, .. } => self.condition(id, then, otherwise, level),
+            Kind::Choose { bodies, .. } => {
+                self.token(level, false);
+                self.token(level, false);
+                for (nth, body) in bodies.iter().enumerate() {
+                    self.lead(level + 1, nth == 0);
+                    let start = self.tree.statement_span(body).start;
+                    self.header(start, level + 1, Around::Other);
+                    self.body(body, level + 1);
+                }
+                self.lead(level + 1, bodies.is_empty());
+                self.token(level, true);
+            }
+            Kind::Repeat { body, .. }
+            | Kind::Time { body, .. }
+            | Kind::Group { body, .. }
+            | Kind::Master(body)
+            | Kind::While { body, .. }
+            | Kind::ForRange { body, .. }
+            | Kind::ForEach { body, .. }
+            | Kind::ForTime { body, .. }
+            | Kind::Def { body, .. }
+            | Kind::Rate { body, .. }
+            | Kind::At { body, .. }
+            | Kind::Parallel { body, .. }
+            | Kind::Async { body, .. }
+            | Kind::Phase { body, .. }
+            | Kind::Verify(body)
+            | Kind::Expect { body, .. } => {
+                let start = self.tree.statement_span(body).start;
+                self.header(start, level, around(&statement.kind));
+                self.body(body, level);
+            }
+            kind => self.header(statement.span.end, level, around(&kind)),
+        }
+    }
+
+    /// `{ … }`, up to the offset `end`.
+    fn block(&mut self, list: Statements, end: u32, level: usize) {
+        if let Some(flat) = self.one_line(list, end)
+            && self.column() + flat < WIDTH
+        {
+            self.token(level, false);
+            if let Some(id) = list.iter().next() {
+                self.statement(id, level);
+                self.token(level, false);
+            } else {
+                self.token(level, true);
+            }
+            return;
+        }
+        self.token(level, false);
+        let none = self.statements(list, level + 1, true);
+        self.lead(level + 1, none);
+        self.token(level, true);
+    }
+
+    /// Columns of a block that may stand on one line.
+    fn one_line(&self, list: Statements, end: u32) -> Option<usize> {
+        if list.len() > 1 {
+            return None;
+        }
+        let open = self.at;
+        let close = open + self.items[open..].iter().take(WIDTH).position(|item| item.end >= end)?;
+        let inside = self.items.get(open + 1..=close)?;
+        let written_so =
+            inside.iter().all(|item| !item.has_comments() && !item.is_sign(b'{') && item.lines_before == 0);
+        // An empty block has nothing that could stand on a line of its own.
+        let empty = list.is_empty() && inside.iter().all(|item| !item.has_comments());
+        if !empty && !written_so {
+            return None;
+        }
+        self.measure(open, close + 1, Spacing::new(Around::Other), WIDTH)
+    }
+
+    /// `if c S else S`
+    fn condition(
+        &mut self,
+        id: StatementId,
+        then: StatementId,
+        otherwise: Option<StatementId>,
+        level: usize,
+    ) {
+        let span = self.tree.statement_span(id);
+        let inner = self.tree.statement_span(then);
+        if inner.start <= span.start {
+            // The body is missing, which is allowed at the end of a block.
+            self.header(span.end, level, Around::Other);
+            return;
+        }
+        let whole = self.fits(span.end);
+        self.header(inner.start, level, Around::Other);
+        self.body(then, level);
+        let Some(otherwise) = otherwise else { return };
+        let block = matches!(self.tree.statement(then).kind, StatementKind::Block(_));
+        if !block && !whole {
+            self.set_apart(level);
+        }
+        let start = self.tree.statement_span(otherwise).start;
+        self.header(start, level, Around::Other);
+        self.body(otherwise, level);
+    }
+
+    /// Do the tokens up to the offset `end`, without any block, fit on the line?
+    fn fits(&self, end: u32) -> bool {
+        let room = WIDTH.saturating_sub(self.column());
+        let mut close = self.at;
+        while self.items[close].start < end && self.items[close].kind != TokenKind::End {
+            if close - self.at > WIDTH || self.items[close].is_sign(b'{') {
+                return false;
+            }
+            close += 1;
+        }
+        self.measure(self.at, close, Spacing::new(Around::Other), room).is_some()
+    }
+
+    /// A statement behind the head of another one.
+    fn body(&mut self, id: StatementId, level: usize) {
+        let statement = self.tree.statement(id);
+        if let StatementKind::Block(list) = statement.kind {
+            self.block(list, statement.span.end, level);
+            return;
+        }
+        if statement.kind == StatementKind::Empty && !self.item().has_comments() {
+            self.token(level, true);
+            return;
+        }
+        // Up to its first block: `repeat 3 time["x"] {`.
+        let mut close = self.at;
+        while self.items[close].start < statement.span.end && !self.items[close].is_sign(b'{') {
+            close += 1;
+            if close - self.at > WIDTH {
+                break;
+            }
+        }
+        let brace = if self.items[close].is_sign(b'{') { 2 } else { 0 };
+        let room = WIDTH.saturating_sub(self.column() + 1 + brace);
+        let around = around(&statement.kind);
+        if self.measure(self.at, close, Spacing::new(around), room).is_none() {
+            self.set_apart(level + 1);
+            self.statement(id, level + 1);
+        } else {
+            self.statement(id, level);
+        }
+    }
+
+    /// Ends the line, with the comments before the next token, which begins another one.
+    fn set_apart(&mut self, level: usize) {
+        let (first, last) = std::mem::take(&mut self.items[self.at].comments);
+        for index in first..last {
+            let comment = self.comments[index as usize];
+            if comment.lines_before == 0 && self.is_open() {
+                self.trail(&comment);
+            } else {
+                self.finish();
+                let text = self.comment(&comment);
+                self.push(&text, level, false);
+            }
+            if comment.to_line_end {
+                self.finish();
+            }
+        }
+        self.finish();
+    }
+
+    // --- inside a statement ---
+
+    /// Tokens up to the offset `end`.
+    fn header(&mut self, end: u32, level: usize, around: Around) {
+        let mut spacing = Spacing::new(around);
+        let mut first = true;
+        while self.item().start < end && self.item().kind != TokenKind::End {
+            let item = self.item();
+            let before = spacing.before();
+            let state = spacing;
+            let joined = spacing.joins(&item, &self.marks, self.text) && !first;
+            let (from, to) = item.comments;
+            // A comment up to the end of its line breaks the line anyway, behind itself.
+            let commented = self.comments[from as usize..to as usize].iter().any(|c| c.to_line_end);
+            if before.is_some_and(|before| may_break(&before)) && !joined && !commented {
+                self.break_if_long(end, state);
+            }
+            if let Some(at) = self.columns.iter().position(|(start, _)| *start == item.start) {
+                let (_, column) = self.columns.swap_remove(at);
+                let missing = column.saturating_sub(self.column() + 1);
+                self.line.text.extend(std::iter::repeat_n(' ', missing));
+            }
+            let environment = state.is_environment_name(self.text);
+            self.write(level, joined, first, environment);
+            first = false;
+        }
+    }
+
+    /// A token that follows no rule of its statement.
+    fn token(&mut self, level: usize, joined: bool) {
+        let first = !self.is_open();
+        self.write(level, joined, first, false);
+    }
+
+    /// The next token, and the comments before it.
+    fn write(&mut self, level: usize, joined: bool, first: bool, environment: bool) {
+        let item = self.item();
+        let inner = level + 2;
+        let mut joined = joined;
+        let (from, to) = item.comments;
+        for index in from..to {
+            let comment = self.comments[index as usize];
+            if self.broken {
+                self.finish();
+            }
+            let text = self.comment(&comment);
+            if comment.to_line_end && self.is_open() {
+                self.trail(&comment);
+                self.broken = true;
+            } else {
+                self.push(&text, inner, false);
+                self.broken = comment.to_line_end;
+            }
+            let clings = matches!(item.kind, TokenKind::Sign(b',' | b';' | b')' | b']'));
+            joined = clings && !comment.to_line_end;
+        }
+        // A bracket that ends its line closes on a line of its own.
+        match item.kind {
+            TokenKind::Sign(b')' | b']') => self.broken |= self.hanging.pop().unwrap_or(false),
+            _ if self.broken && self.is_behind_bracket() => {
+                if let Some(hanging) = self.hanging.last_mut() {
+                    *hanging = true;
+                }
+            }
+            _ => {}
+        }
+        if matches!(item.kind, TokenKind::Sign(b'(' | b'[')) {
+            self.hanging.push(false);
+        }
+        let closes = matches!(item.kind, TokenKind::Sign(b')' | b']' | b'}' | b'{'));
+        if self.broken {
+            self.finish();
+        }
+        let text = self.slice(item.start, item.end);
+        let lower = item.kind == TokenKind::Word && !environment && !self.marks.is_kept(item.start);
+        let text = if lower { text.to_ascii_lowercase() } else { text.to_owned() };
+        let first_of_line = first || closes;
+        self.push(&text, if first_of_line { level } else { inner }, joined);
+        self.at += 1;
+    }
+
+    /// Is the token before the next one an opening bracket?
+    fn is_behind_bracket(&self) -> bool {
+        self.at > 0 && matches!(self.items[self.at - 1].kind, TokenKind::Sign(b'(' | b'['))
+    }
+
+    /// Begins a new line where what follows, up to the next place to break, does not fit.
+    fn break_if_long(&mut self, end: u32, state: Spacing) {
+        let mut close = self.at + 1;
+        while self.items[close].start < end
+            && self.items[close].kind != TokenKind::End
+            && !may_break(&self.items[close - 1])
+            && close - self.at <= WIDTH
+        {
+            close += 1;
+        }
+        let brace = if self.items[close].is_sign(b'{') { 2 } else { 0 };
+        let room = WIDTH.saturating_sub(self.column() + 1 + brace);
+        if self.measure(self.at, close, state, room).is_none() {
+            self.broken = true;
+        }
+    }
+
+    /// Columns of tokens on one line; `None` where they do not fit `most`, or a comment forbids it.
+    fn measure(&self, from: usize, to: usize, mut state: Spacing, most: usize) -> Option<usize> {
+        let mut total = 0;
+        for (index, item) in self.items[from..to].iter().enumerate() {
+            for comment in &self.comments[item.comments.0 as usize..item.comments.1 as usize] {
+                let text = self.slice(comment.start, comment.end);
+                if comment.to_line_end || text.contains('\n') {
+                    return None;
+                }
+                total += text.chars().count() + 1;
+            }
+            let joined = state.joins(item, &self.marks, self.text);
+            total += columns(self.slice(item.start, item.end)) + usize::from(!joined && index > 0);
+            if total > most {
+                return None;
+            }
+        }
+        Some(total)
+    }
+
+    // --- columns ---
+
+    /// Chooses the columns of the `define param` statements that stand in a row from `index` on;
+    /// how many they are.
+    fn align_parameters(&mut self, list: Statements, index: usize) -> usize {
+        let mut rows = Vec::new();
+        let mut at = self.at;
+        for (nth, id) in list.iter().skip(index).enumerate() {
+            let statement = self.tree.statement(id);
+            let StatementKind::DefineParam { variable, default, .. } = statement.kind else { break };
+            let item = self.items[at];
+            let comments = &self.comments[item.comments.0 as usize..item.comments.1 as usize];
+            let far =
+                nth > 0 && (item.lines_before > 1 || comments.iter().any(|comment| comment.lines_before > 0));
+            if far || nth == 1000 {
+                break;
+            }
+            let find =
+                |offset: u32| at + self.items[at..].iter().position(|item| item.start >= offset).unwrap_or(0);
+            let middle = find(self.tree.span(variable).start);
+            let (last, end) = (find(self.tree.span(default).start), find(statement.span.end));
+            let plain = self.items[at + 1..end].iter().all(|item| !item.has_comments());
+            // Without the comments before it, which stand elsewhere.
+            let mut spacing = Spacing::new(Around::Param);
+            spacing.joins(&item, &self.marks, self.text);
+            let name = self.measure(at + 1, middle, spacing, WIDTH).map(|rest| "define ".len() + rest);
+            if let (true, Some(name)) = (plain, name) {
+                let width = columns(self.slice(self.items[middle].start, self.items[middle].end));
+                rows.push((self.items[middle].start, self.items[last].start, name, width));
+            }
+            at = end;
+            if nth + 1 == list.len() - index || !plain {
+                break;
+            }
+        }
+        let names = rows.iter().map(|row| row.2).max().unwrap_or(0);
+        let widths = rows.iter().map(|row| row.3).max().unwrap_or(0);
+        for (variable, default, ..) in &rows {
+            self.columns.push((*variable, names + 1));
+            self.columns.push((*default, names + 1 + widths + 1));
+        }
+        rows.len().max(1)
+    }
+}
+
+/// May a line end behind this token?
+fn may_break(item: &Item) -> bool {
+    matches!(item.kind, TokenKind::Sign(b',' | b'+') | TokenKind::And | TokenKind::Or)
+}
+
+fn around(kind: &StatementKind) -> Around {
+    match kind {
+        StatementKind::DefineGroups(_) => Around::Groups,
+        StatementKind::DefineParam { .. } => Around::Param,
+        StatementKind::DefinePattern(_)
+        | StatementKind::DefineReport(_)
+        | StatementKind::DefineRanks(_)
+        | StatementKind::DefineSpace { .. } => Around::Define,
+        StatementKind::Rate { .. } => Around::Rate,
+        StatementKind::Async { .. } => Around::Async,
+        StatementKind::Time { .. } => Around::Time,
+        _ => Around::Other,
+    }
+}

@@ -1,0 +1,109 @@
+//! Does a blank stand between two tokens?
+
+use crate::syntax::TokenKind;
+
+use super::marks::Marks;
+use super::tokens::Item;
+
+/// Statements with rules of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Around {
+    /// `define groups {"a":S, "b":D/1}`
+    Groups,
+    /// `define param "name" $variable [1, 2]`
+    Param,
+    /// The other definitions.
+    Define,
+    /// `rate 1000/s`
+    Rate,
+    /// `async depth=32`
+    Async,
+    /// `time["label"]`
+    Time,
+    /// Any other statement.
+    Other,
+}
+
+/// What is known of the tokens of a statement so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spacing {
+    around: Around,
+    brackets: u32,
+    /// Questions whose `:` has not come yet.
+    questions: u32,
+    before: Option<Item>,
+    before_that: Option<Item>,
+}
+
+impl Spacing {
+    pub fn new(around: Around) -> Self {
+        Self { around, brackets: 0, questions: 0, before: None, before_that: None }
+    }
+
+    /// The token before.
+    pub fn before(&self) -> Option<Item> {
+        self.before
+    }
+
+    /// Is `item` the name in `$$env(NAME)`?
+    pub fn is_environment_name(&self, text: &str) -> bool {
+        self.before.is_some_and(|before| before.is_sign(b'('))
+            && self.before_that.is_some_and(|before| is_environment(&before, text))
+    }
+
+    /// Goes on by a token: does it follow the one before without a blank?
+    pub fn joins(&mut self, item: &Item, marks: &Marks, text: &str) -> bool {
+        let question = item.is_sign(b':') && self.questions > 0;
+        let joins = self.before.is_none_or(|before| self.is_joined(&before, item, question, marks, text));
+        match item.kind {
+            TokenKind::Sign(b'(' | b'[' | b'{') => self.brackets += 1,
+            TokenKind::Sign(b')' | b']' | b'}') => self.brackets = self.brackets.saturating_sub(1),
+            TokenKind::Sign(b'?') => self.questions += 1,
+            TokenKind::Sign(b':') if question => self.questions -= 1,
+            _ => {}
+        }
+        self.before_that = self.before.replace(*item);
+        joins
+    }
+
+    fn is_joined(&self, before: &Item, item: &Item, question: bool, marks: &Marks, text: &str) -> bool {
+        use TokenKind::{Range, Sign, Variable, Word};
+        let define = matches!(self.around, Around::Groups | Around::Define | Around::Param);
+        // A slash or an equals sign of the statement itself.
+        let of_statement = |kind: TokenKind| match self.around {
+            Around::Rate => kind == Sign(b'/') && self.brackets == 0,
+            Around::Groups => matches!(kind, Sign(b'/' | b':')),
+            Around::Async => kind == Sign(b'=') && self.brackets == 0,
+            _ => false,
+        };
+        match before.kind {
+            Sign(b'(' | b'[') | Range => return true,
+            Sign(b'{') if define => return true,
+            Sign(b'-' | b'!') if marks.is_unary(before.start) => return true,
+            kind if of_statement(kind) => return true,
+            _ => {}
+        }
+        match item.kind {
+            Sign(b';' | b',' | b')' | b']') | Range => true,
+            Sign(b'}') => define,
+            Sign(b':') => !question,
+            Sign(b'(') => marks.is_tight(before.start) || is_environment(before, text),
+            Sign(b'[') => match before.kind {
+                Variable => {
+                    // The default of a parameter is no index of its variable.
+                    self.around != Around::Param
+                        || self.before_that.is_none_or(|before| before.kind != TokenKind::Text)
+                }
+                Sign(b')' | b']') => true,
+                Word => self.around == Around::Time && self.before_that.is_none(),
+                _ => false,
+            },
+            kind => of_statement(kind),
+        }
+    }
+}
+
+fn is_environment(item: &Item, text: &str) -> bool {
+    item.kind == TokenKind::Builtin
+        && text[item.start as usize..item.end as usize].eq_ignore_ascii_case("$$env")
+}
