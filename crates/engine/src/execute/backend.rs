@@ -148,6 +148,42 @@ impl NoKernel {
     }
 }
 
+/// What became of an operation that was to be started without waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Started {
+    /// It is under way since this reading of the clock.
+    UnderWay {
+        /// In ticks.
+        begin: u64,
+    },
+    /// Something under way must be done first: wait for one, then ask again.
+    Conflict,
+    /// It cannot be done so: wait for all, then perform it in the ordinary way.
+    InOrder,
+}
+
+/// How long to look for an operation that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Not at all: take one that is done already.
+    Look,
+    /// Until one is done, if any is under way.
+    Wait,
+    /// Until the clock shows so many ticks.
+    Until(u64),
+}
+
+/// An operation that was started and is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completed {
+    /// The number it was started with.
+    pub number: u32,
+    /// How long it took and what came of it.
+    pub timed: Timed,
+    /// Where in the file verified data was wrong.
+    pub wrong: Option<u64>,
+}
+
 /// The real thing or the simulation.
 pub trait Backend {
     /// `posix`, `simulate`.
@@ -189,6 +225,32 @@ pub trait Backend {
     /// # Errors
     /// Where it cannot be run at all.
     fn kernel(&mut self, operation: &str, request: Request, count: u32) -> Result<Timed, NoKernel>;
+
+    /// From now on up to `depth` operations may be under way. A warning where they will be done one after
+    /// the other all the same.
+    fn begin_async(&mut self, depth: u32) -> Option<samples::Warning>;
+
+    /// Starts an operation without waiting for it. `number`, below the depth, is that of none under
+    /// way. With `verify` what it reads is compared with what our own writes put there.
+    ///
+    /// # Errors
+    /// Where the program may not do this at all.
+    fn start(
+        &mut self,
+        number: u32,
+        operation: &str,
+        call: Call<'_>,
+        verify: bool,
+    ) -> Result<Started, Refusal>;
+
+    /// An operation that is done, in the order in which they end.
+    fn completed(&mut self, patience: Patience) -> Option<Completed>;
+
+    /// Nothing is under way any more: operations in the ordinary way may follow.
+    fn all_completed(&mut self);
+
+    /// The `async` block is over.
+    fn end_async(&mut self);
 
     /// What can be seen of the causes of slow operations; `None` where nobody looks.
     fn sight(&self) -> Option<Sight>;

@@ -4,13 +4,17 @@
 //! [`Session`] stands around each operation: labels, samples, failures.
 
 mod backend;
+mod flights;
 mod parallel;
 mod posix;
 mod program;
 mod session;
 mod simulated;
 
-pub use backend::{Backend, Call, Collective, Meaning, NoKernel, Target, Timed};
+pub use backend::{
+    Backend, Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Target, Timed,
+};
+pub use flights::Judgement;
 pub use posix::Posix;
 pub use program::interpret;
 pub use session::{OnError, Session, Stop};

@@ -10,6 +10,7 @@ use ppl::value::Value;
 use samples::Warning;
 
 use super::backend::{Backend, Call, Collective, Target};
+use super::flights::Judgement;
 use super::session::{Session, Stop};
 use crate::comm::Comm;
 use crate::kernels::Request;
@@ -33,6 +34,10 @@ pub(super) struct Rank<'m, 's, B: Backend> {
     verify: bool,
     /// Where verified data was wrong.
     wrong: Option<u64>,
+    /// By what commands under way are judged.
+    judgement: Judgement,
+    /// The value of the command is wanted: it is done before the program goes on.
+    wanted: bool,
 }
 
 impl<'m, 's, B: Backend> Rank<'m, 's, B> {
@@ -57,6 +62,8 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
             told: String::new(),
             verify: false,
             wrong: None,
+            judgement: Judgement::default(),
+            wanted: false,
         })
     }
 
@@ -88,8 +95,25 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
 
     #[inline(always)]
     fn perform(&mut self, site: SiteId, call: Call<'_>, answer: Answer) -> Reply {
+        if self.session.is_async() && !self.wanted {
+            return self.start(site, call, answer);
+        }
         match self.session.operation(site.index(), call) {
             Ok(outcome) => answer.reply(outcome),
+            Err(stop) => {
+                self.stop(stop);
+                Reply::failed(libc::ECANCELED)
+            }
+        }
+    }
+
+    /// Starts a command of an `async` block. One that cannot be started is done, and answers at once.
+    #[inline(never)]
+    fn start(&mut self, site: SiteId, call: Call<'_>, answer: Answer) -> Reply {
+        let judgement = Judgement { verify: self.verify, ..self.judgement };
+        match self.session.start(site.index(), call, judgement) {
+            Ok(None) => Reply::started(),
+            Ok(Some(outcome)) => answer.reply(outcome),
             Err(stop) => {
                 self.stop(stop);
                 Reply::failed(libc::ECANCELED)
@@ -102,6 +126,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
         let reply = self.perform(site, call, Answer::Bytes);
         if self.verify
             && reply.errno == 0
+            && !reply.started
             && let Some(at) = self.session.backend.verify()
         {
             self.wrong = Some(at);
@@ -347,7 +372,7 @@ impl Answer {
         let errno = outcome.errno;
         if errno != 0 {
             let bytes = if matches!(self, Answer::Bytes) { outcome.value } else { 0 };
-            return Reply { value: Value::Unset, errno, bytes };
+            return Reply { value: Value::Unset, errno, bytes, started: false };
         }
         match self {
             Answer::Nothing => Reply::done(),
@@ -490,11 +515,27 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
         }
     }
 
+    fn command_now(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+        let all = self.session.complete_all();
+        self.note(all);
+        self.wanted = true;
+        let reply = self.command(command, site, arguments);
+        self.wanted = false;
+        reply
+    }
+
+    fn judge_by(&mut self, expected: Option<i32>, stop_on_error: bool) {
+        self.judgement = Judgement { expected, stop_on_error, verify: false };
+    }
+
     fn enter_async(&mut self, depth: u32) {
-        let text = format!("operations of `async depth={depth}` were done one after the other");
-        let advice = "take their durations as those of a depth of 1".into();
-        let noted = self.session.warn(Warning { code: "async-one-by-one".into(), text, advice });
-        self.note(noted);
+        let entered = self.session.enter_async(depth);
+        self.note(entered);
+    }
+
+    fn leave_async(&mut self) {
+        let left = self.session.leave_async();
+        self.note(left);
     }
 
     fn parallel(

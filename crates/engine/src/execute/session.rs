@@ -3,6 +3,7 @@
 use samples::{Sample, SiteKind, Span, Warning};
 
 use super::backend::{Backend, Call, Collective, Meaning, NoKernel, Timed};
+use super::flights::Flights;
 use crate::comm::{Comm, CommError, Standing, State as Doing};
 use crate::files::Refusal;
 use crate::kernels::Request;
@@ -62,7 +63,8 @@ pub struct Session<'a, B: Backend> {
     sites: SiteTable,
     pub(super) comm: &'a dyn Comm,
     standing: &'a Standing,
-    places: &'a [Place],
+    pub(super) places: &'a [Place],
+    pub(super) flights: Flights,
     rank: u32,
     on_error: OnError,
     skip_sleep: bool,
@@ -128,6 +130,7 @@ impl<'a, B: Backend> Session<'a, B> {
             comm,
             standing: comm.standing(),
             places,
+            flights: Flights::default(),
             rank: comm.rank(),
             on_error: OnError::default(),
             skip_sleep: false,
@@ -197,12 +200,12 @@ impl<'a, B: Backend> Session<'a, B> {
 
     /// The number of a place's site under the labels around it now.
     #[inline(always)]
-    fn site(&mut self, place: usize) -> Result<u32, Stop> {
+    pub(super) fn site(&mut self, place: usize) -> Result<u32, Stop> {
         let places = self.places;
         Ok(self.sites.site(place, &mut self.recorder, || places.get(place).cloned().unwrap_or_default())?)
     }
 
-    fn line(&self, place: usize) -> u32 {
+    pub(super) fn line(&self, place: usize) -> u32 {
         self.places.get(place).map_or(0, |place| place.line)
     }
 
@@ -232,6 +235,7 @@ impl<'a, B: Backend> Session<'a, B> {
         what: Collective<'_>,
         group: Option<&dyn Comm>,
     ) -> Result<Outcome, Stop> {
+        self.complete_all()?;
         let site = self.site(place)?;
         self.recorder.begin(site);
         self.standing.set_line(self.line(place));
@@ -253,6 +257,7 @@ impl<'a, B: Backend> Session<'a, B> {
     /// Runs `count` operations of a kernel as one sample. One that cannot be built is an outcome with an
     /// errno, and a note.
     pub fn kernel(&mut self, place: usize, request: Request, count: u32) -> Result<Outcome, Stop> {
+        self.complete_all()?;
         let site = self.site(place)?;
         self.recorder.begin(site);
         let places = self.places;
@@ -281,8 +286,28 @@ impl<'a, B: Backend> Session<'a, B> {
         self.comm.stopped().map(Stop::Comm)
     }
 
+    /// Says where the operation that begins stands.
+    #[inline(always)]
+    pub(super) fn begin_at(&self, site: u32, line: u32) {
+        self.recorder.begin(site);
+        self.standing.set_line(line);
+    }
+
+    /// How late an operation is that began at `begin`.
+    #[inline(always)]
+    pub(super) fn late(&mut self, begin: u64) -> u64 {
+        let start_ns = self.backend.since_epoch_ns(begin);
+        self.pace.late(start_ns)
+    }
+
     #[inline(always)]
     fn store(&mut self, site: u32, timed: Timed) -> Result<(), Stop> {
+        let late_ns = self.late(timed.begin);
+        self.store_late(site, timed, late_ns)
+    }
+
+    #[inline(always)]
+    pub(super) fn store_late(&mut self, site: u32, timed: Timed, late_ns: u64) -> Result<(), Stop> {
         let duration_ps = self.backend.picoseconds(timed.begin, timed.end);
         self.operations += 1;
         let bytes = if timed.meaning == Meaning::Bytes { timed.outcome.value } else { 0 };
@@ -293,7 +318,7 @@ impl<'a, B: Backend> Session<'a, B> {
         self.recorder.push(Sample {
             start_ns,
             duration_ps,
-            late_ns: self.pace.late(start_ns),
+            late_ns,
             bytes,
             // What was seen reaches a little beyond the two clock reads.
             queue_ns: timed.seen.queue_ns.min(duration_ps / 1000),
@@ -341,6 +366,7 @@ impl<'a, B: Backend> Session<'a, B> {
 
     /// Meets the ranks of `group`, or of the world.
     pub fn barrier(&mut self, place: usize, group: Option<&dyn Comm>) -> Result<(), Stop> {
+        self.complete_all()?;
         let site = self.site(place)?;
         self.recorder.begin(site);
         self.standing.set_line(self.line(place));
@@ -366,8 +392,9 @@ impl<'a, B: Backend> Session<'a, B> {
         Ok(())
     }
 
-    /// Leaves the block entered last and stores its sample.
+    /// Leaves the block entered last and stores its sample. What was started in it ends in it.
     pub fn leave(&mut self, place: usize) -> Result<(), Stop> {
+        self.complete_all()?;
         let end = self.backend.now();
         let Some(block) = self.blocks.pop() else { return Ok(()) };
         let site = self.site(place)?;
@@ -437,8 +464,12 @@ impl<'a, B: Backend> Session<'a, B> {
     /// Lets time pass until `ticks`.
     pub fn wait_until(&mut self, ticks: u64) -> Result<(), Stop> {
         let begin = self.backend.now();
-        self.backend.wait_until(ticks, self.comm);
+        let none_left = self.complete_until(ticks);
+        if matches!(none_left, Ok(true)) {
+            self.backend.wait_until(ticks, self.comm);
+        }
         self.paused_ps += self.backend.picoseconds(begin, self.backend.now());
+        none_left?;
         self.comm.stopped().map_or(Ok(()), |why| Err(why.into()))
     }
 
@@ -450,6 +481,8 @@ impl<'a, B: Backend> Session<'a, B> {
 
     /// Says what a finished or stopped rank still has to say, and how it ended.
     pub fn end(&mut self, result: &Result<(), Stop>) {
+        // Of a program that broke off: what is done is stored, what was under way is waited for.
+        drop(self.complete_all());
         for (site, count) in (0..).zip(std::mem::take(&mut self.failures)) {
             if count > 0 {
                 drop(self.recorder.note(&Entry::Failures { site, count }));

@@ -1,10 +1,14 @@
 //! How are operations simulated?
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ffi::{CStr, CString};
 
 use samples::Warning;
 
-use super::backend::{Backend, Call, Collective, Meaning, NoKernel, Target, Timed};
+use super::backend::{
+    Backend, Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Target, Timed,
+};
 use crate::causes::Sight;
 use crate::comm::{Comm, CommError};
 use crate::files::Refusal;
@@ -21,6 +25,9 @@ pub struct Simulated {
     files: Files,
     paths: Vec<CString>,
     buffers: Vec<Option<u64>>,
+    /// Operations under way, the next to end on top.
+    flights: BinaryHeap<Reverse<(u64, u32)>>,
+    results: Vec<Timed>,
 }
 
 impl Simulated {
@@ -33,6 +40,8 @@ impl Simulated {
             files: Files::new(ranks == 1),
             paths: Vec::new(),
             buffers: Vec::new(),
+            flights: BinaryHeap::new(),
+            results: Vec::new(),
         }
     }
 
@@ -233,6 +242,48 @@ impl Backend for Simulated {
         self.now = begin.saturating_add((seconds * 1e12).round() as u64);
         Ok(Timed { begin, end: self.now, batch: count, ..Timed::default() })
     }
+
+    fn begin_async(&mut self, depth: u32) -> Option<Warning> {
+        self.results = vec![Timed::default(); depth as usize];
+        None
+    }
+
+    /// Each operation has its own server: it begins now and takes its draw.
+    fn start(
+        &mut self,
+        number: u32,
+        operation: &str,
+        call: Call<'_>,
+        _verify: bool,
+    ) -> Result<Started, Refusal> {
+        let begin = self.now;
+        let seconds = self.model.of(operation).draw(&mut self.random);
+        let end = begin.saturating_add((seconds * 1e12).round() as u64);
+        let (outcome, meaning) = self.result(call);
+        self.results[number as usize] = Timed { begin, end, outcome, meaning, ..Timed::default() };
+        self.flights.push(Reverse((end, number)));
+        Ok(Started::UnderWay { begin })
+    }
+
+    fn completed(&mut self, patience: Patience) -> Option<Completed> {
+        let Reverse((end, number)) = *self.flights.peek()?;
+        let until = match patience {
+            Patience::Look => self.now,
+            Patience::Wait => end,
+            Patience::Until(ticks) => ticks,
+        };
+        if end > until {
+            self.now = self.now.max(until);
+            return None;
+        }
+        self.now = self.now.max(end);
+        self.flights.pop();
+        Some(Completed { number, timed: self.results[number as usize], wrong: None })
+    }
+
+    fn all_completed(&mut self) {}
+
+    fn end_async(&mut self) {}
 
     fn sight(&self) -> Option<Sight> {
         None

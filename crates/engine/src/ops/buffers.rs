@@ -123,6 +123,8 @@ pub struct Scratch {
     seed: u64,
     out: Option<Buffer>,
     back: Option<Buffer>,
+    /// Memory that was replaced while transfers from it may be under way; `None`: none are.
+    replaced: Option<Vec<Buffer>>,
 }
 
 /// The most that one transfer takes from a scratch buffer; more is moved in pieces of this size.
@@ -131,7 +133,22 @@ pub const SCRATCH_LIMIT: usize = 1 << 30;
 impl Scratch {
     /// Nothing yet.
     pub fn new(seed: u64) -> Self {
-        Self { seed, out: None, back: None }
+        Self { seed, out: None, back: None, replaced: None }
+    }
+
+    /// Are transfers under way while others begin? Then memory that is replaced by more of it stays
+    /// until this is over.
+    pub fn keep_replaced(&mut self, keep: bool) {
+        self.replaced = keep.then(Vec::new);
+    }
+
+    /// Where `found`, which was read at `offset`, differs from what belongs there; `None` where it does
+    /// not, or where there is no memory to say so.
+    pub fn differs(&mut self, offset: u64, found: &[u8]) -> Option<usize> {
+        let expected = self.outgoing(offset, found.len()).ok()?;
+        // SAFETY: `outgoing` gave memory for as many bytes, which lives until the next call.
+        let expected = unsafe { std::slice::from_raw_parts(expected, found.len()) };
+        if expected == found { None } else { expected.iter().zip(found).position(|(a, b)| a != b) }
     }
 
     /// Memory with the content that belongs at `offset`, for a write of `length` bytes.
@@ -146,7 +163,10 @@ impl Scratch {
             // A whole period beyond the transfer: the next one at another offset fits as well.
             let mut buffer = Buffer::take((length + PERIOD).next_multiple_of(4096))?;
             buffer.fill(self.seed);
-            self.out = Some(buffer);
+            let old = self.out.replace(buffer);
+            if let (Some(kept), Some(old)) = (&mut self.replaced, old) {
+                kept.push(old);
+            }
         }
         // SAFETY: `shift + length` is within the buffer.
         self.out

@@ -171,7 +171,7 @@ impl<M: Machine> Interpreter<'_, M> {
     /// The value of a command that was called.
     pub(super) fn command_value(&mut self, call: Call) -> Result<Value, Broken> {
         let command = call.command();
-        let reply = self.command(command, call.first, call.count as usize, call.site)?;
+        let reply = self.command::<true>(command, call.first, call.count as usize, call.site)?;
         Ok(match reply.value {
             Value::Unset if reply.errno != 0 => Value::Int(-i64::from(reply.errno)),
             Value::Unset => Value::Int(reply.bytes as i64),

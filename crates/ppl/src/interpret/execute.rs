@@ -138,7 +138,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
                     Flow::Next
                 }
                 Step::Command { command, count, first, site } => {
-                    self.command(command, first, usize::from(count), site)?;
+                    self.command::<false>(command, first, usize::from(count), site)?;
                     Flow::Next
                 }
                 Step::Repeat { slot, count, body } => self.repeat(slot, count, body)?,
@@ -342,8 +342,11 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             }
             Step::Parallel { count, body } => return self.parallel(count, body),
             Step::Async { depth, body } => {
-                let depth = self.integer(depth, "the depth")?.clamp(1, 65_536) as u32;
-                self.machine.enter_async(depth);
+                let depth = self.integer(depth, "the depth")?;
+                if !(1..=4096).contains(&depth) {
+                    return Err(self.fault(format!("`async` needs a depth of 1 to 4096, not {depth}")));
+                }
+                self.machine.enter_async(depth as u32);
                 let flow = self.block(body);
                 self.machine.leave_async();
                 return flow;
@@ -357,8 +360,10 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             Step::Expect { errno, body } => {
                 let errno = self.integer(errno, "the errno")? as i32;
                 let outer = self.expected.replace(errno);
+                self.machine.judge_by(self.expected, self.stop_on_error);
                 let flow = self.block(body);
                 self.expected = outer;
+                self.machine.judge_by(self.expected, self.stop_on_error);
                 return flow;
             }
             Step::Assert(condition) => {
@@ -366,7 +371,10 @@ impl<'p, M: Machine> Interpreter<'p, M> {
                 let place = self.plan.place(self.step);
                 self.machine.asserted(holds, &place);
             }
-            Step::OnError { stop } => self.stop_on_error = stop,
+            Step::OnError { stop } => {
+                self.stop_on_error = stop;
+                self.machine.judge_by(self.expected, stop);
+            }
             Step::Break => return Ok(Flow::Break),
             Step::Continue => return Ok(Flow::Continue),
             Step::Return(value) => {
@@ -497,7 +505,8 @@ impl<'p, M: Machine> Interpreter<'p, M> {
     }
 
     /// A command: its arguments are evaluated and its paths rendered, then the machine is called.
-    pub fn command(
+    /// With `VALUE` its value is wanted, otherwise it may be under way afterwards.
+    pub fn command<const VALUE: bool>(
         &mut self,
         command: Command,
         first: ExprIndex,
@@ -534,13 +543,17 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             self.arguments.put(argument);
         }
         let reply = if refused == 0 {
-            self.machine.command(command, site, &self.arguments)
+            if VALUE {
+                self.machine.command_now(command, site, &self.arguments)
+            } else {
+                self.machine.command(command, site, &self.arguments)
+            }
         } else {
             Reply::failed(refused)
         };
         self.errno = i64::from(reply.errno);
         self.bytes = reply.bytes as i64;
-        if reply.errno != 0 || self.expected.is_some() {
+        if reply.errno != 0 || (self.expected.is_some() && !reply.started) {
             self.judge(command, site, &reply)?;
         }
         Ok(reply)

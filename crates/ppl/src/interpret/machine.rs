@@ -19,6 +19,8 @@ pub struct Reply {
     pub errno: i32,
     /// Bytes that were moved.
     pub bytes: u64,
+    /// The command is under way (in an `async` block): the machine judges its result when it comes.
+    pub started: bool,
 }
 
 impl Reply {
@@ -38,6 +40,12 @@ impl Reply {
     #[inline]
     pub fn value(value: Value) -> Self {
         Self { value, ..Self::default() }
+    }
+
+    /// Under way; the result comes later.
+    #[inline]
+    pub fn started() -> Self {
+        Self { started: true, ..Self::default() }
     }
 
     /// Failure with a positive errno.
@@ -133,6 +141,19 @@ pub trait Machine: Sized {
     /// after which the interpreter calls [`Machine::failed`] or [`Machine::expected`].
     /// `print`, `sleep` and `glob` never come here: they have methods of their own.
     fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply;
+
+    /// As [`Machine::command`], but the program needs the command's value now, also in an `async` block:
+    /// everything started before is done first.
+    #[inline]
+    fn command_now(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+        self.command(command, site, arguments)
+    }
+
+    /// By what the results of commands that were only started are judged from now on: the errno that
+    /// `expect` foretells, and whether a failure ends the program.
+    fn judge_by(&mut self, expected: Option<i32>, stop_on_error: bool) {
+        let _ = (expected, stop_on_error);
+    }
 
     /// Waits for all ranks of a group; only called on ranks of that group.
     ///
@@ -237,13 +258,13 @@ pub trait Machine: Sized {
         Vec::new()
     }
 
-    /// From here on commands may be started without waiting, so many at once; their replies come
-    /// before they are done.
+    /// From here on commands may be started without waiting, so many at once: their replies say
+    /// [`Reply::started`]. Blocks may be nested.
     fn enter_async(&mut self, depth: u32) {
         let _ = depth;
     }
 
-    /// Waits for everything that was started since [`Machine::enter_async`].
+    /// Waits for everything that was started since the last [`Machine::enter_async`].
     fn leave_async(&mut self) {}
 
     /// Runs `worker(0, …)` to `worker(count - 1, …)`, at once where the machine can: each with a
