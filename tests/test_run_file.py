@@ -74,5 +74,8 @@ def test_facts_and_sites_are_json_in_the_footer(run_file):
 
 
 def test_the_checksum_is_that_of_the_data(run_file):
-    length, crc = pyarrow.parquet.read_metadata(run_file).metadata[b"lastrank.crc32"].decode().split(":")
-    assert zlib.crc32(run_file.read_bytes()[: int(length)]) == int(crc, 16)
+    footer = pyarrow.parquet.read_metadata(run_file).metadata
+    length, of_data, of_texts, _ = footer[b"lastrank.crc32"].decode().split(":")
+    assert zlib.crc32(run_file.read_bytes()[: int(length)]) == int(of_data, 16)
+    texts = footer[b"lastrank.facts"] + b"\n" + footer[b"lastrank.sites"]
+    assert zlib.crc32(texts) == int(of_texts, 16)

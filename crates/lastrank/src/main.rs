@@ -1,6 +1,15 @@
 //! Measure every operation, program the load, explain the tail.
 #![forbid(unsafe_code)]
 
+// The standard macros panic where standard error is a closed pipe or a full disk; whatever is under way,
+// a run whose samples are not yet kept for instance, must not end because of that.
+macro_rules! eprint {
+    ($($words:tt)*) => { $crate::output::say(format_args!($($words)*)) };
+}
+macro_rules! eprintln {
+    ($($words:tt)*) => { $crate::output::say(format_args!("{}\n", format_args!($($words)*))) };
+}
+
 mod cli;
 mod commands;
 mod diagnostics;

@@ -1,13 +1,26 @@
-//! How does text reach standard output without a panic when the reader goes away?
+//! How does text reach standard output and error without a panic when the reader goes away?
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-/// Write `text` to standard output; a closed pipe is an ordinary [`io::Error`].
+use anyhow::bail;
+
+/// Write `text` to standard output.
+///
+/// A reader that went away (`lastrank … | head`) is no error: what is left to do is done, and the exit
+/// status is that of the work.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
+}
+
+/// Write to standard error, where somebody still listens there.
+pub fn say(words: std::fmt::Arguments<'_>) {
+    // There is no other place to complain that nobody hears complaints.
+    let _ = io::stderr().lock().write_fmt(words);
 }
 
 /// Write `value` as indented JSON and a final line feed.
@@ -37,4 +50,25 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
 /// Is somebody watching standard error, so that a progress bar makes sense?
 pub fn progress_is_seen() -> bool {
     io::stderr().is_terminal()
+}
+
+/// A file that will be replaced as a whole must be none of the files that are needed (`needed`: a program,
+/// a run), and no device or pipe, in whose place the new file would be put. `option` names the file.
+pub fn refuse_overwriting(path: &Path, option: &str, needed: &[&Path]) -> anyhow::Result<()> {
+    if path.is_dir() {
+        bail!("{} is a directory; name a file with `{option} FILE`", path.display());
+    }
+    if path.symlink_metadata().is_ok_and(|found| !found.is_file() && !found.is_symlink()) {
+        bail!("{} is not an ordinary file; name one with `{option} FILE`", path.display());
+    }
+    for other in needed {
+        let alike = match (path.canonicalize(), other.canonicalize()) {
+            (Ok(one), Ok(two)) => one == two,
+            _ => path == *other,
+        };
+        if alike {
+            bail!("{} would be overwritten; name another file with `{option} FILE`", path.display());
+        }
+    }
+    Ok(())
 }

@@ -13,8 +13,10 @@ pub const SCHEMA_KEY: &str = "lastrank.schema";
 pub const FACTS_KEY: &str = "lastrank.facts";
 /// Footer key of the sites (JSON list of [`samples::Site`]); column `site` is an index into it.
 pub const SITES_KEY: &str = "lastrank.sites";
-/// Footer key of `LENGTH:CRC32` over the first LENGTH bytes of the file, which are all its data.
-/// (Parquet has page checksums, but its writer fills none in.)
+/// Footer key of `LENGTH:CRC32:CRC32:CRC32`: over the first LENGTH bytes of the file, which are all its
+/// data; over facts and sites; over the numbers of all samples as they come out of the columns, since a
+/// damaged footer would lead to the right bytes by wrong ways. (Parquet has page checksums, but its writer
+/// fills none in.)
 pub(crate) const CHECKSUM_KEY: &str = "lastrank.crc32";
 /// Name and version of the columns and the footer; a change that old readers would misread adds one.
 pub const SCHEMA: &str = "lastrank.run/1";
@@ -103,4 +105,26 @@ pub(crate) fn properties() -> WriterProperties {
             .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
     }
     builder.build()
+}
+
+/// The checksum of the footer's own texts.
+pub(crate) fn sum_of_texts(facts: &str, sites: &str) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    for text in [facts, "\n", sites] {
+        sum.update(text.as_bytes());
+    }
+    sum.finalize()
+}
+
+/// Adds the values of one column of a row group to the checksum of all values.
+pub(crate) fn add_values<const N: usize>(sum: &mut crc32fast::Hasher, values: impl Iterator<Item = [u8; N]>) {
+    let mut piece = Vec::with_capacity(1 << 14);
+    for value in values {
+        piece.extend_from_slice(&value);
+        if piece.len() >= 1 << 14 {
+            sum.update(&piece);
+            piece.clear();
+        }
+    }
+    sum.update(&piece);
 }

@@ -17,6 +17,14 @@ pub enum Error {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// A pipe, a device, a socket, a directory.
+    #[error("cannot {action} {}: it is not an ordinary file, and a run needs one", path.display())]
+    Special {
+        /// `read` or `write`.
+        action: &'static str,
+        /// What it is called.
+        path: PathBuf,
+    },
     /// Not Parquet at all.
     #[error("{} is not a run file: it is not Parquet ({why})", path.display())]
     NotParquet {

@@ -171,37 +171,47 @@ impl Layout {
     fn of(line: &str, wanted: Option<&str>) -> Result<(Self, bool), String> {
         let separator = [',', ';', '\t'].into_iter().find(|&c| fields(line, Some(c)).len() > 1);
         let names = fields(line, separator);
-        let is_header = names.iter().any(|name| name.parse::<f64>().is_err());
         let listed = || {
             let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
             quoted.join(", ")
         };
+        let all_numbers = names.iter().all(|name| name.parse::<f64>().is_ok());
         let position = |wanted: &str| {
             wanted.parse().ok().filter(|n| (1..=names.len()).contains(n)).map(|n: usize| n - 1)
         };
-        let column = match wanted {
-            None if names.len() == 1 => 0,
-            None if is_header => return Err(format!("choose one of its columns: {}", listed())),
-            None => {
+        // Only the wanted field tells a header from a first row: the others may be names of hosts.
+        let by_its_field = |at: usize| (at, is_name(&names[at]));
+        let (column, is_header) = match wanted {
+            None if names.len() == 1 => by_its_field(0),
+            None if all_numbers => {
                 return Err(format!(
                     "it has {} columns and no header: choose one by position, from 1",
                     names.len()
                 ));
             }
-            Some(wanted) if is_header => names
-                .iter()
-                .position(|name| name == wanted)
-                .or_else(|| position(wanted))
-                .ok_or_else(|| format!("it has no column `{wanted}`; its columns are {}", listed()))?,
-            Some(wanted) => position(wanted).ok_or_else(|| {
-                format!(
-                    "it has no header, so `{wanted}` names nothing: choose a column by position, 1 to {}",
-                    names.len()
-                )
-            })?,
+            None => return Err(format!("choose one of its columns: {}", listed())),
+            Some(wanted) => match (position(wanted), names.iter().position(|name| name == wanted)) {
+                (Some(at), _) => by_its_field(at),
+                (None, Some(at)) if !all_numbers => (at, true),
+                (None, _) if all_numbers => {
+                    return Err(format!(
+                        "it has no header, so `{wanted}` names nothing: choose a column by position, 1 to {}",
+                        names.len()
+                    ));
+                }
+                (None, _) => {
+                    return Err(format!("it has no column `{wanted}`; its columns are {}", listed()));
+                }
+            },
         };
         Ok((Self { separator, fields: names.len(), column }, is_header))
     }
+}
+
+/// Can this be the name of a column? What begins as a number does is a number, or a mistake to be told.
+fn is_name(text: &str) -> bool {
+    let begins_as_number = text.trim_start_matches(['+', '-', '.']).starts_with(|c: char| c.is_ascii_digit());
+    text.parse::<f64>().is_err() && !begins_as_number
 }
 
 /// The fields of a line, unquoted and trimmed.

@@ -12,7 +12,9 @@ use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReade
 use parquet::schema::types::SchemaDescriptor;
 use samples::{Run, Sample};
 
-use crate::columns::{CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
+use crate::columns::{
+    CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY, add_values, sum_of_texts,
+};
 use crate::{Error, parts};
 
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -27,15 +29,20 @@ pub fn read(path: &Path) -> Result<Run, Error> {
 }
 
 /// Does `path` look like a run: a directory, or a file that begins as Parquet?
+///
+/// A pipe is none, and is not looked into: what is read from it is gone for the one who reads the numbers.
 pub fn is_run(path: &Path) -> bool {
     let begins_as_parquet = || {
         let mut magic = [0; 4];
         File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && &magic == MAGIC
     };
-    path.is_dir() || begins_as_parquet()
+    path.is_dir() || (path.is_file() && begins_as_parquet())
 }
 
 pub(crate) fn read_file(path: &Path) -> Result<Run, Error> {
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(Error::Special { action: "read", path: path.into() });
+    }
     let file = open(path)?;
     // The Parquet library answers most damage with an error, some with a panic: both mean the same here.
     catch_unwind(AssertUnwindSafe(|| read_open(path, file))).unwrap_or_else(|_| {
@@ -82,18 +89,28 @@ fn read_open(path: &Path, file: File) -> Result<Run, Error> {
         return Err(Error::Newer { path: path.into(), found: schema });
     }
     let need = |key: &str| value(key).ok_or_else(|| damaged(format!("its footer has no `{key}`")));
+    let (facts, sites) = (need(FACTS_KEY)?, need(SITES_KEY)?);
+    let sums =
+        Sums::of(&need(CHECKSUM_KEY)?).ok_or_else(|| damaged("its checksums are unreadable".into()))?;
+    if sums.texts != sum_of_texts(&facts, &sites) {
+        return Err(damaged("its facts and sites are not those that were written (checksum differs)".into()));
+    }
+    check_data(path, &sums)?;
     let mut run = Run {
-        facts: serde_json::from_str(&need(FACTS_KEY)?)
+        facts: serde_json::from_str(&facts)
             .map_err(|cause| damaged(format!("its facts are not what this version expects ({cause})")))?,
-        sites: serde_json::from_str(&need(SITES_KEY)?)
+        sites: serde_json::from_str(&sites)
             .map_err(|cause| damaged(format!("its sites are not what this version expects ({cause})")))?,
         samples: Vec::new(),
     };
-    check_sum(path, &need(CHECKSUM_KEY)?)?;
     let positions = positions(footer.schema_descr()).map_err(damaged)?;
+    let mut of_values = crc32fast::Hasher::new();
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(parquet)?;
-        read_group(group.as_ref(), &positions, &mut run.samples).map_err(parquet)?;
+        read_group(group.as_ref(), &positions, &mut run.samples, &mut of_values).map_err(parquet)?;
+    }
+    if of_values.finalize() != sums.values {
+        return Err(damaged("its footer leads to other numbers than were written (checksum differs)".into()));
     }
     let expected = footer.num_rows();
     if run.samples.len() as i64 != expected {
@@ -109,14 +126,29 @@ fn read_open(path: &Path, file: File) -> Result<Run, Error> {
     Ok(run)
 }
 
-/// Are the data those that were written? `sum` is `LENGTH:CRC32` from the footer.
-fn check_sum(path: &Path, sum: &str) -> Result<(), Error> {
+/// `LENGTH:CRC32:CRC32:CRC32` of the footer.
+struct Sums {
+    length: u64,
+    data: u32,
+    texts: u32,
+    values: u32,
+}
+
+impl Sums {
+    fn of(words: &str) -> Option<Self> {
+        let words: Vec<&str> = words.split(':').collect();
+        let [length, sums @ ..] = words.as_slice() else { return None };
+        let [data, texts, values] =
+            <[&str; 3]>::try_from(sums).ok()?.map(|sum| u32::from_str_radix(sum, 16).ok());
+        Some(Self { length: length.parse().ok()?, data: data?, texts: texts?, values: values? })
+    }
+}
+
+/// Are the bytes before the footer those that were written?
+fn check_data(path: &Path, sums: &Sums) -> Result<(), Error> {
     let io = |cause| Error::io("read", path, cause);
     let damaged = |what: &str| Error::Damaged { path: path.into(), what: what.into() };
-    let (length, crc) = sum
-        .split_once(':')
-        .and_then(|(length, crc)| Some((length.parse::<u64>().ok()?, u32::from_str_radix(crc, 16).ok()?)))
-        .ok_or_else(|| damaged("its checksum is unreadable"))?;
+    let length = sums.length;
     let mut data = File::open(path).map_err(io)?.take(length);
     let mut hasher = crc32fast::Hasher::new();
     let mut buffer = vec![0; 1 << 18];
@@ -129,7 +161,7 @@ fn check_sum(path: &Path, sum: &str) -> Result<(), Error> {
         total += count as u64;
         hasher.update(&buffer[..count]);
     }
-    match (total == length, hasher.finalize() == crc) {
+    match (total == length, hasher.finalize() == sums.data) {
         (true, true) => Ok(()),
         (false, _) => Err(damaged("it is shorter than its footer says")),
         (true, false) => Err(damaged("its data are not those that were written (checksum differs)")),
@@ -165,16 +197,19 @@ fn read_group(
     group: &dyn RowGroupReader,
     positions: &[(usize, Column)],
     samples: &mut Vec<Sample>,
+    sum: &mut crc32fast::Hasher,
 ) -> Result<(), ParquetError> {
     let first = samples.len();
     for (index, (at, column)) in positions.iter().enumerate() {
         match column {
             Column::Narrow(_, set) => {
                 let values = values::<Int32Type>(group, *at)?;
+                add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, set)?;
             }
             Column::Wide(_, set) => {
                 let values = values::<Int64Type>(group, *at)?;
+                add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, set)?;
             }
             _ => {}

@@ -14,7 +14,7 @@ use samples::{Facts, Run, Sample, Site};
 
 use crate::Error;
 use crate::columns::{CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
-use crate::columns::{properties, schema};
+use crate::columns::{add_values, properties, schema, sum_of_texts};
 
 /// Rows of a row group: what the writer holds in memory besides the run (about 100 bytes a row).
 const GROUP_ROWS: usize = 1 << 18;
@@ -57,17 +57,22 @@ pub struct Writer {
     iterations: HashMap<(u32, u32), i64>,
     pending: Vec<Sample>,
     rows: u64,
+    of_values: crc32fast::Hasher,
 }
 
 impl Writer {
     /// Begins a file for samples of `sites`.
     ///
     /// # Errors
-    /// [`Error::Io`] where the folder does not exist or cannot be written.
+    /// [`Error::Io`] where the folder does not exist or cannot be written; [`Error::Special`].
     pub fn create(path: &Path, sites: &[Site]) -> Result<Self, Error> {
         let name = path
             .file_name()
             .ok_or_else(|| Error::io("create", path, std::io::ErrorKind::InvalidFilename.into()))?;
+        // The rename at the end would put a file in the place of a device: of /dev/null, say.
+        if path.symlink_metadata().is_ok_and(|found| !found.is_file() && !found.is_symlink()) {
+            return Err(Error::Special { action: "write", path: path.into() });
+        }
         let temporary =
             path.with_file_name(format!(".{}.{}.partial", name.to_string_lossy(), std::process::id()));
         let file = File::create(&temporary).map_err(|cause| Error::io("create", path, cause))?;
@@ -87,6 +92,7 @@ impl Writer {
             iterations: HashMap::new(),
             pending: Vec::new(),
             rows: 0,
+            of_values: crc32fast::Hasher::new(),
         })
     }
 
@@ -124,14 +130,19 @@ impl Writer {
         // Everything but the footer is out now; what the sum covers is known before the footer is.
         self.file.flush().map_err(|cause| Error::io("write", &self.path, cause))?;
         let data = self.file.inner();
-        let checksum = format!("{}:{:08x}", data.length, data.crc.clone().finalize());
         let json = |value: serde_json::Result<String>| {
             value.map_err(|cause| Error::io("write", &self.path, cause.into()))
         };
+        let facts = json(serde_json::to_string(facts))?;
+        let sites = json(serde_json::to_string(&self.sites))?;
+        let of_texts = sum_of_texts(&facts, &sites);
+        let of_values = self.of_values.clone().finalize();
+        let of_data = data.crc.clone().finalize();
+        let checksum = format!("{}:{of_data:08x}:{of_texts:08x}:{of_values:08x}", data.length);
         let pairs = [
             (SCHEMA_KEY, SCHEMA.to_string()),
-            (FACTS_KEY, json(serde_json::to_string(facts))?),
-            (SITES_KEY, json(serde_json::to_string(&self.sites))?),
+            (FACTS_KEY, facts),
+            (SITES_KEY, sites),
             (CHECKSUM_KEY, checksum),
         ];
         for (key, value) in pairs {
@@ -156,7 +167,7 @@ impl Writer {
             .collect();
         let mut group =
             self.file.next_row_group().map_err(|error| Error::parquet("write", &self.path, error))?;
-        write_group(&mut group, &rows, &first, &self.sites)
+        write_group(&mut group, &rows, &first, &self.sites, &mut self.of_values)
             .and_then(|()| group.close().map(drop))
             .map_err(|error| Error::parquet("write", &self.path, error))?;
         self.pending = rows;
@@ -170,6 +181,7 @@ fn write_group(
     rows: &[Sample],
     iterations: &[i64],
     sites: &[Site],
+    sum: &mut crc32fast::Hasher,
 ) -> Result<(), ParquetError> {
     for (_, column) in &COLUMNS {
         let Some(mut out) = group.next_column()? else {
@@ -191,10 +203,12 @@ fn write_group(
             }
             Column::Narrow(get, _) => {
                 let values: Vec<_> = rows.iter().map(get).collect();
+                add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 out.typed::<Int32Type>().write_batch(&values, None, None)?;
             }
             Column::Wide(get, _) => {
                 let values: Vec<_> = rows.iter().map(get).collect();
+                add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 out.typed::<Int64Type>().write_batch(&values, None, None)?;
             }
         }

@@ -57,6 +57,22 @@ fn what_cannot_be_a_number_is_named_with_its_line() {
 }
 
 #[test]
+fn a_first_row_is_not_lost_because_another_field_of_it_is_text() {
+    assert_eq!(read("node1,1.5\nnode2,2.5\n", Some("2")).unwrap(), [1.5, 2.5]);
+    assert_eq!(read("node,seconds\nnode2,2.5\n", Some("2")).unwrap(), [2.5]);
+    assert_eq!(read("2,node1,7\n3,node2,8\n", Some("3")).unwrap(), [7.0, 8.0]);
+}
+
+#[test]
+fn a_first_line_that_begins_as_a_number_is_no_header() {
+    for first in ["1.5ms", "-2x", "1.2.3", ".5s", "1_000"] {
+        let text = format!("{first}\n1\n2\n");
+        assert_eq!(read(&text, None).unwrap_err(), format!("t.csv, line 1: `{first}` is not a number"));
+    }
+    assert_eq!(read("99th\n1\n2\n", Some("99th")).unwrap(), [1.0, 2.0], "named, it is a header");
+}
+
+#[test]
 fn an_unclear_choice_lists_the_columns() {
     assert_eq!(read("a,b\n1,2\n", None).unwrap_err(), "t.csv: choose one of its columns: `a`, `b`");
     assert_eq!(

@@ -10,13 +10,14 @@ use crate::output;
 
 /// Read the run, analyse it, write the page.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
+    let page = args.output.clone().unwrap_or_else(|| args.run.with_extension("html"));
+    output::refuse_overwriting(&page, "-o", &[&args.run])?;
     let run = store::read(&args.run)?;
     let options = report::Options { site: args.label.clone(), ..Default::default() };
     let report = report::build(&run, &options);
     if args.text {
         output::print(&report.terminal_text())?;
     }
-    let page = args.output.clone().unwrap_or_else(|| args.run.with_extension("html"));
     write_page(&report, &page)?;
     output::print(&format!("Report: {}\n", page.display()))?;
     Ok(Status::Ok)

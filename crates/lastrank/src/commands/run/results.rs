@@ -35,14 +35,18 @@ impl Places {
         };
         for (path, option) in std::iter::once((&run, "-o")).chain(page.iter().map(|page| (page, "--report")))
         {
-            if path.is_dir() {
-                bail!("{} is a directory; name a file with `{option} FILE`", path.display());
-            }
+            output::refuse_overwriting(path, option, &[Path::new(&args.program)])?;
             let folder =
                 path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             writable(folder).with_context(|| {
                 format!("cannot write below {}; name another place with `{option} FILE`", folder.display())
             })?;
+        }
+        if page.as_ref() == Some(&run) {
+            bail!(
+                "the page would be written over the samples in {}; name another place with `--report FILE`",
+                run.display()
+            );
         }
         Ok(Self { run, page })
     }
@@ -79,8 +83,9 @@ fn writable(folder: &Path) -> std::io::Result<()> {
 
 /// Write the run file and the page, and print what was found.
 pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome) -> anyhow::Result<()> {
-    output::print(&outcome.printed)?;
+    // First of all, whatever may happen to standard output.
     let stored = store::write(&places.run, &outcome.run);
+    output::print(&outcome.printed)?;
     let report = report::build(&outcome.run, &report::Options::default());
     let page = match &places.page {
         Some(path) => write_page(&report, path),
