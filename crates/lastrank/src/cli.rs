@@ -34,6 +34,8 @@ pub enum Command {
     Experiments(ExperimentsArgs),
     /// Check a program without running it
     Check(CheckArgs),
+    /// Say what a program will do: ranks, layouts, meetings, operations, bytes, space
+    Explain(ExplainArgs),
     /// Write programs in their one layout, keeping every comment
     Fmt(FmtArgs),
     /// Fit extreme-value models to a run, a CSV file or a file with one number a line
@@ -135,6 +137,32 @@ pub struct CheckArgs {
     /// How diagnostics are written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Accept the original's lexing: unknown words and characters are ignored with a warning
+    #[arg(long)]
+    pub classic: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank explain parallel_write\n  \
+    lastrank explain my.ppl -n 6 -g writers:2 --set size=512MiB")]
+pub struct ExplainArgs {
+    /// A program file (*.ppl), `-` for standard input, or the name of a shipped experiment
+    pub program: String,
+    /// Parameters of the program as NAME=VALUE, the classic way
+    pub parameters: Vec<String>,
+    /// Number of ranks [default: what the program says, else 1]
+    #[arg(short = 'n', long, value_name = "RANKS")]
+    pub ranks: Option<u32>,
+    /// Set a parameter of the program
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Give a group its number of ranks
+    #[arg(short = 'g', long, value_name = "GROUP:SIZE")]
+    pub group: Vec<String>,
+    /// As JSON (schema lastrank.explain/1)
+    #[arg(long)]
+    pub json: bool,
     /// Accept the original's lexing: unknown words and characters are ignored with a warning
     #[arg(long)]
     pub classic: bool,

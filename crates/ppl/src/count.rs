@@ -16,11 +16,16 @@ pub const DEFAULT_BUDGET: u64 = 2_000_000;
 /// Names that are kept apart to count files.
 const MAX_NAMES: usize = 100_000;
 
+/// Names of created and of removed files that [`Details`] holds.
+const SHOWN_NAMES: usize = 4;
+
 /// What one rank would do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Tally {
     /// How often each command is done, by name; `print` and `sleep` are not counted.
     pub operations: BTreeMap<&'static str, u64>,
+    /// Bytes that each command moves, by name.
+    pub bytes: BTreeMap<&'static str, u64>,
     /// All operations.
     pub total: u64,
     /// Bytes written.
@@ -47,18 +52,43 @@ pub struct Tally {
     pub stopped: Option<String>,
 }
 
+/// What one rank would do, and where in the program and to which files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    /// How much.
+    pub tally: Tally,
+    /// How often each static site is passed, by [`SiteId::index`].
+    pub sites: Vec<u64>,
+    /// The first few names that are created, in order.
+    pub created: Vec<String>,
+    /// The first few names that are removed, in order.
+    pub removed: Vec<String>,
+}
+
 /// Counts what a rank would do, without doing it. A loop whose iterations are all the same is
 /// walked once and multiplied; otherwise at most `budget` operations are walked.
 pub fn count(plan: &Plan, rank: u32, budget: u64) -> Tally {
+    details(plan, rank, budget).tally
+}
+
+/// The same with places and names.
+pub fn details(plan: &Plan, rank: u32, budget: u64) -> Details {
     let mut counter = Counter::new(plan, rank, budget);
     match run(plan, rank, &mut counter) {
         Ok(()) => {}
         Err(Stop::Machine(_)) => counter.tally.at_least = true,
         Err(stop) => counter.tally.stopped = Some(stop.to_string()),
     }
-    let Counter { mut tally, .. } = counter;
+    let Counter { mut tally, sites, created, removed, .. } = counter;
     tally.total = tally.operations.values().sum();
-    tally
+    Details { tally, sites, created, removed }
+}
+
+/// The first few names are shown.
+fn show(list: &mut Vec<String>, name: &str) {
+    if list.len() < SHOWN_NAMES && !name.is_empty() && !list.iter().any(|known| known == name) {
+        list.push(name.to_owned());
+    }
 }
 
 struct Open {
@@ -81,6 +111,11 @@ struct Counter<'p> {
     files: Vec<Option<Open>>,
     buffers: Vec<u64>,
     memory: u64,
+    sites: Vec<u64>,
+    created: Vec<String>,
+    removed: Vec<String>,
+    /// The command that is being counted.
+    command: &'static str,
 }
 
 impl<'p> Counter<'p> {
@@ -100,12 +135,30 @@ impl<'p> Counter<'p> {
             files: Vec::new(),
             buffers: Vec::new(),
             memory: 0,
+            sites: vec![0; plan.sites().len()],
+            created: Vec::new(),
+            removed: Vec::new(),
+            command: "",
         }
+    }
+
+    fn passed(&mut self, site: SiteId) {
+        if let Some(count) = self.sites.get_mut(site.index()) {
+            *count = count.saturating_add(self.factor);
+        }
+    }
+
+    fn moved(&mut self, bytes: u64) -> u64 {
+        let all = bytes.saturating_mul(self.factor);
+        let of_command = self.tally.bytes.entry(self.command).or_default();
+        *of_command = of_command.saturating_add(all);
+        all
     }
 
     /// A file is there from now on. In a multiplied loop its name stands for as many names as
     /// there are iterations where the name changes; that is not known, so it counts for all.
     fn create(&mut self, name: &str, size: u64) {
+        show(&mut self.created, name);
         // Beyond so many names all count as new: an upper bound.
         let full = self.names.len() >= MAX_NAMES;
         if full || self.names.insert(name.into()) {
@@ -127,6 +180,7 @@ impl<'p> Counter<'p> {
     }
 
     fn remove(&mut self, name: &str) {
+        show(&mut self.removed, name);
         let size = self.sizes.remove(name).unwrap_or(0);
         self.live = self.live.saturating_sub(size.saturating_mul(self.factor));
     }
@@ -154,12 +208,14 @@ impl<'p> Counter<'p> {
     }
 
     fn wrote(&mut self, bytes: u64) -> Reply {
-        self.tally.written = self.tally.written.saturating_add(bytes.saturating_mul(self.factor));
+        let all = self.moved(bytes);
+        self.tally.written = self.tally.written.saturating_add(all);
         Reply::moved(bytes)
     }
 
     fn took(&mut self, bytes: u64) -> Reply {
-        self.tally.read = self.tally.read.saturating_add(bytes.saturating_mul(self.factor));
+        let all = self.moved(bytes);
+        self.tally.read = self.tally.read.saturating_add(all);
         Reply::moved(bytes)
     }
 
@@ -172,8 +228,10 @@ impl<'p> Counter<'p> {
 }
 
 impl Machine for Counter<'_> {
-    fn command(&mut self, command: Command, _: SiteId, arguments: &Arguments) -> Reply {
+    fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         self.walked += 1;
+        self.passed(site);
+        self.command = command.name();
         *self.tally.operations.entry(command.name()).or_default() += self.factor;
         let name = arguments.text(0);
         match command {
@@ -269,10 +327,11 @@ impl Machine for Counter<'_> {
                 Reply::done()
             }
             Command::Mkdir => {
+                show(&mut self.created, name);
                 self.tally.directories = self.tally.directories.saturating_add(self.factor);
                 Reply::done()
             }
-            Command::Delete | Command::Unlink | Command::Pdelete => {
+            Command::Delete | Command::Unlink | Command::Pdelete | Command::Rmdir => {
                 self.remove(name);
                 Reply::done()
             }
@@ -313,7 +372,8 @@ impl Machine for Counter<'_> {
         }
     }
 
-    fn barrier(&mut self, _: SiteId, _: GroupId) -> Result<(), Stop> {
+    fn barrier(&mut self, site: SiteId, _: GroupId) -> Result<(), Stop> {
+        self.passed(site);
         self.tally.barriers = self.tally.barriers.saturating_add(self.factor);
         Ok(())
     }

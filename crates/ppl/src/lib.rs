@@ -26,6 +26,7 @@ pub mod commands;
 pub mod count;
 pub mod diagnostic;
 pub mod errno;
+pub mod explain;
 pub mod format;
 pub mod interpret;
 pub mod plan;

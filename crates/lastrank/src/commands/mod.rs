@@ -3,6 +3,7 @@
 mod check;
 mod compare;
 mod experiments;
+mod explain;
 mod fit;
 mod fmt;
 mod machine;
@@ -22,6 +23,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Run(args) => run::run(&args),
         Command::Experiments(args) => experiments::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -38,7 +38,7 @@ pub(crate) struct Collective {
 }
 
 /// Do all ranks of a group do this together?
-pub(super) fn is_collective(command: Command) -> bool {
+pub(crate) fn is_collective(command: Command) -> bool {
     matches!(
         command,
         Command::Pfopen

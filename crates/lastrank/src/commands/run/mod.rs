@@ -29,8 +29,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings {
         ranks: job.as_ref().map(|job| job.ranks().unwrap_or(1)).or(args.ranks),
-        parameters: pairs(args)?,
-        groups: groups(args)?,
+        parameters: pairs(&args.parameters, &args.set)?,
+        groups: groups(&args.group)?,
         environment: Some(&environment),
         seed: args.seed,
     };
@@ -153,9 +153,9 @@ fn backend(words: &str) -> anyhow::Result<BackendKind> {
     }
 }
 
-fn pairs(args: &RunArgs) -> anyhow::Result<Vec<(String, String)>> {
-    let all =
-        args.parameters.iter().map(|pair| (pair, "")).chain(args.set.iter().map(|pair| (pair, "--set ")));
+/// Parameters as they stand on the command line, the classic way and with `--set`.
+pub fn pairs(parameters: &[String], set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+    let all = parameters.iter().map(|pair| (pair, "")).chain(set.iter().map(|pair| (pair, "--set ")));
     all.map(|(pair, option)| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => bail!("`{option}{pair}` sets no parameter: write {option}NAME=VALUE"),
@@ -163,8 +163,9 @@ fn pairs(args: &RunArgs) -> anyhow::Result<Vec<(String, String)>> {
     .collect()
 }
 
-fn groups(args: &RunArgs) -> anyhow::Result<Vec<(String, u32)>> {
-    args.group
+/// Sizes of groups as they stand on the command line.
+pub fn groups(pairs: &[String]) -> anyhow::Result<Vec<(String, u32)>> {
+    pairs
         .iter()
         .map(|pair| {
             let parsed =

@@ -1,0 +1,235 @@
+//! `lastrank explain`: what will a program do, and who does it?
+
+use ppl::count::DEFAULT_BUDGET;
+use ppl::explain::{Explanation, Layout, Work, explain};
+use ppl::plan::{Plan, Settings};
+use samples::units::{bytes, count, duration};
+use serde_json::json;
+
+use super::run::{groups, pairs};
+use crate::cli::ExplainArgs;
+use crate::exit::Status;
+use crate::{output, program};
+
+/// Plan the program for its ranks and say what it will do; nothing is done.
+pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
+    let environment = |name: &str| std::env::var(name).ok();
+    let settings = Settings {
+        ranks: args.ranks,
+        parameters: pairs(&args.parameters, &args.set)?,
+        groups: groups(&args.group)?,
+        environment: Some(&environment),
+        seed: 1,
+    };
+    let Some(planned) = program::load(&args.program, args.classic)?.plan(&settings, true) else {
+        return Ok(Status::Usage);
+    };
+    let plan = &planned.plan;
+    let found = explain(plan, DEFAULT_BUDGET);
+    if args.json {
+        let space: Vec<_> = plan
+            .space
+            .iter()
+            .map(|space| json!({"directory": place(plan, space.directory.as_deref()), "bytes": space.bytes}))
+            .collect();
+        output::json(&json!({
+            "schema": "lastrank.explain/1",
+            "program": planned.name,
+            "parameters": plan.parameters,
+            "space": space,
+            "explanation": found,
+        }))?;
+    } else {
+        output::print(&text(&planned.name, plan, &found))?;
+    }
+    Ok(Status::Ok)
+}
+
+fn place<'a>(plan: &'a Plan, directory: Option<&'a str>) -> &'a str {
+    directory.or_else(|| plan.parameter("dir")).unwrap_or(".")
+}
+
+fn text(name: &str, plan: &Plan, found: &Explanation) -> String {
+    let mut text = format!("{name} on {}; nothing was done\n", ranks(found.ranks.into()));
+    if !plan.parameters.is_empty() {
+        text += "\nParameters\n";
+        let widest = plan.parameters.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (name, value) in &plan.parameters {
+            text += &format!("  {name:<widest$}  {value}\n");
+        }
+    }
+    if found.groups.len() > 1 {
+        text += "\nRanks and groups\n";
+        text += &rank_map(found);
+    }
+    for layout in &found.patterns {
+        text += &pattern(layout);
+    }
+    text += "\nWhere ranks meet\n";
+    text += &meetings(found);
+    text += "\nWork\n";
+    for work in &found.work {
+        text += &of_ranks(work);
+    }
+    if found.uncounted_ranks > 0 {
+        text +=
+            &format!("  … and {} more ranks, which were not counted\n", count(found.uncounted_ranks.into()));
+    }
+    text += "\nSpace\n";
+    for space in &plan.space {
+        let directory = place(plan, space.directory.as_deref());
+        text += &format!("  asks for {} free in {directory} before it starts\n", bytes(space.bytes));
+    }
+    let all = |of: fn(&Work) -> u64| -> u64 {
+        let each = |work: &Work| of(work).saturating_mul(u64::from(work.ranks.1 - work.ranks.0) + 1);
+        found.work.iter().map(each).fold(0, u64::saturating_add)
+    };
+    text += &format!(
+        "  its files take at most {} at a time, all counted ranks together; buffers {} of memory\n",
+        bytes(all(|work| work.tally.space)),
+        bytes(all(|work| work.tally.memory)),
+    );
+    text
+}
+
+fn ranks(count: u64) -> String {
+    if count == 1 { "1 rank".into() } else { format!("{} ranks", samples::units::count(count)) }
+}
+
+/// Rows of neighbouring ranks that are in the same groups, a column for each group.
+fn rank_map(found: &Explanation) -> String {
+    let mut edges: Vec<u32> = vec![0, found.ranks];
+    for (first, last) in found.groups.iter().flat_map(|group| &group.ranks) {
+        edges.extend([*first, *last + 1]);
+    }
+    edges.sort_unstable();
+    edges.dedup();
+    let names: Vec<&str> = found.groups.iter().map(|group| group.name.as_str()).collect();
+    let rows: Vec<(String, u32)> =
+        edges.windows(2).map(|edge| (stretch(edge[0], edge[1] - 1), edge[0])).collect();
+    let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max("rank".len());
+    let mut text = format!("  {:<widest$}", "rank");
+    names.iter().for_each(|name| text += &format!("  {name}"));
+    text.push('\n');
+    for (name, first) in rows {
+        let mut row = format!("  {name:<widest$}");
+        for group in &found.groups {
+            let mark = if group.holds(first) { "×" } else { "·" };
+            row += &format!("  {mark:<width$}", width = group.name.chars().count());
+        }
+        text += row.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn stretch(first: u32, last: u32) -> String {
+    if first == last { first.to_string() } else { format!("{first} to {last}") }
+}
+
+fn pattern(layout: &Layout) -> String {
+    let Layout { name, group, blocks, block_bytes, level, transfers, transfer_bytes, .. } = layout;
+    let members = layout.ranks.len() as u64;
+    let unused = if layout.used { "" } else { " (no command uses it)" };
+    let together = if layout.collective { "collective" } else { "independent" };
+    let size = bytes(*block_bytes);
+    let mut text = format!(
+        "\nPattern \"{name}\" on the {} of \"{group}\"{unused}\n  {} blocks of {size} a rank, in turn: {} in all\n",
+        ranks(members),
+        count(*blocks),
+        bytes(layout.total_bytes)
+    );
+    let plural = if *transfers == 1 { "transfer" } else { "transfers" };
+    text += &format!(
+        "  level {level}: {} {together} {plural} of {} a rank{}\n",
+        count(*transfers),
+        bytes(*transfer_bytes),
+        if *level >= 2 { ", through the view" } else { "" }
+    );
+    if members > 0 && *blocks > 0 {
+        text += &format!("  block n of the file begins at n × {size}; numbers count the rank's transfers\n");
+        layout.picture().lines().for_each(|line| text += &format!("    {line}\n"));
+    }
+    text
+}
+
+fn meetings(found: &Explanation) -> String {
+    if found.meetings.is_empty() {
+        return "  nowhere: every rank goes its own way\n".into();
+    }
+    let files = found.meetings.iter().any(|meeting| meeting.file != found.meetings[0].file);
+    let mut text = String::new();
+    for meeting in &found.meetings {
+        let file = if files { format!("{} ", meeting.file) } else { String::new() };
+        let times =
+            if meeting.times == 1 { "once".into() } else { format!("{} times", count(meeting.times)) };
+        text += &format!(
+            "  {file}line {:<4} {:<8} {times}, the {} of \"{}\"\n",
+            meeting.line,
+            meeting.operation,
+            ranks(meeting.ranks.into()),
+            meeting.group
+        );
+    }
+    text
+}
+
+fn of_ranks(work: &Work) -> String {
+    let tally = &work.tally;
+    let (first, last) = work.ranks;
+    let who = match first == last {
+        true => format!("rank {first}"),
+        false => format!("ranks {first} to {last}, each"),
+    };
+    let least = if tally.at_least { "at least " } else { "" };
+    let mut text = format!("  {who}: {least}{} operations\n", count(tally.total));
+    let widest = tally.operations.keys().map(|name| name.len()).max().unwrap_or(0);
+    let digits = |number: &u64| count(*number).chars().count();
+    let numbers = tally.operations.values().map(digits).max().unwrap_or(0);
+    for (name, number) in &tally.operations {
+        text += &format!("    {name:<widest$}  {:>numbers$}", count(*number));
+        if let Some(moved) = tally.bytes.get(name).filter(|moved| **moved > 0) {
+            text += &format!("  {}", bytes(*moved));
+        }
+        text.push('\n');
+    }
+    let names = |list: &[String], all: u64| {
+        let more = if all > list.len() as u64 { ", …" } else { "" };
+        if list.is_empty() { String::new() } else { format!(": {}{more}", list.join(", ")) }
+    };
+    let made = tally.files.saturating_add(tally.directories);
+    if made > 0 {
+        // Names that are the same in each round of a loop are counted for each.
+        let most = if made > 1 { "at most " } else { "" };
+        text += &format!(
+            "    creates {most}{}{}\n",
+            things(tally.files, tally.directories),
+            names(&work.created, made)
+        );
+    }
+    let removed: u64 =
+        ["delete", "unlink", "rmdir", "pdelete"].iter().filter_map(|name| tally.operations.get(name)).sum();
+    if removed > 0 {
+        text += &format!("    removes {}{}\n", count(removed), names(&work.removed, removed));
+    }
+    if tally.waiting_ns > 0 {
+        text += &format!("    waits {} of its own accord\n", duration(tally.waiting_ns as f64 * 1e-9));
+    }
+    if let Some(why) = &tally.stopped {
+        text += &format!("    would stop early: {why}\n");
+    }
+    text
+}
+
+fn things(files: u64, directories: u64) -> String {
+    let some = |number: u64, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{} {many}", count(number))),
+    };
+    [some(files, "file", "files"), some(directories, "directory", "directories")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" and ")
+}

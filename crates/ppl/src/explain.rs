@@ -1,0 +1,281 @@
+//! What will a program do: who is in which group, where do blocks lie, who meets whom, how much?
+
+use serde::Serialize;
+
+use crate::commands::{Command, Kind};
+use crate::count::{Details, Tally, details};
+use crate::plan::{Expr, GroupId, Pattern, Plan, SiteId, Step};
+
+/// Ranks that are counted one by one; more are not.
+pub const MOST_RANKS: u32 = 64;
+/// Blocks of a pattern that are drawn.
+const MOST_BLOCKS: u64 = 24;
+/// Ranks of a pattern that are drawn.
+const MOST_ROWS: u32 = 16;
+
+/// What a program will do.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// How many ranks there are.
+    pub ranks: u32,
+    /// Who is in which group.
+    pub groups: Vec<GroupShare>,
+    /// Where data lies.
+    pub patterns: Vec<Layout>,
+    /// Where ranks meet, in the order of the program.
+    pub meetings: Vec<Meeting>,
+    /// How much each rank does; neighbours that do the same are one entry.
+    pub work: Vec<Work>,
+    /// Ranks behind the last entry of `work`, which were not counted.
+    pub uncounted_ranks: u32,
+}
+
+/// The ranks of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GroupShare {
+    /// Its name.
+    pub name: String,
+    /// Its ranks as stretches: first and last.
+    pub ranks: Vec<(u32, u32)>,
+}
+
+impl GroupShare {
+    /// Is this rank in it?
+    pub fn holds(&self, rank: u32) -> bool {
+        self.ranks.iter().any(|(first, last)| (*first..=*last).contains(&rank))
+    }
+}
+
+/// Where the blocks of a pattern lie for one group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Layout {
+    /// The pattern's name.
+    pub name: String,
+    /// The group whose ranks take turns.
+    pub group: String,
+    /// Its ranks.
+    pub ranks: Vec<u32>,
+    /// Blocks a rank.
+    pub blocks: u64,
+    /// Bytes a block.
+    pub block_bytes: u64,
+    /// 0 to 3.
+    pub level: u8,
+    /// Transfers of one rank.
+    pub transfers: u64,
+    /// Bytes of one transfer.
+    pub transfer_bytes: u64,
+    /// Do all ranks transfer together?
+    pub collective: bool,
+    /// Bytes of all ranks.
+    pub total_bytes: u64,
+    /// Does a command use it so?
+    pub used: bool,
+}
+
+/// A place where ranks wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Meeting {
+    /// The file.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// `barrier`, `phase`, or a collective command.
+    pub operation: &'static str,
+    /// Its group.
+    pub group: String,
+    /// How many ranks meet.
+    pub ranks: u32,
+    /// How often, on the rank that comes there most often.
+    pub times: u64,
+}
+
+/// What neighbouring ranks do, each of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Work {
+    /// First and last rank.
+    pub ranks: (u32, u32),
+    /// How much.
+    pub tally: Tally,
+    /// The first few names that the first of them creates.
+    pub created: Vec<String>,
+    /// The first few names that the first of them removes.
+    pub removed: Vec<String>,
+}
+
+/// Explains a plan; at most `budget` operations are walked.
+pub fn explain(plan: &Plan, budget: u64) -> Explanation {
+    let counted = plan.ranks.min(MOST_RANKS);
+    let share = budget / u64::from(counted.max(1));
+    let details: Vec<Details> = (0..counted).map(|rank| details(plan, rank, share)).collect();
+    Explanation {
+        ranks: plan.ranks,
+        groups: plan.groups.iter().map(share_of).collect(),
+        patterns: layouts(plan),
+        meetings: meetings(plan, &details),
+        work: work(details),
+        uncounted_ranks: plan.ranks - counted,
+    }
+}
+
+fn share_of(group: &crate::plan::Group) -> GroupShare {
+    let mut ranks: Vec<(u32, u32)> = Vec::new();
+    for &rank in &group.ranks {
+        match ranks.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => ranks.push((rank, rank)),
+        }
+    }
+    GroupShare { name: group.name.clone(), ranks }
+}
+
+fn work(details: Vec<Details>) -> Vec<Work> {
+    let mut out: Vec<Work> = Vec::new();
+    for (rank, Details { tally, created, removed, .. }) in (0..).zip(details) {
+        match out.last_mut() {
+            Some(same) if same.tally == tally => same.ranks.1 = rank,
+            _ => out.push(Work { ranks: (rank, rank), tally, created, removed }),
+        }
+    }
+    out
+}
+
+/// Every call of a command in the code: which, its arguments, its site.
+fn calls(plan: &Plan) -> impl Iterator<Item = (Command, u32, u32, SiteId)> + '_ {
+    let statements = plan.code.steps.iter().filter_map(|step| match *step {
+        Step::Command { command, count, first, site } => Some((command, first, u32::from(count), site)),
+        _ => None,
+    });
+    let values = plan.code.exprs.iter().filter_map(|expr| match *expr {
+        Expr::Command(at) => {
+            let call = plan.code.calls[at as usize];
+            Some((call.command(), call.first, call.count, call.site))
+        }
+        _ => None,
+    });
+    statements.chain(values)
+}
+
+/// Which pattern is used by which group?
+fn layouts(plan: &Plan) -> Vec<Layout> {
+    let mut pairs: Vec<(usize, GroupId, bool)> = Vec::new();
+    for (command, first, count, site) in calls(plan) {
+        let position = |kind| command.spec().arguments.iter().position(|argument| argument.kind == kind);
+        let number = |kind| match plan.code.exprs.get(first as usize + position(kind)?) {
+            Some(Expr::Int(number)) if position(kind)? < count as usize => Some(*number as u32),
+            _ => None,
+        };
+        let Some(pattern) = number(Kind::Pattern) else { continue };
+        let group = number(Kind::Group).map_or(plan.site(site).group, GroupId);
+        let pair = (pattern as usize, group, true);
+        if !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    for (at, pattern) in plan.patterns.iter().enumerate() {
+        if !pairs.iter().any(|(used, ..)| *used == at) {
+            pairs.push((at, pattern.group.unwrap_or(GroupId::WORLD), false));
+        }
+    }
+    pairs.sort_by_key(|(pattern, group, _)| (*pattern, group.0));
+    pairs
+        .into_iter()
+        .filter_map(|(pattern, group, used)| {
+            Some(layout(plan.patterns.get(pattern)?, plan.groups.get(group.index())?, used))
+        })
+        .collect()
+}
+
+fn layout(pattern: &Pattern, group: &crate::plan::Group, used: bool) -> Layout {
+    let single = pattern.level >= 2;
+    Layout {
+        name: pattern.name.clone(),
+        group: group.name.clone(),
+        ranks: group.ranks.clone(),
+        blocks: pattern.iterations,
+        block_bytes: pattern.element,
+        level: pattern.level,
+        transfers: if single { u64::from(pattern.iterations > 0) } else { pattern.iterations },
+        transfer_bytes: if single { pattern.bytes() } else { pattern.element },
+        collective: pattern.is_collective(),
+        total_bytes: pattern.bytes().saturating_mul(group.ranks.len() as u64),
+        used,
+    }
+}
+
+impl Layout {
+    /// The transfer that moves block `block` of a rank, from 0.
+    fn transfer_of(&self, block: u64) -> u64 {
+        if self.level >= 2 { 0 } else { block }
+    }
+
+    /// A row for each rank and a column for each block of the file, which holds the number of the
+    /// transfer that moves it; the first row counts offsets in blocks.
+    pub fn picture(&self) -> String {
+        let members = self.ranks.len() as u64;
+        let blocks = self.blocks.saturating_mul(members);
+        let shown = blocks.min(MOST_BLOCKS);
+        let width = shown.saturating_sub(1).to_string().len() + 1;
+        let more = if blocks > shown { " …" } else { "" };
+        let name = |text: &str| format!("{text:<12}");
+        let mut out = name("block");
+        (0..shown).for_each(|block| out += &format!("{block:>width$}"));
+        out += &format!("{more}\n");
+        for (place, rank) in self.ranks.iter().take(MOST_ROWS as usize).enumerate() {
+            out += &name(&format!("rank {rank}"));
+            for at in 0..shown {
+                if at % members == place as u64 {
+                    out += &format!("{:>width$}", self.transfer_of(at / members));
+                } else {
+                    out += &format!("{:>width$}", "·");
+                }
+            }
+            out += &format!("{more}\n");
+        }
+        if self.ranks.len() > MOST_ROWS as usize {
+            out += &format!("… {} more ranks\n", self.ranks.len() - MOST_ROWS as usize);
+        }
+        out
+    }
+}
+
+/// Sites where ranks wait for each other, and that some rank comes to.
+fn meetings(plan: &Plan, details: &[Details]) -> Vec<Meeting> {
+    let groups: std::collections::HashMap<u32, GroupId> = plan
+        .code
+        .steps
+        .iter()
+        .filter_map(|step| match *step {
+            Step::Barrier { site, group } => Some((site.0, group)),
+            _ => None,
+        })
+        .collect();
+    let mut out = Vec::new();
+    for (at, site) in plan.sites().iter().enumerate() {
+        let is_barrier = groups.contains_key(&(at as u32));
+        let waits = match site.command {
+            None => is_barrier || site.operation == "phase",
+            Some(command) => crate::check::is_collective(command),
+        };
+        if !waits {
+            continue;
+        }
+        // The two barriers of a phase have the site behind it.
+        let phase = site.operation == "phase";
+        let counted = at + usize::from(phase);
+        let passed = details.iter().filter_map(|details| details.sites.get(counted)).max();
+        let times = passed.copied().unwrap_or(0) / if phase { 2 } else { 1 };
+        let group = groups.get(&(at as u32)).copied().unwrap_or(site.group);
+        let Some(group) = plan.groups.get(group.index()) else { continue };
+        out.push(Meeting {
+            file: site.file.to_string(),
+            line: site.line,
+            operation: site.operation,
+            group: group.name.clone(),
+            ranks: group.ranks.len() as u32,
+            times,
+        });
+    }
+    out.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
+    out
+}
