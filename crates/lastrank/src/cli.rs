@@ -241,6 +241,12 @@ pub struct TryArgs {
     /// Seconds it may take
     #[arg(long, value_name = "SECONDS", default_value_t = 50)]
     pub limit: u64,
+    /// The run file with every sample; `none`: keep none [default: try-TIME.parquet]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The page; `none`: make none [default: beside the run file]
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// The result as JSON (schema lastrank.tour/1)
     #[arg(long)]
     pub json: bool,

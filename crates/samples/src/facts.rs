@@ -60,6 +60,11 @@ pub struct Facts {
     pub failures: Vec<String>,
     /// Anything that makes the result less trustworthy.
     pub warnings: Vec<Warning>,
+    /// What `lastrank try` found beside its samples (schema `lastrank.tour/1`): `rungs` with quantiles,
+    /// causes and the picture of their tail, `curve` (latency in ps against working set in bytes),
+    /// `bandwidths`, `caches` with their sizes, `clock`, `noise`, `skipped`. Null of any other run.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub tour: Value,
     /// Hints for the report, from `define report` in the program: what to analyse first.
     pub report: BTreeMap<String, String>,
 }

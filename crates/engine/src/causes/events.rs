@@ -3,9 +3,12 @@
 //! `perf_event_open(2)` without hardware counters: context-switch records and page-fault samples need
 //! no privilege while `perf_event_paranoid` is at most 2, tracepoints need CAP_PERFMON.
 
+use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Mutex;
 
 /// `struct perf_event_attr` up to its fifth version (112 bytes), from the kernel's user interface.
 #[repr(C)]
@@ -126,21 +129,23 @@ pub fn faults() -> io::Result<Vec<Event>> {
     ])
 }
 
+/// The tracepoints of interrupts.
+const WANTED: [(&str, Meaning); 6] = [
+    ("irq_vectors/local_timer_entry", Meaning::TimerEnter),
+    ("irq_vectors/local_timer_exit", Meaning::TimerLeave),
+    ("irq/softirq_entry", Meaning::SoftEnter),
+    ("irq/softirq_exit", Meaning::SoftLeave),
+    ("irq/irq_handler_entry", Meaning::DeviceEnter),
+    ("irq/irq_handler_exit", Meaning::DeviceLeave),
+];
+
 /// Interrupts while this thread is current: timer, soft and device. What the machine lacks (no
 /// `irq_vectors` outside x86) is left out; an error only where nothing can be had.
 pub fn interrupts() -> io::Result<Vec<Event>> {
-    const WANTED: [(&str, Meaning); 6] = [
-        ("irq_vectors/local_timer_entry", Meaning::TimerEnter),
-        ("irq_vectors/local_timer_exit", Meaning::TimerLeave),
-        ("irq/softirq_entry", Meaning::SoftEnter),
-        ("irq/softirq_exit", Meaning::SoftLeave),
-        ("irq/irq_handler_entry", Meaning::DeviceEnter),
-        ("irq/irq_handler_exit", Meaning::DeviceLeave),
-    ];
     let mut found = Vec::new();
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for (name, meaning) in WANTED {
-        let opened = tracepoint(name).and_then(|number| open(TRACEPOINT, number, 0, meaning));
+        let opened = number(name).and_then(|number| open(TRACEPOINT, number, 0, meaning));
         match opened {
             Ok(event) => found.push(event),
             Err(error) => last = error,
@@ -149,18 +154,77 @@ pub fn interrupts() -> io::Result<Vec<Event>> {
     if found.is_empty() { Err(last) } else { Ok(found) }
 }
 
-/// The number of a tracepoint, where tracefs is mounted and readable.
+/// Finds the numbers of all tracepoints, so that forked ranks need not.
+pub fn prepare() {
+    for (name, _) in WANTED {
+        // What is missing is told when it is opened.
+        drop(number(name));
+    }
+}
+
+/// The number of a tracepoint, found once.
+fn number(name: &'static str) -> io::Result<u64> {
+    static KNOWN: Mutex<BTreeMap<&str, Result<u64, io::ErrorKind>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let found = known.entry(name).or_insert_with(|| tracepoint(name).map_err(|error| error.kind()));
+    found.map_err(io::Error::from)
+}
+
+/// The number of a tracepoint, where tracefs is mounted and readable, or root may mount it for itself.
 fn tracepoint(name: &str) -> io::Result<u64> {
     let places = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-    let texts = places.iter().map(|place| fs::read_to_string(format!("{place}/events/{name}/id")));
+    let paths = places.map(|place| format!("{place}/events/{name}/id"));
     let mut last = io::Error::from(io::ErrorKind::NotFound);
-    for text in texts {
-        match text {
+    for path in &paths {
+        match fs::read_to_string(path) {
             Ok(text) => return text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into()),
             Err(error) => last = error,
         }
     }
-    Err(last)
+    if last.kind() == io::ErrorKind::NotFound { unmounted(&paths[0]) } else { Err(last) }
+}
+
+/// The number in a file of a tracefs that is not mounted: a child mounts it where only the child sees
+/// it, reads and leaves. Nothing of the machine is changed.
+fn unmounted(path: &str) -> io::Result<u64> {
+    let path = CString::new(path)?;
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just given us both, and nobody else knows them.
+    let (from, to) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
+    // SAFETY: the child makes system calls only, on memory that was there before, and leaves.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: every string ends in zero; `text` has room for what is read into it.
+        unsafe {
+            let mut text = [0u8; 32];
+            let (none, private) = (std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
+            let place = c"/sys/kernel/tracing".as_ptr();
+            if libc::unshare(libc::CLONE_NEWNS) == 0
+                && libc::mount(none, c"/".as_ptr(), none, private, none.cast()) == 0
+                && libc::mount(c"none".as_ptr(), place, c"tracefs".as_ptr(), 0, none.cast()) == 0
+            {
+                let file = libc::open(path.as_ptr(), libc::O_RDONLY);
+                let got = libc::read(file, text.as_mut_ptr().cast(), text.len());
+                libc::write(to.as_raw_fd(), text.as_ptr().cast(), usize::try_from(got).unwrap_or(0));
+            }
+            libc::_exit(0);
+        }
+    }
+    if child < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    drop(to);
+    let mut text = String::new();
+    let read = fs::File::from(from).read_to_string(&mut text);
+    // SAFETY: a child of our own, which leaves by itself; no status is wanted.
+    unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+    read?;
+    let missing = |_| io::Error::new(io::ErrorKind::NotFound, "tracefs is not mounted");
+    text.trim().parse().map_err(missing)
 }
 
 /// Lets the records of `event` go to the ring of `leader`.

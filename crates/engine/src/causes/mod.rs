@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 pub use accounting::{Accounting, Counters};
 use events::Meaning;
+pub use events::prepare;
 use ring::{Record, Ring};
 
 /// What the watch can see.

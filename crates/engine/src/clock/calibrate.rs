@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Kind, read};
 
@@ -82,11 +82,19 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
+/// The time that measuring a clock's step or cost may take. A read costs some 20 ns, or a microsecond
+/// where it is a system call: then there are fewer of them.
+const MOST: Duration = Duration::from_millis(20);
+
 /// Differences, in ticks, of reads around `0, 1, 2 … 63` dependent additions, so that the second read
-/// falls on every phase of the clock's step.
+/// falls on every phase of the clock's step. `count` of them, or as many as [`MOST`] allows.
 pub fn differences(kind: Kind, count: usize) -> Vec<u64> {
     let mut found = Vec::with_capacity(count);
+    let since = Instant::now();
     for index in 0..count {
+        if index % 256 == 255 && since.elapsed() > MOST {
+            break;
+        }
         let begin = kind.read();
         let mut work = index as u64;
         for _ in 0..index % 64 {
@@ -104,22 +112,30 @@ pub fn differences(kind: Kind, count: usize) -> Vec<u64> {
 /// (which is what lies between two neighbouring ones) over the quickest of several blocks, and does not
 /// suffer from the clock's coarse step.
 pub fn overhead(kind: Kind) -> [f64; 3] {
-    const READS: usize = 8192;
-    let mut shown = vec![0; READS];
+    const READS: usize = 1024;
+    const BLOCKS: usize = 64;
+    let mut shown = Vec::with_capacity(8 * READS);
     let mut mean = f64::INFINITY;
-    for _ in 0..8 {
+    let since = Instant::now();
+    for block in 0..BLOCKS {
         let begin = kind.read();
         for _ in 1..READS {
             black_box(kind.read());
         }
         mean = mean.min(kind.read().saturating_sub(begin) as f64 / READS as f64);
+        if block >= 2 && since.elapsed() > MOST {
+            break;
+        }
     }
-    for difference in &mut shown {
-        let begin = kind.read();
-        *difference = kind.read().saturating_sub(begin);
+    let since = Instant::now();
+    while shown.len() < 8 * READS && (shown.len() < READS || since.elapsed() < MOST) {
+        for _ in 0..256 {
+            let begin = kind.read();
+            shown.push(kind.read().saturating_sub(begin));
+        }
     }
     shown.sort_unstable();
-    [mean, shown[READS / 2] as f64, shown[READS * 99 / 100] as f64]
+    [mean, shown[shown.len() / 2] as f64, shown[shown.len() * 99 / 100] as f64]
 }
 
 #[cfg(test)]

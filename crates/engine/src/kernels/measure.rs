@@ -74,8 +74,13 @@ pub struct Measured {
     pub headline_ps: f64,
     /// Every block: ps an operation.
     pub blocks: Vec<f64>,
+    /// Operations in a block.
+    pub block: u32,
     /// Every observation, in time order.
     pub observations: Vec<Observation>,
+    /// Where an observation is of many operations: single ones beside them, in time order. Each is at
+    /// most a few steps of the clock long, so only their mean and their far tail mean something.
+    pub singles: Vec<Observation>,
     /// Single against amortised; none where too little was measured or an operation takes 10 µs or more.
     pub check: Option<Check>,
     /// Did three neighbouring blocks agree within a hundredth before measuring began?
@@ -145,6 +150,7 @@ fn try_measure(
     let each = net(ps, count, facts).max(1.0);
     let fitting = (BLOCK_PS as f64 / each).clamp(f64::from(least), f64::from(most.min(1 << 28)));
     let block = (fitting as u32).next_multiple_of(least);
+    found.block = block;
     // Steady?
     let mut last = [0.0; 3];
     while settings.warm && !deadline.passed(0.25) {
@@ -169,37 +175,74 @@ fn try_measure(
     if found.headline_ps < 10e6 && settings.observations > 0 {
         found.check = check(kernel, clock, block, found.headline_ps, deadline)?;
     }
-    // Observations. Their memory is there before the first of them.
-    let watched = watch.is_cheap() || found.headline_ps * f64::from(found.batch) >= 20e6;
-    found.observations = vec![Observation { cpu: u16::MAX, ..Observation::default() }; settings.observations];
+    let watched = |batch: u32| watch.is_cheap() || found.headline_ps * f64::from(batch) >= 20e6;
+    let (many, one) = (watched(found.batch), watched(1));
+    let until = if found.batch > least { 0.85 } else { 1.0 };
     timed(kernel, clock, block)?;
+    let mut taken = Vec::new();
+    let wanted = settings.observations;
+    let how = How { batch: found.batch, often: found.headline_ps > 1e6, until };
+    let mut result = observe(kernel, clock, many.then_some(&mut *watch), wanted, &how, deadline, &mut taken);
+    found.observations = taken;
+    if result.is_ok() && found.batch > least {
+        let mut taken = Vec::new();
+        let how = How { batch: least, often: false, until: 1.0 };
+        result = observe(kernel, clock, one.then_some(watch), wanted / 2, &how, deadline, &mut taken);
+        found.singles = taken;
+    }
+    result
+}
+
+/// How observations are taken.
+struct How {
+    /// Operations in each.
+    batch: u32,
+    /// Is the time looked at after each? It costs more than many an operation.
+    often: bool,
+    /// The share of the budget after which to stop.
+    until: f64,
+}
+
+/// Takes at most `wanted` observations. Their memory is there before the first of them.
+fn observe(
+    kernel: &mut dyn Kernel,
+    clock: Clock,
+    mut watch: Option<&mut Watch>,
+    wanted: usize,
+    how: &How,
+    deadline: &Deadline,
+    all: &mut Vec<Observation>,
+) -> Result<(), i32> {
+    *all = vec![Observation { cpu: u16::MAX, ..Observation::default() }; wanted];
     let mut taken = 0;
-    for observation in &mut found.observations {
-        if watched {
+    let mut errno = 0;
+    for observation in all.iter_mut() {
+        if let Some(watch) = &mut watch {
             watch.before();
         }
-        let timed = kernel.time(clock, found.batch);
-        let seen = if watched { watch.after() } else { Default::default() };
+        let timed = kernel.time(clock, how.batch);
+        let seen = watch.as_mut().map(|watch| watch.after());
         if timed.errno != 0 {
-            found.errno = timed.errno;
+            errno = timed.errno;
             break;
         }
+        let cpu = seen.map_or(u16::MAX, |seen| seen.cpu);
+        let seen = seen.unwrap_or_default();
         *observation = Observation {
             start_ns: clock.since_epoch_ns(timed.begin),
             duration_ps: clock.picoseconds(timed.begin, timed.end),
             queue_ns: u32::try_from(seen.queue_ns).unwrap_or(u32::MAX),
             blocked_ns: u32::try_from(seen.blocked_ns).unwrap_or(u32::MAX),
             causes: seen.causes.0,
-            cpu: if watched { seen.cpu } else { u16::MAX },
+            cpu,
         };
         taken += 1;
-        // A look at the time every so often, which costs more than many an operation.
-        if (found.headline_ps > 1e6 || taken % 256 == 0) && deadline.passed(1.0) {
+        if (how.often || taken % 256 == 0) && deadline.passed(how.until) {
             break;
         }
     }
-    found.observations.truncate(taken);
-    Ok(())
+    all.truncate(taken);
+    if errno == 0 { Ok(()) } else { Err(errno) }
 }
 
 /// Time of one operation in ps: all of them, less one cost of the clock.

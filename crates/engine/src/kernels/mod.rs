@@ -16,6 +16,7 @@
 //! # Ok::<(), engine::kernels::Error>(())
 //! ```
 
+mod affinity;
 mod buffer;
 mod calls;
 mod commands;
@@ -29,6 +30,7 @@ use std::path::PathBuf;
 
 use crate::clock::{Clock, Kind, Monotonic, Source, Tsc, TscMfence};
 
+pub use affinity::{Noise, Pinned, allowed, noise, pin};
 pub use commands::{Done, Kernels};
 pub use disk::{Access, FileAccess, Scratch};
 pub use measure::{Check, Measured, Observation, Settings, measure};

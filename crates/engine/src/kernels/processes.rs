@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use super::affinity::{self, Pinned};
 use super::buffer::Buffer;
 use super::calls::errno;
 use super::{Error, Probe};
@@ -170,8 +171,8 @@ pub struct PingPong {
     child: libc::pid_t,
     /// Operations in a round trip: 1, or 2 where a single switch is one.
     each: u32,
-    /// Where this thread was allowed to run before it was pinned.
-    allowed: Option<libc::cpu_set_t>,
+    /// This thread stays on its processor as long as the partner does.
+    _pinned: Option<Pinned>,
 }
 
 impl PingPong {
@@ -179,7 +180,7 @@ impl PingPong {
     /// then a round trip is two context switches, and one operation is one of them.
     pub fn new(same_processor: bool) -> Result<Self, Error> {
         let (there, back) = (pipe()?, pipe()?);
-        let allowed = if same_processor { Some(pin()?) } else { None };
+        let pinned = if same_processor { Some(pin_here()?) } else { None };
         // SAFETY: the child touches nothing but two descriptors and leaves with `_exit`.
         let child = unsafe { libc::fork() };
         if child == 0 {
@@ -200,13 +201,15 @@ impl PingPong {
             }
         }
         if child < 0 {
-            let source = std::io::Error::last_os_error();
-            if let Some(allowed) = &allowed {
-                unpin(allowed);
-            }
-            return Err(Error::System { call: "fork", source });
+            return Err(Error::System { call: "fork", source: std::io::Error::last_os_error() });
         }
-        Ok(Self { to: there.1, from: back.0, child, each: if same_processor { 2 } else { 1 }, allowed })
+        Ok(Self {
+            to: there.1,
+            from: back.0,
+            child,
+            each: if same_processor { 2 } else { 1 },
+            _pinned: pinned,
+        })
     }
 }
 
@@ -221,32 +224,15 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
-/// Pins this thread to the processor it is on; the set of before.
-fn pin() -> Result<libc::cpu_set_t, Error> {
-    // SAFETY: all-zero bytes are an empty set; the sets are valid places; pid 0 is this thread.
-    unsafe {
-        let mut before: libc::cpu_set_t = std::mem::zeroed();
-        let mut one: libc::cpu_set_t = std::mem::zeroed();
-        let size = size_of::<libc::cpu_set_t>();
-        let here = usize::try_from(libc::sched_getcpu()).unwrap_or(0);
-        libc::CPU_SET(here.min(libc::CPU_SETSIZE as usize - 1), &mut one);
-        if libc::sched_getaffinity(0, size, &mut before) != 0 || libc::sched_setaffinity(0, size, &one) != 0 {
-            return Err(Error::System { call: "sched_setaffinity", source: std::io::Error::last_os_error() });
-        }
-        Ok(before)
-    }
-}
-
-fn unpin(allowed: &libc::cpu_set_t) {
-    // SAFETY: the set is valid; pid 0 is this thread.
-    unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), allowed) };
+/// Pins this thread to the processor it is on.
+fn pin_here() -> Result<Pinned, Error> {
+    // SAFETY: takes nothing and returns a number.
+    let here = u16::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0);
+    affinity::pin(here).map_err(|source| Error::System { call: "sched_setaffinity", source })
 }
 
 impl Drop for PingPong {
     fn drop(&mut self) {
-        if let Some(allowed) = &self.allowed {
-            unpin(allowed);
-        }
         // SAFETY: the child is our own; it may be waiting for a byte, and holds nothing to lose.
         unsafe { libc::kill(self.child, libc::SIGKILL) };
         let _ = wait(self.child);

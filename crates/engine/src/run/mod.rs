@@ -121,6 +121,9 @@ impl Outcome {
 /// Where the run could not begin; how it ended otherwise stands in the [`Outcome`].
 pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) -> Result<Outcome, RunError> {
     let begun = Moment::now();
+    if options.causes {
+        crate::causes::prepare();
+    }
     let (clock, description) = clock_for(options);
     let limit = options.samples_per_rank();
     options::allow_descriptors(2 * u64::from(options.launch.ranks) + 64);

@@ -65,7 +65,8 @@ fn describe(paths: &[String]) -> Machine {
     machine::describe(&paths)
 }
 
-fn with_summary(value: &impl serde::Serialize, summary: String) -> Value {
+/// As JSON, with the line that sums it up.
+pub fn with_summary(value: &impl serde::Serialize, summary: String) -> Value {
     let mut value = serde_json::to_value(value).unwrap_or_default();
     if let Value::Object(fields) = &mut value {
         fields.insert("summary".into(), summary.into());
@@ -91,7 +92,8 @@ fn directories(planned: &Planned) -> Vec<String> {
     found.into_iter().collect()
 }
 
-fn versions() -> BTreeMap<String, String> {
+/// Versions of lastrank, its compiler and its target.
+pub fn versions() -> BTreeMap<String, String> {
     [
         ("lastrank", env!("CARGO_PKG_VERSION")),
         ("rust", env!("LASTRANK_RUSTC")),
