@@ -13,6 +13,9 @@ use crate::kernels::measure::{Settings, measure};
 use crate::kernels::{FileAccess, Kernel, Request, Scratch, build};
 use crate::machine::Machine;
 
+/// A kernel of so many bytes.
+type OfSize = fn(u64) -> Request;
+
 /// A tour on its way.
 pub(super) struct Walk {
     pub(super) begin: Instant,
@@ -132,7 +135,7 @@ impl Walk {
         let levels = levels(machine);
         let mut left = (3 * levels.len() * counts.len()) as u32;
         for (code, _, bytes) in levels {
-            let kinds: [(&str, fn(u64) -> Request); 3] = [
+            let kinds: [(&str, OfSize); 3] = [
                 ("read", |bytes| Request::StreamRead { bytes, huge: false }),
                 ("write", |bytes| Request::StreamWrite { bytes, huge: false }),
                 ("copy", |bytes| Request::StreamCopy { bytes, huge: false }),

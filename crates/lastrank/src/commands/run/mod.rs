@@ -15,6 +15,9 @@ use engine::run::{
 };
 use ppl::plan::Settings;
 
+pub use facts::{versions, with_summary};
+pub use results::stamped;
+
 use crate::cli::RunArgs;
 use crate::exit::Status;
 use crate::program::{self, Planned};

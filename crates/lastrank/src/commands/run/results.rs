@@ -70,6 +70,11 @@ fn default_name(name: &str, options: &Options, in_job: bool) -> PathBuf {
     if matches!(options.backend, BackendKind::Simulate(_)) {
         return format!("{name}-simulated.parquet").into();
     }
+    stamped(name)
+}
+
+/// `NAME-20260801-120000.parquet`.
+pub fn stamped(name: &str) -> PathBuf {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let stamp: String = units::utc(seconds).chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect();
     format!("{name}-{}.parquet", stamp.replace('T', "-")).into()

@@ -1,0 +1,129 @@
+//! How does a rung look in one line of a terminal?
+
+use engine::kernels::{Rung, Tour};
+use samples::Warning;
+use samples::units::duration;
+
+/// Names of the columns.
+pub fn heading() -> String {
+    format!(
+        "{:18} {:>9} {:>9} {:>9} {:>9} {:>9}  {:8}  {}\n",
+        "", "typical", "median", "p99", "p99.9", "max", "tail", "what the slowest hundredth waited for"
+    )
+}
+
+/// One rung: the number to quote, quantiles, a picture of the tail, causes.
+pub fn rung(rung: &Rung) -> String {
+    let quantiles = rung.corrected.as_ref().unwrap_or(&rung.raw);
+    let show = |ps: Option<f64>| ps.map_or("–".into(), |ps| duration(ps.max(0.0) * 1e-12));
+    let causes: Vec<String> = rung
+        .causes
+        .iter()
+        .filter(|(_, share)| *share >= 0.05)
+        .take(3)
+        .map(|(cause, share)| format!("{} {:.0} %", cause.replace('_', " "), 100.0 * share))
+        .collect();
+    let mark = if rung.corrected.is_some() { "*" } else { " " };
+    format!(
+        "{:18} {:>9} {:>9} {:>9} {:>9} {:>9}{mark} {:8}  {}",
+        rung.name,
+        show(Some(rung.headline_ps)),
+        show(Some(quantiles.median_ps)),
+        show(quantiles.p99_ps),
+        show(quantiles.p999_ps),
+        show(Some(quantiles.max_ps)),
+        picture(&rung.survival),
+        causes.join(", ")
+    )
+    .trim_end()
+    .to_owned()
+        + "\n"
+}
+
+/// Eight bars: how many times longer than the median is what one in 2, 8, 32 … 32,768 observations
+/// exceeds? A bar of full height: 3,000 times and more. A blank: there are too few observations.
+fn picture(survival: &[[f64; 2]]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let level = |share: f64| {
+        let reached = survival.iter().filter(|point| point[1] >= share * 0.999);
+        reached.map(|point| point[0]).fold(0.0, f64::max)
+    };
+    let (median, rarest) = (level(0.5).max(1.0), survival.last().map_or(1.0, |point| point[1]));
+    let shares = (0..8).map(|index| 0.5 / 4f64.powi(index));
+    let bar = |share: f64| {
+        if share < rarest {
+            return ' ';
+        }
+        let decades = (level(share) / median).max(1.0).log10();
+        BARS[((decades * 2.0) as usize).min(7)]
+    };
+    shares.map(bar).collect()
+}
+
+/// What comes below the rungs: bandwidths, what was left out, what could not be seen, warnings.
+pub fn after(found: &Tour, warnings: &[Warning]) -> String {
+    let mut text = String::from("\n");
+    let threads = found.bandwidths.iter().map(|one| one.threads).max().unwrap_or(1);
+    let mut seen: Vec<&str> = Vec::new();
+    for bandwidth in &found.bandwidths {
+        if seen.contains(&bandwidth.level.as_str()) {
+            continue;
+        }
+        seen.push(&bandwidth.level);
+        let rates = |threads: u32| {
+            let of = |kind: &str| {
+                let mut all = found.bandwidths.iter();
+                let one = all
+                    .find(|one| one.level == bandwidth.level && one.kind == kind && one.threads == threads);
+                one.map_or("–".into(), |one| format!("{:.1}", one.bytes_per_second / 1e9))
+            };
+            format!("{:>7} read {:>7} write {:>7} copy GB/s", of("read"), of("write"), of("copy"))
+        };
+        text += &format!("{:10} 1 thread   {}\n", level(&bandwidth.level), rates(1));
+        if threads > 1 {
+            text += &format!("{:10} {threads:<2} threads {}\n", "", rates(threads));
+        }
+    }
+    text += "\n";
+    for skipped in &found.skipped {
+        text += &format!("left out: {skipped}\n");
+    }
+    for blind in &found.sight.blind {
+        text += &format!("not seen: {blind}\n");
+    }
+    for warning in warnings {
+        text += &format!("warning: {}\n  {}\n", warning.text, warning.advice);
+    }
+    if let Some(quiet) = found.noise.first() {
+        text += &format!(
+            "Measured on processor {}, which gave {:.2} % of its time to something else.\n",
+            quiet.cpu,
+            100.0 * quiet.lost
+        );
+    }
+    text += &format!(
+        "{:.0} s in all. Times are less the clock's own; with * also less the wait for a processor.\n\
+         Typical: the median of blocks of a millisecond. Tail: what one in 2, 8, 32 … 32,768 exceeds,\n\
+         ▁ about the median, █ 3,000 times as much or more; `--json` has every number.\n",
+        found.elapsed_s
+    );
+    text
+}
+
+/// `l1` as `L1 cache`.
+fn level(code: &str) -> String {
+    if code.starts_with('l') { format!("{} cache", code.to_uppercase()) } else { "Memory".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_tail_is_flat_a_long_one_rises_and_what_is_not_known_is_blank() {
+        assert_eq!(picture(&[[100.0, 1.0], [101.0, 0.5], [102.0, 0.1], [110.0, 1e-5]]), "▁▁▁▁▁▁▁▁");
+        let rising = picture(&[[100.0, 1.0], [100.0, 0.5], [1e3, 0.1], [1e5, 0.01]]);
+        assert_eq!(rising, "▁▁▃     ");
+        assert_eq!(picture(&[]), " ".repeat(8));
+    }
+}

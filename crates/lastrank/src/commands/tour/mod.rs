@@ -1,0 +1,146 @@
+//! `lastrank try`: this machine from L1 to fsync, one rung a line.
+
+mod lines;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use engine::kernels::{Progress, Tour, tour};
+use engine::machine::{self, Machine};
+use samples::{Facts, Run, Warning, units};
+use serde_json::Value;
+
+use crate::cli::TryArgs;
+use crate::commands::report::write_page;
+use crate::commands::run::{stamped, versions, with_summary};
+use crate::exit::Status;
+use crate::output;
+
+/// Climb the ladder, printing each rung as it is done; keep every sample, write the page.
+pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
+    let directory: &Path = &args.directory;
+    if !directory.is_dir() {
+        bail!("{} is no directory; name one on the disk to be tried", directory.display());
+    }
+    if !(5..=3600).contains(&args.limit) {
+        bail!("--limit {}: a tour takes 5 to 3600 seconds", args.limit);
+    }
+    let (samples, page) = places(args)?;
+    let described = machine::describe(&[directory]);
+    if !args.json {
+        output::print(&format!("{}\n\n{}", described.lines().join("\n"), lines::heading()))?;
+    }
+    let started = SystemTime::now();
+    let mut lost = Ok(());
+    let found = tour(&described, directory, Duration::from_secs(args.limit), &mut |progress| {
+        if let (Progress::Rung(rung), false, true) = (progress, args.json, lost.is_ok()) {
+            lost = output::print(&lines::rung(rung));
+        }
+    });
+    lost?;
+    let after = machine::describe(&[directory]);
+    let warnings = warnings(&described, &after, &found);
+    if args.json {
+        output::json(&found)?;
+    } else {
+        output::print(&lines::after(&found, &warnings))?;
+    }
+    let Some(samples) = samples else { return Ok(Status::Ok) };
+    let run = as_run(&described, &found, started, warnings);
+    store::write(&samples, &run)
+        .with_context(|| format!("the samples could not be kept in {}", samples.display()))?;
+    let mut text = format!("\nRun:    {}\n", samples.display());
+    if let Some(page) = page {
+        write_page(&report::build(&run, &report::Options::default()), &page)?;
+        text += &format!("Report: {}\n", page.display());
+    }
+    if !args.json {
+        output::print(&text)?;
+    }
+    Ok(Status::Ok)
+}
+
+/// The run file and the page; without a run file there is no page either, unless it is named. With
+/// `--json` alone nothing is written.
+fn places(args: &TryArgs) -> anyhow::Result<(Option<PathBuf>, Option<PathBuf>)> {
+    let none = |path: &PathBuf| path.as_os_str() == "none";
+    let samples = match &args.output {
+        Some(path) if none(path) => None,
+        Some(path) => Some(path.clone()),
+        None if args.json => None,
+        None => Some(stamped("try")),
+    };
+    let page = match (&args.report, &samples) {
+        (Some(path), _) if none(path) => None,
+        (Some(_), None) => bail!("--report needs the samples: leave `-o none` out, or name a file with `-o`"),
+        (Some(path), Some(_)) => Some(path.clone()),
+        (None, samples) => samples.as_ref().map(|path| path.with_extension("html")),
+    };
+    for (path, option) in samples.iter().map(|path| (path, "-o")).chain(page.iter().map(|p| (p, "--report")))
+    {
+        output::refuse_overwriting(path, option, &[])?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            bail!("there is no directory {}; name another place with `{option} FILE`", folder.display());
+        }
+    }
+    Ok((samples, page))
+}
+
+fn warnings(before: &Machine, after: &Machine, found: &Tour) -> Vec<Warning> {
+    let judged = Machine { clock: Some(found.clock.clone()), ..before.clone() };
+    let findings = machine::judge(&judged).into_iter();
+    let mut all: Vec<Warning> =
+        findings.filter(|one| one.severity > machine::Severity::Note).map(Warning::from).collect();
+    all.extend(machine::compare(before, after));
+    for rung in &found.rungs {
+        if let Some(check) = rung.check.filter(|check| !check.passes()) {
+            all.push(Warning {
+                code: "single-against-amortised".into(),
+                text: format!(
+                    "{}: a single operation takes {}, one of many {}",
+                    rung.name,
+                    units::duration(check.single_ps * 1e-12),
+                    units::duration(check.amortised_ps * 1e-12)
+                ),
+                advice: "they should agree: something else was at work; try again on a quieter machine"
+                    .into(),
+            });
+        }
+    }
+    all
+}
+
+/// The tour as a run: every observation a sample, what is not a sample among the facts.
+fn as_run(machine: &Machine, found: &Tour, started: SystemTime, warnings: Vec<Warning>) -> Run {
+    let (sites, samples) = found.samples();
+    let mut described = with_summary(machine, machine.line());
+    if let Value::Object(fields) = &mut described {
+        fields.remove("places");
+        fields.remove("clock");
+        fields.insert("sight".into(), serde_json::to_value(&found.sight).unwrap_or_default());
+    }
+    let seconds = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let facts = Facts {
+        schema: "lastrank.facts/1".into(),
+        name: "try".into(),
+        seed: 1,
+        ranks: 1,
+        backend: "posix".into(),
+        communicator: "single".into(),
+        started: units::utc(seconds),
+        elapsed_s: found.elapsed_s,
+        command_line: std::env::args().collect(),
+        machine: described,
+        clock: serde_json::to_value(&found.clock).unwrap_or_default(),
+        file_systems: machine.places.iter().map(|place| with_summary(place, place.line())).collect(),
+        versions: versions(),
+        complete: true,
+        warnings,
+        tour: serde_json::to_value(found).unwrap_or_default(),
+        report: [("samples".to_owned(), "Disk read".to_owned())].into(),
+        ..Facts::default()
+    };
+    Run { facts, sites, samples }
+}
