@@ -8,13 +8,24 @@ import pytest
 from .launchers import NAMES, TARGET, Launcher, launcher
 
 
+def example(name: str) -> Path:
+    """An example of the engine; skips the test where it is not built."""
+    program = Path(os.environ.get(f"LASTRANK_{name.upper()}", TARGET / "debug" / "examples" / name))
+    if not program.exists():
+        pytest.skip(f"{program} is not built: cargo build -p engine --example {name}")
+    return program
+
+
 @pytest.fixture(scope="session")
 def ranks() -> Path:
-    """The program that exercises communicators: `cargo build -p engine --example ranks`."""
-    program = Path(os.environ.get("LASTRANK_RANKS", TARGET / "debug" / "examples" / "ranks"))
-    if not program.exists():
-        pytest.skip(f"{program} is not built: cargo build -p engine --example ranks")
-    return program
+    """The program that exercises communicators."""
+    return example("ranks")
+
+
+@pytest.fixture(scope="session")
+def measure() -> Path:
+    """The program whose ranks take samples."""
+    return example("measure")
 
 
 @pytest.fixture(params=NAMES)

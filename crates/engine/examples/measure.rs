@@ -89,6 +89,7 @@ fn run() -> Result<i32, String> {
             Ok(i32::from(outcome.exit_status()))
         }
         Surroundings::Job(job) => {
+            options.launch.ranks = 0;
             let directory = path.parent().unwrap_or(Path::new("."));
             let mut status = 0;
             let keep = |share: &JobShare| {

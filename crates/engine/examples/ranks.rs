@@ -53,7 +53,7 @@ fn run() -> i32 {
             (true, told)
         }
         Surroundings::Job(job) => {
-            let here = std::env::temp_dir();
+            let (here, launch) = (std::env::temp_dir(), Launch { ranks: 0, ..launch });
             let saved = |outcome: &Outcome| {
                 outcome.failures().iter().for_each(|failure| say(failure));
                 if !outcome.complete() {

@@ -228,6 +228,9 @@ pub struct MachineArgs {
     /// As JSON (schema lastrank.machine/1)
     #[arg(long)]
     pub json: bool,
+    /// Look at this MPI library, or at `none` [default: every family that is found]
+    #[arg(long, value_name = "PATH|none")]
+    pub mpi: Option<String>,
     /// Hide names and paths
     #[arg(long)]
     pub redact: bool,

@@ -69,6 +69,11 @@ pub trait Comm: std::fmt::Debug {
     /// What a reader of the facts wants to know: the library and its version, how ranks meet.
     fn description(&self) -> String;
 
+    /// For the facts of the run: which MPI library, and why. Null without MPI.
+    fn facts(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
     /// The MPI communicator, where it is one: MPI-IO needs it.
     fn mpi(&self) -> Option<&mpi::Mpi> {
         None

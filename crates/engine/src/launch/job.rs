@@ -61,7 +61,7 @@ impl Job {
 
     /// Forks the one rank of this process, starts MPI in it, runs `body` there, and looks after it.
     ///
-    /// `launch.ranks` is not used. `directory` is one that the processes of the job share (where the
+    /// `launch.ranks` is how many the run was planned for; 0: however many there are. `directory` is one that the processes of the job share (where the
     /// run file goes): when a rank is lost, a small directory appears in it for some seconds, by
     /// which the parents tell each other. `save` is called in the parent, whatever happened: it
     /// keeps the samples and prints the failures. Only when every parent has saved does the first of
@@ -103,7 +103,10 @@ impl Job {
         save(&outcome);
         if !outcome.complete() {
             meeting.wait_for_all(launch.grace);
-            take_leave();
+            // Before MPI has started, nobody else can end the others but the launcher.
+            if region.job().is_some() {
+                take_leave();
+            }
         }
         signals::restore(&before);
         Ok(outcome)
@@ -141,8 +144,7 @@ impl Job {
     fn start_mpi(&self, launch: &Launch, region: &'static Region) -> Result<Mpi, MpiError> {
         let (search, library) = find::search(&self.choice);
         let library = library.ok_or_else(|| no_library(&self.choice, &search))?;
-        let expected = search.launcher.and_then(|launcher| launcher.ranks);
-        Mpi::start(library, expected, launch.timeout, region)
+        Mpi::start(library, search, launch.ranks, launch.timeout, region)
     }
 }
 
@@ -178,7 +180,7 @@ fn note_cause(world: &Mpi, region: &Region) {
 }
 
 fn no_library(choice: &MpiChoice, search: &Search) -> MpiError {
-    let refusals = search.refusals();
+    let refusals = search.refusals().join("\n  ");
     match &search.launcher {
         Some(launcher) if *choice == MpiChoice::Auto => {
             MpiError::NoLibrary { evidence: launcher.evidence.clone(), refusals }

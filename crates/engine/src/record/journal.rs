@@ -58,6 +58,8 @@ pub enum Entry {
     Sight(crate::causes::Sight),
     /// How this rank meets the others, in the communicator's own words.
     Communicator(String),
+    /// Which MPI library it uses, and why.
+    Mpi(serde_json::Value),
     /// Something that makes the result less trustworthy.
     Warning(samples::Warning),
 }

@@ -67,6 +67,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
             BackendKind::Simulate(model) => format!("simulate: {model}"),
         },
         communicator: std::mem::take(&mut together.communicator),
+        mpi: std::mem::take(&mut together.mpi),
         started,
         elapsed_s,
         clock,
@@ -109,6 +110,7 @@ struct Together {
     usage: bool,
     printed: Vec<(u64, u32, String)>,
     communicator: String,
+    mpi: serde_json::Value,
     sight: Option<Sight>,
     /// Clock offsets at the start and at the end, by rank.
     clocks: Vec<Vec<ClockOffset>>,
@@ -174,6 +176,7 @@ impl Together {
                     self.spans.push(span);
                 }
                 Entry::Communicator(words) => self.communicator = words,
+                Entry::Mpi(facts) => self.mpi = facts,
                 Entry::Site(_) => {}
             }
         }

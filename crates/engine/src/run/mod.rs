@@ -184,9 +184,10 @@ fn work<T: Body>(
     drop(recorder.reserve(usize::try_from(planned).unwrap_or(usize::MAX).min(READY)));
     let mut now = || clock.since_epoch_ns(clock.now());
     let offsets = world.clock_offsets(&mut now).map_err(|error| error.to_string())?;
-    // An empty journal has room for both.
+    // An empty journal has room for all of them.
     drop(recorder.note(&Entry::ClockOffsets(offsets)));
     drop(recorder.note(&Entry::Communicator(world.description())));
+    drop(recorder.note(&Entry::Mpi(world.facts())));
     world.barrier(0).map_err(|error| error.to_string())?;
     match &options.backend {
         BackendKind::Posix => {

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use engine::clock::{Clock, Description};
+use engine::comm::mpi::{Survey, survey};
 use engine::machine::{self, Finding, Machine};
 use samples::units::duration;
 use serde::Serialize;
 
 use crate::cli::MachineArgs;
+use crate::commands::run::choice;
 use crate::exit::Status;
 use crate::output;
 
@@ -15,6 +17,7 @@ use crate::output;
 struct Answer<'a> {
     #[serde(flatten)]
     machine: &'a Machine,
+    mpi: &'a Survey,
     findings: &'a [Finding],
     verdict: &'a str,
 }
@@ -29,16 +32,23 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
             anyhow::bail!("there is no `{}` here; name directories that exist", path.display());
         }
     }
+    let mut mpi = survey(&choice(args.mpi.as_deref()));
     let (_, clock) = Clock::choose();
     let mut found = machine::describe(&paths);
     found.clock = Some(clock.clone());
     let findings = machine::judge(&found);
     let verdict = machine::verdict(&findings);
     let shown = if args.redact { found.redact() } else { found };
+    if args.redact {
+        mpi = mpi.redact();
+    }
     if args.json {
-        output::json(&Answer { machine: &shown, findings: &findings, verdict })?;
+        output::json(&Answer { machine: &shown, mpi: &mpi, findings: &findings, verdict })?;
     } else {
-        let mut text = shown.lines().join("\n") + "\n" + &clock_line(&clock) + "\n\n";
+        let mut lines = shown.lines();
+        lines.push(clock_line(&clock));
+        lines.extend(mpi.lines());
+        let mut text = lines.join("\n") + "\n\n";
         for finding in &findings {
             text += &format!("{}: {}\n  {}\n", finding.severity, finding.text, finding.advice);
         }

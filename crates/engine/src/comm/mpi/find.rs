@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::library::MpiLibrary;
 
 /// What the user wants: `--mpi PATH|none`, or nothing.
@@ -37,11 +39,11 @@ pub struct Launcher {
     pub ranks: Option<u32>,
     /// Which of them we are, where it says so.
     pub rank: Option<u32>,
-    kind: Kind,
+    pub(super) kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// `mpirun` of Open MPI.
     OpenMpi,
     /// Hydra or another process manager that speaks PMI: MPICH, Intel, Cray, `srun --mpi=pmi2`.
@@ -67,6 +69,8 @@ pub fn launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Launcher> {
         .or_else(|| found("PMIX_RANK", slurm.filter(|_| variable("SLURM_STEP_ID").is_some()), Kind::Pmix))
         .or_else(|| found("PMI_SIZE", number("PMI_SIZE"), Kind::Pmi))
         .or_else(|| found("PMI_RANK", slurm, Kind::Pmi))
+        // srun with Cray's own plug-in.
+        .or_else(|| found("PMI_CONTROL_PORT", slurm, Kind::Pmi))
         .or_else(|| found("ALPS_APP_PE", None, Kind::Pmi))
         .or_else(|| found("PALS_RANKID", None, Kind::Pmi))
         // Set by srun for each step; a batch script itself has none.
@@ -120,23 +124,41 @@ pub fn candidates(launcher: Option<&Launcher>) -> Vec<Candidate> {
     for name in families {
         add(name.into(), "found by the dynamic linker".into());
     }
+    for (directory, why) in linker_directories() {
+        for name in cray_names(&directory) {
+            add(name, why.clone());
+        }
+    }
     found
 }
 
 /// Cray names its libraries by compiler and version: `libmpi_gnu_123.so.12`.
 fn cray_names(directory: &Path) -> Vec<PathBuf> {
+    const COMPILERS: [&str; 7] = ["cray", "gnu", "intel", "amd", "aocc", "nvidia", "pgi"];
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut names: Vec<PathBuf> = entries
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            ["libmpi_gnu_", "libmpi_cray", "libmpi_intel"].iter().any(|start| name.starts_with(start))
-                && name.ends_with(".so.12")
+            name.strip_prefix("libmpi_").is_some_and(|rest| {
+                rest.ends_with(".so.12") && COMPILERS.iter().any(|compiler| rest.starts_with(compiler))
+            })
         })
         .collect();
     names.sort();
     names
+}
+
+/// Where the dynamic linker looks, as the environment says: for Cray's names, which it cannot guess.
+fn linker_directories() -> Vec<(PathBuf, String)> {
+    ["LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH"]
+        .iter()
+        .filter_map(|name| Some((name, std::env::var_os(name)?)))
+        .flat_map(|(name, list)| {
+            std::env::split_paths(&list).map(|path| (path, format!("in {name}"))).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// `lib` beside the `bin` of the launchers among our ancestors: `mpirun` of an installation finds
@@ -189,31 +211,59 @@ fn environment_directories() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
-/// What became of each candidate: for messages and for `lastrank machine`.
+/// A library that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// The file, with symbolic links followed.
+    pub library: PathBuf,
+    /// What it calls itself: `MPICH 4.0.2`.
+    pub version: String,
+    /// Its binary interface: `MPICH ABI`, `Open MPI ABI`, `MPI-5 standard ABI`.
+    pub abi: String,
+    /// Why it was tried before the others.
+    pub why: String,
+}
+
+impl Found {
+    fn new(library: &MpiLibrary, why: &str) -> Self {
+        Self {
+            library: library.path.clone(),
+            version: library.version(),
+            abi: library.abi.words().into(),
+            why: why.into(),
+        }
+    }
+
+    /// `MPICH 4.0.2 (MPICH ABI, /usr/lib/libmpich.so.12)`.
+    pub fn words(&self) -> String {
+        format!("{} ({}, {})", self.version, self.abi, self.library.display())
+    }
+}
+
+/// What became of each candidate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
     /// What started this process, if anything did.
     pub launcher: Option<Launcher>,
     /// Candidates that could not be used, and why.
     pub refused: Vec<(Candidate, String)>,
-    /// The one that can, with its description.
-    pub found: Option<(Candidate, String)>,
+    /// The one that can.
+    pub found: Option<Found>,
 }
 
 impl Search {
     /// One line for each candidate that was refused.
-    pub fn refusals(&self) -> String {
-        self.refused
-            .iter()
-            .map(|(candidate, why)| format!("{}: {why}", candidate.name.display()))
-            .collect::<Vec<_>>()
-            .join("\n  ")
+    pub fn refusals(&self) -> Vec<String> {
+        self.refused.iter().map(|(candidate, why)| format!("{}: {why}", candidate.name.display())).collect()
     }
 }
 
 /// Opens the first usable library; does not start MPI.
 pub(crate) fn search(choice: &MpiChoice) -> (Search, Option<MpiLibrary>) {
-    let launcher = this_launcher();
+    search_for(choice, this_launcher())
+}
+
+pub(super) fn search_for(choice: &MpiChoice, launcher: Option<Launcher>) -> (Search, Option<MpiLibrary>) {
     let tries = match choice {
         MpiChoice::None => Vec::new(),
         MpiChoice::Path(path) => vec![Candidate { name: path.clone(), why: "--mpi names it".into() }],
@@ -223,20 +273,13 @@ pub(crate) fn search(choice: &MpiChoice) -> (Search, Option<MpiLibrary>) {
     for candidate in tries {
         match MpiLibrary::open(&candidate.name) {
             Ok(library) => {
-                let words =
-                    format!("{} ({}, {})", library.version(), library.abi.words(), library.path.display());
-                search.found = Some((candidate, words));
+                search.found = Some(Found::new(&library, &candidate.why));
                 return (search, Some(library));
             }
             Err(why) => search.refused.push((candidate, why)),
         }
     }
     (search, None)
-}
-
-/// Which library would be used, and why; does not start MPI. For `lastrank machine`.
-pub fn inspect(choice: &MpiChoice) -> Search {
-    search(choice).0
 }
 
 #[cfg(test)]
@@ -267,6 +310,17 @@ mod tests {
         let slurm = [("SLURM_STEP_ID", "0"), ("SLURM_STEP_NUM_TASKS", "6")];
         assert_eq!(seen(&slurm), Some((Kind::Slurm, Some(6))));
         assert_eq!(seen(&[&slurm[..], &[("PMIX_RANK", "2")]].concat()), Some((Kind::Pmix, Some(6))));
+    }
+
+    #[test]
+    fn crays_libraries_are_known_by_their_compiler() {
+        let folder = tempfile::tempdir().expect("a directory");
+        for name in ["libmpi_gnu_123.so.12", "libmpi_cray.so.12", "libmpi_cxx.so.12", "libmpi_gnu_123.so"] {
+            std::fs::write(folder.path().join(name), "").expect("a file");
+        }
+        let found: Vec<_> = cray_names(folder.path());
+        let names: Vec<_> = found.iter().filter_map(|path| path.file_name()?.to_str()).collect();
+        assert_eq!(names, ["libmpi_cray.so.12", "libmpi_gnu_123.so.12"]);
     }
 
     #[test]

@@ -7,18 +7,21 @@
 mod abi;
 pub(crate) mod find;
 mod library;
+mod survey;
 mod world;
 
 use std::ffi::{c_int, c_void};
 
 pub use abi::Abi;
 pub(crate) use abi::Handle;
-pub use find::{Candidate, Launcher, MpiChoice, Search, inspect, this_launcher};
+pub use find::{Candidate, Found, Launcher, MpiChoice, Search, this_launcher};
 pub(crate) use library::{MpiLibrary, Status};
+pub use survey::{Choice, Survey, survey};
 pub use world::MpiError;
 use world::World;
 
 use samples::ClockOffset;
+use serde_json::Value;
 
 use super::shared::Region;
 use super::{Comm, CommError, Standing};
@@ -39,14 +42,15 @@ const TAG_PIECE: c_int = 1;
 const TAG_CLOCK: c_int = 2;
 
 impl Mpi {
-    /// Starts MPI (once in a process) and returns the world.
+    /// Starts MPI (once in a process) and returns the world, which must have `planned` ranks (0: any).
     pub(crate) fn start(
         library: MpiLibrary,
-        expected: Option<u32>,
+        search: Search,
+        planned: u32,
         timeout: Option<std::time::Duration>,
         region: &'static Region,
     ) -> Result<Self, MpiError> {
-        let (world, handle) = World::start(library, expected, timeout, region)?;
+        let (world, handle) = World::start(library, search, planned, timeout, region)?;
         let members = (0..world.size).collect();
         let mpi = Self { world, handle, rank: world.rank, members };
         // A number that no other job has, so that traces of an earlier one are not taken for ours.
@@ -280,8 +284,16 @@ impl Comm for Mpi {
     }
 
     fn description(&self) -> String {
-        let library = &self.world.library;
-        format!("{} ({}, {})", library.version(), library.abi.words(), library.path.display())
+        self.world.search.found.as_ref().map(Found::words).unwrap_or_default()
+    }
+
+    fn facts(&self) -> Value {
+        let Search { launcher, found, .. } = &self.world.search;
+        let mut facts = serde_json::to_value(found).unwrap_or_default();
+        if let Value::Object(fields) = &mut facts {
+            fields.insert("launcher".into(), launcher.as_ref().map(|found| found.evidence.clone()).into());
+        }
+        facts
     }
 
     fn mpi(&self) -> Option<&Mpi> {

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
 use super::abi::Handle;
+use super::find::Search;
 use super::library::{MpiLibrary, Status};
 use crate::comm::shared::Region;
 use crate::comm::{CommError, Standing, State};
@@ -44,6 +45,21 @@ pub enum MpiError {
         /// The library.
         library: String,
     },
+    /// The run was planned for another number of ranks.
+    #[error(
+        "the run is planned for {planned} ranks, but {library} sees {found}, and the launcher ({evidence}) \
+         does not say how many it started: say it with -n {found}"
+    )]
+    Unplanned {
+        /// The variable by which we know the launcher.
+        evidence: String,
+        /// Ranks by the plan.
+        planned: u32,
+        /// Ranks by the library.
+        found: u32,
+        /// The library.
+        library: String,
+    },
     /// A call failed while starting.
     #[error(transparent)]
     Call(#[from] CommError),
@@ -58,6 +74,8 @@ const REASON: usize = 512;
 /// What the communicators of one process share.
 pub(super) struct World {
     pub(super) library: MpiLibrary,
+    /// How it was found.
+    pub(super) search: Search,
     control: Handle,
     pub(super) rank: u32,
     pub(super) size: u32,
@@ -74,7 +92,8 @@ pub(super) struct World {
 impl World {
     pub(super) fn start(
         library: MpiLibrary,
-        expected: Option<u32>,
+        search: Search,
+        planned: u32,
         timeout: Option<Duration>,
         region: &'static Region,
     ) -> Result<(&'static Self, Handle), MpiError> {
@@ -103,6 +122,7 @@ impl World {
         unsafe { (library.f.comm_set_errhandler)(control, returns) };
         let mut world = Self {
             library,
+            search,
             control,
             rank: 0,
             size: 0,
@@ -114,10 +134,16 @@ impl World {
             ended: Cell::new(false),
         };
         (world.rank, world.size) = world.numbers(handle)?;
-        if let Some(expected) = expected.filter(|expected| *expected != world.size) {
-            let evidence = super::this_launcher().map(|launcher| launcher.evidence).unwrap_or_default();
+        let told = world.search.launcher.as_ref().and_then(|launcher| launcher.ranks);
+        let expected = told.or((planned > 0).then_some(planned)).unwrap_or(world.size);
+        if expected != world.size {
             let library = format!("{} ({})", world.library.version(), world.library.path.display());
-            return Err(MpiError::Apart { evidence, expected, found: world.size, library });
+            let evidence = world.search.launcher.map_or_else(|| "none".into(), |launcher| launcher.evidence);
+            let found = world.size;
+            return Err(match told {
+                Some(expected) => MpiError::Apart { evidence, expected, found, library },
+                None => MpiError::Unplanned { evidence, planned, found, library },
+            });
         }
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         world.crowded = local_ranks().unwrap_or(world.size) as usize > processors;

@@ -31,7 +31,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     };
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings {
-        ranks: job.as_ref().map(|job| job.ranks().unwrap_or(1)).or(args.ranks),
+        // A launcher that does not say how many ranks it started leaves it to -n; MPI has the last word.
+        ranks: job.as_ref().map(|job| job.ranks().or(args.ranks).unwrap_or(1)).or(args.ranks),
         parameters: pairs(&args.parameters, &args.set)?,
         groups: groups(&args.group)?,
         environment: Some(&environment),
@@ -115,7 +116,8 @@ fn before(planned: &Planned, options: &Options) -> anyhow::Result<facts::Surroun
     Ok(facts::Surroundings::look(planned, options))
 }
 
-fn choice(mpi: Option<&str>) -> MpiChoice {
+/// What `--mpi` says.
+pub fn choice(mpi: Option<&str>) -> MpiChoice {
     match mpi {
         None => MpiChoice::Auto,
         Some(words) => words.parse().unwrap_or_else(|never| match never {}),
