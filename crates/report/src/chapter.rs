@@ -19,6 +19,14 @@ pub struct Chapter {
     pub tables: Vec<Table>,
     /// Does a page show its heading only, until a reader opens it? A terminal leaves such a chapter out.
     pub folded: bool,
+    /// Are its tables too long for a terminal?
+    #[serde(skip)]
+    pub on_page_only: bool,
+    /// Does it stand in the contents of a page under the chapter before it?
+    #[serde(skip)]
+    pub(crate) is_part: bool,
+    /// What it shows, in one sentence for the head of a report; may be empty.
+    pub brief: String,
 }
 
 impl Chapter {

@@ -24,6 +24,7 @@ mod table;
 mod tail_of;
 mod text;
 mod unit;
+mod views;
 
 use samples::{Facts, Run, SiteKind, TimeUse, Warning};
 use serde::Serialize;
@@ -75,6 +76,8 @@ pub struct Report {
     /// stand beside the others in JSON.
     #[serde(flatten)]
     pub main: Option<Analysis>,
+    /// What the curves of the run show, a sentence each; empty where a gate is what the run is about.
+    pub brief: Vec<String>,
     /// Figures and tables in the order of reading.
     pub chapters: Vec<Chapter>,
     /// Lines of the program that yield samples, from 1.
@@ -98,22 +101,55 @@ pub fn build(run: &Run, options: &Options) -> Report {
         }
     };
     let subject = main.as_ref().map(|main| &main.subject);
-    let mut chapters = vec![
+    for name in views::unknown(run) {
+        warnings.push(warning(
+            "unknown-view",
+            &format!("`define report` asks to show `{name}`, which there is not."),
+            "there are operations, sizes, calls, distributions and normal",
+        ));
+    }
+    let time = if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) };
+    let (mut chapters, further) = views::chapters(run, &time);
+    let mut durations =
         Chapter::new("durations", "All durations", "Every place of the program that was timed.")
-            .with([], [table::sites(run, subject)]),
-    ];
-    chapters.extend(main.iter().flat_map(|main| main.chapters("")));
-    chapters.extend(single_operations(run, subject, &options.fit));
+            .with([], [table::sites(run, subject)]);
+    // What the program is about comes first: its gate, or its curves.
+    let has_curves = |chapters: &[Chapter]| chapters.iter().any(|chapter| !chapter.brief.is_empty());
+    let about_curves = subject.is_some_and(|subject| !subject.gate)
+        && options.site.is_none()
+        && (has_curves(&chapters) || has_curves(&further));
+    let mut of_subject: Vec<Chapter> = main.iter().flat_map(|main| main.chapters("")).collect();
+    of_subject.extend(single_operations(run, subject, &options.fit));
+    let mut brief = Vec::new();
+    if about_curves {
+        chapters.extend(further);
+        brief.extend(chapters.iter().map(|chapter| chapter.brief.clone()).filter(|brief| !brief.is_empty()));
+        durations.on_page_only = true;
+        of_subject.iter_mut().for_each(|chapter| chapter.on_page_only = true);
+        if let (Some(main), Some(first)) = (&main, of_subject.first_mut()) {
+            first.title = format!("One of them: {}", main.subject.describe());
+            first.lead = main.tail.as_ref().map(Tail::text).unwrap_or_default();
+        }
+        chapters.push(durations);
+        chapters.extend(of_subject);
+    } else {
+        chapters.push(durations);
+        chapters.extend(of_subject);
+        chapters.extend(further);
+    }
     chapters.extend(further_gates(run, main.as_ref(), options));
+    // What is folded stands at the end.
+    chapters.sort_by_key(|chapter| chapter.folded);
     let title = if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() };
     Report {
         title,
         facts: run.facts.clone(),
         warnings,
         main,
+        brief,
         chapters,
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
-        time: if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) },
+        time,
     }
 }
 

@@ -34,6 +34,11 @@ impl Summary {
     pub fn of(values: &[f64]) -> Option<Summary> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
+        Summary::of_sorted(&sorted)
+    }
+
+    /// The same of ascending values.
+    pub fn of_sorted(sorted: &[f64]) -> Option<Summary> {
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let n = sorted.len();
         // Around the minimum, so that nearly equal values lose no digits.
@@ -44,10 +49,10 @@ impl Summary {
             mean,
             deviation: if n > 1 { (squares / (n - 1) as f64).sqrt() } else { 0.0 },
             min,
-            median: quantile(&sorted, 0.5),
-            p90: quantile(&sorted, 0.9),
-            p99: (n >= 100).then(|| quantile(&sorted, 0.99)),
-            p999: (n >= 1000).then(|| quantile(&sorted, 0.999)),
+            median: quantile(sorted, 0.5),
+            p90: quantile(sorted, 0.9),
+            p99: (n >= 100).then(|| quantile(sorted, 0.99)),
+            p999: (n >= 1000).then(|| quantile(sorted, 0.999)),
             max,
         })
     }

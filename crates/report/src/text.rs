@@ -23,12 +23,19 @@ pub(crate) fn of(report: &Report) -> String {
             out.push_str(&sentence("         ", &format!("→ {}", warning.advice)));
         }
     }
-    for table in report.chapters.iter().filter(|chapter| !chapter.folded).flat_map(|chapter| &chapter.tables)
+    for table in report
+        .chapters
+        .iter()
+        .filter(|chapter| !(chapter.folded || chapter.on_page_only))
+        .flat_map(|chapter| &chapter.tables)
     {
         out.push('\n');
         out.push_str(&table.text());
     }
-    if let Some(tail) = report.tail() {
+    if !report.brief.is_empty() {
+        out.push('\n');
+        out.push_str(&sentence("In short: ", &report.brief.join(" ")));
+    } else if let Some(tail) = report.tail() {
         out.push('\n');
         out.push_str(&sentence("Verdict: ", &tail.text()));
         for advice in tail.advice() {

@@ -11,13 +11,15 @@ pub(crate) mod time;
 
 pub use curves::{Density, Points, ReturnLevels};
 pub use ranks::{Last, Spread};
-pub use sample::{Curve, Survival};
+pub use sample::{Curve, Curves, Survival};
 pub use targets::{Effects, SharedFactor};
 pub use threshold::{BeyondThreshold, Thresholds};
 pub use time::{Autocorrelation, Series};
 
 use serde::Serialize;
 use serde_json::Value;
+
+pub use crate::views::{AffineFit, AgainstNormal, Ranges, Shares, Sizes};
 
 /// Points a figure shows at most; beyond, all of the tail is kept and the rest is thinned.
 pub(crate) const MOST_POINTS: usize = 2_000;
@@ -71,4 +73,14 @@ pub enum Numbers {
     Thresholds(Thresholds),
     /// The far tail and the Pareto law beyond the threshold.
     BeyondThreshold(BeyondThreshold),
+    /// Several lines.
+    Curves(Curves),
+    /// The wall time of every rank by what it went into.
+    Shares(Shares),
+    /// Times against sizes.
+    Sizes(Sizes),
+    /// Quantiles of many places.
+    Ranges(Ranges),
+    /// A place against the normal law of the same moments.
+    AgainstNormal(AgainstNormal),
 }

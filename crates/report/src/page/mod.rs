@@ -42,6 +42,8 @@ pub(crate) struct Document<'a> {
 
 /// What it all means.
 pub(crate) struct Verdict<'a> {
+    /// What the text is: `Verdict`.
+    pub label: &'static str,
     pub code: String,
     pub text: String,
     pub advice: &'a [String],
@@ -175,8 +177,9 @@ impl Document<'_> {
             let long = if verdict.text.chars().count() > 240 { " class=\"long\"" } else { "" };
             let _ = write!(
                 out,
-                "<section class=\"verdict card\" data-code=\"{}\"><p class=\"label\">Verdict</p><p{long}>{}</p>",
+                "<section class=\"verdict card\" data-code=\"{}\"><p class=\"label\">{}</p><p{long}>{}</p>",
                 escaped(&verdict.code),
+                verdict.label,
                 prose(&verdict.text)
             );
             for advice in verdict.advice {
@@ -207,7 +210,7 @@ impl Document<'_> {
         }
         if self.chapters.len() >= CONTENTS_FROM {
             out.push_str("<nav class=\"contents\" aria-label=\"Contents\"><ol>");
-            for chapter in self.chapters {
+            for chapter in self.chapters.iter().filter(|chapter| !chapter.is_part) {
                 let _ = write!(out, "<li><a href=\"#{}\">{}</a></li>", chapter.id, escaped(&chapter.title));
             }
             if self.facts.is_some() {
@@ -248,9 +251,11 @@ fn figures(figures: &[Figure]) -> String {
         let alone = index + 1 == figures.len() || figures[index + 1].wide;
         let wide = figure.wide || (alone && half % 2 == 0);
         half = if wide { 0 } else { half + 1 };
+        let height = figure.plot["layout"]["height"].as_u64();
+        let style = height.map_or(String::new(), |pixels| format!(" style=\"height:{pixels}px\""));
         let _ = writeln!(
             out,
-            "<figure class=\"card{}\"><h3>{}</h3><div class=\"plot\" id=\"plot-{}\" role=\"img\" aria-label=\"{}\"></div><figcaption>{}</figcaption></figure>",
+            "<figure class=\"card{}\"><h3>{}</h3><div class=\"plot\"{style} id=\"plot-{}\" role=\"img\" aria-label=\"{}\"></div><figcaption>{}</figcaption></figure>",
             if wide { " wide" } else { "" },
             escaped(&figure.title),
             figure.id,

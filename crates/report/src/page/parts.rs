@@ -9,6 +9,9 @@ use super::escaped;
 use crate::Table;
 use crate::text::plain;
 
+/// Rows from which on a table is folded.
+const LONG: usize = 24;
+
 /// Tables: narrow ones in pairs; one without a neighbour takes the whole row.
 pub(super) fn tables(tables: &[Table]) -> String {
     if tables.is_empty() {
@@ -38,8 +41,15 @@ fn is_narrow(table: &Table) -> bool {
 
 fn html_table(table: &Table, is_wide: bool) -> String {
     let wide = if is_wide { " all" } else { "" };
+    // A long table would keep all that follows out of sight.
+    let is_long = table.rows.len() > LONG;
+    let unfold = if is_long {
+        format!("<details><summary>{} rows</summary>", table.rows.len())
+    } else {
+        String::new()
+    };
     let mut out = format!(
-        "<section class=\"table card{wide}\"><h3>{}</h3><div class=\"scroll\" tabindex=\"0\"><table><thead><tr>",
+        "<section class=\"table card{wide}\"><h3>{}</h3>{unfold}<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>",
         escaped(&table.title)
     );
     for column in &table.columns {
@@ -60,6 +70,9 @@ fn html_table(table: &Table, is_wide: bool) -> String {
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>");
+    if is_long {
+        out.push_str("</details>");
+    }
     if !table.note.is_empty() {
         let _ = write!(out, "<p class=\"note\">{}</p>", escaped(&table.note));
     }

@@ -13,11 +13,19 @@ pub(crate) fn of_report(report: &Report) -> String {
     let summary = heading.strip_prefix(&report.title).unwrap_or(&heading).trim_start_matches(": ");
     let mut place = vec![summary.to_string()];
     place.extend(surroundings(report));
-    let verdict = report.tail().map(|tail| Verdict {
+    let verdict = report.tail().filter(|_| report.brief.is_empty()).map(|tail| Verdict {
+        label: "Verdict",
         code: tail.code(),
         text: tail.text(),
         advice: tail.advice(),
         findings: tail.assessment.as_ref().map_or(&[], |found| &found.verdict.findings),
+    });
+    let brief = (!report.brief.is_empty()).then(|| Verdict {
+        label: "In short",
+        code: "summary".into(),
+        text: report.brief.join(" "),
+        advice: &[],
+        findings: &[],
     });
     Document {
         title: &report.title,
@@ -28,8 +36,8 @@ pub(crate) fn of_report(report: &Report) -> String {
         },
         place,
         warnings: &report.warnings,
-        verdict,
-        tiles: report.main.as_ref().map(tiles).unwrap_or_default(),
+        verdict: brief.or(verdict),
+        tiles: report.main.as_ref().filter(|_| report.brief.is_empty()).map(tiles).unwrap_or_default(),
         chapters: &report.chapters,
         facts: Some(&report.facts),
         timed_lines: &report.timed_lines,

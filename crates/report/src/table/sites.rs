@@ -1,6 +1,6 @@
 //! How long did every site take, and which gates and ranks are there?
 
-use samples::{Run, units};
+use samples::{Run, SiteKind, units};
 
 use super::Table;
 use crate::Analysis;
@@ -12,6 +12,8 @@ use crate::unit::{duration, fixed, percent, probability};
 
 /// Rows that a table of sites or ranks shows; the rest is counted in its note.
 const MOST_ROWS: usize = 60;
+/// Sites from which on blocks that ran once are left out.
+const MANY_SITES: usize = 20;
 
 /// Every duration with the unit that suits it.
 fn quantiles(summary: &Summary) -> [String; 7] {
@@ -57,6 +59,13 @@ pub(crate) fn sites(run: &Run, subject: Option<&Subject>) -> Table {
     }
     let mut order: Vec<usize> = (0..run.sites.len()).filter(|&site| durations[site].0 > 0).collect();
     let total = order.len();
+    if total > MANY_SITES {
+        // A block that ran once says no more than its operations do.
+        order.retain(|&site| {
+            durations[site].1.len() + durations[site].2 > 1
+                || matches!(run.sites[site].kind, SiteKind::Operation | SiteKind::Barrier)
+        });
+    }
     order.sort_by_key(|&site| std::cmp::Reverse(durations[site].0));
     order.truncate(MOST_ROWS);
     order.sort_by_key(|&site| (run.sites[site].line, run.sites[site].column, site));
@@ -76,7 +85,8 @@ pub(crate) fn sites(run: &Run, subject: Option<&Subject>) -> Table {
         });
     }
     if total > order.len() {
-        table.note = format!("{} further sites, with less time, are left out.", total - order.len());
+        table.note =
+            format!("{} further places, that ran once or took less time, are left out.", total - order.len());
     }
     table
 }

@@ -1,0 +1,99 @@
+//! How many calls a second, and how long is a single one?
+
+use std::collections::BTreeMap;
+
+use super::place::Place;
+use crate::unit::{duration, significant};
+use crate::{Chapter, Table};
+
+/// Labels that group at least this many operations name a way of measuring, not an operation.
+const WAYS: usize = 3;
+
+/// Are there batched timings, and single ones of the same operation?
+pub(super) fn is_wanted(places: &[Place]) -> bool {
+    rows(places).iter().any(|(single, batch)| single.is_some() && batch.is_some())
+}
+
+/// Fewest operations in one timing that count as a batch.
+const BATCH: u32 = 8;
+
+/// Pairs of a single and a batched place of the same operation, in order. Places of few samples and
+/// members of a family of sizes are left out.
+fn rows(places: &[Place]) -> Vec<(Option<&Place>, Option<&Place>)> {
+    let operations: Vec<&Place> =
+        places.iter().filter(|place| place.is_operation() && place.sorted.len() >= 10).collect();
+    let mut of_label: BTreeMap<&str, usize> = BTreeMap::new();
+    operations.iter().for_each(|place| *of_label.entry(&place.label).or_default() += 1);
+    let is_way = |place: &Place| of_label.get(place.label.as_str()).is_some_and(|count| *count >= WAYS);
+    let has_size =
+        |place: &Place| place.label.split([' ', ',']).any(|word| super::family::size(word).is_some());
+    let mut rows: Vec<(Option<&Place>, Option<&Place>)> = Vec::new();
+    for place in operations {
+        if has_size(place) {
+            continue;
+        }
+        let other = rows.iter_mut().find(|(single, batch)| {
+            single.or(*batch).is_some_and(|known| {
+                is_way(known)
+                    && is_way(place)
+                    && known.operation == place.operation
+                    && known.label != place.label
+            })
+        });
+        match (other, place.batch >= BATCH) {
+            (Some((_, batch)), true) if batch.is_none() => *batch = Some(place),
+            (Some((single, _)), false) if single.is_none() => *single = Some(place),
+            (_, true) => rows.push((None, Some(place))),
+            (_, false) => rows.push((Some(place), None)),
+        }
+    }
+    rows
+}
+
+/// Calls a second, and quantiles of a single call.
+pub(super) fn chapter(places: &[Place]) -> Option<Chapter> {
+    if !is_wanted(places) {
+        return None;
+    }
+    let mut of_label: BTreeMap<&str, usize> = BTreeMap::new();
+    for place in places {
+        *of_label.entry(&place.label).or_default() += 1;
+    }
+    let mut table = Table::new(
+        "Calls a second",
+        &["<call", "calls/s", "each", "<by", "single: median", "p99", "p99.9", "slowest", "n"],
+    );
+    for (single, batch) in rows(places) {
+        let Some(named) = single.or(batch) else { continue };
+        let is_way = of_label.get(named.label.as_str()).is_some_and(|count| *count >= WAYS);
+        let name = if is_way { named.operation.clone() } else { named.name() };
+        let each = batch.or(single).map_or(f64::NAN, Place::median);
+        let optional = |value: Option<f64>| value.map_or("–".into(), duration);
+        let summary = single.and_then(Place::summary);
+        table.push(
+            false,
+            [
+                name,
+                significant(1.0 / each, 3),
+                duration(each),
+                if batch.is_some() { "batches".into() } else { "single calls".into() },
+                optional(summary.as_ref().map(|summary| summary.median)),
+                optional(summary.as_ref().and_then(|summary| summary.p99)),
+                optional(summary.as_ref().and_then(|summary| summary.p999)),
+                optional(summary.as_ref().map(|summary| summary.max)),
+                summary.map_or("–".into(), |summary| samples::units::count(summary.n as u64)),
+            ],
+        );
+    }
+    table.note = "Calls a second by the median of batches, where the clock's own cost does not count; single calls have it \
+                  in them."
+        .into();
+    let quickest = table.rows.iter().filter(|row| row.cells[3] == "batches").take(3);
+    let brief: Vec<String> = quickest.map(|row| format!("{} {}", row.cells[0], row.cells[2])).collect();
+    let lead = "What a call costs when it is repeated, and what a single one may cost.";
+    let mut chapter = Chapter::new("calls", "Calls a second", lead).with([], [table]);
+    if !brief.is_empty() {
+        chapter.brief = format!("One call takes: {}.", brief.join(", "));
+    }
+    Some(chapter)
+}

@@ -1,0 +1,96 @@
+//! How often was each operation done, how long did it take, how many bytes a second did it move?
+
+use std::collections::BTreeMap;
+
+use samples::units;
+
+use super::Place;
+use crate::unit::significant;
+use crate::{Chapter, Table};
+
+const MIB: f64 = (1 << 20) as f64;
+
+/// All places of one label and operation together.
+struct Merged {
+    label: String,
+    operation: String,
+    operations: u64,
+    bytes: u64,
+    total_s: f64,
+    min: f64,
+    max: f64,
+    failed: usize,
+}
+
+fn merged(places: &[Place]) -> Vec<Merged> {
+    let mut all: Vec<Merged> = Vec::new();
+    let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for place in places.iter().filter(|place| place.is_operation()) {
+        let (Some(min), Some(max)) = (place.sorted.first(), place.sorted.last()) else { continue };
+        let at = *known.entry((&place.label, &place.operation)).or_insert_with(|| {
+            all.push(Merged {
+                label: place.label.clone(),
+                operation: place.operation.clone(),
+                operations: 0,
+                bytes: 0,
+                total_s: 0.0,
+                min: f64::INFINITY,
+                max: 0.0,
+                failed: 0,
+            });
+            all.len() - 1
+        });
+        let one = &mut all[at];
+        one.operations += place.operations;
+        one.bytes += place.bytes;
+        one.total_s += place.total_s;
+        one.min = one.min.min(*min);
+        one.max = one.max.max(*max);
+        one.failed += place.failed;
+    }
+    all
+}
+
+/// For each label and operation: quantity, average, minimum and maximum in ms, MiB/s.
+pub(super) fn chapter(places: &[Place]) -> Option<Chapter> {
+    let mut table = Table::new(
+        "Operations",
+        &["<phase", "<operation", "quantity", "avg ms", "min ms", "max ms", "MiB/s", "failed"],
+    );
+    let mut label = None;
+    for place in merged(places) {
+        let milliseconds = |seconds: f64| significant(1e3 * seconds, 3);
+        let first = label.as_ref() != Some(&place.label);
+        label = Some(place.label.clone());
+        let rate = match place.bytes {
+            0 => "–".into(),
+            bytes if place.total_s > 0.0 => significant(bytes as f64 / MIB / place.total_s, 4),
+            _ => "–".into(),
+        };
+        table.push(
+            false,
+            [
+                if first { place.label.clone() } else { String::new() },
+                place.operation.clone(),
+                units::count(place.operations),
+                milliseconds(place.total_s / place.operations.max(1) as f64),
+                milliseconds(place.min),
+                milliseconds(place.max),
+                rate,
+                if place.failed == 0 { String::new() } else { units::count(place.failed as u64) },
+            ],
+        );
+    }
+    if places.iter().all(|place| place.failed == 0) {
+        table.columns.pop();
+        table.rows.iter_mut().for_each(|row| {
+            row.cells.pop();
+        });
+    }
+    table.note =
+        "MiB/s: bytes moved over the time inside the operations, of all ranks one after the other.".into();
+    (!table.rows.is_empty()).then(|| {
+        Chapter::new("operations", "Operations", "What every phase did, how long it took and what it moved.")
+            .with([], [table])
+    })
+}
