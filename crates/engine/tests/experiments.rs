@@ -73,6 +73,43 @@ fn local_against_remote_runs() {
 }
 
 #[test]
+fn the_olap_experiment_does_the_papers_numbers_for_500_indexes() {
+    let test = "the_olap_experiment_does_the_papers_numbers_for_500_indexes";
+    let said = alone(test, || {
+        let home = tempfile::tempdir().expect("a directory");
+        std::env::set_current_dir(home.path()).expect("the directory");
+        let text = include_str!("../../../experiments/olap_index.ppl");
+        let count = |indexes: usize, ranks: u32| {
+            let mut source = Source::new("test.ppl", text);
+            let parameters = vec![
+                ("indexes".to_string(), indexes.to_string()),
+                ("record".to_string(), "512".to_string()),
+                ("block".to_string(), "512".to_string()),
+            ];
+            let settings = Settings { parameters, ranks: Some(ranks), ..Settings::default() };
+            let Ok((plan, _)) = ppl::compile(&mut source, &settings, false, None) else { panic!("compiles") };
+            let outcome = engine::run(&plan, &Options::new(1), |_| ()).expect("a run");
+            let mut counts = std::collections::BTreeMap::<String, usize>::new();
+            for sample in &outcome.run.samples {
+                let site = &outcome.run.sites[sample.site as usize];
+                if site.kind == samples::SiteKind::Operation
+                    && site.labels != ["prepare"]
+                    && !site.labels.is_empty()
+                {
+                    *counts.entry(format!("{} {}", site.labels[0], site.operation)).or_default() +=
+                        500 / indexes;
+                }
+            }
+            let left = std::fs::read_dir(home.path()).expect("the directory").count();
+            format!("exit {} left {left} {counts:?}", outcome.exit_status())
+        };
+        let (one, three) = (count(5, 1), count(10, 3));
+        format!("{}\n{one}", one == three)
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
 fn a_kernels_samples_say_how_many_operations_they_hold() {
     let said = alone("a_kernels_samples_say_how_many_operations_they_hold", || {
         let text = "repeat 3 chase(32k, 500); repeat 2 getpid(40); stream(\"copy\", 64k);";

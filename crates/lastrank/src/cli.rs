@@ -36,8 +36,6 @@ pub enum Command {
     Check(CheckArgs),
     /// Say what a program will do: ranks, layouts, meetings, operations, bytes, space
     Explain(ExplainArgs),
-    /// Serve an editor: diagnostics, hover, completion, definitions, formatting (on stdin and stdout)
-    Lsp,
     /// Write programs in their one layout, keeping every comment
     Fmt(FmtArgs),
     /// Fit extreme-value models to a run, a CSV file or a file with one number a line
@@ -52,6 +50,8 @@ pub enum Command {
     PlanRuns(PlanArgs),
     /// Make the report of a run file again
     Report(ReportArgs),
+    /// Write a run in the formats of Parabench (text, XML, report) or as CSV
+    Export(ExportArgs),
     /// What this machine is, and whether it is fit to measure
     Machine(MachineArgs),
 }
@@ -221,6 +221,33 @@ pub struct ReportArgs {
     /// The report's tables and words on standard output too
     #[arg(long)]
     pub text: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ExportFormat {
+    /// `rank;id;seconds`, a line each time a `time` or `ctime` block was run
+    ParabenchText,
+    /// Times, calls and commands as XML
+    ParabenchXml,
+    /// Times by rank and event, calls of `ctime` blocks, commands succeeded and failed
+    ParabenchReport,
+    /// A line a sample
+    Csv,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank export run.parquet --to parabench-report -o -\n  \
+    lastrank export run.parquet --to csv")]
+pub struct ExportArgs {
+    /// A run file, or a directory of parts
+    pub run: PathBuf,
+    /// The format
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub to: ExportFormat,
+    /// Where it goes, or `-` for standard output [default: beside the run file]
+    #[arg(short, long, value_name = "FILE|-")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -14,7 +14,6 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
-mod causes;
 mod chapter;
 pub mod figures;
 mod page;
@@ -138,7 +137,6 @@ pub fn build(run: &Run, options: &Options) -> Report {
         chapters.extend(of_subject);
         chapters.extend(further);
     }
-    chapters.extend(causes::chapter(run));
     chapters.extend(further_gates(run, main.as_ref(), options));
     // What is folded stands at the end.
     chapters.sort_by_key(|chapter| chapter.folded);

@@ -4,9 +4,9 @@ mod check;
 mod compare;
 mod experiments;
 mod explain;
+mod export;
 mod fit;
 mod fmt;
-mod lsp;
 mod machine;
 mod plan_runs;
 mod report;
@@ -25,7 +25,6 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Experiments(args) => experiments::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Lsp => lsp::run(),
         Command::Fmt(args) => fmt::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Compare(args) => compare::run(&args),
@@ -34,6 +33,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::PlanRuns(args) => plan_runs::run(&args),
         Command::Try(args) => tour::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Machine(args) => machine::run(&args),
     }
 }

@@ -1,0 +1,67 @@
+//! `lastrank export`: a run in the formats of the original Parabench, or as CSV.
+
+mod csv;
+mod parabench;
+mod statistics;
+mod xml;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use samples::Run;
+
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::exit::Status;
+use crate::output;
+
+/// Read the run, write it in the format asked for.
+pub fn run(args: &ExportArgs) -> anyhow::Result<Status> {
+    let run = store::read(&args.run)?;
+    if args.output.as_deref() == Some(Path::new("-")) {
+        let mut text = Vec::new();
+        write(args.to, &run, &mut text)?;
+        output::print(&String::from_utf8_lossy(&text))?;
+        return Ok(Status::Ok);
+    }
+    let path = args.output.clone().unwrap_or_else(|| default_path(&args.run, args.to));
+    output::refuse_overwriting(&path, "-o", &[&args.run])?;
+    replace(&path, |out| write(args.to, &run, out))
+        .with_context(|| format!("cannot write {}; name another place with `-o FILE`", path.display()))?;
+    output::print(&format!("Export: {}\n", path.display()))?;
+    Ok(Status::Ok)
+}
+
+fn write(format: ExportFormat, run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    match format {
+        ExportFormat::ParabenchText => parabench::times(run, out),
+        ExportFormat::ParabenchXml => xml::write(run, out),
+        ExportFormat::ParabenchReport => parabench::report(run, out),
+        ExportFormat::Csv => csv::write(run, out),
+    }
+}
+
+fn default_path(run: &Path, format: ExportFormat) -> PathBuf {
+    run.with_extension(match format {
+        ExportFormat::ParabenchText => "times.txt",
+        ExportFormat::ParabenchXml => "xml",
+        ExportFormat::ParabenchReport => "report.txt",
+        ExportFormat::Csv => "csv",
+    })
+}
+
+/// Write beside and rename: a reader sees the old file or the whole new one.
+fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
+    let written = File::create(&beside).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        fill(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error).map(drop)
+    });
+    written.and_then(|()| std::fs::rename(&beside, path)).inspect_err(|_| drop(std::fs::remove_file(&beside)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! Do the exports say what the run holds, whatever its names?
+
+use std::collections::BTreeMap;
+
+use samples::{Facts, Run, Sample, Site, SiteKind};
+
+use super::*;
+
+/// Two ranks; a `time` block with a hostile name, a `ctime` block run twice with three calls, one failed.
+fn example() -> Run {
+    let site = |line, operation: &str, kind, labels: &[&str]| Site {
+        line,
+        column: 1,
+        operation: operation.into(),
+        kind,
+        labels: labels.iter().map(ToString::to_string).collect(),
+        group: String::new(),
+    };
+    let sites = vec![
+        site(1, "time", SiteKind::Time, &["a;b <\"&'\n,>"]),
+        site(2, "fwrite", SiteKind::Operation, &["a;b <\"&'\n,>"]),
+        site(4, "ctime", SiteKind::CommandTime, &["reads"]),
+        site(5, "fread", SiteKind::Operation, &["reads"]),
+        site(6, "stat", SiteKind::Operation, &["reads"]),
+        site(8, "barrier", SiteKind::Barrier, &[]),
+        site(9, "time", SiteKind::Time, &[]),
+    ];
+    let mut samples = Vec::new();
+    for rank in 0..2 {
+        let mut add = |site, start_ns, duration_us: u64, bytes, errno| {
+            let duration_ps = duration_us * 1_000_000;
+            samples.push(Sample {
+                site,
+                rank,
+                start_ns,
+                duration_ps,
+                bytes,
+                errno,
+                batch: 1,
+                ..Sample::default()
+            });
+        };
+        add(1, 1_000, 500, 1 << 20, 0);
+        add(0, 900, 600 + u64::from(rank), 1 << 20, 0);
+        for turn in 0..2u64 {
+            let start = 1_000_000 * (turn + 1);
+            add(3, start + 10, 100, 4096, 0);
+            add(4, start + 200_000, 50, 0, libc_enoent());
+            add(3, start + 300_000, 200 * (turn + 1), 4096, 0);
+            add(2, start, 150 + 200 * (turn + 1), 8192, libc_enoent());
+        }
+        add(5, 5_000_000, 7, 0, 0);
+        add(6, 6_000_000, 1, 0, 0);
+    }
+    let facts = Facts {
+        name: "example".into(),
+        ranks: 2,
+        started: "2026-01-02T03:04:05Z".into(),
+        elapsed_s: 0.25,
+        complete: true,
+        parameters: BTreeMap::from([("dir".into(), "a\"b\u{1}".into())]),
+        ..Facts::default()
+    };
+    Run { facts, sites, samples }
+}
+
+fn libc_enoent() -> i32 {
+    2
+}
+
+fn exported(format: ExportFormat) -> String {
+    let mut text = Vec::new();
+    write(format, &example(), &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn the_text_of_the_original_is_rank_id_seconds() {
+    insta::assert_snapshot!(exported(ExportFormat::ParabenchText));
+}
+
+#[test]
+fn the_report_of_the_original_has_times_calls_and_commands() {
+    insta::assert_snapshot!(exported(ExportFormat::ParabenchReport));
+}
+
+#[test]
+fn the_xml_of_the_original_is_well_formed_whatever_the_names() {
+    insta::assert_snapshot!(exported(ExportFormat::ParabenchXml));
+}
+
+#[test]
+fn csv_has_a_line_a_sample_and_quotes_what_it_must() {
+    insta::assert_snapshot!(exported(ExportFormat::Csv));
+}
+
+#[test]
+fn a_failed_export_leaves_the_old_file_and_nothing_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old");
+    std::fs::write(&path, "old").unwrap();
+    let failed = replace(&path, |out| {
+        out.write_all(b"half")?;
+        Err(io::Error::other("the disk is full"))
+    });
+    assert!(failed.is_err());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

@@ -1,0 +1,87 @@
+//! The XML export of the original: the same content, well-formed.
+
+use std::io::{self, Write};
+
+use samples::Run;
+
+use super::statistics::{EventKind, commands, events};
+
+/// `<parabench>` with parameters, events (each run of a block, calls of `ctime` blocks) and commands.
+pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let facts = &run.facts;
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    writeln!(
+        out,
+        "<parabench program=\"{}\" ranks=\"{}\" started=\"{}\" seconds=\"{:.9}\" complete=\"{}\">",
+        escaped(&facts.name),
+        facts.ranks,
+        escaped(&facts.started),
+        facts.elapsed_s,
+        facts.complete
+    )?;
+    writeln!(out, "  <parameters>")?;
+    for (name, value) in &facts.parameters {
+        writeln!(out, "    <parameter name=\"{}\" value=\"{}\"/>", escaped(name), escaped(value))?;
+    }
+    writeln!(out, "  </parameters>")?;
+    writeln!(out, "  <events>")?;
+    for event in events(run) {
+        let kind = match event.kind {
+            EventKind::Time => "time",
+            EventKind::CommandTime => "ctime",
+        };
+        writeln!(out, "    <{kind} rank=\"{}\" id=\"{}\">", event.rank, escaped(&event.id))?;
+        for seconds in &event.seconds {
+            writeln!(out, "      <run seconds=\"{seconds:.9}\"/>")?;
+        }
+        if let Some(calls) = &event.calls {
+            write!(
+                out,
+                "      <calls count=\"{}\" per_second=\"{:.3}\" avg=\"{:.9}\" min=\"{:.9}\" max=\"{:.9}\" bytes=\"{}\"",
+                calls.count,
+                calls.per_second(),
+                calls.average(),
+                calls.min,
+                calls.max,
+                calls.bytes
+            )?;
+            if let Some(average) = calls.throughput() {
+                write!(
+                    out,
+                    " avg_bytes_per_second=\"{average:.0}\" min_bytes_per_second=\"{:.0}\" max_bytes_per_second=\"{:.0}\"",
+                    calls.slowest, calls.fastest
+                )?;
+            }
+            writeln!(out, "/>")?;
+        }
+        writeln!(out, "    </{kind}>")?;
+    }
+    writeln!(out, "  </events>")?;
+    writeln!(out, "  <commands>")?;
+    for ((rank, command), (good, bad)) in commands(run) {
+        writeln!(
+            out,
+            "    <command rank=\"{rank}\" name=\"{}\" succeeded=\"{good}\" failed=\"{bad}\"/>",
+            escaped(&command)
+        )?;
+    }
+    writeln!(out, "  </commands>")?;
+    writeln!(out, "</parabench>")
+}
+
+/// As the value of an attribute. Control characters, which XML 1.0 cannot hold, become U+FFFD.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", character as u32)),
+            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            other => out.push(other),
+        }
+    }
+    out
+}
