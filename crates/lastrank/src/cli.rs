@@ -36,6 +36,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Say what a program will do: ranks, layouts, meetings, operations, bytes, space
     Explain(ExplainArgs),
+    /// Serve an editor: diagnostics, hover, completion, definitions, formatting (on stdin and stdout)
+    Lsp,
     /// Write programs in their one layout, keeping every comment
     Fmt(FmtArgs),
     /// Fit extreme-value models to a run, a CSV file or a file with one number a line

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod causes;
 mod chapter;
 pub mod figures;
 mod page;
@@ -137,6 +138,7 @@ pub fn build(run: &Run, options: &Options) -> Report {
         chapters.extend(of_subject);
         chapters.extend(further);
     }
+    chapters.extend(causes::chapter(run));
     chapters.extend(further_gates(run, main.as_ref(), options));
     // What is folded stands at the end.
     chapters.sort_by_key(|chapter| chapter.folded);

@@ -45,6 +45,10 @@ pub struct Facts {
     pub machine: Value,
     /// Kind, resolution (quantum), cost and calibration of the clock.
     pub clock: Value,
+    /// What could be seen of the causes of slow operations: `tier`, `sees`, and `blind`, a sentence for
+    /// each thing that could not be seen. Null where nobody looked.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub sight: Value,
     /// For each directory the program names: file system, mount options, device.
     pub file_systems: Vec<Value>,
     /// Versions of lastrank, its compiler and the libraries that matter.

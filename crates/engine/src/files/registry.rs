@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::record::{REGISTRY_LIMIT, Region, populate};
+use crate::record::{Region, populate};
 
 /// A moment of the file system's clock, to be compared with birth times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -104,7 +104,7 @@ impl Registry {
             Some(offset) => offset,
             None => {
                 // A full registry forgets: the file then stays, which harms nobody.
-                if self.used + span > REGISTRY_LIMIT || !self.prepare(self.used + span) {
+                if self.used + span > self.region.registry_limit() || !self.prepare(self.used + span) {
                     return;
                 }
                 let offset = self.used;
@@ -178,7 +178,7 @@ impl Registry {
 /// rank that died inside a call are looked up now and dropped unless born since `begun`.
 pub fn created(region: &Region, begun: Moment) -> Vec<Created> {
     let (base, used) = region.registry();
-    let used = (used.load(Ordering::Acquire) as usize).min(REGISTRY_LIMIT);
+    let used = (used.load(Ordering::Acquire) as usize).min(region.registry_limit());
     let (mut found, mut offset) = (Vec::new(), 0);
     while offset + HEAD <= used {
         // SAFETY: inside the mapping and aligned: entries stand at multiples of 64.

@@ -80,7 +80,7 @@ impl Job {
         let region =
             Region::new(1, launch.timeout).map_err(|error| LaunchError::Memory { ranks: 1, error })?;
         let _ = std::io::Write::flush(&mut std::io::stdout());
-        let taken = signals::set_of(&signals::TAKEN);
+        let taken = signals::taken();
         let before = signals::block(&taken);
         let one = Launch { ranks: 1, ..*launch };
         let children = start(&one, region, &before, &mut |_| self.rank_main(launch, region, &mut body));

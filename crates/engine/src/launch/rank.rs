@@ -33,7 +33,7 @@ pub(super) fn run(
         }
     }
     signals::in_a_rank();
-    signals::restore(mask);
+    signals::restore_in_a_rank(mask);
     keep_panics();
     let world = Processes::world(region, me);
     world.standing().set_state(State::Running);

@@ -3,7 +3,58 @@
 use std::time::Duration;
 
 /// Signals that the parent takes one at a time instead of being interrupted by them.
-pub(super) const TAKEN: [i32; 4] = [libc::SIGCHLD, libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+const TAKEN: [i32; 4] = [libc::SIGCHLD, libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// The signals that the parent takes. A blocked signal is kept even where it is ignored, so that one that
+/// `nohup` ignores must be left out.
+pub(super) fn taken() -> libc::sigset_t {
+    let mut set = set_of(&TAKEN);
+    if is_ignored(libc::SIGHUP) {
+        // SAFETY: a valid set and a valid signal.
+        unsafe { libc::sigdelset(&raw mut set, libc::SIGHUP) };
+    }
+    set
+}
+
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: only asks; the structure is zeroed and filled by the call.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// While it lives, signals that would end this process wait.
+pub struct Held {
+    before: libc::sigset_t,
+    // A mask belongs to a thread.
+    _here: std::marker::PhantomData<*const ()>,
+}
+
+/// Lets Ctrl-C, SIGTERM and SIGHUP wait until the answer is dropped: between the end of the ranks and the
+/// moment at which their samples are in a file, one of them would cost the whole run. [`super::processes`]
+/// takes them nevertheless, as long as ranks live.
+#[must_use]
+pub fn hold_signals() -> Held {
+    let mut set = taken();
+    // SAFETY: a valid set and a valid signal.
+    unsafe { libc::sigdelset(&raw mut set, libc::SIGCHLD) };
+    Held { before: block(&set), _here: std::marker::PhantomData }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        restore(&self.before);
+    }
+}
+
+/// A write beyond the limit of file sizes (`ulimit -f`) is from now on an error like any other, EFBIG, and
+/// not the end of the process.
+pub fn endure_file_size_limit() {
+    // SAFETY: sets a disposition that runs no code.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
 
 /// A set of signals for the calls below.
 pub(super) fn set_of(signals: &[i32]) -> libc::sigset_t {
@@ -38,6 +89,16 @@ pub(super) fn take(set: &libc::sigset_t, limit: Duration) -> Option<i32> {
     // SAFETY: set and time are valid; no information about the sender is asked for.
     let signal = unsafe { libc::sigtimedwait(set, std::ptr::null_mut(), &raw const limit) };
     (signal > 0).then_some(signal)
+}
+
+/// As [`restore`], in a rank: what its parent takes or holds back reaches it.
+pub(super) fn restore_in_a_rank(set: &libc::sigset_t) {
+    let mut open = *set;
+    for signal in TAKEN {
+        // SAFETY: a valid set and a valid signal.
+        unsafe { libc::sigdelset(&raw mut open, signal) };
+    }
+    restore(&open);
 }
 
 extern "C" fn nothing(_signal: libc::c_int) {}

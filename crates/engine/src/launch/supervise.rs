@@ -66,7 +66,7 @@ pub fn processes(
         .map_err(|error| LaunchError::Memory { ranks: launch.ranks, error })?;
     // What stands in our own output buffer would be written by every rank as well.
     let _ = std::io::Write::flush(&mut std::io::stdout());
-    let taken = signals::set_of(&signals::TAKEN);
+    let taken = signals::taken();
     let before = signals::block(&taken);
     let started = start(launch, region, &before, &mut body);
     let outcome = started.map(|children| {

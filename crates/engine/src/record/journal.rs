@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use samples::Site;
 use serde::{Deserialize, Serialize};
 
-use super::region::{JOURNAL_LIMIT, Region};
+use super::region::Region;
 
 /// One entry of a rank's journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ impl Journal {
     pub(super) fn append(&mut self, entry: &Entry) -> io::Result<()> {
         let text = serde_json::to_vec(entry).map_err(io::Error::other)?;
         let end = self.used + 4 + text.len();
-        if end > JOURNAL_LIMIT {
+        if end > self.region.journal_limit() {
             return Err(io::Error::other("the journal of this rank is full: too many labels or messages"));
         }
         // SAFETY: `end` is within the journal's part of the mapping, which only this rank writes.

@@ -15,7 +15,7 @@ mod tests;
 pub use journal::Entry;
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
-pub use region::{JOURNAL_LIMIT, REGISTRY_LIMIT, Region, State};
+pub use region::{Region, State};
 pub use sites::{MORE, Place, SiteTable};
 
 pub(crate) use region::{populate, unnamed_file};

@@ -6,7 +6,7 @@ use samples::{Sample, Site};
 use serde::{Deserialize, Serialize};
 
 use super::journal::Entry;
-use super::region::{JOURNAL_LIMIT, Region, State};
+use super::region::{Region, State};
 
 /// Everything one rank recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,7 +181,7 @@ fn read_journal(region: &Region) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {
     let rank = region.rank();
     let used = region.header().journal.load(Ordering::Acquire) as usize;
     let damaged = |at: usize, why: &str| ReadError::Journal { rank, at, why: why.into() };
-    if used > JOURNAL_LIMIT {
+    if used > region.journal_limit() {
         return Err(damaged(0, "longer than a journal can be"));
     }
     // SAFETY: `used` bytes were published before the acquire load and lie inside the mapping.

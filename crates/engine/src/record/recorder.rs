@@ -70,7 +70,7 @@ impl Recorder {
 
     /// Stores and publishes one sample.
     ///
-    /// Errors: memory and the spill file are both full. The sample given is kept in any case.
+    /// Errors: memory and the spill file are both full. The sample given is then lost; the caller stops.
     #[inline(always)]
     pub fn push(&mut self, sample: Sample) -> io::Result<()> {
         // SAFETY: `used < ready <= limit` holds here: `make_room` restores it after each push.
@@ -142,19 +142,20 @@ impl Recorder {
                     (offset + done as u64) as libc::off_t,
                 )
             };
-            match written {
-                0 => return Err(io::Error::from_raw_os_error(libc::ENOSPC)),
-                n if n > 0 => done += n as usize,
-                _ => {
-                    let error = io::Error::last_os_error();
-                    if error.kind() != io::ErrorKind::Interrupted {
-                        // The last sample gives way, so that there is room for the next push.
-                        self.used -= 1;
-                        self.total -= 1;
-                        self.region.header().samples.store(self.total, Ordering::Release);
-                        return Err(error);
-                    }
+            let error = match written {
+                n if n > 0 => {
+                    done += n as usize;
+                    continue;
                 }
+                0 => io::Error::from_raw_os_error(libc::ENOSPC),
+                _ => io::Error::last_os_error(),
+            };
+            if error.kind() != io::ErrorKind::Interrupted {
+                // The last sample gives way, so that there is room for the next push.
+                self.used -= 1;
+                self.total -= 1;
+                self.region.header().samples.store(self.total, Ordering::Release);
+                return Err(error);
             }
         }
         self.region.header().spilled.store(self.total, Ordering::Release);

@@ -22,9 +22,12 @@ use samples::Sample;
 /// Bytes of the header.
 const HEADER: usize = 4096;
 /// The most a journal can hold: sites, messages.
-pub const JOURNAL_LIMIT: usize = 256 << 20;
+const JOURNAL_LIMIT: usize = 256 << 20;
 /// The most the registry of created files can hold.
-pub const REGISTRY_LIMIT: usize = 1 << 30;
+const REGISTRY_LIMIT: usize = 1 << 30;
+/// Address space is halved at most so often where the system does not give as much as it should be: the
+/// journal then has 4 MiB.
+const HALVINGS: u32 = 6;
 const MAGIC: u64 = u64::from_le_bytes(*b"lastrank");
 const VERSION: u32 = 1;
 
@@ -67,6 +70,8 @@ pub(super) struct Header {
 pub struct Region {
     base: NonNull<u8>,
     bytes: usize,
+    journal_limit: usize,
+    registry_limit: usize,
     sample_limit: usize,
     spill: OwnedFd,
     // Kept open so that /proc shows what the memory is.
@@ -83,9 +88,36 @@ unsafe impl Sync for Region {}
 impl Region {
     /// A region for `rank` that holds at most `sample_limit` samples in memory; further ones go to an
     /// unnamed file in `spill_directory`.
+    ///
+    /// Where address space or the size of files is limited (`ulimit -v`, `ulimit -f`), it is made smaller.
+    ///
+    /// # Errors
+    /// As memfd_create(2), mmap(2) and open(2).
     pub fn new(rank: u32, sample_limit: usize, spill_directory: &std::path::Path) -> io::Result<Self> {
-        let sample_limit = sample_limit.max(64);
-        let bytes = HEADER + JOURNAL_LIMIT + REGISTRY_LIMIT + sample_limit * size_of::<Sample>();
+        let mut halvings = 0;
+        loop {
+            match Self::try_new(rank, sample_limit, halvings, spill_directory) {
+                Err(error)
+                    if halvings < HALVINGS
+                        && matches!(error.raw_os_error(), Some(libc::ENOMEM | libc::EFBIG)) =>
+                {
+                    halvings += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn try_new(
+        rank: u32,
+        sample_limit: usize,
+        halvings: u32,
+        spill_directory: &std::path::Path,
+    ) -> io::Result<Self> {
+        let (journal_limit, registry_limit) = (JOURNAL_LIMIT >> halvings, REGISTRY_LIMIT >> halvings);
+        // What does not fit of samples goes to a file; what does not fit of the others is lost.
+        let sample_limit = (sample_limit >> (2 * halvings)).max(64);
+        let bytes = HEADER + journal_limit + registry_limit + sample_limit * size_of::<Sample>();
         let name = CString::new(format!("lastrank-{rank}")).expect("no NUL in it");
         // SAFETY: `name` is NUL-terminated; the result is checked.
         let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
@@ -114,7 +146,8 @@ impl Region {
         }
         let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
         let spill = unnamed_file(spill_directory)?;
-        let region = Self { base, bytes, sample_limit, spill, _memory: memory };
+        let region =
+            Self { base, bytes, journal_limit, registry_limit, sample_limit, spill, _memory: memory };
         let header = region.header();
         header.version.store(VERSION, Ordering::Relaxed);
         header.rank.store(rank, Ordering::Relaxed);
@@ -191,12 +224,22 @@ impl Region {
 
     pub(crate) fn registry(&self) -> (NonNull<u8>, &AtomicU64) {
         // SAFETY: inside the mapping.
-        (unsafe { self.base.add(HEADER + JOURNAL_LIMIT) }, &self.header().registry)
+        (unsafe { self.base.add(HEADER + self.journal_limit) }, &self.header().registry)
+    }
+
+    /// Bytes that the registry can hold.
+    pub(crate) fn registry_limit(&self) -> usize {
+        self.registry_limit
+    }
+
+    /// Bytes that the journal can hold.
+    pub(super) fn journal_limit(&self) -> usize {
+        self.journal_limit
     }
 
     pub(super) fn samples(&self) -> NonNull<Sample> {
         // SAFETY: inside the mapping, and page-aligned since all parts before it are whole pages.
-        unsafe { self.base.add(HEADER + JOURNAL_LIMIT + REGISTRY_LIMIT).cast() }
+        unsafe { self.base.add(HEADER + self.journal_limit + self.registry_limit).cast() }
     }
 
     pub(super) fn sample_limit(&self) -> usize {

@@ -76,6 +76,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
         complete,
         failures: problems,
         warnings: together.warnings(),
+        sight: together.sight.as_ref().and_then(|sight| serde_json::to_value(sight).ok()).unwrap_or_default(),
         ..Facts::default()
     };
     together.printed.sort_by_key(|(at, rank, _)| (*at, *rank));

@@ -48,7 +48,7 @@ pub fn job<T: Body>(
 ) -> Result<(), RunError> {
     let begun = Moment::now();
     let rank = job.rank();
-    let memory = |error| RunError::Memory { rank, error };
+    let memory = |error| RunError::Memory { rank, spill: options.spill_directory.clone(), error };
     let (clock, description) = clock_for(options);
     let region =
         Arc::new(Region::new(rank, options.samples_per_rank(), &options.spill_directory).map_err(memory)?);

@@ -43,10 +43,16 @@ pub trait Body {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// No memory for samples.
-    #[error("cannot make shared memory for the samples of rank {rank}: {error}")]
+    #[error(
+        "cannot make shared memory for the samples of rank {rank}, and in {} a file for those that do not \
+         fit: {error}; see `ulimit -v`, `ulimit -n` and TMPDIR, or start fewer ranks",
+        spill.display()
+    )]
     Memory {
         /// The rank.
         rank: u32,
+        /// The directory for temporary files.
+        spill: std::path::PathBuf,
         /// The system's reason.
         error: std::io::Error,
     },
@@ -131,7 +137,7 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
         .map(|rank| {
             Region::new(rank, limit, &options.spill_directory)
                 .map(Arc::new)
-                .map_err(|error| RunError::Memory { rank, error })
+                .map_err(|error| RunError::Memory { rank, spill: options.spill_directory.clone(), error })
         })
         .collect::<Result<_, _>>()?;
     let mut timing = facts::Timing::begin(clock, description);

@@ -99,8 +99,14 @@ impl Options {
     }
 }
 
-/// `MemAvailable`, or 4 GiB where that is not known.
+/// `MemAvailable`, or 4 GiB where that is not known; no more than half of what a control group grants, since
+/// what it has used already is not told.
 fn available_memory() -> u64 {
+    let granted = crate::machine::limits().memory.unwrap_or(u64::MAX);
+    of_machine().min(granted / 2)
+}
+
+fn of_machine() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok())

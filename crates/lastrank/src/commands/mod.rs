@@ -7,6 +7,7 @@ mod explain;
 mod export;
 mod fit;
 mod fmt;
+mod lsp;
 mod machine;
 mod plan_runs;
 mod report;
@@ -25,6 +26,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Experiments(args) => experiments::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Lsp => lsp::run(),
         Command::Fmt(args) => fmt::run(&args),
         Command::Fit(args) => fit::run(&args),
         Command::Compare(args) => compare::run(&args),

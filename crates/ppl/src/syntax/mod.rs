@@ -9,6 +9,7 @@ mod expressions;
 mod lexer;
 pub mod literal;
 mod names;
+mod outline;
 mod parser;
 mod statements;
 pub mod template;
@@ -17,10 +18,11 @@ mod words;
 
 pub use lexer::{Lexer, Token, TokenKind};
 pub use names::{Names, Symbol};
+pub use outline::{Defined, Definition, outline};
 pub use parser::{MAX_NESTING, MAX_OPERATORS, Parse, parse, parse_with};
 pub use tree::{
     BinaryOp, Callee, Expr, ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Tree,
     UnaryOp,
 };
 pub(crate) use tree::{Form, Tag};
-pub use words::{Keyword, Word};
+pub use words::{Keyword, KeywordSpec, Word};

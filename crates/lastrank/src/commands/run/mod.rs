@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use engine::comm::mpi::MpiChoice;
-use engine::launch::{Job, Surroundings, surroundings};
+use engine::launch::{Job, Surroundings, hold_signals, surroundings};
 use engine::run::{
     BackendKind, Clean, JobShare, Options, Outcome, Program as Runnable, missing_space, options_of,
 };
@@ -66,12 +66,13 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
     let surroundings = before(planned, options)?;
     let runnable = Runnable::new(&planned.plan);
     let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name);
+    let held = hold_signals();
     let mut outcome = engine::run::ranks(&runnable, options, |watch| bar.look(watch))
         .with_context(|| format!("{} did not begin", planned.name))?;
     bar.finish();
     runnable.complete_facts(&mut outcome.run.facts);
     surroundings.complete(&mut outcome.run.facts, planned);
-    results::deliver(args, &places, &outcome)?;
+    results::deliver(args, &places, &outcome, Some(held))?;
     Ok(status(&outcome))
 }
 
@@ -95,7 +96,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
             JobShare::AtRankZero => Ok(Status::Ok),
             JobShare::Whole(outcome) => {
                 let outcome = complete(outcome);
-                results::deliver(args, &places, &outcome).map(|()| status(&outcome))
+                results::deliver(args, &places, &outcome, None).map(|()| status(&outcome))
             }
             JobShare::Part(outcome) => {
                 let outcome = complete(outcome);

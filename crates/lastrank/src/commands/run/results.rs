@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
+use engine::launch::Held;
 use engine::run::{BackendKind, Options, Outcome};
 use samples::units;
 use serde_json::json;
@@ -86,10 +87,12 @@ fn writable(folder: &Path) -> std::io::Result<()> {
     std::fs::remove_file(probe)
 }
 
-/// Write the run file and the page, and print what was found.
-pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome) -> anyhow::Result<()> {
+/// Write the run file and the page, and print what was found. What `held` signals back is let go as soon as
+/// the samples are in their file.
+pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome, held: Option<Held>) -> anyhow::Result<()> {
     // First of all, whatever may happen to standard output.
     let stored = store::write(&places.run, &outcome.run);
+    drop(held);
     output::print(&outcome.printed)?;
     let report = report::build(&outcome.run, &report::Options::default());
     let page = match &places.page {

@@ -119,7 +119,6 @@ fn as_run(machine: &Machine, found: &Tour, started: SystemTime, warnings: Vec<Wa
     if let Value::Object(fields) = &mut described {
         fields.remove("places");
         fields.remove("clock");
-        fields.insert("sight".into(), serde_json::to_value(&found.sight).unwrap_or_default());
     }
     let seconds = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let facts = Facts {
@@ -133,6 +132,7 @@ fn as_run(machine: &Machine, found: &Tour, started: SystemTime, warnings: Vec<Wa
         elapsed_s: found.elapsed_s,
         command_line: std::env::args().collect(),
         machine: described,
+        sight: serde_json::to_value(&found.sight).unwrap_or_default(),
         clock: serde_json::to_value(&found.clock).unwrap_or_default(),
         file_systems: machine.places.iter().map(|place| with_summary(place, place.line())).collect(),
         versions: versions(),

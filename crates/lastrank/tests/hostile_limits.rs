@@ -1,0 +1,100 @@
+//! Small limits, signals at the wrong moment, places that cannot be written: a message, and what was measured.
+
+mod common;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Done, command, of};
+
+const WRITES: &str = "repeat $i 20 { time[\"w\"] write(\"f\", 100k); }\ndelete(\"f\");\n";
+
+/// Runs `line` in a shell, where `$L` is the binary.
+fn shell(folder: &Path, line: &str) -> Done {
+    let output = Command::new("bash")
+        .args(["-c", line])
+        .current_dir(folder)
+        .env("L", env!("CARGO_BIN_EXE_lastrank"))
+        .env("COLUMNS", "100")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    of(output)
+}
+
+fn folder(text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.ppl"), text).unwrap();
+    folder
+}
+
+fn samples(folder: &Path) -> usize {
+    store::read(&folder.join("a.parquet")).unwrap().samples.len()
+}
+
+#[test]
+fn little_address_space_is_enough_or_the_way_out_is_named() {
+    let folder = folder(WRITES);
+    let run = "exec \"$L\" run a.ppl -n 2 -o a.parquet --report none -s";
+    let done = shell(folder.path(), &format!("ulimit -v 1500000; {run}"));
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    assert!(samples(folder.path()) >= 80);
+    let done = shell(folder.path(), &format!("ulimit -v 60000; {run}"));
+    assert_eq!(done.status, Some(2), "{}", done.err);
+    assert!(done.err.contains("ulimit -v"), "{}", done.err);
+}
+
+#[test]
+fn a_write_beyond_the_limit_of_file_sizes_fails_and_ends_nothing() {
+    let folder = folder("repeat 3 { time[\"w\"] write(\"f\", 200m); }\n");
+    let done = shell(folder.path(), "ulimit -f 100000; exec \"$L\" run a.ppl -o a.parquet --report none -s");
+    assert_eq!(done.status, Some(3), "{}", done.err);
+    assert!(done.err.contains("EFBIG"), "{}", done.err);
+    assert!(samples(folder.path()) >= 3);
+}
+
+#[test]
+fn a_run_file_that_cannot_be_written_leaves_nothing_behind_and_is_named() {
+    let many: String = (0..2000).map(|n| format!("time[\"label {n}\"] stat(\".\");\n")).collect();
+    let folder = folder(&("sleep(1s);\n".to_owned() + &many));
+    std::fs::create_dir(folder.path().join("out")).unwrap();
+    // The limit is for the parent alone, and comes when it has its memory.
+    let line = "\"$L\" run a.ppl -o out/a.parquet --report none -s & \
+                sleep 0.5; prlimit --pid $! --fsize=8192:unlimited; wait $!";
+    let done = shell(folder.path(), line);
+    assert_eq!(done.status, Some(2), "{}", done.err);
+    assert!(done.err.contains("out/a.parquet") && done.err.contains("File too large"), "{}", done.err);
+    assert_eq!(std::fs::read_dir(folder.path().join("out")).unwrap().count(), 0);
+}
+
+#[test]
+fn nohup_lets_a_run_live_on() {
+    let folder = folder("repeat 20 { time[\"s\"] sleep(50ms); }\n");
+    let line = "trap '' HUP; \"$L\" run a.ppl -o a.parquet --report none -s & \
+                sleep 0.4; kill -HUP $!; wait $!";
+    let done = shell(folder.path(), line);
+    assert_eq!((done.status, done.err.as_str()), (Some(0), ""));
+    assert!(store::read(&folder.path().join("a.parquet")).unwrap().facts.complete);
+}
+
+#[test]
+fn a_signal_while_the_samples_are_written_does_not_lose_them() {
+    let folder = folder("time[\"look\"] repeat 300000 stat(\".\");\n");
+    let arguments = ["run", "a.ppl", "--backend", "simulate", "-o", "a.parquet", "--report", "none"];
+    let mut child = command(folder.path(), &arguments).stdout(Stdio::null()).spawn().unwrap();
+    let partial = folder.path().join(format!(".a.parquet.{}.partial", child.id()));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !partial.exists() {
+        assert!(Instant::now() < deadline && child.try_wait().unwrap().is_none(), "no file was begun");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    terminate(&child);
+    assert!(!child.wait().unwrap().success(), "the signal counts when the samples are safe");
+    assert!(!partial.exists());
+    assert_eq!(samples(folder.path()), 300_001);
+}
+
+fn terminate(child: &Child) {
+    assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
+}

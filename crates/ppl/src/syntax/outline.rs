@@ -1,0 +1,90 @@
+//! What does a program give a name to, and where? For editors.
+
+use crate::diagnostic::Span;
+
+use super::tree::{ExprId, ExprKind, StatementId, StatementKind, Tree};
+
+/// What carries a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Defined {
+    /// `define param`
+    Parameter,
+    /// Assigned, counted with, or a parameter of a function.
+    Variable,
+    /// `def`
+    Function,
+    /// In `define groups`.
+    Group,
+    /// In `define pattern`.
+    Pattern,
+}
+
+/// A name and the place where it comes to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// What it names.
+    pub kind: Defined,
+    /// Without its dollar sign or quotes.
+    pub name: String,
+    /// The name where it is defined.
+    pub span: Span,
+    /// The statement that defines it.
+    pub statement: Span,
+}
+
+/// Every definition, in the order of the text; a variable once for each assignment.
+pub fn outline(tree: &Tree, text: &str) -> Vec<Definition> {
+    let mut out = Vec::new();
+    for at in 0..tree.rows.len() as u32 {
+        let statement = tree.statement(StatementId(at));
+        let mut add = |kind, name: &str, span| {
+            let name = name.trim().to_owned();
+            out.push(Definition { kind, name, span, statement: statement.span });
+        };
+        let variable = |id: ExprId| match tree.expr_kind(id) {
+            ExprKind::Variable(symbol) => Some((tree.names().text(symbol), tree.span(id))),
+            _ => None,
+        };
+        match statement.kind {
+            StatementKind::DefineParam { variable: id, .. } => {
+                if let Some((name, span)) = variable(id) {
+                    add(Defined::Parameter, name, span);
+                }
+            }
+            StatementKind::Assign { variable, .. } => {
+                let name = tree.names().text(variable);
+                let start = statement.span.start;
+                add(Defined::Variable, name, Span::new(start, start + 1 + name.len() as u32));
+            }
+            StatementKind::Let { variable: id, .. }
+            | StatementKind::ForRange { variable: id, .. }
+            | StatementKind::ForEach { variable: id, .. }
+            | StatementKind::Repeat { variable: Some(id), .. } => {
+                if let Some((name, span)) = variable(id) {
+                    add(Defined::Variable, name, span);
+                }
+            }
+            StatementKind::Def { name, parameters, .. } => {
+                if let ExprKind::Word(symbol) = tree.expr_kind(name) {
+                    add(Defined::Function, tree.names().text(symbol), tree.span(name));
+                }
+                for (name, span) in parameters.iter().step_by(2).filter_map(variable) {
+                    add(Defined::Variable, name, span);
+                }
+            }
+            StatementKind::DefineGroups(items) => {
+                for id in items.iter().step_by(3) {
+                    add(Defined::Group, tree.raw_text(id, text).0, tree.span(id));
+                }
+            }
+            StatementKind::DefinePattern(items) => {
+                if let Some(id) = items.get(0) {
+                    add(Defined::Pattern, tree.raw_text(id, text).0, tree.span(id));
+                }
+            }
+            _ => {}
+        }
+    }
+    out.sort_by_key(|definition| definition.span.start);
+    out
+}
