@@ -19,7 +19,7 @@ pub use time::{Autocorrelation, Series};
 use serde::Serialize;
 use serde_json::Value;
 
-pub use crate::views::{AffineFit, AgainstNormal, Ranges, Shares, Sizes};
+pub use crate::views::{AffineFit, AgainstNormal, Ranges, Shares, Sizes, Stack, Stacks};
 
 /// Points a figure shows at most; beyond, all of the tail is kept and the rest is thinned.
 pub(crate) const MOST_POINTS: usize = 2_000;
@@ -83,4 +83,6 @@ pub enum Numbers {
     Ranges(Ranges),
     /// A place against the normal law of the same moments.
     AgainstNormal(AgainstNormal),
+    /// What slow operations waited for.
+    Causes(Stacks),
 }

@@ -92,6 +92,11 @@ fn ranges(places: &[&Place], left_out: &str) -> Figure {
         p999: summaries.iter().map(|summary| summary.p999).collect(),
         max: summaries.iter().map(|summary| summary.max).collect(),
     };
+    ranges_figure(numbers, left_out)
+}
+
+/// Quantiles of many operations, a row each; `left_out` ends the caption.
+pub(crate) fn ranges_figure(numbers: Ranges, left_out: &str) -> Figure {
     // One unit would not do from nanoseconds to seconds: an axis of powers of ten in seconds does.
     let hover = |what: &str| format!("%{{y}}: {what} %{{customdata}}<extra></extra>");
     let shown = |values: &[f64]| values.iter().map(|value| rounded(value.max(1e-12))).collect::<Vec<_>>();

@@ -13,6 +13,7 @@
 //! | `normal` | every place against the normal law of its mean and standard deviation |
 
 mod calls;
+mod causes;
 mod distributions;
 mod family;
 mod line;
@@ -22,11 +23,13 @@ mod place;
 mod response;
 mod sizes;
 mod time_use;
+mod tour;
 
 use samples::{Run, TimeUse};
 
 use crate::Chapter;
 
+pub use causes::{Stack, Stacks};
 pub use distributions::Ranges;
 pub use line::AffineFit;
 pub use normal::AgainstNormal;
@@ -40,7 +43,8 @@ pub(crate) fn chapters(run: &Run, time: &[TimeUse]) -> (Vec<Chapter>, Vec<Chapte
     let families = family::all(&places);
     let asked: Vec<&str> =
         run.facts.report.get("show").map(|list| list.split(',').map(str::trim).collect()).unwrap_or_default();
-    let several = places.iter().filter(|place| place.is_operation()).count() > 2;
+    let tour = tour::chapters(run);
+    let several = tour.is_empty() && places.iter().filter(|place| place.is_operation()).count() > 2;
     let ladder = !families.is_empty() || calls::is_wanted(&places);
     type View<'a> = (&'static str, bool, Box<dyn Fn() -> Vec<Chapter> + 'a>);
     let views: Vec<View> = vec![
@@ -56,11 +60,16 @@ pub(crate) fn chapters(run: &Run, time: &[TimeUse]) -> (Vec<Chapter>, Vec<Chapte
             first.extend(view());
         }
     }
-    let mut further: Vec<Chapter> = response::chapter(run).into_iter().collect();
+    let has_tour = !tour.is_empty();
+    let mut further: Vec<Chapter> = tour;
+    further.extend(response::chapter(run));
     for (name, by_itself, view) in &views {
         if *by_itself && !asked.contains(name) {
             further.extend(view());
         }
+    }
+    if !has_tour {
+        further.extend(causes::chapter(run));
     }
     further.extend(time_use::chapter(time));
     (first, further)

@@ -121,7 +121,7 @@ fn colour(index: usize) -> &'static str {
 }
 
 /// A logarithmic axis of sizes with their own labels.
-fn size_axis(title: &str, sizes: &[f64], bytes: bool) -> Value {
+pub(super) fn size_axis(title: &str, sizes: &[f64], bytes: bool) -> Value {
     let mut all: Vec<f64> = sizes.to_vec();
     all.sort_by(f64::total_cmp);
     all.dedup();
@@ -135,7 +135,7 @@ fn size_axis(title: &str, sizes: &[f64], bytes: bool) -> Value {
 }
 
 /// `1 MiB`, or `10 GB` of a size that is no power of two.
-fn size_text(bytes: f64) -> String {
+pub(super) fn size_text(bytes: f64) -> String {
     let decimal = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")]
         .into_iter()
         .find(|(unit, _)| bytes % unit == 0.0 && bytes > 0.0);
