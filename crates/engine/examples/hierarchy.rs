@@ -1,0 +1,149 @@
+//! What does the measuring core itself take? Driven by `benches/hierarchy/compare.py`.
+//!
+//! ```text
+//! hierarchy chase BYTES huge|small SECONDS   one dependent load, in ns: median of blocks of 1 ms
+//! hierarchy call NAME DIRECTORY SECONDS      one call, in ns: the same
+//! hierarchy check BYTES                      single loads and amortised ones, in ns, and what they may differ by
+//! hierarchy clock                            cost of a read and of a pair, step, in ns
+//! hierarchy record                           what keeping a timing adds, in ns: as a number, as a sample
+//! ```
+
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use engine::causes::Watch;
+use engine::clock::Clock;
+use engine::kernels::{Kernel, Request, Settings, build, measure};
+use engine::record::{Recorder, Region};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["chase", bytes, pages, seconds] => {
+            let request = Request::Chase { bytes: bytes.parse()?, huge: pages == "huge", seed: 12_345 };
+            headline(&request, seconds.parse()?)
+        }
+        ["call", name, directory, seconds] => {
+            let directory = PathBuf::from(directory);
+            let request = match name {
+                "getpid" => Request::Getpid,
+                "getppid" => Request::Getppid,
+                "read_null" => Request::ReadNull,
+                "write_null" => Request::WriteNull,
+                "stat" => Request::Stat { directory },
+                "fstat" => Request::Fstat { directory },
+                "open_close" => Request::OpenClose { directory },
+                _ => return Err(format!("no call is named {name}").into()),
+            };
+            headline(&request, seconds.parse()?)
+        }
+        ["check", bytes] => check(bytes.parse()?),
+        ["clock"] => clock(),
+        ["record"] => record(),
+        _ => Err("hierarchy chase|call|check|clock|record …".into()),
+    }
+}
+
+type Done = Result<(), Box<dyn std::error::Error>>;
+
+fn headline(request: &Request, seconds: f64) -> Done {
+    let (clock, facts) = Clock::choose();
+    let mut kernel = build(request)?;
+    let settings = Settings {
+        budget: Duration::from_secs_f64(seconds),
+        observations: 0,
+        blocks: 1 << 16,
+        ..Settings::default()
+    };
+    let found = measure(kernel.as_mut(), clock, &facts, &mut Watch::of_this_thread(), &settings);
+    println!("{:.4}", found.headline_ps / 1000.0);
+    Ok(())
+}
+
+fn check(bytes: u64) -> Done {
+    let (clock, facts) = Clock::choose();
+    let mut kernel = build(&Request::Chase { bytes, huge: bytes >= 2 << 20, seed: 1 })?;
+    let settings = Settings { budget: Duration::from_secs(2), observations: 1000, ..Settings::default() };
+    let found = measure(kernel.as_mut(), clock, &facts, &mut Watch::of_this_thread(), &settings);
+    let check = found.check.ok_or("too little could be measured")?;
+    let [single, amortised, allowed] =
+        [check.single_ps, check.amortised_ps, check.tolerance_ps].map(|ps| ps / 1000.0);
+    println!("{single:.4} {amortised:.4} {allowed:.4}");
+    Ok(())
+}
+
+fn clock() -> Done {
+    let (clock, facts) = Clock::choose();
+    // A pair as it stands around an operation: both reads, the next pair after the one before.
+    const PAIRS: u32 = 100_000;
+    let mut pair = f64::INFINITY;
+    for _ in 0..20 {
+        let begin = clock.now();
+        for _ in 0..PAIRS {
+            black_box(clock.now().wrapping_sub(clock.now()));
+        }
+        pair = pair.min(clock.picoseconds(begin, clock.now()) as f64 / 1000.0 / f64::from(PAIRS));
+    }
+    let in_ns = |ps: u64| ps as f64 / 1000.0;
+    println!(
+        "{:.2} {:.2} {:.2} {pair:.2}",
+        in_ns(facts.overhead.mean_ps),
+        in_ns(facts.overhead.p50_ps),
+        in_ns(facts.quantum_ps)
+    );
+    Ok(())
+}
+
+/// The time of a loop of single loads from L1 that are timed and thrown away, against loops that also
+/// keep what was timed.
+fn record() -> Done {
+    const COUNT: usize = 1 << 18;
+    let (clock, _) = Clock::choose();
+    let mut kernel = build(&Request::Chase { bytes: 16 << 10, huge: false, seed: 1 })?;
+    let folder = std::env::temp_dir();
+    let region = Region::new(0, COUNT + 1, &folder)?;
+    let mut recorder = Recorder::new(std::sync::Arc::new(region))?;
+    recorder.reserve(COUNT + 1)?;
+    let mut kept = vec![0u32; COUNT];
+    kept.fill(1);
+    let mut rounds = [Vec::new(), Vec::new()];
+    for _ in 0..41 {
+        let bare = looped(clock, kernel.as_mut(), COUNT, |_, ticks| {
+            black_box(ticks);
+        });
+        let raw = looped(clock, kernel.as_mut(), COUNT, |index, ticks| kept[index] = ticks as u32);
+        black_box(&mut kept);
+        rounds[0].push(raw - bare);
+    }
+    for _ in 0..41 {
+        let bare = looped(clock, kernel.as_mut(), COUNT / 64, |_, ticks| {
+            black_box(ticks);
+        });
+        let mut failed = Ok(());
+        let sample = looped(clock, kernel.as_mut(), COUNT / 64, |_, ticks| {
+            let sample = samples::Sample { duration_ps: clock.ticks_to_ps(ticks), ..Default::default() };
+            failed = recorder.push(sample);
+        });
+        failed?;
+        rounds[1].push(sample - bare);
+    }
+    let median = |values: &mut Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let [raw, sample] = &mut rounds;
+    println!("{:.2} {:.2}", median(raw), median(sample));
+    Ok(())
+}
+
+/// ns a round of a loop that times single loads and hands each timing to `keep`.
+fn looped(clock: Clock, kernel: &mut dyn Kernel, count: usize, mut keep: impl FnMut(usize, u64)) -> f64 {
+    let begin = clock.now();
+    for index in 0..count {
+        let timed = kernel.time(clock, 1);
+        keep(index, timed.end.wrapping_sub(timed.begin));
+    }
+    clock.picoseconds(begin, clock.now()) as f64 / 1000.0 / count as f64
+}
