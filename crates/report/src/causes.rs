@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use samples::{Attribution, Cause, Causes, Run, Sample, SiteKind, attribute};
+use samples::{Cause, Causes, Run, Sample, SiteKind, attribute};
+use serde::Serialize;
 
 use crate::Chapter;
 use crate::summary::Summary;
@@ -12,48 +13,85 @@ use crate::unit::{duration, percent};
 /// Places that the tables show: those whose slow operations took the most time.
 const MOST: usize = 16;
 
-/// The chapter of causes; none where nothing was seen that could be one.
-pub(crate) fn chapter(run: &Run) -> Option<Chapter> {
-    if run.facts.backend.starts_with("simulate") {
-        return None;
+/// What is known of the slow operations of one place.
+#[derive(Clone, Debug, Serialize)]
+pub struct Slowness {
+    /// Index into the run's sites.
+    pub site: u32,
+    /// The innermost label around it; empty where there is none.
+    pub label: String,
+    /// The operation.
+    pub operation: String,
+    /// Durations as they were, in seconds.
+    pub raw: Summary,
+    /// Durations less the wait for a processor, in seconds; none unless most of the calls block: one
+    /// that computes is interrupted, and taking the wait off would not undo that.
+    pub corrected: Option<Summary>,
+    /// What counts as slow: the slowest hundredth, this long and longer, in seconds.
+    pub slow_from_s: f64,
+    /// What the slow ones took beyond the median, together, in seconds.
+    pub excess_s: f64,
+    /// The share of that for which a cause was seen: 0 to 1.
+    pub attributed: f64,
+    /// The share of each cause and of `unattributed`, the greatest first; they add up to 1.
+    pub shares: Vec<(String, f64)>,
+}
+
+/// The places whose slow operations took the most time, in the order of the program. None where nothing
+/// was seen that could be a cause.
+pub(crate) fn of(run: &Run) -> Vec<Slowness> {
+    let seen = |sample: &Sample| sample.causes != 0 || sample.queue_ns > 0;
+    if run.facts.backend.starts_with("simulate") || !run.samples.iter().any(seen) {
+        return Vec::new();
     }
     let mut by_site: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
     for sample in run.samples.iter().filter(|sample| !sample.failed()) {
         by_site.entry(sample.site).or_default().push(sample);
     }
-    let mut found: Vec<(u32, Attribution)> = by_site
-        .iter()
-        .filter(|(site, _)| {
-            run.sites.get(**site as usize).is_some_and(|site| site.kind == SiteKind::Operation)
-        })
-        .filter_map(|(site, samples)| attribute(samples.iter().copied()).map(|found| (*site, found)))
+    let is_operation =
+        |site: u32| run.sites.get(site as usize).is_some_and(|site| site.kind == SiteKind::Operation);
+    let mut found: Vec<Slowness> = by_site
+        .into_iter()
+        .filter(|(site, _)| is_operation(*site))
+        .filter_map(|(site, samples)| slowness(run, site, &samples))
         .collect();
-    let seen = |sample: &Sample| sample.causes != 0 || sample.queue_ns > 0;
-    if found.is_empty() || !run.samples.iter().any(seen) {
-        return None;
-    }
-    found.sort_by_key(|(_, one)| std::cmp::Reverse(one.excess_ps));
-    let left_out = found.len().saturating_sub(MOST);
+    found.sort_by(|a, b| b.excess_s.total_cmp(&a.excess_s));
     found.truncate(MOST);
-    found.sort_by_key(|(site, _)| *site);
-    let corrected: Vec<(u32, &[&Sample])> = found
-        .iter()
-        .map(|(site, _)| (*site, by_site[site].as_slice()))
-        .filter(|(_, samples)| waits(samples))
-        .collect();
-    let mut tables = vec![shares(run, &found, left_out)];
+    found.sort_by_key(|one| one.site);
+    found
+}
+
+fn slowness(run: &Run, site: u32, samples: &[&Sample]) -> Option<Slowness> {
+    let found = attribute(samples.iter().copied())?;
+    let summary = |value: fn(&Sample) -> f64| {
+        Summary::of(&samples.iter().map(|sample| value(sample)).collect::<Vec<_>>())
+    };
+    let blocking = samples.iter().filter(|sample| Causes(sample.causes).has(Cause::Blocked)).count();
+    let described = &run.sites[site as usize];
+    Some(Slowness {
+        site,
+        label: described.labels.last().cloned().unwrap_or_default(),
+        operation: described.operation.clone(),
+        raw: summary(Sample::seconds)?,
+        corrected: if 2 * blocking > samples.len() { summary(Sample::corrected_seconds) } else { None },
+        slow_from_s: found.limit_ps as f64 * 1e-12,
+        excess_s: found.excess_ps as f64 * 1e-12,
+        attributed: found.attributed(),
+        shares: found.parts().into_iter().map(|(cause, share)| (cause.to_owned(), share)).collect(),
+    })
+}
+
+/// The chapter of causes; none where nothing was seen that could be one.
+pub(crate) fn chapter(run: &Run, found: &[Slowness]) -> Option<Chapter> {
+    let waited = |one: &&Slowness| one.corrected.as_ref().is_some_and(|less| less.mean < one.raw.mean);
+    let corrected: Vec<&Slowness> = found.iter().filter(waited).collect();
+    let mut tables = vec![shares(run, found)];
     if !corrected.is_empty() {
         tables.push(side_by_side(run, &corrected));
     }
     let lead = "What was seen while an operation ran slow; nothing is guessed.";
-    Some(Chapter::new("causes", "Why the slow ones were slow", lead).with([], tables))
-}
-
-/// Taking the wait for a processor off is right only for calls that block: one that computes is
-/// interrupted, and would have ended earlier without.
-fn waits(samples: &[&Sample]) -> bool {
-    let blocking = samples.iter().filter(|sample| Causes(sample.causes).has(Cause::Blocked)).count();
-    2 * blocking > samples.len() && samples.iter().any(|sample| sample.queue_ns > 0)
+    let chapter = Chapter::new("causes", "Why the slow ones were slow", lead).with([], tables);
+    (!found.is_empty()).then_some(chapter)
 }
 
 fn name(run: &Run, site: u32) -> String {
@@ -61,30 +99,27 @@ fn name(run: &Run, site: u32) -> String {
     if site.labels.is_empty() { site.operation.clone() } else { site.name() }
 }
 
-fn shares(run: &Run, found: &[(u32, Attribution)], left_out: usize) -> Table {
+fn shares(run: &Run, found: &[Slowness]) -> Table {
     let mut table = Table::new(
         "Why the slowest hundredth took longer than the median",
         &["<what", "median", "slow from", "longer in all", "<because of"],
     );
-    for (site, one) in found {
-        let parts = one
-            .parts()
-            .into_iter()
-            .filter(|(_, share)| *share >= 0.005)
-            .map(|(cause, share)| format!("{} {}", words(cause), percent(share)));
+    for one in found {
+        let parts = one.shares.iter().filter(|(_, share)| *share >= 0.005);
+        let parts = parts.map(|(cause, share)| format!("{} {}", words(cause), percent(*share)));
         table.push(
             false,
             [
-                name(run, *site),
-                duration(one.median_ps as f64 * 1e-12),
-                duration(one.limit_ps as f64 * 1e-12),
-                duration(one.excess_ps as f64 * 1e-12),
+                name(run, one.site),
+                duration(one.raw.median),
+                duration(one.slow_from_s),
+                duration(one.excess_s),
                 parts.collect::<Vec<_>>().join(", "),
             ],
         );
     }
-    if left_out > 0 {
-        table.note = format!("{left_out} further places, whose slow operations took less, are left out. ");
+    if found.len() == MOST {
+        table.note = format!("These are the {MOST} places whose slow operations took the most time. ");
     }
     let blind = run.facts.sight.get("blind").and_then(|blind| blind.as_array());
     let blind: Vec<&str> = blind.into_iter().flatten().filter_map(|line| line.as_str()).collect();
@@ -109,21 +144,19 @@ fn words(cause: &str) -> &'static str {
     }
 }
 
-fn side_by_side(run: &Run, sites: &[(u32, &[&Sample])]) -> Table {
+fn side_by_side(run: &Run, found: &[&Slowness]) -> Table {
     let mut table = Table::new(
         "With and without the wait for a processor (calls that block)",
         &["<what", "p90", "without", "p99", "without", "p99.9", "without", "max", "without"],
     );
-    for (site, samples) in sites {
-        let of = |value: fn(&Sample) -> f64| {
-            Summary::of(&samples.iter().map(|sample| value(sample)).collect::<Vec<_>>())
-        };
-        let (Some(raw), Some(less)) = (of(Sample::seconds), of(Sample::corrected_seconds)) else { continue };
+    for one in found {
+        let Some(less) = &one.corrected else { continue };
+        let raw = &one.raw;
         let optional = |value: Option<f64>| value.map_or("–".into(), duration);
         table.push(
             false,
             [
-                name(run, *site),
+                name(run, one.site),
                 duration(raw.p90),
                 duration(less.p90),
                 optional(raw.p99),
@@ -161,22 +194,22 @@ mod tests {
 
     #[test]
     fn a_wait_for_a_processor_is_named_and_taken_off() {
-        let slow = |n| Sample {
+        let slow = |n: u64| Sample {
             duration_ps: 4_050_000_000 + n,
             queue_ns: 4_000_000,
             blocked_ns: 40_000,
             causes: Cause::Blocked as u16 | Cause::Preempted as u16,
             ..Sample::default()
         };
-        let chapter = chapter(&run(reads(slow))).expect("causes were seen");
+        let chapter = chapter(&run(reads(slow.clone())), &of(&run(reads(slow)))).expect("causes were seen");
         insta::assert_snapshot!(chapter.tables.iter().map(Table::text).collect::<Vec<_>>().join("\n"));
     }
 
     #[test]
     fn where_nothing_was_seen_there_is_no_chapter() {
-        assert!(chapter(&run(vec![Sample { duration_ps: 5, ..Sample::default() }; 500])).is_none());
+        assert!(of(&run(vec![Sample { duration_ps: 5, ..Sample::default() }; 500])).is_empty());
         let mut simulated = run(reads(|_| Sample { duration_ps: 1 << 40, queue_ns: 9, ..Sample::default() }));
         simulated.facts.backend = "simulate".into();
-        assert!(chapter(&simulated).is_none());
+        assert!(of(&simulated).is_empty() && chapter(&simulated, &[]).is_none());
     }
 }

@@ -32,6 +32,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use analysis::Analysis;
+pub use causes::Slowness;
 pub use chapter::Chapter;
 pub use figures::Figure;
 pub use plain_fit::fit_text;
@@ -81,6 +82,8 @@ pub struct Report {
     pub brief: Vec<String>,
     /// Figures and tables in the order of reading.
     pub chapters: Vec<Chapter>,
+    /// Why slow operations were slow, place by place; empty where nothing was seen.
+    pub causes: Vec<Slowness>,
     /// Lines of the program that yield samples, from 1.
     pub timed_lines: Vec<usize>,
     /// Where the wall time of each rank went; empty where the run does not know.
@@ -138,7 +141,8 @@ pub fn build(run: &Run, options: &Options) -> Report {
         chapters.extend(of_subject);
         chapters.extend(further);
     }
-    chapters.extend(causes::chapter(run));
+    let causes = causes::of(run);
+    chapters.extend(causes::chapter(run, &causes));
     chapters.extend(further_gates(run, main.as_ref(), options));
     // What is folded stands at the end.
     chapters.sort_by_key(|chapter| chapter.folded);
@@ -150,6 +154,7 @@ pub fn build(run: &Run, options: &Options) -> Report {
         main,
         brief,
         chapters,
+        causes,
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
