@@ -198,6 +198,49 @@ fn every_code_is_explained_and_has_a_snapshot() {
     }
 }
 
+/// The page of all codes: what each means, a program that has it, and what is said of that.
+fn page() -> String {
+    let mut out = String::from(
+        "# PPL: what can be wrong with a program\n\n\
+         <!-- Made from the tests by `cargo test -p ppl --test diagnostics`. -->\n\n\
+         `lastrank check program.ppl` finds these before anything runs; `E` is an error, `W` a warning, `N` a\n\
+         note. Several are told at once. `--format json` writes the same for other programs, see\n\
+         [PPL, the language](language.md#for-other-programs). Under each code stands a program that has it and\n\
+         what is said of it.\n",
+    );
+    for known in CODES {
+        let found = |case: &&Case| diagnose(case).0.iter().any(|it| it.code == known.code);
+        let shown = CASES.iter().filter(found).min_by_key(|case| case.program.len());
+        let case = shown.expect("every code has a program");
+        let (found, source) = diagnose(case);
+        let first = found.iter().find(|it| it.code == known.code).expect("found above");
+        writeln!(out, "\n## {} {}\n\n{}\n", known.code, known.title, known.text).unwrap();
+        if case.program.len() < 1000 {
+            let mut how: Vec<String> =
+                case.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            how.extend(case.groups.iter().map(|(name, size)| format!("-g {name}:{size}")));
+            how.extend(case.ranks.map(|ranks| format!("-n {ranks}")));
+            how.extend(case.classic.then(|| "--classic".to_owned()));
+            if !how.is_empty() {
+                writeln!(out, "With `{}`:\n", how.join(" ")).unwrap();
+            }
+            writeln!(out, "```text\n{}\n```\n", case.program).unwrap();
+        }
+        writeln!(out, "```text\n{}\n```", draw(first, &source)).unwrap();
+    }
+    out
+}
+
+#[test]
+fn the_page_of_all_codes_is_up_to_date() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language-diagnostics.md");
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(path, page()).unwrap();
+    }
+    let there = std::fs::read_to_string(path).unwrap();
+    assert!(there == page(), "write it anew: INSTA_UPDATE=always cargo test -p ppl --test diagnostics");
+}
+
 #[test]
 fn spans_lie_inside_the_text() {
     for case in CASES {

@@ -71,7 +71,7 @@ mod list {
             example "define groups {\"writers\"};\ngroup \"writers\" { write(\"w-$$rank\", 1k); delete(\"w-$$rank\"); }";
         If "if" "if c S\nif c S else S"
             "Does the first statement where the condition is not 0 (or not an empty string), otherwise the second. An `else` belongs to the nearest `if`."
-            example "$f = fopen(\"none\", \"r\"); if $f < 0 print(\"errno $$errno\"); else fclose($f);";
+            example "$f = fcreat(\"a.dat\"); if $f < 0 print(\"errno $$errno\"); else fclose($f);\ndelete(\"a.dat\");";
         Else "else" "if c S else S"
             "What `if` does where its condition is 0."
             example "if 0 print(\"no\"); else print(\"yes\");";
@@ -105,7 +105,7 @@ mod list {
         Async "async" "async depth=n S"
             "Operations inside are started without waiting for those before, up to n under way at once."
             example "$f = fcreat(\"a.dat\"); async depth=4 { repeat $i 8 fwrite($f, 4k, $i * 4k); } fclose($f); delete(\"a.dat\");";
-        Phase "phase" "phase \"name\" S\nphase \"name\" stonewall S"
+        Phase "phase" "phase \"name\" S"
             "A barrier, the statement, timed as a whole, and a barrier, of the group around it."
             example "phase \"write\" { write(\"a-$$rank\", 4k); } phase \"delete\" { delete(\"a-$$rank\"); }";
         Rate "rate" "rate n/s S\nrate n/s poisson S"
@@ -133,7 +133,7 @@ mod list {
             "Reads inside compare what they read with what the program wrote there."
             example "write(\"a.dat\", 4k); verify read(\"a.dat\"); delete(\"a.dat\");";
         Stonewall "stonewall" "phase \"name\" stonewall S"
-            "The phase ends for all ranks when the first of them is done with it: the others stop before their next operation."
+            "Reserved, and refused for now: the phase would end for all ranks when the first of them is done with it."
             example "";
     }
 

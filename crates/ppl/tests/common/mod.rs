@@ -270,7 +270,7 @@ impl Machine for Memory<'_> {
     }
 
     fn statistic(&mut self, name: &str, _: Statistic) -> Option<f64> {
-        (name == "known").then_some(0.002)
+        matches!(name, "known" | "getpid" | "read").then_some(0.002)
     }
 
     fn glob(&mut self, pattern: &str) -> Vec<String> {

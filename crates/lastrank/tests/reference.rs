@@ -1,0 +1,45 @@
+//! Do the examples of the reference run as they stand, in an empty folder, and leave nothing?
+
+mod common;
+
+use common::{all, program};
+use ppl::commands::{Command, Function, Kind};
+use ppl::syntax::Keyword;
+
+/// Examples that need more than a folder: an MPI library, or root. Without it they fail as
+/// operations do, with status 3.
+fn may_fail(example: &str) -> bool {
+    let collective = Command::all()
+        .filter(|it| it.spec().arguments.iter().any(|argument| argument.kind == Kind::Pattern))
+        .chain([Command::Pfopen, Command::DropCaches, Command::Dread, Command::Dwrite])
+        .any(|command| example.contains(command.name()));
+    collective
+}
+
+#[test]
+fn every_example_runs_on_the_real_back_end_and_cleans_up() {
+    let commands = Command::all().map(|command| command.spec().example);
+    let keywords = Keyword::ALL.iter().map(|(keyword, _)| keyword.spec().example);
+    let functions = Function::all().map(|function| function.spec().example);
+    let examples: Vec<&str> =
+        commands.chain(keywords).chain(functions).filter(|example| !example.is_empty()).collect();
+    let shares = examples.chunks(examples.len().div_ceil(4));
+    std::thread::scope(|scope| {
+        for share in shares {
+            scope.spawn(move || share.iter().for_each(|example| runs(example)));
+        }
+    });
+}
+
+fn runs(example: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let done = program(folder.path(), example, &["--quiet"]);
+    let fine = done.status == Some(0) || done.status == Some(3) && may_fail(example);
+    assert!(fine, "{example}\n{}", all(&done));
+    if done.status == Some(0) {
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let ours = |name: &std::ffi::OsString| name == "program.ppl" || name == "run.parquet";
+        assert!(left.iter().all(ours), "{example} leaves {left:?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Are the pages of the reference that come from the tables up to date, and do their examples work?
+//!
+//! `INSTA_UPDATE=always cargo test -p ppl --test reference` writes the page anew.
+
+mod common;
+
+use std::fmt::Write;
+
+use common::{execute, plan_of};
+use ppl::commands::{Command, Default, Function};
+use ppl::plan::Builtin;
+use ppl::syntax::Keyword;
+
+const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language-reference.md");
+
+/// An example in its one layout.
+fn example(text: &str) -> String {
+    format!("```ppl\n{}```\n", ppl::format::format(text).unwrap())
+}
+
+fn page() -> String {
+    let mut out = String::from(
+        "# PPL reference: statements, commands, functions, built-in values\n\n\
+         <!-- Made from the tables of the language by `cargo test -p ppl --test reference`. -->\n\n\
+         What they are made of, and what is classic, is told in [PPL, the language](language.md); what can be\n\
+         wrong with a program in [the list of diagnostics](language-diagnostics.md). Every example here runs in\n\
+         the tests. `S` stands for a statement or a block, brackets enclose what may be left out.\n\n",
+    );
+    out += "## Statements\n\n";
+    for (keyword, _) in Keyword::ALL {
+        let spec = keyword.spec();
+        writeln!(out, "### `{}`\n\n```text\n{}\n```\n\n{}\n", spec.name, spec.form, spec.text).unwrap();
+        if !spec.example.is_empty() {
+            writeln!(out, "{}", example(spec.example)).unwrap();
+        }
+    }
+    out += "## Commands\n\n\
+            Each call is timed and kept as a sample. A call that fails keeps its errno, is counted, and the\n\
+            program goes on (`on_error stop;` ends it). Sizes and offsets are bytes; `4k` is 4096.\n\n";
+    for command in Command::all() {
+        let spec = command.spec();
+        let since = match spec.since {
+            "lastrank" => "an addition",
+            "2010" => "classic, 2010",
+            _ => "classic, 2013",
+        };
+        writeln!(out, "### `{}`\n\n```text\n{}\n```\n\n{} ({since})\n", spec.name, spec.form(), spec.text)
+            .unwrap();
+        if !spec.arguments.is_empty() {
+            out += "| argument | what | default |\n|---|---|---|\n";
+            for argument in spec.arguments {
+                let default = match argument.default {
+                    Default::Required => "required".to_owned(),
+                    Default::Int(value) => value.to_string(),
+                    Default::Absent(text) => text.to_owned(),
+                    Default::Many => "any number of them".to_owned(),
+                };
+                writeln!(out, "| {} | {} | {default} |", argument.name, argument.kind.name()).unwrap();
+            }
+            out.push('\n');
+        }
+        if spec.errors != "none" {
+            writeln!(out, "Likely errors: {}.\n", spec.errors).unwrap();
+        }
+        writeln!(out, "{}", example(spec.example)).unwrap();
+    }
+    out += "## Functions\n\n\
+            They are called inside expressions. Those that draw use the rank's own seeded sequence: the same\n\
+            seed gives the same program.\n\n";
+    for function in Function::all() {
+        let spec = function.spec();
+        let random = if spec.random { " Random." } else { "" };
+        writeln!(out, "### `{}`\n\n{}{random}\n\n{}", spec.form, spec.text, example(spec.example)).unwrap();
+    }
+    out += "## Built-in values\n\n| name | what it is |\n|---|---|\n";
+    for (_, name, what) in Builtin::ALL {
+        writeln!(out, "| `$${name}` | {what} |").unwrap();
+    }
+    out += "| `$$env(NAME)` | The environment variable of the run; an error where it is not set. |\n";
+    out
+}
+
+#[test]
+fn the_page_is_made_from_the_tables() {
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(PATH, page()).unwrap();
+    }
+    let there = std::fs::read_to_string(PATH).unwrap();
+    assert!(there == page(), "write it anew: INSTA_UPDATE=always cargo test -p ppl --test reference");
+}
+
+#[test]
+fn every_example_runs_to_its_end_without_a_remark() {
+    let commands = Command::all().map(|command| command.spec().example);
+    let keywords = Keyword::ALL.iter().map(|(keyword, _)| keyword.spec().example);
+    let functions = Function::all().map(|function| function.spec().example);
+    for example in commands.chain(keywords).chain(functions) {
+        let outcome = execute(&plan_of(example));
+        assert!(outcome.stops.is_empty(), "{example}: {:?}", outcome.stops);
+        assert!(outcome.diagnostics.is_empty(), "{example}: {:?}", outcome.diagnostics);
+    }
+}
+
+#[test]
+fn every_example_uses_what_it_is_an_example_of() {
+    for command in Command::all() {
+        assert!(command.spec().example.contains(command.name()), "{}", command.name());
+    }
+    for (keyword, name) in Keyword::ALL {
+        let example = keyword.spec().example;
+        assert!(example.contains(name) || example.is_empty(), "{name}");
+    }
+    for function in Function::all() {
+        assert!(function.spec().example.contains(function.spec().name), "{}", function.spec().name);
+    }
+}
+
+#[test]
+fn the_programs_of_the_language_page_run_and_are_formatted() {
+    let page = include_str!("../../../docs/language.md");
+    let programs: Vec<&str> =
+        page.split("```ppl\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(programs.len() >= 8);
+    for program in programs {
+        let outcome = execute(&plan_of(program));
+        assert!(outcome.stops.is_empty(), "{program}: {:?}", outcome.stops);
+        assert!(outcome.asserts.iter().all(|holds| *holds), "{program}");
+        let formatted = ppl::format::format(program).unwrap();
+        assert!(formatted == program, "formatted:\n{formatted}");
+    }
+}
