@@ -1,5 +1,6 @@
 //! Which programs ship inside the binary, and how is a program found by name?
 
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -39,24 +40,40 @@ pub fn text(name: &str) -> Option<&'static str> {
     SHIPPED.get_file(format!("{name}.ppl"))?.contents_utf8()
 }
 
+/// The longest program; a longer file is no program, or has no end (`/dev/zero`).
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The text of a program or of a part that it includes.
+pub fn read_text(path: &Path) -> anyhow::Result<String> {
+    text_of(std::fs::File::open(path)?)
+}
+
+/// All text of `reader`, without the mark that some editors put first.
+fn text_of(reader: impl Read) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        bail!("it is longer than {}; is this a program?", samples::units::bytes(MOST_BYTES));
+    }
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        anyhow::anyhow!("byte {} is not UTF-8 text; is this a program?", error.utf8_error().valid_up_to())
+    })?;
+    if text.starts_with('\u{feff}') {
+        text.remove(0);
+    }
+    Ok(text)
+}
+
 /// Read a program: a file if there is one of that name, else a shipped experiment, `-` for
 /// standard input.
 pub fn load(program: &str) -> anyhow::Result<Source> {
     if program == "-" {
-        let text = std::io::read_to_string(std::io::stdin()).context("cannot read standard input")?;
+        let text = text_of(std::io::stdin().lock()).context("cannot read standard input")?;
         return Ok(Source { name: "stdin".into(), path: "<stdin>".into(), text });
     }
     let path = Path::new(program);
-    if path.is_file() {
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {program}"))?;
-        let text = String::from_utf8(bytes)
-            .map_err(|error| {
-                anyhow::anyhow!(
-                    "byte {} is not UTF-8 text; is this a program?",
-                    error.utf8_error().valid_up_to()
-                )
-            })
-            .with_context(|| format!("cannot read {program}"))?;
+    if path.exists() && !path.is_dir() {
+        let text = read_text(path).with_context(|| format!("cannot read {program}"))?;
         let name =
             path.file_stem().map_or_else(|| program.to_owned(), |stem| stem.to_string_lossy().into_owned());
         return Ok(Source { name, path: program.to_owned(), text });
@@ -69,6 +86,9 @@ pub fn load(program: &str) -> anyhow::Result<Source> {
         });
     }
     let names: Vec<_> = all().into_iter().map(|(name, _)| name).collect();
+    if path.is_dir() {
+        bail!("`{program}` is a directory; name a program in it, or an experiment: {}", names.join(", "));
+    }
     bail!(
         "there is no file `{program}` and no experiment of that name; the experiments are: {}",
         names.join(", ")

@@ -21,7 +21,7 @@ pub fn load(program: &str, classic: bool) -> anyhow::Result<Program> {
     let found = experiments::load(program)?;
     let folder: PathBuf = Path::new(&found.path).parent().map(Path::to_path_buf).unwrap_or_default();
     let mut source = Source::new(&found.path, &found.text);
-    let mut read = |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    let mut read = |name: &str| experiments::read_text(&folder.join(name)).map_err(|error| error.to_string());
     let parsed = syntax::parse_with(&mut source, classic, Some(&mut read));
     let mut checked = check::check(&parsed.tree, &source);
     let mut all = parsed.diagnostics;

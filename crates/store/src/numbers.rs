@@ -1,6 +1,6 @@
 //! Which numbers stand in a text file: one a line, or a column of a CSV table?
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::Error;
@@ -33,8 +33,12 @@ pub fn numbers_from(reader: impl BufRead, name: &str, column: Option<&str>) -> R
     let table = |what: String| Error::Table { name: name.into(), what };
     let mut values = Vec::new();
     let mut lines = NumberLines::new(column);
-    for (index, line) in reader.lines().enumerate() {
+    for (index, line) in bounded_lines(reader).enumerate() {
         let line = line.map_err(|cause| match cause.kind() {
+            std::io::ErrorKind::FileTooLarge => table(format!(
+                "line {} is longer than a MiB; one number a line is expected, or a table",
+                index + 1
+            )),
             std::io::ErrorKind::InvalidData => table(format!("line {} is not text (UTF-8)", index + 1)),
             _ => Error::io("read", Path::new(name), cause),
         })?;
@@ -53,6 +57,21 @@ pub fn numbers_from(reader: impl BufRead, name: &str, column: Option<&str>) -> R
         return Err(table("it holds no numbers".into()));
     }
     Ok(values)
+}
+
+/// Bytes of the longest line: `/dev/zero` is one that never ends.
+const LONGEST_LINE: u64 = 1 << 20;
+
+fn bounded_lines(mut reader: impl BufRead) -> impl Iterator<Item = std::io::Result<String>> {
+    std::iter::from_fn(move || {
+        let mut line = Vec::new();
+        match reader.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line) {
+            Ok(0) => None,
+            Ok(_) if line.len() as u64 > LONGEST_LINE => Some(Err(std::io::ErrorKind::FileTooLarge.into())),
+            Ok(_) => Some(String::from_utf8(line).map_err(|_| std::io::ErrorKind::InvalidData.into())),
+            Err(error) => Some(Err(error)),
+        }
+    })
 }
 
 /// Reads a text of numbers a line at a time, for instance while it grows: the first line that is neither

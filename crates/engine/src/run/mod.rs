@@ -56,6 +56,18 @@ pub enum RunError {
         /// The system's reason.
         error: std::io::Error,
     },
+    /// More ranks than the memory is enough for.
+    #[error(
+        "{ranks} ranks need at least {needed} of memory, and {available} are free; start fewer with `-n`"
+    )]
+    Ranks {
+        /// Ranks that were asked for.
+        ranks: u32,
+        /// What they need.
+        needed: String,
+        /// What there is.
+        available: String,
+    },
     /// Too little room for the program's files.
     #[error("{directory} has {free} free, but the program needs {wanted} there")]
     Space {
@@ -126,6 +138,7 @@ impl Outcome {
 /// # Errors
 /// Where the run could not begin; how it ended otherwise stands in the [`Outcome`].
 pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) -> Result<Outcome, RunError> {
+    options::enough_memory(options.launch.ranks)?;
     let begun = Moment::now();
     if options.causes {
         crate::causes::prepare();

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use samples::units::bytes;
+
+use super::RunError;
 use crate::clock::Kind;
 use crate::execute::OnError;
 use crate::launch::Launch;
@@ -97,6 +100,19 @@ impl Options {
         let each = bytes / u64::from(self.launch.ranks.max(1)) / size_of::<samples::Sample>() as u64;
         usize::try_from(each).unwrap_or(usize::MAX).max(1024)
     }
+}
+
+/// Memory that a rank takes before it has done anything: its first samples and its list of files, the
+/// pages that it writes to after the fork, its page tables.
+const LEAST_OF_A_RANK: u64 = 4 << 20;
+
+/// A number that is too large by mistake should not drive everything else out of memory.
+pub(super) fn enough_memory(ranks: u32) -> Result<(), RunError> {
+    let (needed, available) = (u64::from(ranks) * LEAST_OF_A_RANK, available_memory());
+    if ranks == 1 || needed <= available {
+        return Ok(());
+    }
+    Err(RunError::Ranks { ranks, needed: bytes(needed), available: bytes(available) })
 }
 
 /// `MemAvailable`, or 4 GiB where that is not known; no more than half of what a control group grants, since

@@ -1,0 +1,70 @@
+//! Files that are none, texts without end, numbers without measure: an error that names the thing, soon.
+
+mod common;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+use common::{Done, command, lastrank, of};
+
+/// Feeds `text` to the binary, which may stop reading.
+fn fed(folder: &Path, arguments: &[&str], text: &[u8]) -> Done {
+    let mut child = command(folder, arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = child.stdin.take().unwrap().write_all(text);
+    of(child.wait_with_output().unwrap())
+}
+
+fn refused(folder: &Path, arguments: &[&str], why: &str) {
+    let done = lastrank(folder, arguments);
+    assert_eq!(done.status, Some(2), "{arguments:?}: {}{}", done.out, done.err);
+    assert!(done.err.contains(why), "{arguments:?}: {}", done.err);
+}
+
+#[test]
+fn a_file_without_end_is_refused_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.ppl"), "include \"/dev/zero\";\n").unwrap();
+    refused(folder.path(), &["fit", "/dev/zero"], "line 1 is longer than a MiB");
+    refused(folder.path(), &["compare", "/dev/zero", "/dev/zero"], "line 1 is longer than a MiB");
+    refused(folder.path(), &["check", "/dev/zero"], "longer than 256 MiB");
+    refused(folder.path(), &["check", "a.ppl"], "longer than 256 MiB");
+    refused(folder.path(), &["report", "/dev/zero"], "not an ordinary file");
+}
+
+#[test]
+fn a_program_may_come_through_a_pipe_and_begin_with_a_byte_order_mark() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "\u{feff}repeat 3 stat(\".\");\r\nprint(\"x\");\r\n".as_bytes();
+    for source in ["-", "/dev/stdin"] {
+        let done = fed(folder.path(), &["check", source], text);
+        assert_eq!(done.status, Some(0), "{source}: {}", done.err);
+    }
+    std::fs::write(folder.path().join("part.ppl"), text).unwrap();
+    std::fs::write(folder.path().join("a.ppl"), "include \"part.ppl\";\n").unwrap();
+    let done = lastrank(folder.path(), &["check", "a.ppl"]);
+    assert_eq!(done.status, Some(0), "{}", done.err);
+}
+
+#[test]
+fn a_directory_is_no_program_and_is_called_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["check", "run"] {
+        refused(folder.path(), &[command, "."], "`.` is a directory");
+    }
+}
+
+#[test]
+fn absurd_numbers_on_the_command_line_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.ppl"), "stat(\".\");\n").unwrap();
+    refused(folder.path(), &["run", "a.ppl", "-n", "1000000"], "start fewer with `-n`");
+    refused(folder.path(), &["run", "a.ppl", "-n", "4294967296"], "4294967296");
+    refused(folder.path(), &["run", "a.ppl", "--timeout", "0"], "--timeout");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
+}
