@@ -41,7 +41,7 @@ fn the_memory_hierarchy_runs() {
     small(
         "the_memory_hierarchy_runs",
         include_str!("../../../experiments/memory_hierarchy.ppl"),
-        &[("largest", "1MiB"), ("accesses", "200"), ("batches", "5"), ("passes", "2")],
+        &[("largest", "1MiB"), ("accesses", "200"), ("batches", "5"), ("passes", "2"), ("processes", "1")],
     );
 }
 
@@ -68,7 +68,7 @@ fn local_against_remote_runs() {
     small(
         "local_against_remote_runs",
         include_str!("../../../experiments/local_remote.ppl"),
-        &[("repeat", "5"), ("reads", "20"), ("size", "2MiB"), ("remote", ".")],
+        &[("repeat", "5"), ("reads", "20"), ("size", "2MiB"), ("paths", ".,.")],
     );
 }
 
@@ -166,4 +166,18 @@ fn more_memory_than_there_is_fails_with_a_note_that_says_so() {
         format!("{} {note} {}", outcome.exit_status(), outcome.failures[0].examples[0].contains("ENOMEM"))
     });
     assert_eq!(said, "3 true true");
+}
+
+#[test]
+fn what_was_written_is_in_the_page_cache_and_may_be_given_up() {
+    let said = alone("what_was_written_is_in_the_page_cache_and_may_be_given_up", || {
+        let home = tempfile::tempdir().expect("a directory");
+        std::env::set_current_dir(home.path()).expect("the directory");
+        let text = "$f = fopen(\"a\", \"O_RDWR|O_CREAT\"); fwrite($f, 256k); fsync($f); $warm = cachestat($f);\n\
+                    fadvise($f, \"dontneed\"); $left = cachestat($f); assert $warm == 256k;\n\
+                    assert $left <= $warm; fclose($f); delete(\"a\");";
+        let outcome = run(text, &[], &Options::new(1));
+        format!("exit {} {:?}", outcome.exit_status(), outcome.assertions)
+    });
+    assert_eq!(said, "exit 0 []");
 }

@@ -257,6 +257,15 @@ pub(crate) fn function(
             (Some(_), Some(_)) => Err("a list of more than a million items; use `for $i in a..b`".into()),
             _ => Err("a range needs two integers".into()),
         },
+        F::Split => {
+            let separator = values.get(1).map_or(",".into(), ToString::to_string);
+            if separator.is_empty() {
+                return Some(Err("a separator has at least one letter".into()));
+            }
+            let text = values[0].to_string();
+            let pieces = text.split(&separator).map(str::trim).filter(|piece| !piece.is_empty());
+            Ok(Value::List(Arc::new(pieces.map(|piece| Value::Text(piece.into())).collect())))
+        }
         _ => return None,
     })
 }
@@ -271,6 +280,18 @@ mod tests {
         assert_eq!(binary(BinaryOp::Add, &text("12k"), &Value::Int(1)), Ok(Value::Int(13)));
         assert_eq!(binary(BinaryOp::Add, &text("3"), &text("4")), Ok(Value::Int(7)));
         assert_eq!(binary(BinaryOp::Add, &text("a"), &Value::Int(1)), Ok(text("a1")));
+    }
+
+    #[test]
+    fn a_string_is_split_at_commas_or_what_is_given() {
+        let split = |values: &[Value]| function(crate::commands::Function::Split, values);
+        let text = |text: &str| Value::Text(text.into());
+        let list =
+            |items: &[&str]| Some(Ok(Value::List(Arc::new(items.iter().map(|item| text(item)).collect()))));
+        assert_eq!(split(&[text("/tmp, /mnt/nfs,,")]), list(&["/tmp", "/mnt/nfs"]));
+        assert_eq!(split(&[text("a b"), text(" ")]), list(&["a", "b"]));
+        assert_eq!(split(&[text("")]), list(&[]));
+        assert!(split(&[text("a"), text("")]).is_some_and(|found| found.is_err()));
     }
 
     #[test]

@@ -63,6 +63,8 @@ pub enum Call<'a> {
     Allocate { file: u32, offset: u64, length: u64, mode: i32 },
     /// `posix_fadvise`.
     Advise { file: u32, offset: u64, length: u64, advice: i32 },
+    /// `cachestat`: the value is the number of bytes of the file in the page cache.
+    Cached { file: u32 },
     /// `opendir`, `readdir` to the end, `closedir`; the value is the number of names.
     ReadDirectory { path: &'a CStr },
     /// `sync`.

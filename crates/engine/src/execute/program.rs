@@ -290,6 +290,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
                 let (length, offset) = (arguments.size(2, 0), arguments.size(3, 0));
                 (Call::Advise { file, offset, length, advice }, value)
             }
+            Command::Cachestat => (Call::Cached { file }, Answer::Integer),
             Command::Write | Command::Append | Command::Dwrite => {
                 let flags = match command {
                     Command::Append => libc::O_APPEND,

@@ -56,9 +56,10 @@ impl Simulated {
                 opened
             }
             Call::Close { file } => files.close(file.into()),
-            Call::Sync { file, .. } | Call::Allocate { file, .. } | Call::Advise { file, .. } => {
-                Outcome { value: 0, ..files.size(file.into()) }
-            }
+            Call::Sync { file, .. }
+            | Call::Allocate { file, .. }
+            | Call::Advise { file, .. }
+            | Call::Cached { file } => Outcome { value: 0, ..files.size(file.into()) },
             Call::Write { file, length, offset, .. } => {
                 return (files.write(file.into(), length, offset), Meaning::Bytes);
             }

@@ -75,6 +75,7 @@ functions! {
     Float "float" "float(a)" (1 1) false "As a float; a duration counts in seconds." example "print(float(1) / 2, float(5ms));";
     Len "len" "len(a)" (1 1) false "Bytes of a string, or items of a list." example "print(len(\"abc\"), len([1, 2]));";
     Range "range" "range(a, b)" (2 2) false "The list of a, a+1, … b-1; at most a million items." example "for $i in range(0, 3) print($i);";
+    Split "split" "split(text, separator)" (1 2) false "The pieces of a string between separators (a comma unless given), without blanks around them; empty pieces are left out." example "for $dir in split(\"/tmp, /var/tmp\") print($dir);";
     Uniform "uniform" "uniform(a, b)" (2 2) true "Evenly from a up to, not including, b. Integers give integers." example "$x = uniform(0, 10); assert $x >= 0 && $x < 10;";
     Zipf "zipf" "zipf(n, s)" (2 2) true "An integer from 0 to n-1; k has a weight of 1/(k+1)^s (rejection inversion, Hörmann and Derflinger 1996)." example "$n = zipf(100, 1.1); assert $n >= 0 && $n < 100;";
     Normal "normal" "normal(m, s)" (2 2) true "Normal with mean m and standard deviation s (polar method, Marsaglia and Bray 1964)." example "print(normal(10.0, 2.0));";

@@ -125,6 +125,10 @@ commands! {
         "Says how the file will be used: `normal sequential random willneed dontneed noreuse`. A size of 0 means to the end."
         errors "EBADF, EINVAL"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fadvise($f, \"random\"); fclose($f); delete(\"a.dat\");";
+    Cachestat "cachestat" ("file" File Required) Int "lastrank"
+        "Asks how much of a file the page cache holds. The value is in bytes; 0 proves that reads will be cold."
+        errors "EBADF, ENOSYS (neither `cachestat` nor `mincore` is to be had)"
+        example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $held = cachestat($f); fclose($f); delete(\"a.dat\");";
     Write "write" ("name" Path Required, "size" BytesOrBuffer Required, "offset" Bytes Int(0)) Int "2010"
         "Opens (creates, truncates), writes, closes."
         errors "ENOENT (a directory is missing), EACCES, ENOSPC"

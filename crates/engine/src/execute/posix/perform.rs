@@ -70,6 +70,7 @@ impl Posix {
             Call::Allocate { file, offset, length, mode } => {
                 on_file(self, file, &|fd| posix::fallocate(fd, mode, offset, length))
             }
+            Call::Cached { file } => on_file(self, file, &posix::cached),
             Call::Advise { file, offset, length, advice } => {
                 on_file(self, file, &|fd| posix::fadvise(fd, offset, length, advice))
             }
