@@ -13,18 +13,23 @@ import pyarrow.parquet
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-RANKS, STEPS, SITES = 4, 50, 6
+RANKS, STEPS = 4, 50
 
 
 @pytest.fixture(scope="session")
 def run_file(tmp_path_factory) -> Path:
-    beside = Path(os.environ.get("LASTRANK_BIN", ROOT / "target" / "debug" / "lastrank")).parent
-    writer = beside / "examples" / "sample_run"
-    if not writer.exists():
-        pytest.skip(f"{writer} is not built: cargo build --workspace --examples")
-    path = tmp_path_factory.mktemp("run") / "run.parquet"
-    subprocess.run([writer, path, str(RANKS), str(STEPS)], check=True)
-    return path
+    """A run that the program itself made, on the simulated back end: the same every time."""
+    program = Path(os.environ.get("LASTRANK_BIN", ROOT / "target" / "debug" / "lastrank")).resolve()
+    if not program.is_file():
+        pytest.skip("LASTRANK_BIN does not name the program (tests/all.py sets it)")
+    folder = tmp_path_factory.mktemp("run")
+    setting = ["--set", f"targets={RANKS}", "--set", f"repeat={STEPS}"]
+    law = "simulate:gev(10ms,300us,0.05)"
+    files = ["-o", "run.parquet", "--report", "none", "--quiet"]
+    subprocess.run(
+        [program, "run", "parallel_write", "--backend", law, *setting, *files], cwd=folder, check=True
+    )
+    return folder / "run.parquet"
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +46,9 @@ def test_pandas_shows_the_documented_columns(run_file, documented):
     kinds = {"text": ("str", "object", "string"), "int32": ("int32",), "int64": ("int64",)}
     for name, kind in documented.items():
         assert str(frame[name].dtype) in kinds[kind], name
-    assert len(frame) == RANKS * STEPS * SITES
+    per_site = frame.groupby(["site", "rank"]).iteration.agg(["count", "min", "max"])
+    assert (per_site["max"] + 1 == per_site["count"]).all() and (per_site["min"] == 0).all()
+    assert sorted(frame["rank"].unique()) == list(range(RANKS))
 
 
 def test_a_label_selects_without_a_join_and_iterations_line_up(run_file):
@@ -49,7 +56,7 @@ def test_a_label_selects_without_a_join_and_iterations_line_up(run_file):
     writes = frame[(frame.label == "write") & (frame.kind == "time")]
     gate = writes.groupby("iteration").duration_ps.max() / 1e12
     assert len(gate) == STEPS
-    assert gate.between(0.010, 0.013).all()
+    assert gate.between(0.010, 0.015).all()
 
 
 def test_duckdb_agrees_with_pandas(run_file, documented):
@@ -68,7 +75,8 @@ def test_facts_and_sites_are_json_in_the_footer(run_file):
     assert footer[b"lastrank.schema"] == b"lastrank.run/1"
     facts, sites = json.loads(footer[b"lastrank.facts"]), json.loads(footer[b"lastrank.sites"])
     assert facts["schema"] == "lastrank.facts/1" and facts["ranks"] == RANKS
-    assert 'time["write"]' in facts["program"] and facts["clock"]["resolution_ns"] == 1
+    assert 'time["write"]' in facts["program"] and facts["backend"].startswith("simulate")
+    assert facts["complete"] and facts["parameters"]["repeat"] == str(STEPS)
     frame = pandas.read_parquet(run_file)
     assert [sites[index]["operation"] for index in frame.site] == list(frame.operation)
 

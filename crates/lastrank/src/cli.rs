@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 mod choice;
+mod fit;
 mod statistics;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use choice::{Choice, TimeUnit};
+pub use fit::{CompareArgs, FitArgs, Model};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
 
 /// How long do operations on this machine really take, and is that tail normal?
@@ -190,27 +192,6 @@ pub struct FmtArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    lastrank fit run.parquet --label write --gate\n  \
-    lastrank fit latencies.csv --column seconds --json\n  \
-    seq 1 100 | lastrank fit -")]
-pub struct FitArgs {
-    /// A run file, a CSV file with a header, a file with one number a line, or `-`
-    pub file: PathBuf,
-    #[command(flatten)]
-    pub choice: Choice,
-    /// The result as JSON (schema lastrank.fit/1)
-    #[arg(long)]
-    pub json: bool,
-    /// Confidence level of all intervals
-    #[arg(long, default_value_t = 0.95)]
-    pub level: f64,
-    /// Seed of the bootstrap
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-}
-
-#[derive(Debug, Args)]
 pub struct ReportArgs {
     /// A run file, or a directory of parts
     pub run: PathBuf,
@@ -284,30 +265,4 @@ pub struct TryArgs {
     /// The result as JSON (schema lastrank.tour/1)
     #[arg(long)]
     pub json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    lastrank compare quiet.parquet today.parquet --label write --gate\n  \
-    lastrank compare before.csv after.csv --column seconds --fail-if 'k>1.05'\n\n\
-    Interleave quiet and new runs where you can: drift is otherwise read as congestion.")]
-pub struct CompareArgs {
-    /// The quiet sample: a run file, a CSV file or a file with one number a line
-    pub quiet: PathBuf,
-    /// The new sample
-    pub new: PathBuf,
-    #[command(flatten)]
-    pub choice: Choice,
-    /// Exit with status 1 where this is certain: `k>NUMBER` holds for the whole interval
-    #[arg(long, value_name = "CONDITION")]
-    pub fail_if: Option<String>,
-    /// The result as JSON (schema lastrank.compare/1)
-    #[arg(long)]
-    pub json: bool,
-    /// Confidence level of all intervals
-    #[arg(long, default_value_t = 0.95)]
-    pub level: f64,
-    /// Seed of the bootstrap
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
 }

@@ -38,7 +38,7 @@ pub use figures::Figure;
 pub use plain_fit::fit_text;
 pub use subject::{Step, Subject};
 pub use summary::{Summary, quantile};
-pub use table::{Column, Row, Table};
+pub use table::{Column, Row, Table, far_levels};
 pub use tail_of::Tail;
 pub use text::sentence;
 pub use unit::{Unit, confidence, duration, fixed, percent, probability, significant};

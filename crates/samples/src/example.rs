@@ -117,13 +117,20 @@ fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
         command_line: ["lastrank", "run", "parallel_write"].map(Into::into).into(),
         machine: json!({
             "schema": "lastrank.machine/1",
+            "summary": "Example CPU, 8 CPUs, 16 GiB, Linux 6.12.0",
             "host": "node17",
             "processor": {"model": "Example CPU", "online": 8, "governor": "powersave"},
             "memory": {"total": 16_u64 << 30, "swap": 0},
             "kernel": {"name": "Linux", "release": "6.12.0"},
             "virtualisation": {"hypervisor": null, "container": null}
         }),
-        clock: json!({"kind": "monotonic", "resolution_ns": 1, "cost_ns": 21.4}),
+        clock: json!({
+            "kind": "monotonic",
+            "quantum_ps": 1000,
+            "overhead": {"mean_ps": 21_400, "p50_ps": 21_000, "p99_ps": 29_000},
+            "fence": "none",
+            "reason": "the kernel's clock source is not the time-stamp counter"
+        }),
         file_systems: vec![json!({
             "path": "/data",
             "file_system": "ext4",
@@ -132,7 +139,7 @@ fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
             "free": 75781238784_u64,
             "device": {"name": "nvme0n1", "kind": "NVMe", "scheduler": "none"}
         })],
-        versions: text(&[("lastrank", "0.1.0"), ("rustc", "1.88.0")]),
+        versions: text(&[("lastrank", "0.1.0"), ("rust", "rustc 1.88.0")]),
         complete: true,
         failures: Vec::new(),
         warnings: vec![Warning {

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gev::{self, Likelihood, quantile_start};
-use crate::newton::Newton;
+use crate::newton::{Newton, brent_minimum, brent_root};
 use crate::surface::{Fixed, Surface, What, grow_scale};
-use crate::{Error, Gev, Series, linalg, special};
+use crate::{End, Error, Gev, Interval, Series, linalg, special};
 
 /// A fitted Gumbel law.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -89,4 +89,116 @@ pub fn fit(series: &Series) -> Result<Fit, Error> {
         covariance,
         negative_log_likelihood: outcome.value + series.len() as f64 * spread.ln(),
     })
+}
+
+/// What an interval of a Gumbel fit is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Target {
+    /// The location.
+    Location,
+    /// The scale.
+    Scale,
+    /// The level exceeded once in so many values.
+    ReturnLevel(f64),
+}
+
+/// Profile-likelihood interval around a fit of the same values.
+///
+/// # Errors
+/// [`Error::Parameter`] for a level outside (0, 1) or a period not above 1.
+pub fn profile(series: &Series, fit: &Fit, target: Target, level: f64) -> Result<Interval, Error> {
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Error::Parameter { what: "confidence level", value: level, must: "between 0 and 1" });
+    }
+    // In units of the fit: location 0, scale 1. A level is location + scale c.
+    let y: Vec<f64> = series.sorted().iter().map(|x| (x - fit.location) / fit.scale).collect();
+    let n = y.len() as f64;
+    let value = |location: f64, ln_scale: f64| {
+        let rate = (-ln_scale).exp();
+        n * ln_scale + y.iter().map(|y| (y - location) * rate).map(|z| z + (-z).exp()).sum::<f64>()
+    };
+    let c = match target {
+        Target::Location | Target::Scale => 0.0,
+        Target::ReturnLevel(period) if period > 1.0 && period.is_finite() => -(-(-1.0 / period).ln_1p()).ln(),
+        Target::ReturnLevel(value) => {
+            return Err(Error::Parameter { what: "return period", value, must: "above 1" });
+        }
+    };
+    let held = |at: f64| match target {
+        Target::Scale => {
+            let mean = y.iter().map(|v| (-(v - y[0]) * (-at).exp()).exp()).sum::<f64>() / n;
+            value(y[0] - at.exp() * mean.ln(), at)
+        }
+        _ => brent_minimum(|ln_scale| value(at - c * ln_scale.exp(), ln_scale), -3.0, 3.0, 1e-9).1,
+    };
+    let best = if target == Target::Scale { 0.0 } else { c };
+    let least = value(0.0, 0.0);
+    let z = special::normal_upper_quantile(0.5 * (1.0 - level));
+    let step = (1.0 + c.abs()) / n.sqrt();
+    let mut ends = [(f64::NAN, End::NotFound); 2];
+    for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
+        let mut excess = |distance: f64| (2.0 * (held(best + side * distance) - least)).max(0.0).sqrt() - z;
+        let (mut inside, mut distance) = ((0.0, -z), step);
+        for _ in 0..60 {
+            let there = excess(distance);
+            if there >= 0.0 {
+                let root = brent_root(&mut excess, inside, (distance, there), 1e-9 * step);
+                *end = (best + side * root, End::Reached);
+                break;
+            }
+            inside = (distance, there);
+            distance *= 1.6;
+        }
+    }
+    let units = |at: f64| match target {
+        Target::Scale => fit.scale * at.exp(),
+        _ => fit.location + fit.scale * at,
+    };
+    Ok(Interval {
+        lower: units(ends[0].0),
+        upper: units(ends[1].0),
+        level,
+        lower_end: ends[0].1,
+        upper_end: ends[1].1,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Xoshiro;
+
+    #[test]
+    fn profile_intervals_are_near_the_standard_errors_and_hold_the_deviance() {
+        let law = Gev::new(1e6, 3e4, 0.0).unwrap();
+        let mut random = Xoshiro::new(4);
+        let values: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
+        let series = Series::clean(&values);
+        let found = fit(&series).unwrap();
+        let expected = [
+            (Target::Location, found.location, found.standard_errors[0]),
+            (Target::Scale, found.scale, found.standard_errors[1]),
+        ];
+        for (target, value, error) in expected {
+            let interval = profile(&series, &found, target, 0.95).unwrap();
+            let (below, above) = ((value - interval.lower) / error, (interval.upper - value) / error);
+            assert!((below - 1.96).abs() < 0.15 && (above - 1.96).abs() < 0.15, "{target:?} {below} {above}");
+        }
+        // The end of the level's interval: the best law through it has a deviance of 3.841.
+        let interval = profile(&series, &found, Target::ReturnLevel(100.0), 0.95).unwrap();
+        let c = -(-(0.99f64).ln()).ln();
+        let through = |level: f64| {
+            (-4000..4000)
+                .map(|i| {
+                    let scale = found.scale * (f64::from(i) * 1e-4).exp();
+                    let law = Gev { location: level - scale * c, scale, shape: 0.0 };
+                    -values.iter().map(|x| law.ln_pdf(*x)).sum::<f64>()
+                })
+                .fold(f64::INFINITY, f64::min)
+        };
+        for end in [interval.lower, interval.upper] {
+            let deviance = 2.0 * (through(end) - found.negative_log_likelihood);
+            assert!((deviance - 3.8415).abs() < 1e-3, "{deviance}");
+        }
+    }
 }

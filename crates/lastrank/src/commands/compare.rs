@@ -1,28 +1,45 @@
 //! `lastrank compare`: by what factor is the new system slower than the quiet one?
 
-use anyhow::{Context, anyhow};
-use tail::congestion::{Comparison, Options, compare};
+use anyhow::{Context, anyhow, bail};
+use report::{Table, Unit, confidence, fixed, probability, sentence};
+use serde_json::{Value, json};
+use tail::congestion::{Comparison, Options, SCHEMA, compare, single_run};
+use tail::{Gev, Interval, Likelihood, Series};
 
 use crate::cli::CompareArgs;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, read};
+use crate::values::{Values, not_alike, read};
+
+/// Below so many new runs each is judged by itself.
+const FEWEST: usize = 10;
+
+/// What one new run by itself says of k.
+struct Single {
+    duration: f64,
+    interval: Interval,
+}
 
 /// Compare two runs; with `--fail-if`, the exit status says whether the new one is too slow.
 pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     let limit = args.fail_if.as_deref().map(limit).transpose()?;
-    let (quiet, new) = (read(&args.quiet, &args.choice)?, read(&args.new, &args.choice)?);
-    let options = Options { level: args.level, seed: args.seed, ..Options::default() };
-    let found = compare(&quiet.numbers, &new.numbers, &options)
-        .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
-    if args.json {
-        output::json(&found)?;
-    } else {
-        output::print(&text(&quiet, &new, &found))?;
+    if !(args.level > 0.0 && args.level < 1.0) {
+        bail!("--level {}: between 0 and 1, for example 0.95", args.level);
     }
-    let too_slow = limit.is_some_and(|limit| found.factor.interval.lower > limit);
+    let (quiet, new) = (read(&args.quiet, &args.choice)?, read(&args.new, &args.choice)?);
+    if quiet.seconds != new.seconds {
+        let plain = if quiet.seconds { &new } else { &quiet };
+        bail!("the unit of the numbers of {} is not known; --unit says it", plain.name);
+    }
+    let mut warnings: Vec<String> = quiet.warnings().into_iter().chain(new.warnings()).collect();
+    warnings.extend(not_alike(&quiet, &new));
+    let lower = if new.numbers.len() < FEWEST {
+        single_runs(args, &quiet, &new, &warnings)?
+    } else {
+        samples(args, &quiet, &new, &warnings)?
+    };
+    let too_slow = limit.is_some_and(|limit| lower > limit);
     if let (true, Some(condition)) = (too_slow, &args.fail_if) {
-        let lower = found.factor.interval.lower;
         eprintln!("{condition}: yes, even the lower end of the interval, {lower:.4}, is above it");
     }
     Ok(if too_slow { Status::No } else { Status::Ok })
@@ -37,35 +54,196 @@ fn limit(condition: &str) -> anyhow::Result<f64> {
         .ok_or_else(|| anyhow!("--fail-if `{condition}`: write `k>NUMBER`, for example `--fail-if 'k>1.05'`"))
 }
 
-fn text(quiet: &Values, new: &Values, found: &Comparison) -> String {
-    let unit = quiet.unit(found.quiet.median);
-    let arm = |title: &str, values: &Values, arm: &tail::congestion::Arm| {
-        format!("{title}: {}, {} values, median {}\n", values.name, arm.n, unit.show(arm.median))
-    };
-    let mut text = arm("quiet", quiet, &found.quiet) + &arm("new  ", new, &found.new);
-    let interval = |value: f64, lower: f64, upper: f64| format!("{value:.4}  ({lower:.4} to {upper:.4})");
-    let k = &found.factor;
-    let percent = 100.0 * k.interval.level;
-    text += &format!("\nCongestion factor k, new = k · quiet, with {percent:.0} % interval\n");
-    text += &format!("  by the law of maxima    {}\n", interval(k.value, k.interval.lower, k.interval.upper));
-    for (name, estimate) in [
-        ("by the medians         ", &found.robust.median_ratio),
-        ("by all pairs           ", &found.robust.hodges_lehmann),
-    ] {
-        text += &format!(
-            "  {name} {}\n",
-            interval(estimate.value, estimate.interval.lower, estimate.interval.upper)
+/// Compare two samples; the lower end of k.
+fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]) -> anyhow::Result<f64> {
+    let options = Options { level: args.level, seed: args.seed, ..Options::default() };
+    let found = compare(&quiet.numbers, &new.numbers, &options)
+        .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
+    let law = Likelihood::new(&Series::clean(&quiet.numbers))?.fit().law();
+    let single = single_run(&law, found.new.median, args.level)
+        .ok()
+        .map(|interval| Single { duration: found.new.median, interval });
+    if args.json {
+        let mut object = serde_json::to_value(&found)?;
+        add_source(&mut object, quiet, new, warnings);
+        object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
+        output::json(&object)?;
+    } else {
+        output::print(&text(quiet, new, &found, single.as_ref(), warnings))?;
+    }
+    Ok(found.factor.interval.lower)
+}
+
+/// Judge each of a few new runs by itself; the smallest lower end of k.
+fn single_runs(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]) -> anyhow::Result<f64> {
+    let cannot = || format!("cannot compare {} with {}", new.name, quiet.name);
+    let law: Gev = Likelihood::new(&Series::clean(&quiet.numbers)).with_context(cannot)?.fit().law();
+    let mut found = Vec::new();
+    for &duration in &new.numbers {
+        let interval = single_run(&law, duration, args.level).with_context(cannot)?;
+        found.push(Single { duration, interval });
+    }
+    let lower = found.iter().map(|single| single.interval.lower).fold(f64::INFINITY, f64::min);
+    if args.json {
+        let mut object = json!({
+            "schema": SCHEMA,
+            "code": "single-runs",
+            "level": args.level,
+            "law": law,
+            "runs": found.iter().map(Single::object).collect::<Vec<_>>(),
+        });
+        add_source(&mut object, quiet, new, warnings);
+        output::json(&object)?;
+        return Ok(lower);
+    }
+    let unit = quiet.unit(law.quantile(0.5));
+    let mut text = heads(quiet, new, unit, law.quantile(0.5), None);
+    text += &said(warnings);
+    let from = format!("{} from", confidence(args.level));
+    let mut table = Table::new(
+        "Congestion factor k of each new run by itself",
+        &["run", "duration", "k at the median", &from, "to", "<"],
+    );
+    for (at, single) in found.iter().enumerate() {
+        let Interval { lower, upper, .. } = single.interval;
+        let verdict = match (lower > 1.0, upper < 1.0) {
+            (true, _) => "slower",
+            (_, true) => "faster",
+            _ => "as the quiet ones",
+        };
+        table.push(
+            false,
+            [
+                (at + 1).to_string(),
+                unit.show(single.duration),
+                fixed(single.duration / law.quantile(0.5), 3),
+                fixed(lower, 3),
+                fixed(upper, 3),
+                verdict.into(),
+            ],
         );
     }
-    let p = report::probability;
-    text += &format!(
-        "  k = 1: p {};  one factor against two laws of their own: p {}\n",
-        p(found.p_no_difference),
-        p(k.p)
+    text += &format!("\n{}\n", table.text());
+    text += &sentence(
+        "Advice: ",
+        &format!("One run says little; from {FEWEST} new runs on, they are judged together."),
     );
-    text += &format!("\nVerdict: {}\n", found.text);
+    output::print(&text)?;
+    Ok(lower)
+}
+
+impl Single {
+    fn object(&self) -> Value {
+        json!({"duration": self.duration, "interval": self.interval})
+    }
+}
+
+fn add_source(object: &mut Value, quiet: &Values, new: &Values, warnings: &[String]) {
+    object["source"] = json!({
+        "quiet": quiet.name,
+        "new": new.name,
+        "unit": quiet.seconds.then_some("s"),
+    });
+    object["warnings"] = json!(warnings);
+}
+
+fn heads(quiet: &Values, new: &Values, unit: Unit, quiet_median: f64, new_median: Option<f64>) -> String {
+    let line = |title: &str, values: &Values, median: Option<f64>| {
+        let median = median.map_or(String::new(), |median| format!(", median {}", unit.show(median)));
+        format!("{title}: {}, {} values{median}\n", values.name, values.numbers.len())
+    };
+    line("quiet", quiet, Some(quiet_median)) + &line("new  ", new, new_median)
+}
+
+fn said(warnings: &[String]) -> String {
+    warnings.iter().map(|warning| sentence("warning: ", warning)).collect()
+}
+
+fn text(
+    quiet: &Values,
+    new: &Values,
+    found: &Comparison,
+    single: Option<&Single>,
+    warnings: &[String],
+) -> String {
+    let unit = quiet.unit(found.quiet.median);
+    let mut text = heads(quiet, new, unit, found.quiet.median, Some(found.new.median));
+    text += &said(warnings);
+    let level = found.factor.interval.level;
+    let from = format!("{} from", confidence(level));
+    let mut table = Table::new("Congestion factor: new = k · quiet", &["<", "k", &from, "to", "<"]);
+    let ratio = &found.robust;
+    let mut row = |name: &str, value: f64, interval: &Interval, note: &str| {
+        let cells = [name.into(), fixed(value, 4), fixed(interval.lower, 4), fixed(interval.upper, 4)];
+        table.push(false, cells.into_iter().chain([note.to_string()]));
+    };
+    row("by the law of maxima", found.factor.value, &found.factor.interval, "profile likelihood");
+    row(
+        "by all pairs",
+        ratio.hodges_lehmann.value,
+        &ratio.hodges_lehmann.interval,
+        "no law, block bootstrap",
+    );
+    row("by the medians", ratio.median_ratio.value, &ratio.median_ratio.interval, "no law, block bootstrap");
+    let mean = &ratio.mean_ln_k;
+    let natural =
+        Interval { lower: mean.interval.lower.exp(), upper: mean.interval.upper.exp(), ..mean.interval };
+    row("by the means of ln T", mean.value.exp(), &natural, "no law, block bootstrap");
+    if let Some(single) = single {
+        let k = single.duration / found.quiet.median;
+        row("if there were one new run", k, &single.interval, "at its median");
+    }
+    text += &format!("\n{}\n", table.text());
+
+    let mut table = Table::new("Is it a factor at all?", &["<question", "<found", "p"]);
+    table.push(false, ["no difference, k = 1".into(), String::new(), probability(found.p_no_difference)]);
+    table.push(
+        false,
+        [
+            "one factor, against two laws of their own".into(),
+            format!("likelihood ratio {}, 2 df", fixed(found.factor.statistic, 2)),
+            probability(found.factor.p),
+        ],
+    );
+    let shift = &found.shift;
+    let [value, lower, upper] = unit.with_interval(shift.value, shift.interval.lower, shift.interval.upper);
+    table.push(
+        false,
+        [
+            "one shift, against two laws of their own".into(),
+            format!(
+                "{} ({lower} to {}), likelihood ratio {}, 2 df",
+                unit.named(&value),
+                unit.named(&upper),
+                fixed(shift.statistic, 2)
+            ),
+            probability(shift.p),
+        ],
+    );
+    table.note =
+        format!("A factor rather than a shift, by AIC: weight {} of 1.", fixed(found.factor_weight, 2));
+    text += &format!("{}\n", table.text());
+
+    let spread = &ratio.variance_ln_k;
+    let sd = |variance: f64| format!("{}\u{202f}%", fixed(100.0 * variance.max(0.0).sqrt(), 2));
+    text += &sentence(
+        "Random k: ",
+        &match spread.interval.lower > 0.0 {
+            true => format!(
+                "k changes from run to run, by {} (standard deviation of ln k; {} to {}).",
+                sd(spread.value),
+                sd(spread.interval.lower),
+                sd(spread.interval.upper)
+            ),
+            false => format!(
+                "that k changes from run to run is not shown; by {} at most (standard deviation of ln k).",
+                sd(spread.interval.upper)
+            ),
+        },
+    );
+    text += &sentence("Verdict: ", &found.text);
     for advice in &found.advice {
-        text += &format!("       → {advice}\n");
+        text += &sentence("       → ", advice);
     }
     text
 }

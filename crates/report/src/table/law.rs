@@ -7,14 +7,15 @@ use tail::latency::Latency;
 
 use super::Table;
 use crate::tail_of::Tail;
-use crate::unit::{Unit, fixed, probability, significant};
+use crate::unit::{Unit, confidence, fixed, probability, significant};
 
 /// The fitted parameters with their standard errors and profile intervals.
 pub(crate) fn parameters(found: &Assessment, unit: Unit) -> Table {
     let law = &found.gev;
+    let from = format!("{} from", confidence(found.level));
     let mut table = Table::new(
         "Extreme-value law (GEV)",
-        &["<parameter", "estimate", "standard error", "95 % from", "to", "<meaning"],
+        &["<parameter", "estimate", "standard error", &from, "to", "<meaning"],
     );
     let (errors, intervals) = (law.standard_errors, law.intervals);
     let rows = [
@@ -53,7 +54,8 @@ pub(crate) fn parameters(found: &Assessment, unit: Unit) -> Table {
 
 /// Levels exceeded once in so many values, with intervals.
 pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
-    let mut table = Table::new("Return levels", &["<exceeded once in", "level", "95 % from", "to", "<"]);
+    let from = format!("{} from", confidence(found.level));
+    let mut table = Table::new("Return levels", &["<exceeded once in", "level", &from, "to", "<"]);
     for level in &found.return_levels {
         let known = level.lower.is_finite() || level.upper.is_finite();
         let open = |end: f64, open: f64| if end.is_nan() { open } else { end };
@@ -124,8 +126,10 @@ pub(crate) fn models(found: &Assessment) -> Table {
 }
 
 /// How rare values are in and beyond the sample, by the law beyond a threshold.
-pub(crate) fn far_levels(far: &Latency, unit: Unit, what: &str) -> Table {
-    let mut table = Table::new("Far quantiles", &["<exceeded once in", "level", "95 % from", "to", "<"]);
+pub fn far_levels(far: &Latency, unit: Unit, what: &str) -> Table {
+    let level = far.levels.iter().find_map(|level| Some(level.interval?.level)).unwrap_or(0.95);
+    let from = format!("{} from", confidence(level));
+    let mut table = Table::new("Far quantiles", &["<exceeded once in", "level", &from, "to", "<"]);
     for level in &far.levels {
         let ends = level.interval.map_or((f64::NAN, f64::NAN), |interval| (interval.lower, interval.upper));
         let known = ends.0.is_finite() && ends.1.is_finite();

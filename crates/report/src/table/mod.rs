@@ -5,7 +5,8 @@ mod sites;
 
 use serde::Serialize;
 
-pub(crate) use law::{far_levels, independence, levels, models, parameters, tests};
+pub use law::far_levels;
+pub(crate) use law::{independence, levels, models, parameters, tests};
 pub(crate) use sites::{gates, sites, targets};
 
 /// A table: the same cells in a terminal and on a page.

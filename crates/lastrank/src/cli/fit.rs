@@ -1,0 +1,92 @@
+//! Which words do `fit` and `compare` understand?
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Choice;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank fit run.parquet --label write --gate\n  \
+    lastrank fit latencies.csv --column seconds --unit s --json\n  \
+    lastrank fit latencies.txt --unit us --model gpd --threshold 99%\n  \
+    lastrank fit run.parquet --label fsync --model r-largest --block 10s --r 5\n  \
+    lastrank fit run.parquet --gate --covariate trend --covariate scale:load\n  \
+    seq 1 100 | lastrank fit -")]
+pub struct FitArgs {
+    /// A run file, a CSV file with a header, a file with one number a line, or `-`
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub choice: Choice,
+    /// The law to fit
+    #[arg(long, value_enum, default_value_t = Model::Gev)]
+    pub model: Model,
+    /// Fit the maxima of blocks: of so many values (100), or of so much time (10s) of a run
+    #[arg(long, value_name = "N|TIME")]
+    pub block: Option<String>,
+    /// Where the tail begins, for gpd and point-process: a value with its unit (12ms), a share of the
+    /// values (99% or 0.99), or `auto` [default: auto from 1000 values on, else 90%]
+    #[arg(long, value_name = "VALUE|SHARE|auto")]
+    pub threshold: Option<String>,
+    /// Largest values of each block, for r-largest [default: 5, or fewer where blocks are smaller]
+    #[arg(long)]
+    pub r: Option<usize>,
+    /// Let the location follow trend, hour, load, a column of the CSV file, or a file with one number
+    /// for each value; `scale:trend` moves the scale, `shape:trend` the shape (repeatable)
+    #[arg(long, value_name = "WHAT")]
+    pub covariate: Vec<String>,
+    /// Show the level exceeded once in N values or blocks (repeatable) [default: 10, 100, 1000]
+    #[arg(long, value_name = "N")]
+    pub period: Vec<f64>,
+    /// The result as JSON (schema lastrank.fit/1, see docs/fit-json.md)
+    #[arg(long)]
+    pub json: bool,
+    /// Confidence level of all intervals
+    #[arg(long, default_value_t = 0.95)]
+    pub level: f64,
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// What is fitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Model {
+    /// The law of maxima, with its rivals, tests and verdict
+    Gev,
+    /// The same with shape 0
+    Gumbel,
+    /// The law of what exceeds a threshold
+    Gpd,
+    /// The law of maxima from the r largest values of each block
+    RLargest,
+    /// The law of block maxima from all values above a threshold
+    PointProcess,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank compare quiet.parquet today.parquet --label write --gate\n  \
+    lastrank compare before.csv after.csv --column seconds --fail-if 'k>1.05'\n\n\
+    Interleave quiet and new runs where you can: drift is otherwise read as congestion.")]
+pub struct CompareArgs {
+    /// The quiet sample: a run file, a CSV file or a file with one number a line
+    pub quiet: PathBuf,
+    /// The new sample
+    pub new: PathBuf,
+    #[command(flatten)]
+    pub choice: Choice,
+    /// Exit with status 1 where this is certain: `k>NUMBER` holds for the whole interval
+    #[arg(long, value_name = "CONDITION")]
+    pub fail_if: Option<String>,
+    /// The result as JSON (schema lastrank.compare/1)
+    #[arg(long)]
+    pub json: bool,
+    /// Confidence level of all intervals
+    #[arg(long, default_value_t = 0.95)]
+    pub level: f64,
+    /// Seed of the bootstrap
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}

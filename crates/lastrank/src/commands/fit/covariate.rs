@@ -1,0 +1,267 @@
+//! Do the parameters follow something: time, the hour of the day, load, a column?
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+use serde::Serialize;
+use tail::regression::{Column, Family, Part, Regression};
+use tail::{Interval, Status, independence};
+
+use super::models::Fitted;
+use super::sample::Sample;
+use crate::cli::FitArgs;
+use crate::values::Values;
+
+/// A law whose parameters follow covariates, against the one whose do not.
+#[derive(Serialize)]
+pub struct Regressed {
+    pub status: Status,
+    pub n: usize,
+    pub coefficients: Vec<Coefficient>,
+    pub covariance: Option<Vec<Vec<f64>>>,
+    /// What was asked for, each tested by leaving it out.
+    pub terms: Vec<Term>,
+    pub negative_log_likelihood: f64,
+    pub aic: f64,
+    /// The same without any covariate.
+    pub aic_without: f64,
+    /// All covariates against none.
+    pub statistic: f64,
+    pub degrees_of_freedom: usize,
+    pub p: f64,
+    /// Whether the residuals are independent draws of one law, and what speaks against it.
+    pub residuals_pass: bool,
+    pub residuals: Vec<String>,
+}
+
+/// A coefficient; `1` is the intercept.
+#[derive(Serialize)]
+pub struct Coefficient {
+    pub part: Part,
+    pub name: String,
+    pub value: f64,
+    pub standard_error: Option<f64>,
+    pub interval: Option<Interval>,
+}
+
+/// One `--covariate`.
+#[derive(Serialize)]
+pub struct Term {
+    pub name: String,
+    pub part: Part,
+    pub columns: Vec<String>,
+    pub statistic: f64,
+    pub degrees_of_freedom: usize,
+    pub p: f64,
+}
+
+/// What was asked for, with its numbers.
+struct Asked {
+    text: String,
+    part: Part,
+    columns: Vec<(String, Vec<f64>)>,
+}
+
+/// Fit with the covariates of the command line; none without any.
+pub fn fit(
+    args: &FitArgs,
+    values: &Values,
+    sample: &Sample,
+    fitted: &Fitted,
+) -> anyhow::Result<Option<Regressed>> {
+    if args.covariate.is_empty() {
+        return Ok(None);
+    }
+    let family = match fitted {
+        Fitted::Gumbel(..) => Family::Gumbel,
+        Fitted::Gpd(found) => Family::Gpd(found.threshold.value),
+        _ => Family::Gev,
+    };
+    let mut terms: Vec<Asked> = Vec::new();
+    for text in &args.covariate {
+        let asked = asked(text, args, values, sample, family)?;
+        if terms.iter().any(|other| other.text == asked.text && other.part == asked.part) {
+            bail!("--covariate {text} is given twice");
+        }
+        terms.push(asked);
+    }
+    let all: Vec<usize> = (0..terms.len()).collect();
+    let regression = |kept: &[usize]| {
+        let columns = kept.iter().flat_map(|&at| {
+            let term = &terms[at];
+            term.columns.iter().map(|(name, values)| Column::new(term.part, name.clone(), values.clone()))
+        });
+        Regression::new(&sample.numbers, family, columns.collect())
+    };
+    let cannot = "cannot fit with these covariates";
+    let whole = regression(&all).context(cannot)?;
+    let found = whole.fit().context(cannot)?;
+    let without = regression(&[]).and_then(|none| none.fit()).context(cannot)?;
+    let (statistic, degrees_of_freedom, p) = found.against(&without);
+    let mut tested = Vec::new();
+    for (at, term) in terms.iter().enumerate() {
+        let others: Vec<usize> = all.iter().copied().filter(|other| *other != at).collect();
+        let smaller = regression(&others).and_then(|smaller| smaller.fit()).context(cannot)?;
+        let (statistic, degrees_of_freedom, p) = found.against(&smaller);
+        tested.push(Term {
+            name: term.text.clone(),
+            part: term.part,
+            columns: term.columns.iter().map(|(name, _)| name.clone()).collect(),
+            statistic,
+            degrees_of_freedom,
+            p,
+        });
+    }
+    let checked = independence::check(&whole.residuals(&found), 0.05)?;
+    Ok(Some(Regressed {
+        status: found.status,
+        n: found.n,
+        coefficients: found
+            .coefficients
+            .iter()
+            .map(|coefficient| Coefficient {
+                part: coefficient.part,
+                name: coefficient.name.clone(),
+                value: coefficient.value,
+                standard_error: coefficient.standard_error,
+                interval: match coefficient.name.as_str() {
+                    "1" => None,
+                    name => whole.profile_slope(coefficient.part, name, args.level).ok(),
+                },
+            })
+            .collect(),
+        aic: found.aic(),
+        aic_without: without.aic(),
+        covariance: found.covariance,
+        terms: tested,
+        negative_log_likelihood: found.negative_log_likelihood,
+        statistic,
+        degrees_of_freedom,
+        p,
+        residuals_pass: checked.passed,
+        residuals: checked.rejected().map(|test| test.text.clone()).collect(),
+    }))
+}
+
+fn asked(
+    text: &str,
+    args: &FitArgs,
+    values: &Values,
+    sample: &Sample,
+    family: Family,
+) -> anyhow::Result<Asked> {
+    let usual = if matches!(family, Family::Gpd(_)) { Part::LogScale } else { Part::Location };
+    let (part, name) = match text.split_once(':') {
+        Some(("location", name)) => (Part::Location, name),
+        Some(("scale", name)) => (Part::LogScale, name),
+        Some(("shape", name)) => (Part::Shape, name),
+        _ => (usual, text),
+    };
+    match (part, family) {
+        (Part::Location, Family::Gpd(_)) => {
+            bail!("--covariate {text}: above a threshold there is no location; use scale:{name}")
+        }
+        (Part::Shape, Family::Gumbel) => {
+            bail!("--covariate {text}: the shape of a Gumbel law is 0; use --model gev")
+        }
+        _ => {}
+    }
+    let columns = columns(name, args, values).with_context(|| format!("--covariate {text}"))?;
+    for (column, numbers) in &columns {
+        if numbers.len() != values.numbers.len() {
+            bail!(
+                "--covariate {text}: {} numbers in {column} for {} values of {}; one for each is needed",
+                numbers.len(),
+                values.numbers.len(),
+                values.name
+            );
+        }
+    }
+    let picked = columns
+        .into_iter()
+        .map(|(column, numbers)| (column, sample.index.iter().map(|index| numbers[*index]).collect()));
+    Ok(Asked { text: name.into(), part, columns: picked.collect() })
+}
+
+/// The numbers of a covariate, one for each value of the input.
+fn columns(name: &str, args: &FitArgs, values: &Values) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
+    let n = values.numbers.len();
+    let is_table = values.subject.is_none() && args.file != Path::new("-");
+    // A table's own column comes before the words that are for runs.
+    let column = (is_table && name != "trend").then(|| store::numbers(&args.file, Some(name)));
+    let of_run = || values.subject.as_ref().with_context(|| format!("{} is no run", values.name));
+    match name {
+        "hour" if matches!(column, Some(Ok(_))) => {
+            let hours = column.transpose()?.unwrap_or_default();
+            day(&hours.iter().map(|hour| 3600.0 * hour).collect::<Vec<_>>())
+        }
+        "load" if matches!(column, Some(Ok(_))) => {
+            Ok(vec![("load".into(), column.transpose()?.unwrap_or_default())])
+        }
+        // From 0 at the first value to 1 at the last: the slope is the change over the whole.
+        "trend" => {
+            let last = (n.max(2) - 1) as f64;
+            Ok(vec![("trend".into(), (0..n).map(|i| i as f64 / last).collect())])
+        }
+        "hour" => {
+            let started = values.facts.as_ref().map(|facts| facts.started.as_str()).unwrap_or_default();
+            let subject = of_run()?;
+            let first = second_of_day(started)
+                .with_context(|| format!("{} does not say when it began", values.name))?;
+            day(&subject.steps.iter().map(|step| first + step.start_s).collect::<Vec<_>>())
+        }
+        // How long the slowest rank was ready to run and had to wait for a processor.
+        "load" => {
+            let subject = of_run()?;
+            if !subject.has_correction() {
+                bail!("no wait on the run queue was read in {}", values.name);
+            }
+            let wait = subject.steps.iter().map(|step| step.seconds - step.corrected).collect();
+            Ok(vec![("load".into(), wait)])
+        }
+        _ => match column {
+            Some(Ok(numbers)) => Ok(vec![(name.into(), numbers)]),
+            _ if Path::new(name).is_file() => Ok(vec![(name.into(), store::numbers(Path::new(name), None)?)]),
+            Some(Err(error @ store::Error::Value { .. })) => Err(error.into()),
+            _ => Err(anyhow!(
+                "`{name}` is none of trend, hour, load, a column of {} or a file with one number a line",
+                args.file.display()
+            )),
+        },
+    }
+}
+
+/// Two columns that make any wave of a day, from seconds since midnight.
+fn day(seconds: &[f64]) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
+    let (low, high) =
+        seconds.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), s| (l.min(*s), h.max(*s)));
+    let hours = (high - low).max(0.0) / 3600.0;
+    if hours < 6.0 {
+        bail!(
+            "the values span {hours:.1} hours; at least six are needed to tell the hour of the day from a trend"
+        );
+    }
+    let wave = |f: fn(f64) -> f64| {
+        seconds.iter().map(|seconds| f(std::f64::consts::TAU * seconds / 86_400.0)).collect()
+    };
+    Ok(vec![("hour_cos".into(), wave(f64::cos)), ("hour_sin".into(), wave(f64::sin))])
+}
+
+/// `2026-03-02T09:30:00Z` as seconds since midnight.
+fn second_of_day(text: &str) -> Option<f64> {
+    let (_, time) = text.split_once('T')?;
+    let mut parts = time.trim_end_matches('Z').split(':').map(|part| part.parse::<f64>().ok());
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    Some(3600.0 * hours + 60.0 * minutes + seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::second_of_day;
+
+    #[test]
+    fn the_time_of_day_is_read_from_a_moment() {
+        assert_eq!(second_of_day("2026-03-02T09:30:10Z"), Some(34_210.0));
+        assert_eq!(second_of_day("yesterday"), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! `lastrank fit`: what does extreme-value theory say of these numbers?
+//!
+//! [`sample`] makes of the values what is fitted (all of them, or maxima of blocks), [`models`] fits it,
+//! [`covariate`] lets parameters follow something, [`text`] shows it all.
+
+mod covariate;
+mod models;
+mod sample;
+mod text;
+mod threshold;
+
+use anyhow::{Context, bail};
+use serde_json::{Value, json};
+use tail::assess::{Options, assess};
+use tail::latency::Latency;
+use tail::targets::Targets;
+
+use crate::cli::{FitArgs, Model};
+use crate::exit::Status;
+use crate::output;
+use crate::values::{Values, read};
+use models::Fitted;
+use sample::Sample;
+
+/// Periods whose levels are shown where none are asked for.
+const PERIODS: [f64; 3] = [10.0, 100.0, 1000.0];
+
+/// Fewest single values whose far tail is looked at.
+const FEWEST_FAR: usize = 1000;
+
+/// Everything that was found, before it becomes words or JSON.
+pub struct Found {
+    pub values: Values,
+    pub sample: Sample,
+    pub fitted: Fitted,
+    pub covariates: Option<covariate::Regressed>,
+    pub targets: Option<Targets>,
+    pub latency: Option<Latency>,
+}
+
+/// Fit a run, a CSV file or a file with one number a line.
+pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
+    check(args)?;
+    let values = read(&args.file, &args.choice)?;
+    let sample = Sample::of(args, &values)?;
+    let found = fit(args, values, sample)?;
+    if args.json {
+        output::json(&object(args, &found)?)?;
+    } else {
+        output::print(&text::of(args, &found))?;
+    }
+    Ok(Status::Ok)
+}
+
+/// Options that do not go together, before anything is read.
+fn check(args: &FitArgs) -> anyhow::Result<()> {
+    if !(args.level > 0.0 && args.level < 1.0) {
+        bail!("--level {}: between 0 and 1, for example 0.95", args.level);
+    }
+    if let Some(period) = args.period.iter().find(|period| !(**period > 1.0 && period.is_finite())) {
+        bail!("--period {period}: a number of values above 1");
+    }
+    let beyond = matches!(args.model, Model::Gpd | Model::PointProcess);
+    if args.threshold.is_some() && !beyond {
+        bail!("--threshold is for --model gpd and point-process");
+    }
+    if args.r.is_some() && args.model != Model::RLargest {
+        bail!("--r is for --model r-largest");
+    }
+    if args.block.is_some() && args.model == Model::Gpd {
+        bail!("--block is for maxima; --model gpd looks at every value above its threshold");
+    }
+    if args.block.is_none() && args.model == Model::PointProcess {
+        bail!("--model point-process is about maxima of blocks: say with --block how long one is");
+    }
+    if !args.covariate.is_empty() && matches!(args.model, Model::RLargest | Model::PointProcess) {
+        bail!("--covariate is for --model gev, gumbel and gpd");
+    }
+    Ok(())
+}
+
+fn fit(args: &FitArgs, values: Values, sample: Sample) -> anyhow::Result<Found> {
+    let periods = if args.period.is_empty() { PERIODS.to_vec() } else { args.period.clone() };
+    let cannot = || format!("cannot fit {}", values.name);
+    let options =
+        Options { level: args.level, seed: args.seed, periods: periods.clone(), ..Options::default() };
+    let latency = latency(args, &values).transpose().with_context(cannot)?;
+    let fitted = match args.model {
+        Model::Gev => Fitted::Gev(Box::new(assess(&sample.numbers, &options).with_context(cannot)?)),
+        Model::Gumbel => {
+            let assessed = assess(&sample.numbers, &options).with_context(cannot)?;
+            let gumbel = models::gumbel(&sample.numbers, &periods, args.level).with_context(cannot)?;
+            Fitted::Gumbel(Box::new(assessed), gumbel)
+        }
+        Model::Gpd => {
+            let threshold = threshold::of(args, &values, latency.as_ref())?;
+            let times: Vec<usize> =
+                (0..values.numbers.len()).filter(|at| values.numbers[*at] > threshold.value).collect();
+            let index = tail::latency::k_gaps(&times, values.numbers.len(), 1);
+            Fitted::Gpd(
+                models::gpd(&values.numbers, threshold, index, &periods, args.level).with_context(cannot)?,
+            )
+        }
+        Model::RLargest => Fitted::Maxima(models::r_largest(args, &sample, &periods).with_context(cannot)?),
+        Model::PointProcess => {
+            let threshold = threshold::of(args, &values, latency.as_ref())?;
+            Fitted::Maxima(
+                models::point_process(&values.numbers, threshold, &sample, &periods, args.level)
+                    .with_context(cannot)?,
+            )
+        }
+    };
+    let covariates = covariate::fit(args, &values, &sample, &fitted)?;
+    let targets = match &values.subject {
+        Some(subject) if subject.gate && subject.ranks.len() > 1 => {
+            tail::targets::analyse(&subject.of_rank, args.level).ok()
+        }
+        _ => None,
+    };
+    Ok(Found { values, sample, fitted, covariates, targets, latency })
+}
+
+/// The far tail of many single values, not of maxima.
+fn latency(args: &FitArgs, values: &Values) -> Option<Result<Latency, tail::Error>> {
+    let wanted = values.parts().is_none()
+        && (matches!(args.model, Model::Gpd | Model::PointProcess) || args.block.is_none());
+    let n = values.numbers.len();
+    if !wanted || n < FEWEST_FAR {
+        return None;
+    }
+    let reach = 100.0 * n as f64;
+    let mut operations: Vec<f64> =
+        [1e2, 1e3, 1e4, 1e5, 1e6, 1e7].into_iter().filter(|period| *period <= reach).collect();
+    operations.extend(
+        args.period.iter().filter(|period| !operations.contains(period)).copied().collect::<Vec<_>>(),
+    );
+    operations.sort_by(f64::total_cmp);
+    match tail::latency::analyse(&values.numbers, &operations, args.level, args.seed) {
+        // Values that are mostly equal have no tail to look at, but may have a law.
+        Err(tail::Error::TooFewDistinct { .. } | tail::Error::TooFew { .. }) => None,
+        found => Some(found),
+    }
+}
+
+/// The JSON of it all, schema `lastrank.fit/1`.
+fn object(args: &FitArgs, found: &Found) -> anyhow::Result<Value> {
+    let values = &found.values;
+    let subject = values.subject.as_ref();
+    let mut object = found.fitted.object(&found.sample, args.level)?;
+    let mut add = |key: &str, value: Value| {
+        if let Some(object) = object.as_object_mut() {
+            object.insert(key.into(), value);
+        }
+    };
+    add("schema", tail::assess::SCHEMA.into());
+    add("model", found.fitted.code().into());
+    add("level", args.level.into());
+    add("seed", args.seed.into());
+    add(
+        "source",
+        json!({
+            "name": values.name,
+            "unit": values.seconds.then_some("s"),
+            "values": values.numbers.len(),
+            "site": subject.map(|subject| &subject.name),
+            "gate": subject.map(|subject| subject.gate),
+            "ranks": subject.map(|subject| subject.ranks.len()),
+            "started": values.facts.as_ref().map(|facts| &facts.started).filter(|text| !text.is_empty()),
+        }),
+    );
+    add("warnings", json!(values.warnings()));
+    if let Some(blocks) = &found.sample.blocks {
+        add("block", serde_json::to_value(blocks)?);
+    }
+    if let Some(covariates) = &found.covariates {
+        add("covariates", serde_json::to_value(covariates)?);
+    }
+    if let (Some(targets), Some(subject)) = (&found.targets, subject) {
+        let mut targets = serde_json::to_value(targets)?;
+        targets["ranks"] = json!(subject.ranks);
+        add("targets", targets);
+    }
+    if let Some(latency) = &found.latency {
+        add("latency", serde_json::to_value(latency)?);
+    }
+    Ok(object)
+}

@@ -1,0 +1,343 @@
+//! How is each model fitted, and what of it is told?
+
+use anyhow::{Context, bail};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tail::assess::{Assessment, ReturnLevel, summarise};
+use tail::extremes::Model as Extremes;
+use tail::gev::{self, Parameters};
+use tail::{Interval, Series, Status, gpd, gumbel, independence};
+
+use super::sample::Sample;
+use super::threshold::Threshold;
+use crate::cli::FitArgs;
+
+/// A fitted model.
+pub enum Fitted {
+    Gev(Box<Assessment>),
+    Gumbel(Box<Assessment>, Gumbel),
+    Gpd(Pareto),
+    Maxima(Maxima),
+}
+
+/// A Gumbel law.
+#[derive(Serialize)]
+pub struct Gumbel {
+    pub location: f64,
+    pub scale: f64,
+    pub standard_errors: [f64; 2],
+    pub covariance: [[f64; 2]; 2],
+    pub negative_log_likelihood: f64,
+    pub aic: f64,
+    pub bic: f64,
+    pub intervals: [Option<Interval>; 2],
+    #[serde(skip)]
+    pub return_levels: Vec<ReturnLevel>,
+}
+
+/// A generalised Pareto law above a threshold.
+#[derive(Serialize)]
+pub struct Pareto {
+    pub status: Status,
+    pub threshold: Threshold,
+    pub exceedances: usize,
+    pub rate: f64,
+    pub extremal_index: f64,
+    pub scale: f64,
+    pub shape: f64,
+    pub standard_errors: Option<[f64; 2]>,
+    pub covariance: Option<[[f64; 2]; 2]>,
+    pub negative_log_likelihood: f64,
+    pub aic: f64,
+    pub intervals: [Option<Interval>; 2],
+    #[serde(skip)]
+    pub return_levels: Vec<ReturnLevel>,
+    #[serde(skip)]
+    pub values: Vec<f64>,
+}
+
+/// The law of block maxima from more than the maxima.
+#[derive(Serialize)]
+pub struct Maxima {
+    /// `r_largest` or `point_process`.
+    #[serde(skip)]
+    pub code: &'static str,
+    pub status: Status,
+    /// Largest values of each block.
+    pub r: Option<usize>,
+    pub threshold: Option<Threshold>,
+    /// Blocks, and values that the likelihood has.
+    pub blocks: f64,
+    pub values: usize,
+    pub location: f64,
+    pub scale: f64,
+    pub shape: f64,
+    pub standard_errors: Option<Parameters>,
+    pub covariance: Option<[[f64; 3]; 3]>,
+    pub negative_log_likelihood: f64,
+    pub intervals: [Option<Interval>; 3],
+    /// The same for r = 1, 2, …: constant where the model holds.
+    pub by_r: Vec<ByR>,
+    #[serde(skip)]
+    pub return_levels: Vec<ReturnLevel>,
+    #[serde(skip)]
+    pub series: Vec<f64>,
+}
+
+/// The fit from the r largest.
+#[derive(Serialize)]
+pub struct ByR {
+    pub r: usize,
+    pub location: f64,
+    pub scale: f64,
+    pub shape: f64,
+    pub shape_error: Option<f64>,
+}
+
+/// Fit a Gumbel law.
+pub fn gumbel(values: &[f64], periods: &[f64], level: f64) -> Result<Gumbel, tail::Error> {
+    let series = Series::clean(values);
+    let fit = gumbel::fit(&series)?;
+    let profile = |target| gumbel::profile(&series, &fit, target, level).ok();
+    let return_levels = periods
+        .iter()
+        .map(|&period| {
+            let c = -(-(-1.0 / period).ln_1p()).ln();
+            let v = fit.covariance;
+            let variance = v[0][0] + 2.0 * c * v[0][1] + c * c * v[1][1];
+            let interval = profile(gumbel::Target::ReturnLevel(period));
+            return_level(
+                period,
+                fit.law().return_level(period),
+                Some(variance.sqrt()),
+                interval,
+                values.len() as f64,
+            )
+        })
+        .collect();
+    Ok(Gumbel {
+        location: fit.location,
+        scale: fit.scale,
+        standard_errors: fit.standard_errors,
+        covariance: fit.covariance,
+        negative_log_likelihood: fit.negative_log_likelihood,
+        aic: fit.aic(),
+        bic: fit.bic(),
+        intervals: [profile(gumbel::Target::Location), profile(gumbel::Target::Scale)],
+        return_levels,
+    })
+}
+
+/// Fit a generalised Pareto law to what exceeds `threshold`; levels allow for clusters by the extremal index.
+pub fn gpd(
+    values: &[f64],
+    threshold: Threshold,
+    extremal_index: f64,
+    periods: &[f64],
+    level: f64,
+) -> Result<Pareto, tail::Error> {
+    let series = Series::clean(values);
+    let likelihood = gpd::Likelihood::new(&series, threshold.value)?;
+    let fit = likelihood.fit();
+    let index = extremal_index.clamp(1e-6, 1.0);
+    let profile = |target| likelihood.profile(&fit, target, level).ok();
+    let return_levels = periods
+        .iter()
+        .filter_map(|&period| {
+            let (value, error) = fit.return_level(period, index).ok()?;
+            let interval = profile(gpd::Target::ReturnLevel(period, index));
+            Some(return_level(period, value, error, interval, values.len() as f64))
+        })
+        .collect();
+    Ok(Pareto {
+        status: fit.status,
+        threshold,
+        exceedances: fit.exceedances,
+        rate: fit.rate,
+        extremal_index: index,
+        scale: fit.scale,
+        shape: fit.shape,
+        standard_errors: fit.standard_errors,
+        covariance: fit.covariance,
+        negative_log_likelihood: fit.negative_log_likelihood,
+        aic: fit.aic(),
+        intervals: [profile(gpd::Target::Scale), profile(gpd::Target::Shape)],
+        return_levels,
+        values: values.to_vec(),
+    })
+}
+
+/// Fit the law of block maxima to the r largest of each block.
+pub fn r_largest(args: &FitArgs, sample: &Sample, periods: &[f64]) -> anyhow::Result<Maxima> {
+    let smallest = sample.members.iter().map(Vec::len).min().unwrap_or(0);
+    let r = args.r.unwrap_or_else(|| smallest.clamp(1, 5));
+    if r == 0 || r > smallest {
+        bail!("--r {r}: between 1 and {smallest}, the size of the smallest block");
+    }
+    let mut by_r = Vec::new();
+    for r in 1..=r {
+        let fit = Extremes::largest(&sample.members, r)?.fit();
+        by_r.push(ByR {
+            r,
+            location: fit.location,
+            scale: fit.scale,
+            shape: fit.shape,
+            shape_error: fit.standard_errors.map(|errors| errors.shape),
+        });
+    }
+    let model = Extremes::largest(&sample.members, r)?;
+    let found = maxima("r_largest", &model, sample.members.len() as f64, periods, args.level)?;
+    Ok(Maxima { r: Some(r), values: r * sample.members.len(), by_r, series: sample.numbers.clone(), ..found })
+}
+
+/// Fit the law of block maxima to all values above a threshold.
+pub fn point_process(
+    values: &[f64],
+    threshold: Threshold,
+    sample: &Sample,
+    periods: &[f64],
+    level: f64,
+) -> anyhow::Result<Maxima> {
+    let blocks = sample.blocks.as_ref().context("--block is missing")?;
+    // What fills no block is watched too: a part of one.
+    let inside = (values.len() - blocks.left_over) as f64;
+    let count = blocks.count as f64 * values.len() as f64 / inside;
+    let model = Extremes::point_process(values, threshold.value, count)?;
+    let found = maxima("point_process", &model, count, periods, level)?;
+    Ok(Maxima {
+        threshold: Some(threshold),
+        values: values.iter().filter(|x| **x > threshold.value).count(),
+        series: sample.numbers.clone(),
+        ..found
+    })
+}
+
+fn maxima(
+    code: &'static str,
+    model: &Extremes,
+    blocks: f64,
+    periods: &[f64],
+    level: f64,
+) -> Result<Maxima, tail::Error> {
+    let fit = model.fit();
+    let profile = |target| model.profile(&fit, target, level).ok();
+    let return_levels = periods
+        .iter()
+        .map(|&period| {
+            let found = fit.return_level(period)?;
+            let interval = profile(gev::Target::ReturnLevel(period));
+            Ok(return_level(period, found.level, found.standard_error, interval, blocks))
+        })
+        .collect::<Result<_, tail::Error>>()?;
+    Ok(Maxima {
+        code,
+        status: fit.status,
+        r: None,
+        threshold: None,
+        blocks,
+        values: 0,
+        location: fit.location,
+        scale: fit.scale,
+        shape: fit.shape,
+        standard_errors: fit.standard_errors,
+        covariance: fit.covariance,
+        negative_log_likelihood: fit.negative_log_likelihood,
+        intervals: [profile(gev::Target::Location), profile(gev::Target::Scale), profile(gev::Target::Shape)],
+        by_r: Vec::new(),
+        return_levels,
+        series: Vec::new(),
+    })
+}
+
+fn return_level(
+    period: f64,
+    level: f64,
+    standard_error: Option<f64>,
+    interval: Option<Interval>,
+    n: f64,
+) -> ReturnLevel {
+    ReturnLevel {
+        period,
+        level,
+        standard_error,
+        lower: interval.map_or(f64::NAN, |interval| interval.lower),
+        upper: interval.map_or(f64::NAN, |interval| interval.upper),
+        interval,
+        observed: n >= period,
+    }
+}
+
+impl Fitted {
+    /// As `--model` calls it, with an underscore.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Fitted::Gev(_) => "gev",
+            Fitted::Gumbel(..) => "gumbel",
+            Fitted::Gpd(_) => "gpd",
+            Fitted::Maxima(found) => found.code,
+        }
+    }
+
+    /// The fields that depend on the model.
+    pub fn object(&self, sample: &Sample, level: f64) -> anyhow::Result<Value> {
+        let named = |intervals: &[Option<Interval>], names: &[&str]| {
+            let pairs = names.iter().zip(intervals);
+            Value::Object(pairs.map(|(name, interval)| (name.to_string(), json!(interval))).collect())
+        };
+        Ok(match self {
+            Fitted::Gev(found) => serde_json::to_value(found)?,
+            Fitted::Gumbel(found, gumbel) => {
+                let mut object = serde_json::to_value(found)?;
+                object["return_levels"] = serde_json::to_value(&gumbel.return_levels)?;
+                let mut law = serde_json::to_value(gumbel)?;
+                law["standard_errors"] =
+                    json!({"location": gumbel.standard_errors[0], "scale": gumbel.standard_errors[1]});
+                law["intervals"] = named(&gumbel.intervals, &["location", "scale"]);
+                object["gumbel"] = law;
+                object
+            }
+            Fitted::Gpd(found) => {
+                let mut law = serde_json::to_value(found)?;
+                law["standard_errors"] = json!(
+                    found.standard_errors.map(|errors| json!({"scale": errors[0], "shape": errors[1]}))
+                );
+                law["intervals"] = named(&found.intervals, &["scale", "shape"]);
+                let mut object = of_series(&found.values, found.status, level)?;
+                object["return_levels"] = serde_json::to_value(&found.return_levels)?;
+                object["gpd"] = law;
+                object
+            }
+            Fitted::Maxima(found) => {
+                let mut law = serde_json::to_value(found)?;
+                law["intervals"] = named(&found.intervals, &["location", "scale", "shape"]);
+                let absent = match found.code {
+                    "r_largest" => vec!["threshold"],
+                    _ => vec!["r", "by_r"],
+                };
+                if let Some(law) = law.as_object_mut() {
+                    law.retain(|key, _| !absent.contains(&key.as_str()));
+                }
+                let mut object = of_series(&sample.numbers, found.status, level)?;
+                object["return_levels"] = serde_json::to_value(&found.return_levels)?;
+                object[found.code] = law;
+                object
+            }
+        })
+    }
+}
+
+/// What is said of any series: its size, its summary, whether its values are independent draws of one law.
+fn of_series(values: &[f64], status: Status, level: f64) -> anyhow::Result<Value> {
+    let series = Series::clean(values);
+    let checked = independence::check_series(&series, 0.05)?;
+    Ok(json!({
+        "status": status,
+        "n": series.len(),
+        "dropped": series.dropped(),
+        "distinct": series.distinct(),
+        "tick": series.tick(),
+        "n_eff": checked.effective_size,
+        "summary": summarise(series.sorted(), level),
+        "diagnostics": {"independence": checked},
+    }))
+}

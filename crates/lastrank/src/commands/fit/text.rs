@@ -1,0 +1,315 @@
+//! How does a fit read in a terminal?
+
+use report::{Table, Unit, confidence, fixed, probability, sentence};
+use samples::units::count;
+use tail::assess::ReturnLevel;
+use tail::regression::Part;
+use tail::{Interval, Status, independence};
+
+use super::models::{Fitted, Maxima, Pareto};
+use super::threshold::{Chosen, Threshold};
+use super::{Found, covariate::Regressed};
+use crate::cli::FitArgs;
+
+/// Ranks that are shown one by one.
+const MOST_RANKS: usize = 8;
+
+/// The whole answer.
+pub fn of(args: &FitArgs, found: &Found) -> String {
+    let values = &found.values;
+    let typical =
+        tail::Series::clean(&found.sample.numbers).sorted().get(found.sample.numbers.len() / 2).copied();
+    let unit = values.unit(typical.unwrap_or(1.0));
+    let mut text = format!("{}\n", values.name);
+    for warning in values.warnings() {
+        text += &sentence("warning: ", &warning);
+    }
+    text += &blocks(found);
+    text.push('\n');
+    text += &match &found.fitted {
+        Fitted::Gev(assessed) => report::fit_text(assessed, unit),
+        Fitted::Gumbel(assessed, gumbel) => {
+            let mut table = parameters("Gumbel law, shape 0", args.level);
+            let errors = gumbel.standard_errors.map(Some);
+            row(&mut table, "location", unit, gumbel.location, errors[0], gumbel.intervals[0]);
+            row(&mut table, "scale", unit, gumbel.scale, errors[1], gumbel.intervals[1]);
+            if let Some(test) = assessed.diagnostics.gumbel {
+                table.note = format!("Against a law with any shape: p {}.", probability(test.p));
+            }
+            format!(
+                "{}\n{}\n{}",
+                table.text(),
+                levels(&gumbel.return_levels, unit, found).text(),
+                report::fit_text(assessed, unit)
+            )
+        }
+        Fitted::Gpd(pareto) => pareto_text(pareto, unit, found, args.level),
+        Fitted::Maxima(maxima) => maxima_text(maxima, unit, found, args.level),
+    };
+    if let Some(covariates) = &found.covariates {
+        text += &format!("\n{}", covariate_text(covariates, unit, args.level));
+    }
+    text += &targets(found, args.level);
+    if let (Some(far), Fitted::Gev(_) | Fitted::Gumbel(..)) = (&found.latency, &found.fitted) {
+        text += &format!("\n{}", report::far_levels(far, unit, "value").text());
+    }
+    text
+}
+
+/// What one value of the fitted sample is.
+fn what(found: &Found) -> &'static str {
+    match (&found.sample.blocks, &found.values.subject) {
+        (Some(blocks), _) if !blocks.steps => "block",
+        (_, Some(subject)) => subject.value_name(),
+        _ => "value",
+    }
+}
+
+fn blocks(found: &Found) -> String {
+    let Some(blocks) = &found.sample.blocks else { return String::new() };
+    let length = match (blocks.values, blocks.seconds) {
+        (Some(values), _) => format!("{} values", count(values as u64)),
+        (None, seconds) => samples::units::duration(seconds.unwrap_or(0.0)),
+    };
+    let left = match blocks.left_over {
+        0 => String::new(),
+        n => format!("; {} values at the end fill no block and are left out", count(n as u64)),
+    };
+    format!("{} blocks of {length}{left}\n", count(blocks.count as u64))
+}
+
+fn parameters(title: &str, level: f64) -> Table {
+    let from = format!("{} from", confidence(level));
+    Table::new(title, &["<parameter", "estimate", "standard error", &from, "to"])
+}
+
+fn row(
+    table: &mut Table,
+    name: &str,
+    unit: Unit,
+    value: f64,
+    error: Option<f64>,
+    interval: Option<Interval>,
+) {
+    let width = interval.map(|interval| (interval.upper - interval.lower) / 4.0);
+    let precision = error.or(width).filter(|width| width.is_finite()).unwrap_or(value.abs() / 1000.0);
+    let show = |value: f64| match value.is_finite() {
+        true => unit.named(&unit.with_error(value, precision).0),
+        false => "open".into(),
+    };
+    let ends = interval
+        .map_or(["–".into(), "–".into()], |interval| [show(interval.lower), show(interval.upper)]);
+    let [from, to] = ends;
+    let error = error.map_or("–".into(), |error| unit.named(&unit.with_error(value, error).1));
+    table.push(false, [name.into(), show(value), error, from, to]);
+}
+
+fn levels(levels: &[ReturnLevel], unit: Unit, found: &Found) -> Table {
+    let level = levels.iter().find_map(|level| Some(level.interval?.level)).unwrap_or(0.95);
+    let from = format!("{} from", confidence(level));
+    let mut table = Table::new("Return levels", &["<exceeded once in", "level", &from, "to", "<"]);
+    for level in levels {
+        let name = format!("{} {}s", count(level.period.round() as u64), what(found));
+        let [value, lower, upper] = match level.interval {
+            Some(interval) => unit.with_interval(level.level, interval.lower, interval.upper),
+            None => [report::significant(unit.scale(level.level), 4), "–".into(), "–".into()],
+        };
+        let show = |text: String| if text == "–" { text } else { unit.named(&text) };
+        let beyond = if level.observed { "" } else { "extrapolated" };
+        table.push(false, [name, unit.named(&value), show(lower), show(upper), beyond.into()]);
+    }
+    table
+}
+
+fn where_from(threshold: &Threshold, unit: Unit) -> String {
+    let share = (threshold.share * 1e4).round() / 100.0;
+    let how = match threshold.chosen {
+        Chosen::Auto => "; the lowest beyond which a Pareto law fits",
+        Chosen::Share | Chosen::Value => "",
+    };
+    format!("{} ({share}\u{202f}% of the values lie below it{how})", unit.show(threshold.value))
+}
+
+fn status_note(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "",
+        Status::Irregular => " The shape is below -1/2: standard errors do not hold there and are left out.",
+        Status::Boundary => {
+            " The likelihood has no maximum inside its range: the law ends at the largest value."
+        }
+        Status::Degenerate | Status::NotConverged => {
+            " No maximum of the likelihood was found: do not use it."
+        }
+    }
+}
+
+fn pareto_text(found: &Pareto, unit: Unit, all: &Found, level: f64) -> String {
+    let mut table = parameters("Pareto law (GPD) of what exceeds the threshold", level);
+    let errors = found.standard_errors.map_or([None; 2], |errors| errors.map(Some));
+    row(&mut table, "scale", unit, found.scale, errors[0], found.intervals[0]);
+    row(&mut table, "shape", Unit::NONE, found.shape, errors[1], found.intervals[1]);
+    table.note = format!(
+        "Threshold {}: {} of {} values.{}",
+        where_from(&found.threshold, unit),
+        count(found.exceedances as u64),
+        count(all.values.numbers.len() as u64),
+        status_note(found.status)
+    );
+    let mut text = format!("{}\n", table.text());
+    let mut levels = levels(&found.return_levels, unit, all);
+    if found.extremal_index < 0.95 {
+        levels.note = format!(
+            "A cluster of slow values counts once: clusters of about {} (extremal index {}).",
+            fixed(1.0 / found.extremal_index, 1),
+            fixed(found.extremal_index, 2)
+        );
+    }
+    if !found.return_levels.is_empty() {
+        text += &levels.text();
+    }
+    text + "\n" + &independent(&found.values)
+}
+
+fn maxima_text(found: &Maxima, unit: Unit, all: &Found, level: f64) -> String {
+    let title = match found.r {
+        Some(r) => format!("Law of the block maximum, from the {r} largest of each block"),
+        None => "Law of the block maximum, from all values above the threshold".into(),
+    };
+    let mut table = parameters(&title, level);
+    let errors = found.standard_errors;
+    row(&mut table, "location", unit, found.location, errors.map(|e| e.location), found.intervals[0]);
+    row(&mut table, "scale", unit, found.scale, errors.map(|e| e.scale), found.intervals[1]);
+    row(&mut table, "shape", Unit::NONE, found.shape, errors.map(|e| e.shape), found.intervals[2]);
+    let threshold = found
+        .threshold
+        .map_or(String::new(), |threshold| format!("Threshold {}. ", where_from(&threshold, unit)));
+    table.note = format!(
+        "{threshold}{} values of {} blocks.{}",
+        count(found.values as u64),
+        (found.blocks * 100.0).round() / 100.0,
+        status_note(found.status)
+    );
+    let mut text = format!("{}\n", table.text());
+    if found.by_r.len() > 1 {
+        let mut table =
+            Table::new("The same from fewer", &["r", "location", "scale", "shape", "± standard error"]);
+        for by in &found.by_r {
+            table.push(
+                false,
+                [
+                    by.r.to_string(),
+                    unit.show(by.location),
+                    unit.show(by.scale),
+                    fixed(by.shape, 3),
+                    by.shape_error.map_or("–".into(), |error| fixed(error, 3)),
+                ],
+            );
+        }
+        table.note = "Where the model holds, the rows differ by their errors only.".into();
+        text += &format!("{}\n", table.text());
+    }
+    text += &format!("{}\n", levels(&found.return_levels, unit, all).text());
+    text + &independent(&found.series)
+}
+
+/// One sentence for the four tests.
+fn independent(values: &[f64]) -> String {
+    match independence::check(values, 0.05) {
+        Ok(checked) if checked.passed => {
+            sentence("Independence: ", "nothing speaks against independent draws of one law.")
+        }
+        Ok(checked) => {
+            let against: Vec<&str> = checked.rejected().map(|test| test.text.as_str()).collect();
+            sentence(
+                "Independence: ",
+                &format!(
+                    "the values are not independent draws of one law, so the intervals are too narrow: {}.",
+                    against.join("; ")
+                ),
+            )
+        }
+        Err(_) => String::new(),
+    }
+}
+
+fn covariate_text(found: &Regressed, unit: Unit, level: f64) -> String {
+    let mut table = parameters("With covariates", level);
+    for coefficient in &found.coefficients {
+        let part = match coefficient.part {
+            Part::Location => "location",
+            Part::LogScale => "ln scale",
+            Part::Shape => "shape",
+        };
+        let (name, of) = match coefficient.name.as_str() {
+            "1" => (part.to_string(), coefficient.part),
+            name => (format!("{part} by {name}"), coefficient.part),
+        };
+        // ln scale of seconds has no unit that could be shown.
+        let unit = if of == Part::Location { unit } else { Unit::NONE };
+        row(&mut table, &name, unit, coefficient.value, coefficient.standard_error, coefficient.interval);
+    }
+    let mut text = format!("{}\n", table.text());
+    for term in &found.terms {
+        text += &format!(
+            "{}: left out, the fit is worse by chance with p {} (likelihood ratio {}, {} df)\n",
+            term.name,
+            probability(term.p),
+            fixed(term.statistic, 2),
+            term.degrees_of_freedom
+        );
+    }
+    let residuals = match found.residuals_pass {
+        true => "what is left are independent draws of one law".into(),
+        false => {
+            format!("what is left is still not independent draws of one law: {}", found.residuals.join("; "))
+        }
+    };
+    text + &sentence(
+        "Covariates: ",
+        &format!(
+            "together p {}; AIC {} against {} without; {residuals}.{}",
+            probability(found.p),
+            fixed(found.aic, 1),
+            fixed(found.aic_without, 1),
+            status_note(found.status)
+        ),
+    )
+}
+
+fn targets(found: &Found, level: f64) -> String {
+    let (Some(targets), Some(subject)) = (&found.targets, &found.values.subject) else {
+        return String::new();
+    };
+    let mut order: Vec<_> = targets.targets.iter().collect();
+    order.sort_by(|a, b| b.relative.total_cmp(&a.relative));
+    let from = format!("{} from", confidence(level));
+    let mut table =
+        Table::new("Ranks, slowest first", &["rank", "against the others", &from, "to", "p", "last in", "<"]);
+    let percent = |factor: f64| format!("{}\u{202f}%", fixed(100.0 * (factor - 1.0), 2));
+    for target in order.iter().take(MOST_RANKS) {
+        let rank = subject.ranks.get(target.target).map_or("–".into(), u32::to_string);
+        table.push(
+            target.slow,
+            [
+                rank,
+                percent(target.relative),
+                percent(target.interval.lower),
+                percent(target.interval.upper),
+                probability(target.p),
+                format!("{}\u{202f}%", fixed(100.0 * target.last_share, 1)),
+                if target.slow { "slow".into() } else { String::new() },
+            ],
+        );
+    }
+    if order.len() > MOST_RANKS {
+        table.note = format!("and {} faster ones", order.len() - MOST_RANKS);
+    }
+    let mut text = format!("\n{}\n", table.text());
+    // Findings name a target by its place; that is its rank where all ranks took part.
+    let places_are_ranks = subject.ranks.iter().enumerate().all(|(place, rank)| place == *rank as usize);
+    for finding in targets.findings.iter().filter(|finding| places_are_ranks || !finding.contains("Target "))
+    {
+        text += &sentence("Ranks: ", finding);
+    }
+    text
+}
