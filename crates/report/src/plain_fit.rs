@@ -6,12 +6,13 @@ use crate::table::{self, Table};
 use crate::text::sentence;
 use crate::unit::Unit;
 
-/// The assessment of `found` as text: values, law, levels, rivals, tests and verdict.
-pub fn fit_text(found: &Assessment, unit: Unit) -> String {
+/// The assessment of `found` as text: values, law, levels, rivals, tests and verdict. `what` is what one value
+/// is called: `value`, `step`, `block`.
+pub fn fit_text(found: &Assessment, unit: Unit, what: &str) -> String {
     let mut tables = vec![values(found, unit)];
     tables.push(table::tests(&found.diagnostics.independence));
     tables.push(table::parameters(found, unit));
-    tables.push(table::levels(found, unit, "value"));
+    tables.push(table::levels(found, unit, what));
     tables.push(table::models(found));
     let mut out = String::new();
     for table in &tables {
@@ -41,5 +42,5 @@ fn values(found: &Assessment, unit: Unit) -> Table {
 }
 
 fn name(p: f64) -> String {
-    if p == 0.5 { "median".into() } else { format!("p{}", crate::significant(p * 100.0, 4)) }
+    if p == 0.5 { "median".into() } else { format!("p{}", (p * 1e6).round() / 1e4) }
 }

@@ -189,7 +189,9 @@ fn columns(name: &str, args: &FitArgs, values: &Values) -> anyhow::Result<Vec<(S
     let is_table = values.subject.is_none() && args.file != Path::new("-");
     // A table's own column comes before the words that are for runs.
     let column = (is_table && name != "trend").then(|| store::numbers(&args.file, Some(name)));
-    let of_run = || values.subject.as_ref().with_context(|| format!("{} is no run", values.name));
+    let of_run = || {
+        values.subject.as_ref().with_context(|| format!("{} is no run, and has no such column", values.name))
+    };
     match name {
         "hour" if matches!(column, Some(Ok(_))) => {
             let hours = column.transpose()?.unwrap_or_default();

@@ -27,7 +27,7 @@ pub fn of(args: &FitArgs, found: &Found) -> String {
     text += &blocks(found);
     text.push('\n');
     text += &match &found.fitted {
-        Fitted::Gev(assessed) => report::fit_text(assessed, unit),
+        Fitted::Gev(assessed) => report::fit_text(assessed, unit, what(found)),
         Fitted::Gumbel(assessed, gumbel) => {
             let mut table = parameters("Gumbel law, shape 0", args.level);
             let errors = gumbel.standard_errors.map(Some);
@@ -36,12 +36,9 @@ pub fn of(args: &FitArgs, found: &Found) -> String {
             if let Some(test) = assessed.diagnostics.gumbel {
                 table.note = format!("Against a law with any shape: p {}.", probability(test.p));
             }
-            format!(
-                "{}\n{}\n{}",
-                table.text(),
-                levels(&gumbel.return_levels, unit, found).text(),
-                report::fit_text(assessed, unit)
-            )
+            let mut levels = levels(&gumbel.return_levels, unit, found);
+            levels.title = "Return levels of the Gumbel law".into();
+            format!("{}\n{}\n{}", table.text(), levels.text(), report::fit_text(assessed, unit, what(found)))
         }
         Fitted::Gpd(pareto) => pareto_text(pareto, unit, found, args.level),
         Fitted::Maxima(maxima) => maxima_text(maxima, unit, found, args.level),
@@ -251,7 +248,7 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64) -> String {
     let mut text = format!("{}\n", table.text());
     for term in &found.terms {
         text += &format!(
-            "{}: left out, the fit is worse by chance with p {} (likelihood ratio {}, {} df)\n",
+            "{}: without it the fit is worse; so much by chance with p {} (likelihood ratio {}, {} df)\n",
             term.name,
             probability(term.p),
             fixed(term.statistic, 2),

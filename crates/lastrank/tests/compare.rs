@@ -1,0 +1,97 @@
+//! Quiet against new: what a user reads, and what the JSON holds.
+
+mod common;
+
+use common::{all, lastrank};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+/// `n` values around 11, `factor` times as long.
+fn values(n: usize, factor: f64, seed: u64) -> String {
+    let law = tail::Gev::new(11.17, 0.21, 0.0).unwrap();
+    let mut random = tail::Xoshiro::new(seed);
+    (0..n).map(|_| format!("{:.5}\n", factor * law.sample(&mut random))).collect()
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("quiet.txt", values(300, 1.0, 1)),
+        ("slow.txt", values(300, 1.1, 2)),
+        ("few.txt", values(2, 1.0, 3) + &values(1, 1.2, 4)),
+    ] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_factor_reads_well_with_its_companions_and_tests() {
+    let folder = folder();
+    assert_snapshot!(all(&lastrank(folder.path(), &["compare", "quiet.txt", "slow.txt", "--unit", "ms"])));
+}
+
+#[test]
+fn few_new_runs_are_judged_one_by_one() {
+    let folder = folder();
+    assert_snapshot!(all(&lastrank(folder.path(), &["compare", "quiet.txt", "few.txt", "--unit", "ms"])));
+    let done = lastrank(folder.path(), &["compare", "quiet.txt", "few.txt", "--json"]);
+    let found: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((found["code"].as_str(), found["runs"].as_array().unwrap().len()), (Some("single-runs"), 3));
+}
+
+#[test]
+fn the_json_holds_k_every_way_its_tests_and_the_curve() {
+    let folder = folder();
+    let done = lastrank(folder.path(), &["compare", "quiet.txt", "slow.txt", "--json", "--level", "0.9"]);
+    let found: Value = serde_json::from_str(&done.out).unwrap();
+    let page = include_str!("../../../docs/json.md");
+    for field in found.as_object().unwrap().keys() {
+        assert!(page.contains(&format!("`{field}`")), "docs/json.md does not mention `{field}`");
+    }
+    let holds = |interval: &Value| {
+        interval["level"] == 0.9
+            && interval["lower"].as_f64().unwrap() < 1.1
+            && 1.1 < interval["upper"].as_f64().unwrap()
+    };
+    assert!(holds(&found["factor"]["interval"]) && holds(&found["single_run"]["interval"]), "{found}");
+    assert!(holds(&found["robust"]["hodges_lehmann"]["interval"]));
+    // The curve is the deviance of k: nothing at the estimate, 2.706 at the ends of a 90 % interval.
+    let curve: Vec<[f64; 2]> = serde_json::from_value(found["curve"].clone()).unwrap();
+    let end = found["factor"]["interval"]["upper"].as_f64().unwrap();
+    let right = curve.windows(2).find(|pair| pair[0][0] <= end && end < pair[1][0]).unwrap();
+    assert!(right[0][1] <= 2.706 && 2.705 <= right[1][1], "{right:?}");
+    assert!(curve.iter().map(|point| point[1]).fold(f64::INFINITY, f64::min).abs() < 1e-6);
+}
+
+#[test]
+fn mistakes_name_the_thing_and_the_way_out() {
+    let folder = folder();
+    std::fs::write(folder.path().join("equal.txt"), "7\n".repeat(40)).unwrap();
+    std::fs::write(
+        folder.path().join("negative.txt"),
+        (0..40).map(|i| format!("{}\n", i - 5)).collect::<String>(),
+    )
+    .unwrap();
+    let mut said = String::new();
+    for arguments in [
+        &["quiet.txt", "nope.txt"][..],
+        &["few.txt", "quiet.txt"],
+        &["quiet.txt", "equal.txt"],
+        &["quiet.txt", "negative.txt"],
+        &["quiet.txt", "slow.txt", "--fail-if", "slower"],
+        &["quiet.txt", "slow.txt", "--level", "95"],
+        &["quiet.txt", "slow.txt", "--gate"],
+        &["quiet.txt", "slow.txt", "--fail-if", "k>1.05"],
+    ] {
+        let all_arguments = [&["compare"], arguments].concat();
+        let done = lastrank(folder.path(), &all_arguments);
+        said += &format!(
+            "$ lastrank {}\n{}---- exit status {:?} ----\n\n",
+            all_arguments.join(" "),
+            done.err,
+            done.status
+        );
+    }
+    assert_snapshot!(said);
+}

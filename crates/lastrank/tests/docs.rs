@@ -1,0 +1,64 @@
+//! Is what the documentation shows what the program prints?
+//!
+//! A block ```` ```console ```` after a line `<!-- example -->` holds commands and their output; those of one
+//! page run one after another in one folder. `INSTA_UPDATE=always` writes the output into the page.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::lastrank;
+
+const MARK: &str = "<!-- example -->\n```console\n";
+
+/// The page with the output of its commands as they print it now.
+fn played(page: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let mut out = String::new();
+    let mut rest = page;
+    while let Some(start) = rest.find(MARK) {
+        let (before, block) = rest.split_at(start + MARK.len());
+        let end = block.find("```").unwrap();
+        out += before;
+        for command in block[..end].lines().filter(|line| line.starts_with("$ ")) {
+            let arguments = words(command.strip_prefix("$ lastrank ").unwrap());
+            let done = lastrank(folder.path(), &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(done.err, "", "{command}");
+            assert!(done.status.is_some_and(|status| status < 2), "{command}: {:?}", done.status);
+            out += &format!("{command}\n{}", done.out);
+        }
+        rest = &block[end..];
+    }
+    out + rest
+}
+
+/// A command line with quotes `'…'`.
+fn words(line: &str) -> Vec<String> {
+    line.split('\'')
+        .enumerate()
+        .flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().map(String::from).collect::<Vec<_>>(),
+            _ => vec![part.to_string()],
+        })
+        .collect()
+}
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
+
+#[test]
+fn the_examples_of_the_statistics_page_print_what_it_shows() {
+    let path = page("statistics.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let now = played(&text);
+    assert!(now.matches(MARK).count() >= 6, "the page has lost its examples");
+    if now != text && std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(&path, &now).unwrap();
+        return;
+    }
+    for (at, (shown, printed)) in text.lines().zip(now.lines()).enumerate() {
+        assert_eq!(shown, printed, "docs/statistics.md, line {}", at + 1);
+    }
+    assert_eq!(text.lines().count(), now.lines().count());
+}

@@ -1,0 +1,234 @@
+//! Each model of `lastrank fit`, its options, and what a user reads of it.
+
+mod common;
+
+use std::path::Path;
+
+use common::{all, lastrank};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+/// Single operations with a Pareto tail: 20 µs and more, a column of load beside them.
+fn latencies(folder: &Path) {
+    let mut random = tail::Xoshiro::new(3);
+    let law = tail::Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
+    let lines: String = (0..6000)
+        .map(|i| {
+            format!(
+                "{:.4},{:.3},{}\n",
+                law.sample(&mut random),
+                random.uniform(),
+                24.0 * f64::from(i) / 6000.0
+            )
+        })
+        .collect();
+    std::fs::write(folder.join("lat.csv"), format!("us,busy,hour\n{lines}")).unwrap();
+}
+
+fn fit(folder: &Path, arguments: &str) -> common::Done {
+    let all: Vec<&str> = ["fit"].into_iter().chain(arguments.split_whitespace()).collect();
+    lastrank(folder, &all)
+}
+
+fn json(folder: &Path, arguments: &str) -> Value {
+    let done = fit(folder, &format!("{arguments} --json"));
+    serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err))
+}
+
+fn run(folder: &Path, ranks: u32, repeat: u32) {
+    let (ranks, repeat) = (ranks.to_string(), format!("repeat={repeat}"));
+    let targets = format!("targets={ranks}");
+    let law = "simulate:gev(10ms,300us,0.05)";
+    let arguments =
+        ["run", "parallel_write", "--backend", law, "-n", &ranks, "--set", &repeat, "--set", &targets];
+    let done = lastrank(folder, &[&arguments[..], &["--report", "none", "-o", "run.parquet"]].concat());
+    assert_eq!(done.status, Some(0), "{}", done.err);
+}
+
+/// Does the interval of an object hold the value?
+fn holds(interval: &Value, value: f64) -> bool {
+    interval["lower"].as_f64().unwrap() < value && value < interval["upper"].as_f64().unwrap()
+}
+
+#[test]
+fn what_exceeds_a_threshold_is_fitted_as_a_pareto_law() {
+    let folder = tempfile::tempdir().unwrap();
+    latencies(folder.path());
+    assert_snapshot!(all(&fit(folder.path(), "lat.csv --column us --unit us --model gpd --threshold 95%")));
+    let found =
+        json(folder.path(), "lat.csv --column us --unit us --model gpd --threshold 25us --period 5000");
+    assert_eq!((found["schema"].as_str(), found["model"].as_str()), (Some("lastrank.fit/1"), Some("gpd")));
+    let law = &found["gpd"];
+    assert!((law["threshold"]["value"].as_f64().unwrap() / 25e-6 - 1.0).abs() < 1e-12);
+    // The law was put in: above 25 its scale is 1.25 + 0.2 · 5.
+    assert!(holds(&law["intervals"]["shape"], 0.2) && holds(&law["intervals"]["scale"], 2.25e-6), "{law}");
+    assert_eq!(found["return_levels"][0]["period"], 5000.0);
+}
+
+#[test]
+fn maxima_of_blocks_by_all_three_models_agree() {
+    let folder = tempfile::tempdir().unwrap();
+    latencies(folder.path());
+    let common = "lat.csv --column us --unit us --block 100";
+    let maxima = json(folder.path(), common);
+    assert_eq!((&maxima["block"]["count"], &maxima["n"]), (&60.into(), &60.into()));
+    let largest = json(folder.path(), &format!("{common} --model r-largest --r 4"));
+    let process = json(folder.path(), &format!("{common} --model point-process --threshold 97%"));
+    let law = tail::Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
+    for (found, name) in [(&maxima, "gev"), (&largest, "r_largest"), (&process, "point_process")] {
+        assert!(holds(&found[name]["intervals"]["shape"], 0.2), "{name}: {}", found[name]);
+        // One block in 10 exceeds the level that one value in 949 does.
+        let level = law.upper_quantile(1.0 - 0.9f64.powf(0.01)) * 1e-6;
+        assert!(holds(&found["return_levels"][0]["interval"], level), "{name}: {}", found["return_levels"]);
+    }
+    assert_eq!(largest["r_largest"]["by_r"].as_array().unwrap().len(), 4);
+    assert_snapshot!(all(&fit(folder.path(), &format!("{common} --model r-largest --r 3"))));
+    assert_snapshot!(all(&fit(folder.path(), &format!("{common} --model point-process"))));
+}
+
+#[test]
+fn blocks_of_time_are_cut_from_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), 2, 300);
+    let found = json(folder.path(), "run.parquet --label write --block 100ms");
+    let block = &found["block"];
+    assert_eq!(block["seconds"], 0.1);
+    let (count, left) = (block["count"].as_u64().unwrap(), block["left_over"].as_u64().unwrap());
+    assert!((100..=200).contains(&count) && left < 10, "{block}");
+    assert_eq!(found["n"].as_u64().unwrap(), count);
+}
+
+#[test]
+fn the_ranks_of_a_gate_are_judged_and_their_largest_fitted() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), 8, 200);
+    let done = fit(folder.path(), "run.parquet --model gumbel --level 0.9");
+    assert_snapshot!(all(&done));
+    let found = json(folder.path(), "run.parquet --model r-largest --r 3");
+    assert_eq!((&found["block"]["steps"], &found["r_largest"]["r"]), (&true.into(), &3.into()));
+    assert_eq!(found["targets"]["ranks"].as_array().unwrap().len(), 8);
+    assert!(found["targets"]["extremal"]["effective"].as_f64().unwrap() > 4.0);
+    // Eight times the law that was put in.
+    let law = tail::Gev::new(0.01, 0.0003, 0.05).unwrap().max_of(8.0);
+    assert!(holds(&found["r_largest"]["intervals"]["location"], law.location), "{}", found["r_largest"]);
+}
+
+#[test]
+fn a_trend_that_was_put_in_is_found_and_leaves_clean_residuals() {
+    let folder = tempfile::tempdir().unwrap();
+    let law = tail::Gev::new(100.0, 2.0, 0.0).unwrap();
+    let mut random = tail::Xoshiro::new(9);
+    let lines: String =
+        (0..400).map(|i| format!("{}\n", law.sample(&mut random) + 6.0 * f64::from(i) / 399.0)).collect();
+    std::fs::write(folder.path().join("drift.txt"), lines).unwrap();
+    let noise: String = (0..400).map(|_| format!("{}\n", random.normal())).collect();
+    std::fs::write(folder.path().join("noise.txt"), noise).unwrap();
+    let found = json(folder.path(), "drift.txt --covariate trend --covariate scale:noise.txt");
+    let covariates = &found["covariates"];
+    let slope = covariates["coefficients"].as_array().unwrap().iter().find(|c| c["name"] == "trend").unwrap();
+    assert!(holds(&slope["interval"], 6.0), "{slope}");
+    assert!(covariates["terms"][0]["p"].as_f64().unwrap() < 1e-6);
+    assert!(covariates["terms"][1]["p"].as_f64().unwrap() > 0.01);
+    assert_eq!(covariates["residuals_pass"], true);
+    assert_eq!(found["verdict"]["code"], "not-independent");
+    assert_snapshot!(all(&fit(folder.path(), "drift.txt --model gumbel --covariate trend")));
+}
+
+#[test]
+fn the_hour_of_the_day_and_a_column_of_the_table_are_covariates() {
+    let folder = tempfile::tempdir().unwrap();
+    latencies(folder.path());
+    let found = json(
+        folder.path(),
+        "lat.csv --column us --unit us --model gpd --threshold 90% --covariate hour --covariate shape:busy",
+    );
+    let columns: Vec<_> = found["covariates"]["terms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|term| term["columns"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(columns, [2, 1]);
+    let parts: Vec<_> =
+        found["covariates"]["coefficients"].as_array().unwrap().iter().map(|c| c["part"].clone()).collect();
+    assert_eq!(parts, ["log_scale", "log_scale", "log_scale", "shape", "shape"]);
+}
+
+#[test]
+fn many_single_operations_get_far_quantiles() {
+    let folder = tempfile::tempdir().unwrap();
+    latencies(folder.path());
+    let found = json(folder.path(), "lat.csv --column us --unit us");
+    let levels = found["latency"]["levels"].as_array().unwrap();
+    assert!(levels.len() >= 3 && levels[0]["extrapolated"] == false, "{levels:?}");
+    let truth = tail::Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 }.upper_quantile(0.01) * 1e-6;
+    assert!((levels[0]["level"].as_f64().unwrap() / truth - 1.0).abs() < 0.05);
+}
+
+#[test]
+fn an_incomplete_run_is_fitted_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), 2, 60);
+    let path = folder.path().join("run.parquet");
+    let mut broken = store::read(&path).unwrap();
+    broken.facts.complete = false;
+    broken.facts.failures = vec!["rank 1 was killed by SIGKILL".into()];
+    store::write(&path, &broken).unwrap();
+    let done = fit(folder.path(), "run.parquet");
+    let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("warning: ") && words.contains("killed by SIGKILL"), "{}", done.out);
+    assert_eq!(json(folder.path(), "run.parquet")["warnings"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn options_that_do_not_fit_name_the_thing_and_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    latencies(folder.path());
+    run(folder.path(), 2, 40);
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("short.txt"), (1..60).map(|i| format!("{}\n", i * i)).collect::<String>()).unwrap();
+    std::fs::write(path("three.txt"), "1\n2\n3\n").unwrap();
+    let whole = std::fs::read(path("run.parquet")).unwrap();
+    std::fs::write(path("half.parquet"), &whole[..whole.len() / 2]).unwrap();
+    let mut said = String::new();
+    for arguments in [
+        "short.txt --level 1",
+        "short.txt --period 1",
+        "short.txt --threshold 50%",
+        "short.txt --r 3",
+        "short.txt --model gpd --block 10",
+        "short.txt --model gpd --threshold auto",
+        "short.txt --model gpd --threshold 1e9",
+        "short.txt --model gpd --threshold 5ms",
+        "short.txt --model gpd --threshold much",
+        "short.txt --model gpd --threshold 101%",
+        "short.txt --model point-process",
+        "short.txt --model r-largest",
+        "short.txt --model r-largest --block 5 --r 6",
+        "short.txt --block 1",
+        "short.txt --block 10s",
+        "short.txt --block 100",
+        "short.txt --block 20",
+        "short.txt --covariate speed",
+        "short.txt --covariate hour",
+        "short.txt --covariate load",
+        "short.txt --covariate three.txt",
+        "short.txt --covariate trend --covariate trend",
+        "short.txt --model gpd --threshold 50% --covariate location:trend",
+        "short.txt --model gumbel --covariate shape:trend",
+        "short.txt --model r-largest --block 5 --covariate trend",
+        "lat.csv --column us --covariate nope",
+        "lat.csv --column us --unit us --model gpd --threshold 25",
+        "run.parquet --label nope",
+        "run.parquet --unit ms",
+        "run.parquet --column a",
+        "run.parquet --model r-largest --block 5",
+        "run.parquet --covariate hour",
+        "run.parquet --block 1h",
+        "half.parquet",
+        "--model normal short.txt",
+    ] {
+        said += &format!("$ lastrank fit {arguments}\n{}\n", all(&fit(folder.path(), arguments)));
+    }
+    assert_snapshot!(said);
+}
