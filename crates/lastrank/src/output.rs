@@ -17,6 +17,13 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
+/// Write `text` to standard output for as long as somebody reads it: a reader that went away is an
+/// [`io::ErrorKind::BrokenPipe`], on which a command that would go on for ever ends (with status 0).
+pub fn tell(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+}
+
 /// Write to standard error, where somebody still listens there.
 pub fn say(words: std::fmt::Arguments<'_>) {
     // There is no other place to complain that nobody hears complaints.
@@ -30,11 +37,11 @@ pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(print(&text)?)
 }
 
-/// Write `value` as JSON in one line.
+/// Write `value` as JSON in one line, for as long as somebody reads it (see [`tell`]).
 pub fn json_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string(value)?;
     text.push('\n');
-    Ok(print(&text)?)
+    Ok(tell(&text)?)
 }
 
 /// Replace the file `path` by `text` in one step: written beside and renamed, so that a reader sees the

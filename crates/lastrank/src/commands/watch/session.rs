@@ -97,7 +97,7 @@ impl<'a> Session<'a> {
                 "text": text.split_whitespace().collect::<Vec<_>>().join(" "),
             }));
         }
-        Ok(output::print(&format!("{text}\n"))?)
+        Ok(output::tell(&format!("{text}\n"))?)
     }
 
     /// The factor that brings a plain number of the stream into the unit of the baseline.
@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
         }
         let stamp =
             if self.args.follow { format!("{}  ", samples::units::utc(now() as u64)) } else { String::new() };
-        Ok(output::print(&format!("{stamp}{text}\n"))?)
+        Ok(output::tell(&format!("{stamp}{text}\n"))?)
     }
 
     fn words(&self, event: &Event, unit: Unit) -> String {
@@ -309,7 +309,7 @@ impl<'a> Session<'a> {
                 parts.push(format!("{} that could not be read", amount(self.bad, "line")));
             }
             let level = level(watch.level);
-            output::print(&format!("{}; the level is {level}.\n", parts.join(", ")))?;
+            output::tell(&format!("{}; the level is {level}.\n", parts.join(", ")))?;
         }
         Ok(status)
     }

@@ -18,10 +18,15 @@ use crate::values::{self, Values};
 /// Longest line that is read as one.
 const LONGEST: u64 = 1 << 16;
 
+/// Does the stream keep this process waiting: a pipe, or a file that is followed? Then Ctrl-C is its end.
+pub fn waits(args: &WatchArgs) -> bool {
+    let is_plain = std::fs::metadata(&args.stream).is_ok_and(|kind| kind.is_file() || kind.is_dir());
+    args.follow || args.stream == Path::new("-") || !is_plain
+}
+
 /// Read everything there is, and while following everything that comes, until told to stop.
-pub fn read(args: &WatchArgs, session: &mut Session) -> anyhow::Result<()> {
+pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<Stop>) -> anyhow::Result<()> {
     let path = args.stream.as_path();
-    let stop = Stop::catch();
     if path == Path::new("-") {
         values::reject_run_options_of_stream(path, &args.choice, session.quiet().values.subject.is_some())?;
         return pipe(BufReader::new(std::io::stdin()), args, session, stop);
@@ -52,9 +57,7 @@ pub fn read(args: &WatchArgs, session: &mut Session) -> anyhow::Result<()> {
         } else {
             text(path, args, session, &mut lines)?;
         }
-        if !args.follow {
-            return Ok(());
-        }
+        let Some(stop) = stop.as_ref().filter(|_| args.follow) else { return Ok(()) };
         session.pause()?;
         if stop.wait(Duration::from_secs_f64(args.every)).is_some() {
             return Ok(());
@@ -74,14 +77,16 @@ fn pipe(
     mut reader: impl BufRead + Send + 'static,
     args: &WatchArgs,
     session: &mut Session,
-    stop: Stop,
+    stop: Option<Stop>,
 ) -> anyhow::Result<()> {
     let (sender, receiver) = sync_channel(1024);
     let stopped: SyncSender<Message> = sender.clone();
-    std::thread::spawn(move || {
-        while stop.wait(Duration::from_secs(3600)).is_none() {}
-        let _ = stopped.send(Message::End);
-    });
+    if let Some(stop) = stop {
+        std::thread::spawn(move || {
+            while stop.wait(Duration::from_secs(3600)).is_none() {}
+            let _ = stopped.send(Message::End);
+        });
+    }
     std::thread::spawn(move || {
         loop {
             let mut line = Vec::new();
