@@ -10,7 +10,7 @@ use engine::run::{BackendKind, Options, Outcome};
 use ppl::Source;
 use ppl::plan::{Plan, Settings};
 use samples::Sample;
-use support::alone;
+use support::{alone, kill_child};
 
 fn plan(text: &str, ranks: u32, seed: u64) -> Plan {
     let mut source = Source::new("test.ppl", text);
@@ -246,28 +246,6 @@ fn samples_of_a_rank_killed_in_flight_are_kept() {
         format!("{} {} {}", outcome.exit_status(), before > 500 && kept >= before, why.contains("SIGKILL"))
     });
     assert_eq!(said, "3 true true");
-}
-
-/// Kills the n-th child of this process.
-fn kill_child(number: usize) {
-    let task = std::fs::read_dir("/proc/self/task").expect("proc").next().expect("a thread").expect("proc");
-    let mut children = String::new();
-    for _ in 0..100 {
-        children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        let tasks = std::fs::read_dir("/proc/self/task").expect("proc");
-        for task in tasks.flatten() {
-            let more = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            if more.len() > children.len() {
-                children = more;
-            }
-        }
-        if children.split_whitespace().count() > number {
-            break;
-        }
-    }
-    let child = children.split_whitespace().nth(number).expect("a child").to_owned();
-    let killed = std::process::Command::new("kill").args(["-KILL", &child]).status().expect("kill");
-    assert!(killed.success());
 }
 
 #[test]

@@ -187,7 +187,23 @@ pub struct Completed {
 }
 
 /// The real thing or the simulation.
-pub trait Backend {
+pub trait Backend: Sized {
+    /// What a worker's back end is made of.
+    type Seed: Send;
+
+    /// The making of a back end for a worker of this rank, on a thread of its own. `None`: workers take
+    /// turns on this one, in virtual time.
+    fn seed(&mut self) -> Option<Self::Seed>;
+
+    /// A worker's back end, made on the thread that will use it.
+    fn grow(seed: Self::Seed) -> Self;
+
+    /// Virtual time goes back: the next worker begins when the first did.
+    fn turn_back(&mut self, ticks: u64);
+
+    /// All workers are gone.
+    fn joined(&mut self);
+
     /// `posix`, `simulate`.
     fn name(&self) -> &'static str;
 

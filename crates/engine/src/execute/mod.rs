@@ -10,6 +10,7 @@ mod posix;
 mod program;
 mod session;
 mod simulated;
+mod workers;
 
 pub use backend::{
     Backend, Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Target, Timed,

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use ppl::commands::Command;
-use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Wait};
+use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Wait, Work};
 use ppl::plan::{GroupId, Plan, SiteId};
 use ppl::source::Position;
 use ppl::value::Value;
-use samples::Warning;
 
 use super::backend::{Backend, Call, Collective, Target};
 use super::flights::Judgement;
@@ -65,6 +64,27 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
             judgement: Judgement::default(),
             wanted: false,
         })
+    }
+
+    /// A worker, which belongs to no group.
+    fn of_worker(
+        session: &'m mut Session<'s, B>,
+        plan: &'m Plan,
+        verify: bool,
+        judgement: Judgement,
+    ) -> Self {
+        Self {
+            session,
+            plan,
+            groups: Vec::new(),
+            opened_by: HashMap::new(),
+            stop: None,
+            told: String::new(),
+            verify,
+            wrong: None,
+            judgement,
+            wanted: false,
+        }
     }
 
     /// The reason of an early end, in our words.
@@ -539,16 +559,18 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
         self.note(left);
     }
 
-    fn parallel(
-        &mut self,
-        count: u32,
-        worker: &(dyn Fn(u32, &mut Self) -> Result<(), Halt> + Sync),
-    ) -> Result<(), Halt> {
-        let text = format!("the {count} workers of `parallel` ran one after the other");
-        let advice = "use ranks (-n) where operations are to overlap".into();
-        let noted = self.session.warn(Warning { code: "parallel-one-by-one".into(), text, advice });
-        self.note(noted);
-        (0..count).try_for_each(|index| worker(index, self))
+    fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Halt> {
+        if let Some(halt) = self.halted() {
+            return Err(halt);
+        }
+        let (plan, verify, judgement) = (self.plan, self.verify, self.judgement);
+        let done = self.session.workers(count, |index, session| {
+            let mut rank = Rank::of_worker(session, plan, verify, judgement);
+            let ended = work.run(index, &mut rank);
+            rank.result(ended)
+        });
+        self.note(done);
+        self.halted().map_or(Ok(()), Err)
     }
 
     fn verify(&mut self, on: bool) {

@@ -59,31 +59,31 @@ pub enum OnError {
 /// One rank at work.
 pub struct Session<'a, B: Backend> {
     pub(super) backend: B,
-    recorder: Recorder,
-    sites: SiteTable,
+    pub(super) recorder: Recorder,
+    pub(super) sites: SiteTable,
     pub(super) comm: &'a dyn Comm,
-    standing: &'a Standing,
+    pub(super) standing: &'a Standing,
     pub(super) places: &'a [Place],
     pub(super) flights: Flights,
-    rank: u32,
-    on_error: OnError,
-    skip_sleep: bool,
+    pub(super) rank: u32,
+    pub(super) on_error: OnError,
+    pub(super) skip_sleep: bool,
     /// Since when the operations that follow are late, and how late, once the first has begun.
     pace: Pace,
     /// Time inside commands so far, and bytes moved: `ctime` blocks take differences.
-    commands_ps: u64,
-    bytes: u64,
-    queue_ns: u64,
+    pub(super) commands_ps: u64,
+    pub(super) bytes: u64,
+    pub(super) queue_ns: u64,
     /// Operations done so far, and how many there will be; 0: not known.
-    operations: u64,
-    planned: u64,
+    pub(super) operations: u64,
+    pub(super) planned: u64,
     /// When the program began, and how long it paused.
     began_ns: u64,
-    paused_ps: u64,
-    blocks: Vec<Block>,
+    pub(super) paused_ps: u64,
+    pub(super) blocks: Vec<Block>,
     /// Failures by site.
-    failures: Vec<u64>,
-    noted: Vec<String>,
+    pub(super) failures: Vec<u64>,
+    pub(super) noted: Vec<String>,
 }
 
 /// Is there an intended start?
@@ -111,13 +111,14 @@ impl Pace {
     }
 }
 
-struct Block {
+#[derive(Default)]
+pub(super) struct Block {
     begin: u64,
     commands_ps: u64,
     bytes: u64,
     queue_ns: u64,
     /// Of the first operation in it that failed.
-    errno: i32,
+    pub(super) errno: i32,
 }
 
 impl<'a, B: Backend> Session<'a, B> {
@@ -431,8 +432,10 @@ impl<'a, B: Backend> Session<'a, B> {
 
     /// Durations in seconds of this rank's samples so far whose label or operation is `name`.
     pub fn durations(&self, name: &str) -> Vec<f64> {
-        let wanted: Vec<bool> = self.sites.known().iter().map(|site| site.matches(name)).collect();
-        let of_name = |sample: &&Sample| wanted.get(sample.site as usize).is_some_and(|wanted| *wanted);
+        let wanted: Vec<bool> = self.recorder.sites().iter().map(|site| site.matches(name)).collect();
+        let of_name = |sample: &&Sample| {
+            sample.batch > 0 && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted)
+        };
         self.recorder.in_memory().iter().filter(of_name).map(Sample::seconds).collect()
     }
 

@@ -153,6 +153,22 @@ fn complete(mut outcome: Outcome, wanted: u64) -> Outcome {
 }
 
 impl Backend for Simulated {
+    type Seed = std::convert::Infallible;
+
+    fn seed(&mut self) -> Option<Self::Seed> {
+        None
+    }
+
+    fn grow(seed: Self::Seed) -> Self {
+        match seed {}
+    }
+
+    fn turn_back(&mut self, ticks: u64) {
+        self.now = ticks;
+    }
+
+    fn joined(&mut self) {}
+
     fn name(&self) -> &'static str {
         "simulate"
     }

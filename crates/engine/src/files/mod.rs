@@ -12,4 +12,4 @@ mod tests;
 
 pub use clean::{Cleaned, clean};
 pub use confinement::{Confinement, Refusal, Surroundings};
-pub use registry::{Created, Moment, Registry, created};
+pub use registry::{Created, Moment, Registry, SharedRegistry, created};

@@ -5,8 +5,8 @@ use std::ffi::{CStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::record::{Region, populate};
 
@@ -68,6 +68,40 @@ pub struct Registry {
     free: HashMap<usize, Vec<usize>>,
     known: HashMap<Box<[u8]>, usize>,
     begun: Moment,
+}
+
+// SAFETY: the pointer is into the region that the registry keeps alive; changes need it exclusively.
+unsafe impl Send for Registry {}
+
+/// The registry of a rank and its workers.
+#[derive(Clone)]
+pub struct SharedRegistry(Arc<Mutex<Registry>>);
+
+impl SharedRegistry {
+    /// One that workers can share.
+    pub fn new(registry: Registry) -> Self {
+        Self(Arc::new(Mutex::new(registry)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Registry> {
+        // A worker that panicked ends the rank; entries are whole one by one.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Registry::intend`].
+    pub fn intend(&self, path: &CStr, birth_times: bool) {
+        self.lock().intend(path, birth_times);
+    }
+
+    /// As [`Registry::settle`].
+    pub fn settle(&self, path: &CStr, birth_times: bool) {
+        self.lock().settle(path, birth_times);
+    }
+
+    /// As [`Registry::forget`].
+    pub fn forget(&self, path: &CStr) {
+        self.lock().forget(path);
+    }
 }
 
 impl Registry {

@@ -18,6 +18,9 @@ pub struct Buffer {
 
 // SAFETY: a buffer owns its mapping; nothing in it is tied to a thread.
 unsafe impl Send for Buffer {}
+// SAFETY: buffers that threads share are read and written by system calls through their address only, as
+// the program that shares them wants it; no reference to their bytes is made then.
+unsafe impl Sync for Buffer {}
 
 impl Buffer {
     /// Takes memory and touches every page of it: this is the part of `alloc` that is timed.

@@ -67,7 +67,7 @@ impl Ring {
 
     /// Waits until there is a completion, a signal comes, or the time is over.
     pub fn wait(&mut self, most: Option<Duration>) {
-        let time = most.map(|most| Timespec::from(most));
+        let time = most.map(Timespec::from);
         let mut arguments = SubmitArgs::new();
         if let Some(time) = &time {
             if !self.ring.params().is_feature_ext_arg() {

@@ -54,6 +54,9 @@ pub enum Entry {
     ClockOffsets(Vec<samples::ClockOffset>),
     /// When this rank ran the program: at its start without an end, again at its end.
     Span(samples::Span),
+    /// From here on workers recorded beside each other: some places for samples may be empty, and those
+    /// that are not stand in no order.
+    Workers,
     /// What this rank could see of the causes of slow operations.
     Sight(crate::causes::Sight),
     /// How this rank meets the others, in the communicator's own words.
@@ -70,6 +73,9 @@ pub(super) struct Journal {
     base: NonNull<u8>,
     used: usize,
 }
+
+// SAFETY: the pointer is into the region that the journal keeps alive; `append` needs it exclusively.
+unsafe impl Send for Journal {}
 
 impl Journal {
     pub(super) fn new(region: &Arc<Region>) -> Self {

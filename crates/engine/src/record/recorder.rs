@@ -1,9 +1,10 @@
 //! How does a rank store a sample without disturbing what it measures?
 
+use std::collections::HashMap;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use samples::{Sample, Site};
 
@@ -13,7 +14,14 @@ use super::region::{Region, State, populate};
 /// Samples whose memory is populated at a time (1 MiB).
 const CHUNK: usize = (1 << 20) / size_of::<Sample>();
 
+/// Samples that a worker takes room for at a time: few at first, so that little stays unused.
+const FIRST_BLOCK: usize = 4;
+const LARGEST_BLOCK: usize = 256;
+
 /// Writes one rank's samples into its region. Used by one process and thread only.
+///
+/// Workers of a rank ([`Recorder::worker`]) each have their own. They take blocks of places from the
+/// region under a lock, seldom; places that stay empty in them (`batch` 0) are left out by the reader.
 ///
 /// [`Recorder::push`] is one store of 64 bytes and one release store of the count. When the populated
 /// memory is used up, the next chunk is populated after the sample was stored, never between two
@@ -27,8 +35,29 @@ pub struct Recorder {
     ready: usize,
     /// Samples published, spilled ones included.
     total: u64,
+    shared: Arc<Mutex<Shared>>,
+    /// Of a worker: where its block begins, and how large the next one will be. 0: of the rank itself.
+    block: (usize, usize),
+}
+
+/// What workers of one rank share.
+struct Shared {
     journal: Journal,
-    sites: u32,
+    sites: Vec<Site>,
+    numbers: HashMap<Site, u32>,
+    /// While workers are about: samples in memory, samples with memory, all samples, as in [`Recorder`].
+    used: usize,
+    ready: usize,
+    total: u64,
+}
+
+// SAFETY: the pointer is into the region, which the recorder keeps alive; who writes where is decided by
+// the counters, under the lock where there are several writers.
+unsafe impl Send for Recorder {}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    // A worker that panicked ends the rank; what stands here is whole, entry by entry.
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Recorder {
@@ -37,11 +66,61 @@ impl Recorder {
     /// Errors: no memory behind the first chunk.
     pub fn new(region: Arc<Region>) -> io::Result<Self> {
         let base = region.samples();
-        let journal = Journal::new(&region);
+        let shared = Shared {
+            journal: Journal::new(&region),
+            sites: Vec::new(),
+            numbers: HashMap::new(),
+            used: 0,
+            ready: 0,
+            total: 0,
+        };
         let ready = CHUNK.min(region.sample_limit());
         populate(base.cast(), ready * size_of::<Sample>())?;
         region.set_state(State::Running);
-        Ok(Self { region, base, used: 0, ready, total: 0, journal, sites: 0 })
+        let shared = Arc::new(Mutex::new(shared));
+        Ok(Self { region, base, used: 0, ready, total: 0, shared, block: (0, 0) })
+    }
+
+    /// So many workers will record beside each other until [`Recorder::joined`]; this recorder rests.
+    /// Their recorders, which other threads may use.
+    ///
+    /// # Errors
+    /// No room for their first samples.
+    pub fn part(&mut self, count: u32) -> io::Result<Vec<Self>> {
+        if !self.is_worker() {
+            let wanted = (count as usize).saturating_mul(2 * LARGEST_BLOCK);
+            if self.used > 0 && self.used.saturating_add(wanted) > self.region.sample_limit() {
+                self.spill()?;
+            }
+            let mut shared = lock(&self.shared);
+            (shared.used, shared.ready, shared.total) = (self.used, self.ready, self.total);
+        }
+        (0..count)
+            .map(|_| {
+                let (region, shared) = (Arc::clone(&self.region), Arc::clone(&self.shared));
+                let base = self.base;
+                let mut one =
+                    Self { region, base, used: 0, ready: 0, total: 0, shared, block: (0, FIRST_BLOCK) };
+                one.take_block().map(|()| one)
+            })
+            .collect()
+    }
+
+    /// All workers are gone: this recorder goes on behind what they recorded.
+    pub fn joined(&mut self) {
+        if !self.is_worker() {
+            let shared = lock(&self.shared);
+            (self.used, self.ready, self.total) = (shared.used, shared.ready, shared.total);
+        }
+    }
+
+    /// Samples that the rank and its workers have taken room for.
+    pub fn shared_total(&self) -> u64 {
+        lock(&self.shared).total
+    }
+
+    fn is_worker(&self) -> bool {
+        self.block.1 > 0
     }
 
     /// The region it writes to.
@@ -73,12 +152,75 @@ impl Recorder {
     /// Errors: memory and the spill file are both full. The sample given is then lost; the caller stops.
     #[inline(always)]
     pub fn push(&mut self, sample: Sample) -> io::Result<()> {
+        if self.is_worker() {
+            return self.push_of_worker(sample);
+        }
         // SAFETY: `used < ready <= limit` holds here: `make_room` restores it after each push.
         unsafe { self.base.add(self.used).write(sample) };
         self.used += 1;
         self.total += 1;
         self.region.header().samples.store(self.total, Ordering::Release);
         if self.used == self.ready { self.make_room() } else { Ok(()) }
+    }
+
+    #[inline(never)]
+    fn push_of_worker(&mut self, sample: Sample) -> io::Result<()> {
+        if self.used == self.ready {
+            self.take_block()?;
+        }
+        // SAFETY: `used < ready` is a place in this worker's own block. The sample counts once its batch is
+        // not 0, which is stored last; four aligned bytes inside it.
+        unsafe {
+            let place = self.base.add(self.used);
+            place.write(Sample { batch: 0, ..sample });
+            let batch = &raw mut (*place.as_ptr()).batch;
+            AtomicU32::from_ptr(batch).store(sample.batch.max(1), Ordering::Release);
+        }
+        self.used += 1;
+        self.total += 1;
+        Ok(())
+    }
+
+    /// Room for the next samples of this worker: a new block, or, where memory is used up, its own again
+    /// after what is in it went to the spill file.
+    #[cold]
+    fn take_block(&mut self) -> io::Result<()> {
+        let mut shared = lock(&self.shared);
+        let length = self.block.1.min(LARGEST_BLOCK);
+        let (first, limit) = (shared.used, self.region.sample_limit());
+        if first + length < limit {
+            if first + length >= shared.ready {
+                let more = CHUNK.min(limit - shared.ready);
+                // SAFETY: `ready` is at most the region's limit.
+                let start = unsafe { self.base.add(shared.ready) };
+                populate(start.cast(), more * size_of::<Sample>())?;
+                shared.ready += more;
+            }
+            // SAFETY: inside the region; nobody else has these places. What an earlier spill left there
+            // must not count.
+            unsafe { self.base.add(first).write_bytes(0, length) };
+            shared.used += length;
+            shared.total += length as u64;
+            self.region.header().samples.store(shared.total, Ordering::Release);
+            (self.used, self.ready) = (first, first + length);
+            self.block = (first, (2 * length).min(LARGEST_BLOCK));
+            return Ok(());
+        }
+        let own = self.ready - self.block.0;
+        if own == 0 {
+            return Err(io::Error::from_raw_os_error(libc::ENOMEM));
+        }
+        // SAFETY: this worker's own block.
+        let block = unsafe { self.base.add(self.block.0) };
+        let spilled = self.region.header().spilled.load(Ordering::Relaxed);
+        self.write_out(block, own, spilled)?;
+        self.region.header().spilled.store(spilled + own as u64, Ordering::Release);
+        shared.total += own as u64;
+        self.region.header().samples.store(shared.total, Ordering::Release);
+        // SAFETY: as above.
+        unsafe { block.write_bytes(0, own) };
+        self.used = self.block.0;
+        Ok(())
     }
 
     /// Counts a failed operation.
@@ -97,20 +239,31 @@ impl Recorder {
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.used) }
     }
 
-    /// Registers a site and returns its number in this rank's own count.
+    /// Registers a site and returns its number in this rank's own count, the same for all its workers.
     ///
     /// Errors: the journal is full.
     pub fn site(&mut self, site: &Site) -> io::Result<u32> {
-        self.journal.append(&Entry::Site(site.clone()))?;
-        self.sites += 1;
-        Ok(self.sites - 1)
+        let mut shared = lock(&self.shared);
+        if let Some(number) = shared.numbers.get(site) {
+            return Ok(*number);
+        }
+        shared.journal.append(&Entry::Site(site.clone()))?;
+        let number = shared.sites.len() as u32;
+        shared.sites.push(site.clone());
+        shared.numbers.insert(site.clone(), number);
+        Ok(number)
+    }
+
+    /// Every site so far, by number.
+    pub fn sites(&self) -> Vec<Site> {
+        lock(&self.shared).sites.clone()
     }
 
     /// Keeps a message for the parent.
     ///
     /// Errors: the journal is full.
     pub fn note(&mut self, entry: &Entry) -> io::Result<()> {
-        self.journal.append(entry)
+        lock(&self.shared).journal.append(entry)
     }
 
     /// Says how the rank ended.
@@ -129,15 +282,29 @@ impl Recorder {
 
     /// Moves all samples in memory to the spill file and starts at its beginning again.
     fn spill(&mut self) -> io::Result<()> {
-        let bytes = self.used * size_of::<Sample>();
-        let offset = (self.total - self.used as u64) * size_of::<Sample>() as u64;
+        if let Err(error) = self.write_out(self.base, self.used, self.total - self.used as u64) {
+            // The last sample gives way, so that there is room for the next push.
+            self.used -= 1;
+            self.total -= 1;
+            self.region.header().samples.store(self.total, Ordering::Release);
+            return Err(error);
+        }
+        self.region.header().spilled.store(self.total, Ordering::Release);
+        self.used = 0;
+        Ok(())
+    }
+
+    /// Writes `count` samples from `first` to the spill file, behind the `before` that are in it.
+    fn write_out(&self, first: NonNull<Sample>, count: usize, before: u64) -> io::Result<()> {
+        let bytes = count * size_of::<Sample>();
+        let offset = before * size_of::<Sample>() as u64;
         let mut done = 0;
         while done < bytes {
-            // SAFETY: the first `used` samples of the region are initialised; the range lies inside.
+            // SAFETY: the caller gives a range of the region that holds initialised memory.
             let written = unsafe {
                 libc::pwrite(
                     self.region.spill(),
-                    self.base.as_ptr().cast::<u8>().add(done).cast(),
+                    first.as_ptr().cast::<u8>().add(done).cast(),
                     bytes - done,
                     (offset + done as u64) as libc::off_t,
                 )
@@ -151,15 +318,9 @@ impl Recorder {
                 _ => io::Error::last_os_error(),
             };
             if error.kind() != io::ErrorKind::Interrupted {
-                // The last sample gives way, so that there is room for the next push.
-                self.used -= 1;
-                self.total -= 1;
-                self.region.header().samples.store(self.total, Ordering::Release);
                 return Err(error);
             }
         }
-        self.region.header().spilled.store(self.total, Ordering::Release);
-        self.used = 0;
         Ok(())
     }
 }

@@ -29,18 +29,21 @@ pub struct Place {
     pub group: String,
 }
 
+/// A worker starts with a copy of its rank's table.
+///
 /// Stacks of labels, interned; for each, the site number of every place.
 ///
 /// Looking a site up is one vector index; only the first use of a place under a stack of labels
 /// writes to the journal.
+#[derive(Clone)]
 pub struct SiteTable {
     contexts: Vec<Context>,
     children: HashMap<(u32, String), u32>,
     current: usize,
     places: usize,
-    known: Vec<Site>,
 }
 
+#[derive(Clone)]
 struct Context {
     parent: u32,
     labels: Vec<String>,
@@ -56,7 +59,7 @@ impl SiteTable {
     pub fn new(places: usize) -> Self {
         let sites = vec![UNKNOWN; places];
         let root = Context { parent: 0, labels: Vec::new(), own: String::new(), sites, last: UNKNOWN };
-        Self { contexts: vec![root], children: HashMap::new(), current: 0, places, known: Vec::new() }
+        Self { contexts: vec![root], children: HashMap::new(), current: 0, places }
     }
 
     /// The site number of `place`, whose description is `describe()`, under the current labels.
@@ -73,11 +76,6 @@ impl SiteTable {
             Some(&site) if site != UNKNOWN => Ok(site),
             _ => self.register(place, recorder, describe()),
         }
-    }
-
-    /// Every site so far, by number.
-    pub fn known(&self) -> &[Site] {
-        &self.known
     }
 
     /// Enters a block with a label, or with an empty one.
@@ -126,7 +124,6 @@ impl SiteTable {
             group: what.group,
         };
         let number = recorder.site(&site)?;
-        self.known.push(site);
         if context.sites.len() <= place {
             context.sites.resize(place + 1, UNKNOWN);
         }

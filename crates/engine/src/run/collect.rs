@@ -178,7 +178,7 @@ impl Together {
                 }
                 Entry::Communicator(words) => self.communicator = words,
                 Entry::Mpi(facts) => self.mpi = facts,
-                Entry::Site(_) => {}
+                Entry::Site(_) | Entry::Workers => {}
             }
         }
     }

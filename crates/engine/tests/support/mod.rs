@@ -84,3 +84,16 @@ pub fn attempt<B: Backend>(
 pub fn run<W: Work>(program: &Program<W>, options: &Options) -> run::Outcome {
     ranks(program, options, |_| ()).expect("ranks start")
 }
+
+/// Kills the n-th child of this process.
+pub fn kill_child(number: usize) {
+    // A child is listed under the thread that forked it.
+    let tasks = std::fs::read_dir("/proc/self/task").expect("proc");
+    let children: Vec<String> = tasks
+        .flatten()
+        .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
+        .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    let killed = Command::new("kill").args(["-KILL", &children[number]]).status().expect("kill");
+    assert!(killed.success());
+}

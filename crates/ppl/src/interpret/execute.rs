@@ -6,7 +6,7 @@ use crate::plan::{BlockIndex, Code, Expr, ExprIndex, Plan, SiteId, Slot, Step};
 use crate::value::Value;
 
 use super::arguments::{Argument, Arguments};
-use super::machine::{Failure, Fault, Machine, Reply, Stop, Wait};
+use super::machine::{Failure, Fault, Machine, Reply, Stop, Wait, Work};
 use super::random::Random;
 
 /// What an end before the end costs: one pointer.
@@ -485,22 +485,19 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         if !(1..=1024).contains(&count) {
             return Err(self.fault(format!("`parallel` needs 1 to 1024 workers, not {count}")));
         }
-        let (plan, rank, group, base) = (self.plan, self.rank, self.group, self.base);
-        let (variables, locals) = (self.variables.clone(), self.locals.clone());
-        let (expected, stop_on_error) = (self.expected, self.stop_on_error);
-        let seed = self.random.bits();
-        let worker = move |index: u32, machine: &mut M| -> Result<(), Stop> {
-            let random = Random::new(seed, u64::from(index));
-            let mut worker = Interpreter::new(plan, rank, machine, variables.clone(), random);
-            worker.locals = locals.clone();
-            worker.base = base;
-            worker.group = group;
-            worker.worker = index;
-            worker.expected = expected;
-            worker.stop_on_error = stop_on_error;
-            worker.block(body).map(|_| ()).map_err(|stop| *stop)
+        let workers = Workers {
+            plan: self.plan,
+            rank: self.rank,
+            group: self.group,
+            base: self.base,
+            variables: self.variables.clone(),
+            locals: self.locals.clone(),
+            expected: self.expected,
+            stop_on_error: self.stop_on_error,
+            seed: self.random.bits(),
+            body,
         };
-        self.machine.parallel(count as u32, &worker).map_err(Box::new)?;
+        self.machine.parallel(count as u32, &workers).map_err(Box::new)?;
         Ok(Flow::Next)
     }
 
@@ -675,5 +672,34 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         self.machine.print(&String::from_utf8_lossy(&text));
         self.text = text;
         Ok(Reply::done())
+    }
+}
+
+/// The workers of a `parallel` block: copies of the rank as it was before, each with a random sequence of
+/// its own.
+struct Workers<'p> {
+    plan: &'p Plan,
+    rank: u32,
+    group: usize,
+    base: usize,
+    variables: Vec<Value>,
+    locals: Vec<Value>,
+    expected: Option<i32>,
+    stop_on_error: bool,
+    seed: u64,
+    body: BlockIndex,
+}
+
+impl Work for Workers<'_> {
+    fn run<M: Machine>(&self, index: u32, machine: &mut M) -> Result<(), Stop> {
+        let random = Random::new(self.seed, u64::from(index));
+        let mut worker = Interpreter::new(self.plan, self.rank, machine, self.variables.clone(), random);
+        worker.locals = self.locals.clone();
+        worker.base = self.base;
+        worker.group = self.group;
+        worker.worker = index;
+        worker.expected = self.expected;
+        worker.stop_on_error = self.stop_on_error;
+        worker.block(self.body).map(|_| ()).map_err(|stop| *stop)
     }
 }

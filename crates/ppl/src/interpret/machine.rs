@@ -267,16 +267,21 @@ pub trait Machine: Sized {
     /// Waits for everything that was started since the last [`Machine::enter_async`].
     fn leave_async(&mut self) {}
 
-    /// Runs `worker(0, …)` to `worker(count - 1, …)`, at once where the machine can: each with a
-    /// machine of its own. The default runs them one after the other.
+    /// Runs `work` as worker 0 to `count - 1`, at once where the machine can: each with a machine of its
+    /// own. The default runs them one after the other.
     ///
     /// # Errors
     /// The first that a worker gave.
-    fn parallel(
-        &mut self,
-        count: u32,
-        worker: &(dyn Fn(u32, &mut Self) -> Result<(), Stop> + Sync),
-    ) -> Result<(), Stop> {
-        (0..count).try_for_each(|index| worker(index, self))
+    fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Stop> {
+        (0..count).try_for_each(|index| work.run(index, self))
     }
+}
+
+/// What the workers of `parallel` do.
+pub trait Work: Sync {
+    /// Does it as worker `index` on a machine.
+    ///
+    /// # Errors
+    /// Where it ended early.
+    fn run<M: Machine>(&self, index: u32, machine: &mut M) -> Result<(), Stop>;
 }

@@ -15,4 +15,4 @@ pub mod random;
 
 pub use arguments::Arguments;
 pub use execute::run;
-pub use machine::{Failure, Fault, Machine, Reply, Statistic, Stop, Wait};
+pub use machine::{Failure, Fault, Machine, Reply, Statistic, Stop, Wait, Work};

@@ -7,9 +7,13 @@ mod flight;
 mod names;
 mod perform;
 mod transfer;
+mod worker;
+
+pub use worker::Seed;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
+use std::sync::Arc;
 
 use samples::Warning;
 
@@ -18,7 +22,7 @@ use super::parallel;
 use crate::causes::{Sight, Watch};
 use crate::clock::Clock;
 use crate::comm::{Comm, CommError};
-use crate::files::{Confinement, Refusal, Registry};
+use crate::files::{Confinement, Refusal, Registry, SharedRegistry};
 use crate::kernels::{Kernels, Request};
 use crate::ops::buffers::{Buffer, Scratch};
 use crate::ops::mpiio::Parallel;
@@ -33,9 +37,9 @@ pub struct Posix {
     seed: u64,
     pub(super) files: Vec<Option<OpenFile>>,
     pub(super) free: Vec<u32>,
-    buffers: Vec<Option<Buffer>>,
+    buffers: Vec<Option<Arc<Buffer>>>,
     pub(super) scratch: Scratch,
-    pub(super) registry: Registry,
+    pub(super) registry: SharedRegistry,
     pub(super) confinement: Confinement,
     notes: Vec<Warning>,
     /// Offset and length of what was read last into our own memory.
@@ -54,19 +58,32 @@ pub(super) struct OpenFile {
     position: u64,
     /// The kernel's position is another one: transfers under way name theirs.
     moved: bool,
+    /// Other workers have it open too: each keeps its own position.
+    shared: bool,
     pub(super) parallel: Option<Parallel>,
 }
 
 impl OpenFile {
     /// A file that a group opened together.
     pub(super) fn of_group(path: &CStr, parallel: Parallel) -> Self {
-        Self { fd: -1, path: path.to_owned(), position: 0, moved: false, parallel: Some(parallel) }
+        Self {
+            fd: -1,
+            path: path.to_owned(),
+            position: 0,
+            moved: false,
+            shared: false,
+            parallel: Some(parallel),
+        }
     }
 }
 
 impl Posix {
     /// A back end with no file open.
     pub fn new(clock: Clock, seed: u64, registry: Registry, confinement: Confinement) -> Self {
+        Self::with_registry(clock, seed, SharedRegistry::new(registry), confinement)
+    }
+
+    fn with_registry(clock: Clock, seed: u64, registry: SharedRegistry, confinement: Confinement) -> Self {
         Self {
             clock,
             seed,
@@ -145,6 +162,22 @@ impl Posix {
 }
 
 impl Backend for Posix {
+    type Seed = Seed;
+
+    fn seed(&mut self) -> Option<Seed> {
+        Some(self.seed_of_worker())
+    }
+
+    fn grow(seed: Seed) -> Self {
+        Self::of_worker(seed)
+    }
+
+    fn turn_back(&mut self, _ticks: u64) {}
+
+    fn joined(&mut self) {
+        self.back_alone();
+    }
+
     fn name(&self) -> &'static str {
         "posix"
     }

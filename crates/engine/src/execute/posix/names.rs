@@ -91,7 +91,8 @@ impl Posix {
         if timed.outcome.ok() {
             let fd = timed.outcome.value as i32;
             let position = if open_flags & libc::O_APPEND != 0 { posix::size(fd).value } else { 0 };
-            let open = OpenFile { fd, path: path.to_owned(), position, moved: false, parallel: None };
+            let open =
+                OpenFile { fd, path: path.to_owned(), position, moved: false, shared: false, parallel: None };
             timed.outcome.value = u64::from(self.keep(open));
         }
         Ok(timed)

@@ -6,6 +6,7 @@ use crate::files::Refusal;
 use crate::ops::posix::{self, Outcome};
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 impl Posix {
     #[inline(never)]
@@ -29,6 +30,13 @@ impl Posix {
             Call::Sync { file, data_only: false } => on_file(self, file, &posix::fsync),
             Call::Sync { file, data_only: true } => on_file(self, file, &posix::fdatasync),
             Call::Seek { file, offset, whence } => {
+                // The kernel's position of a file that workers share is nobody's.
+                let (offset, whence) = match self.file(file) {
+                    Some(open) if open.shared && whence == libc::SEEK_CUR => {
+                        (offset.saturating_add_unsigned(open.position), libc::SEEK_SET)
+                    }
+                    _ => (offset, whence),
+                };
                 let timed = on_file(self, file, &|fd| posix::seek(fd, offset, whence));
                 if timed.outcome.ok() {
                     self.advance(file, timed.outcome.value);
@@ -82,8 +90,14 @@ impl Posix {
             }),
             Call::TakeMemory { length } => self.take_memory(length),
             Call::GiveBackMemory { buffer } => {
-                match self.buffers.get_mut(buffer as usize).and_then(Option::take) {
-                    Some(buffer) => self.time(Meaning::Value, || buffer.give_back()),
+                let taken = self.buffers.get_mut(buffer as usize).and_then(Option::take);
+                match taken.map(Arc::try_unwrap) {
+                    Some(Ok(own)) => self.time(Meaning::Value, || own.give_back()),
+                    // Another worker, or the rank, has it still.
+                    Some(Err(shared)) => {
+                        self.buffers[buffer as usize] = Some(shared);
+                        self.failed(libc::EBUSY)
+                    }
                     None => self.failed(libc::EINVAL),
                 }
             }

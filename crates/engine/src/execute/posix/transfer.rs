@@ -1,6 +1,7 @@
 //! How are bytes moved between files and memory?
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use super::Posix;
 use crate::execute::backend::{Meaning, Timed};
@@ -19,6 +20,8 @@ impl Posix {
     ) -> Timed {
         let Some(open) = self.file(file) else { return self.failed(libc::EBADF) };
         let (fd, position) = (open.fd, open.position);
+        let advances = offset.is_none();
+        let offset = if open.shared { Some(offset.unwrap_or(position)) } else { offset };
         let place = offset.unwrap_or(position);
         let from = self.source(place, length, buffer);
         let from = match from {
@@ -41,7 +44,7 @@ impl Posix {
                 }),
             }
         };
-        if offset.is_none() {
+        if advances {
             self.advance(file, position + timed.outcome.value);
         }
         timed
@@ -57,6 +60,8 @@ impl Posix {
     ) -> Timed {
         let Some(open) = self.file(file) else { return self.failed(libc::EBADF) };
         let (fd, position) = (open.fd, open.position);
+        let advances = offset.is_none() && length.is_some();
+        let offset = if open.shared && advances { Some(position) } else { offset };
         let (length, offset) = match length {
             Some(length) => (length, offset),
             None => (posix::size(fd).value, Some(offset.unwrap_or(0))),
@@ -86,7 +91,7 @@ impl Posix {
                 }),
             }
         };
-        if offset.is_none() {
+        if advances {
             self.advance(file, position + timed.outcome.value);
         }
         self.last_read =
@@ -236,7 +241,7 @@ impl Posix {
                 if number == self.buffers.len() {
                     self.buffers.push(None);
                 }
-                self.buffers[number] = Some(buffer);
+                self.buffers[number] = Some(Arc::new(buffer));
                 Outcome::value(number as u64)
             }
             Err(errno) => Outcome::error(errno),

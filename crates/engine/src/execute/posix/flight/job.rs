@@ -285,10 +285,8 @@ impl Job {
             }
         }
         let reads = matches!(self.work, Work::Read | Work::ReadFile);
-        if reads && self.outcome.ok() {
-            if self.outcome.value < self.expected {
-                self.outcome.errno = libc::ENODATA;
-            }
+        if reads && self.outcome.ok() && self.outcome.value < self.expected {
+            self.outcome.errno = libc::ENODATA;
         }
         if close {
             self.stage = Stage::Close;
