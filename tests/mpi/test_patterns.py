@@ -1,6 +1,5 @@
 """Does every byte lie where its owner put it, for every level, on every engine, and across engines?"""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -28,14 +27,3 @@ def test_what_one_engine_wrote_another_reads(ranks: Path, tmp_path: Path, writer
     assert "patterns write: all good" in written.stdout, written.stdout + written.stderr
     read = launcher(reader).run(4, ranks, "pattern", tmp_path, "read")
     assert "patterns read: all good" in read.stdout, read.stdout + read.stderr
-
-
-@pytest.mark.skipif(os.environ.get("LASTRANK_LONG_TESTS") != "1", reason="LASTRANK_LONG_TESTS=1: needs 6 GiB")
-@pytest.mark.parametrize("level", [0, 1, 2, 3])
-def test_blocks_beyond_two_gibibytes_are_written_whole(
-    started_by: Launcher, ranks: Path, tmp_path: Path, level: int
-) -> None:
-    if started_by.name == "impi-standard-abi":
-        pytest.skip("libmpi_abi of Intel MPI 2021.18 aborts in MPI_File_set_view with a derived type")
-    done = started_by.run(1, ranks, "io", tmp_path, level, 5 << 29, 1, 1, timeout=300)
-    assert "median" in done.stdout, done.stdout + done.stderr

@@ -8,6 +8,7 @@ use crate::files::Refusal;
 use crate::kernels::{self, Request};
 use crate::ops::mpiio::{Direction, Layout, Mode};
 use crate::ops::posix::Outcome;
+use crate::record::HintsOfFile;
 
 /// One operation with its arguments evaluated: nothing but the call itself is left to do.
 ///
@@ -276,6 +277,16 @@ pub trait Backend: Sized {
     /// Compares what was read last with what our own writes put there; the offset in the file of the
     /// first wrong byte. Reads into buffers of the program are not compared.
     fn verify(&mut self) -> Option<u64>;
+
+    /// What MPI-IO is to be told when it opens a file.
+    fn set_hints(&mut self, hints: &[(String, String)]) {
+        let _ = hints;
+    }
+
+    /// What MPI-IO made of the hints, for files opened since the last call.
+    fn take_hints(&mut self) -> Vec<HintsOfFile> {
+        Vec::new()
+    }
 
     /// The program verifies reads somewhere: appended data must then be what belongs at its offset.
     fn set_verifying(&mut self);

@@ -1,6 +1,7 @@
 //! How does a rank take part in what its group does to one file?
 
-use std::ffi::CStr;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
 
 use super::backend::{Collective, Meaning, Target, Timed};
 use super::posix::{OpenFile, Posix};
@@ -9,6 +10,7 @@ use crate::files::Refusal;
 use crate::ops::buffers::{Buffer, PERIOD, SCRATCH_LIMIT};
 use crate::ops::mpiio::{self, Direction, Layout, Mode, Parallel};
 use crate::ops::posix::Outcome;
+use crate::record::HintsOfFile;
 
 /// Does `what` with the other ranks of `comm`. Everything that may be refused, or needs memory, comes
 /// before the clock.
@@ -17,15 +19,19 @@ pub(super) fn together(machine: &mut Posix, what: Collective<'_>, comm: &dyn Com
         Collective::Open(path, mode) => {
             let birth_times = admit(machine, path, mode.write || mode.create)?;
             let mut opened = None;
-            let mut timed = machine.time(Meaning::Value, || match mpiio::open(comm, path, mode, &[]) {
-                Ok(file) => {
-                    opened = Some(file);
-                    Outcome::default()
-                }
-                Err(outcome) => outcome,
-            });
+            let mut timed =
+                machine.time(Meaning::Value, || match mpiio::open(comm, path, mode, &machine.hints.asked) {
+                    Ok(file) => {
+                        opened = Some(file);
+                        Outcome::default()
+                    }
+                    Err(outcome) => outcome,
+                });
             machine.registry.settle(path, birth_times);
             if let Some(file) = opened {
+                if machine.hints.wanted(path, comm) {
+                    machine.hints.keep(path, comm, &file);
+                }
                 timed.outcome.value = u64::from(machine.keep(OpenFile::of_group(path, file)));
             }
             timed
@@ -105,25 +111,36 @@ fn transfer(
         Target::Path(path) => {
             let birth_times = admit(machine, path, write)?;
             let mode = if write { Mode::WRITE } else { Mode::READ };
-            let timed = machine.time(Meaning::Bytes, || match mpiio::open(comm, path, mode, &[]) {
-                Ok(mut file) => {
-                    let mut moved = one(&mut file);
-                    let closed = file.close(comm);
-                    if moved.ok() {
-                        moved.errno = closed.errno;
+            let timed =
+                machine.time(Meaning::Bytes, || match mpiio::open(comm, path, mode, &machine.hints.asked) {
+                    Ok(mut file) => {
+                        let mut moved = one(&mut file);
+                        let closed = file.close(comm);
+                        if moved.ok() {
+                            moved.errno = closed.errno;
+                        }
+                        moved
                     }
-                    moved
-                }
-                Err(outcome) => outcome,
-            });
+                    Err(outcome) => outcome,
+                });
             if write {
                 machine.registry.settle(path, birth_times);
+            }
+            // The file was closed within the timing: the hints are asked for outside of it.
+            if machine.hints.wanted(path, comm)
+                && let Ok(file) = mpiio::open(comm, path, Mode::READ, &machine.hints.asked)
+            {
+                machine.hints.keep(path, comm, &file);
+                file.close(comm);
             }
             timed
         }
     };
     if !write && timed.outcome.ok() && timed.outcome.value < layout.bytes() {
         timed.outcome.errno = libc::ENODATA;
+    }
+    if !write && timed.outcome.ok() && machine.verifying {
+        machine.wrong = Some(memory.first_wrong(machine));
     }
     Ok(timed)
 }
@@ -153,7 +170,7 @@ impl Memory {
             false => machine.scratch.incoming(element)?,
         };
         let mut memory = Self { whole: None, base, layout: *layout, rank, ranks, write };
-        if layout.is_whole() {
+        if layout.is_whole() || (machine.verifying && !write) {
             let length = usize::try_from(layout.bytes()).map_err(|_| libc::ENOMEM)?;
             let mut whole = Buffer::take(length)?;
             if write && element > 0 {
@@ -176,11 +193,69 @@ impl Memory {
         unsafe { self.base.add((offset % PERIOD as u64) as usize) }
     }
 
+    /// Where in the file the first byte lies that is not what our own writes put there.
+    fn first_wrong(&self, machine: &mut Posix) -> Option<u64> {
+        let element = self.layout.element as usize;
+        let found = self.whole.as_ref()?.bytes();
+        for (number, found) in (0..).zip(found.chunks_exact(element.max(1)).take(self.layout.blocks as usize))
+        {
+            let offset = self.layout.offset(number, self.rank, self.ranks);
+            let expected = machine.scratch.outgoing(offset, element).ok()?;
+            // SAFETY: `outgoing` gave memory for so many bytes, which lives until the next call.
+            let expected = unsafe { std::slice::from_raw_parts(expected, element) };
+            if expected != found {
+                let at = expected.iter().zip(found).position(|(a, b)| a != b)?;
+                return Some(offset + at as u64);
+            }
+        }
+        None
+    }
+
     fn block(&self, number: u64) -> *mut u8 {
         match &self.whole {
-            Some(whole) => whole.pointer(),
+            // SAFETY: the memory holds all blocks, one behind the other.
+            Some(whole) => unsafe { whole.pointer().add((number * self.layout.element) as usize) },
             None if self.write => self.place(number),
             None => self.base,
         }
+    }
+}
+
+/// Files of a communicator whose hints are read back: what they are is mostly the same for all.
+const READ_BACK: usize = 4;
+
+/// What the program asked MPI-IO for, and what MPI-IO makes of it.
+#[derive(Default)]
+pub(super) struct HintBook {
+    /// In the order of the program.
+    pub(super) asked: Vec<(String, String)>,
+    /// By file; only the first rank of a group has them.
+    used: Vec<HintsOfFile>,
+    /// Files read back for each communicator, by its handle.
+    known: HashMap<usize, Vec<CString>>,
+}
+
+impl HintBook {
+    /// Are the hints of this file to be read back? All ranks of `comm` answer alike.
+    fn wanted(&mut self, path: &CStr, comm: &dyn Comm) -> bool {
+        let Some(mpi) = comm.mpi().filter(|_| !self.asked.is_empty()) else { return false };
+        let known = self.known.entry(mpi.handle()).or_default();
+        let new = known.len() < READ_BACK && !known.iter().any(|one| &**one == path);
+        if new {
+            known.push(path.to_owned());
+        }
+        new
+    }
+
+    fn keep(&mut self, path: &CStr, comm: &dyn Comm, file: &Parallel) {
+        if comm.rank() == 0 {
+            let hints = file.hints().into_iter().collect();
+            self.used.push(HintsOfFile { file: path.to_string_lossy().into_owned(), hints });
+        }
+    }
+
+    /// What was read back since the last call.
+    pub(super) fn take_used(&mut self) -> Vec<HintsOfFile> {
+        std::mem::take(&mut self.used)
     }
 }

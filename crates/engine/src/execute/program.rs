@@ -51,6 +51,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
         if plan.code.steps.iter().any(|step| matches!(step, ppl::plan::Step::Verify(_))) {
             session.backend.set_verifying();
         }
+        session.backend.set_hints(&plan.hints);
         let opened_by = HashMap::new();
         Ok(Self {
             session,
@@ -144,9 +145,14 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
     #[inline(always)]
     fn read(&mut self, site: SiteId, call: Call<'_>) -> Reply {
         let reply = self.perform(site, call, Answer::Bytes);
+        self.verified(reply)
+    }
+
+    /// Of a read inside `verify`: a failure where it gave other bytes than our writes put there.
+    #[inline(always)]
+    fn verified(&mut self, reply: Reply) -> Reply {
         if self.verify
             && reply.errno == 0
-            && !reply.started
             && let Some(at) = self.session.backend.verify()
         {
             self.wrong = Some(at);
@@ -228,7 +234,11 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
                 if command == Command::Pfopen && outcome.ok() {
                     self.opened_by.insert(outcome.value as u32, group);
                 }
-                answer.reply(outcome)
+                let reply = answer.reply(outcome);
+                match command {
+                    Command::Pread | Command::Pfread => self.verified(reply),
+                    _ => reply,
+                }
             }
             Err(stop) => {
                 self.stop(stop);

@@ -494,6 +494,9 @@ impl<'a, B: Backend> Session<'a, B> {
         if let Some(sight) = self.backend.sight() {
             drop(self.recorder.note(&Entry::Sight(sight)));
         }
+        for hints in self.backend.take_hints() {
+            drop(self.recorder.note(&Entry::Hints(hints)));
+        }
         for note in self.backend.take_notes() {
             // A full journal has been told already.
             drop(self.warn(note));

@@ -63,8 +63,19 @@ pub enum Entry {
     Communicator(String),
     /// Which MPI library it uses, and why.
     Mpi(serde_json::Value),
+    /// What MPI-IO makes of the program's hints for one file.
+    Hints(HintsOfFile),
     /// Something that makes the result less trustworthy.
     Warning(samples::Warning),
+}
+
+/// The hints that MPI-IO uses for a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HintsOfFile {
+    /// Its name.
+    pub file: String,
+    /// By key.
+    pub hints: std::collections::BTreeMap<String, String>,
 }
 
 /// The writing end: entries as length (u32) and JSON, published one by one.

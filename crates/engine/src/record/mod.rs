@@ -12,7 +12,7 @@ mod sites;
 #[cfg(test)]
 mod tests;
 
-pub use journal::Entry;
+pub use journal::{Entry, HintsOfFile};
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
 pub use region::{Region, State};

@@ -10,7 +10,7 @@ use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
 use crate::causes::Sight;
 use crate::files::{self, Cleaned, Moment};
 use crate::launch;
-use crate::record::{Entry, RankRecord, ReadError, Region, State, read};
+use crate::record::{Entry, HintsOfFile, RankRecord, ReadError, Region, State, read};
 
 /// Examples of failures kept for each site, over all ranks.
 const EXAMPLES: usize = 5;
@@ -68,6 +68,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
         },
         communicator: std::mem::take(&mut together.communicator),
         mpi: std::mem::take(&mut together.mpi),
+        hints: serde_json::json!({ "used": std::mem::take(&mut together.hints) }),
         started,
         elapsed_s,
         clock,
@@ -112,6 +113,7 @@ struct Together {
     printed: Vec<(u64, u32, String)>,
     communicator: String,
     mpi: serde_json::Value,
+    hints: Vec<HintsOfFile>,
     sight: Option<Sight>,
     /// Clock offsets at the start and at the end, by rank.
     clocks: Vec<Vec<ClockOffset>>,
@@ -177,6 +179,7 @@ impl Together {
                     self.spans.push(span);
                 }
                 Entry::Communicator(words) => self.communicator = words,
+                Entry::Hints(used) => self.hints.push(used),
                 Entry::Mpi(facts) => self.mpi = facts,
                 Entry::Site(_) | Entry::Workers => {}
             }

@@ -1,10 +1,12 @@
 //! How does a plan of the language become something that ranks can run?
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ppl::plan::Plan;
-use samples::Facts;
 use samples::units::bytes;
+use samples::{Facts, Warning};
+use serde_json::Value;
 
 use super::{BackendKind, Body, Options, RunError};
 use crate::execute::{Backend, Session, Stop, interpret};
@@ -37,6 +39,53 @@ impl<'p> Program<'p> {
     pub fn complete_facts(&self, facts: &mut Facts) {
         facts.parameters = self.plan.parameters.clone();
         facts.report = self.plan.report.clone();
+        self.complete_hints(facts);
+    }
+}
+
+impl Program<'_> {
+    /// What was asked of MPI-IO beside what it uses, and a warning where the two differ.
+    fn complete_hints(&self, facts: &mut Facts) {
+        let asked = &self.plan.hints;
+        if asked.is_empty() {
+            facts.hints = Value::Null;
+            return;
+        }
+        if let Value::Object(fields) = &mut facts.hints {
+            let by_key: BTreeMap<_, _> = asked.iter().cloned().collect();
+            fields.insert("asked".into(), serde_json::to_value(by_key).unwrap_or_default());
+        }
+        if facts.backend == "posix" && facts.mpi.is_null() {
+            facts.warnings.push(Warning {
+                code: "hints-ignored".into(),
+                text: "the program's hints were ignored: without MPI, parallel files are system calls".into(),
+                advice: "start it with mpirun or srun".into(),
+            });
+            return;
+        }
+        let used = facts.hints["used"].as_array().cloned().unwrap_or_default();
+        let mut differing: Vec<String> = Vec::new();
+        for (key, value) in asked {
+            for file in &used {
+                let text = match file["hints"][key.as_str()].as_str() {
+                    Some(found) if found == value => continue,
+                    Some(found) => format!("{key}: {value} was asked for, {found} is used"),
+                    None => format!("{key}: not known"),
+                };
+                if !differing.contains(&text) {
+                    differing.push(text);
+                }
+            }
+        }
+        if !differing.is_empty() {
+            facts.warnings.push(Warning {
+                code: "hints-not-taken".into(),
+                text: format!("MPI-IO did not take all hints as they were given: {}", differing.join("; ")),
+                advice: "the facts of the run hold every hint that is used (`hints`); ROMIO and OMPIO know \
+                         different ones"
+                    .into(),
+            });
+        }
     }
 }
 

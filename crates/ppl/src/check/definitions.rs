@@ -67,6 +67,8 @@ pub struct Definitions {
     /// In the order of the program.
     pub patterns: Vec<PatternDefinition>,
     pub(crate) report: Vec<(String, ExprIndex)>,
+    /// Hints to MPI-IO with the place of the key.
+    pub(crate) hints: Vec<(String, ExprIndex, Span)>,
     pub(crate) ranks: Option<(ExprIndex, Span)>,
     pub(crate) space: Vec<(Option<ExprIndex>, ExprIndex, Span)>,
     pub(crate) collectives: Vec<Collective>,
@@ -87,6 +89,12 @@ impl Checker<'_> {
                     self.definitions.report.push((key, value));
                 }
             }
+            StatementKind::DefineHints(items) => {
+                for at in (0..items.len()).step_by(2) {
+                    let (Some(key), Some(value)) = (items.get(at), items.get(at + 1)) else { break };
+                    self.hint(key, value);
+                }
+            }
             StatementKind::DefineRanks(count) => {
                 let span = self.tree.span(count);
                 let count = self.constant_expression(count);
@@ -104,6 +112,18 @@ impl Checker<'_> {
             _ => return false,
         }
         true
+    }
+
+    fn hint(&mut self, key: ExprId, value: ExprId) {
+        let span = self.tree.span(key);
+        let Some(key) = self.plain_text(key, "the key of a hint") else { return };
+        let value = self.constant_expression(value);
+        if let Some((.., first)) = self.definitions.hints.iter().find(|known| known.0 == key) {
+            let first = *first;
+            self.duplicate(span, first, &format!("the hint \"{key}\""));
+            return;
+        }
+        self.definitions.hints.push((key, value, span));
     }
 
     fn duplicate(&mut self, span: Span, first: Span, what: &str) {

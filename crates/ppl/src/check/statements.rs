@@ -418,6 +418,7 @@ impl Checker<'_> {
             | StatementKind::DefineGroups(_)
             | StatementKind::DefinePattern(_)
             | StatementKind::DefineReport(_)
+            | StatementKind::DefineHints(_)
             | StatementKind::DefineRanks(_)
             | StatementKind::DefineSpace { .. } => return,
         };

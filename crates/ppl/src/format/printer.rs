@@ -517,6 +517,7 @@ fn around(kind: &StatementKind) -> Around {
         StatementKind::DefineParam { .. } => Around::Param,
         StatementKind::DefinePattern(_)
         | StatementKind::DefineReport(_)
+        | StatementKind::DefineHints(_)
         | StatementKind::DefineRanks(_)
         | StatementKind::DefineSpace { .. } => Around::Define,
         StatementKind::Rate { .. } => Around::Rate,

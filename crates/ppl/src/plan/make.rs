@@ -230,6 +230,13 @@ pub fn plan(
         report.insert(key.clone(), maker.value(&known, *value, Span::default()).to_string());
     }
 
+    let hints = definitions.hints.iter().map(|(key, value, span)| {
+        let value = maker.value(&known, *value, *span).to_string();
+        maker.hint(key, &value, *span);
+        (key.clone(), value)
+    });
+    let hints: Vec<(String, String)> = hints.collect();
+
     maker.collectives(&definitions.collectives, &groups, &patterns);
 
     let files: Vec<Arc<str>> = source.files().iter().map(|file| file.name.as_str().into()).collect();
@@ -267,6 +274,7 @@ pub fn plan(
         parameters,
         given,
         report,
+        hints,
         space,
         environment,
         initial: variables,
@@ -291,6 +299,19 @@ struct Maker {
 impl Maker {
     fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
+    }
+
+    /// What every MPI library refuses is refused here.
+    fn hint(&mut self, key: &str, value: &str, span: Span) {
+        let why = match (key.len(), value.len()) {
+            (0, _) => "a hint needs a key".to_owned(),
+            (256.., _) => format!("the key of a hint has {} bytes: at most 255", key.len()),
+            (_, 0) => format!("the hint \"{key}\" has no value"),
+            (_, 1024..) => format!("the value of the hint \"{key}\" has {} bytes: at most 1023", value.len()),
+            _ => return,
+        };
+        let form = "the form is `define hints {\"cb_nodes\": \"4\", \"romio_cb_write\": \"enable\"};`";
+        self.push(Diagnostic::error(DiagnosticCode::BadHint, span, why).help(form));
     }
 
     fn value(&mut self, known: &Known<'_>, index: u32, span: Span) -> Value {

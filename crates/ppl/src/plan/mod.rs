@@ -446,6 +446,8 @@ pub struct Plan {
     pub given: Vec<String>,
     /// `define report {…}`
     pub report: BTreeMap<String, String>,
+    /// `define hints {…}`: what MPI-IO is told when it opens a file, in the order of the program.
+    pub hints: Vec<(String, String)>,
     /// `define space …`
     pub space: Vec<Space>,
     /// Values of the environment variables, in the order of [`Code::environment`].

@@ -45,12 +45,11 @@ impl Parser<'_, '_> {
             }
             "report" => {
                 self.take();
-                self.braced(start, Form::DefineReport, |parser| {
-                    let key = parser.expression();
-                    parser.expect(b':', "the key");
-                    let value = parser.expression();
-                    parser.scratch.extend([key, value]);
-                })
+                self.braced(start, Form::DefineReport, Parser::pair)
+            }
+            "hints" => {
+                self.take();
+                self.braced(start, Form::DefineHints, Parser::pair)
             }
             "ranks" => {
                 self.take();
@@ -77,9 +76,12 @@ impl Parser<'_, '_> {
             }
             _ => {
                 let found = self.found();
-                let kinds = ["param", "groups", "pattern", "report", "ranks", "space"];
+                let kinds = ["param", "groups", "pattern", "hints", "report", "ranks", "space"];
                 let help = self.meant(what, kinds).or_else(|| {
-                    Some("`define` is followed by param, groups, pattern, report, ranks or space".into())
+                    Some(
+                        "`define` is followed by param, groups, pattern, hints, report, ranks or space"
+                            .into(),
+                    )
                 });
                 self.error(
                     self.here(),
@@ -112,6 +114,14 @@ impl Parser<'_, '_> {
         let (first, count) = self.push_scratch(base);
         self.accept(b';');
         self.row(form, start, first, count)
+    }
+
+    /// `"key": value`
+    fn pair(&mut self) {
+        let key = self.expression();
+        self.expect(b':', "the key");
+        let value = self.expression();
+        self.scratch.extend([key, value]);
     }
 
     /// `"name":S`, `"name":D/1`, `"name"`

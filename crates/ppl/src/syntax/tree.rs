@@ -224,6 +224,8 @@ pub enum StatementKind {
     DefinePattern(Exprs),
     /// `define report {"key": "value"}`: keys and values take turns.
     DefineReport(Exprs),
+    /// `define hints {"key": "value"}`: keys and values take turns.
+    DefineHints(Exprs),
     /// `define ranks e`
     DefineRanks(ExprId),
     /// `define space ["dir"] e`
@@ -315,6 +317,7 @@ pub(crate) enum Form {
     DefineGroups,
     DefinePattern,
     DefineReport,
+    DefineHints,
     DefineRanks,
     DefineSpace,
     Rate,
@@ -540,6 +543,7 @@ impl Tree {
             Form::DefineGroups => StatementKind::DefineGroups(exprs),
             Form::DefinePattern => StatementKind::DefinePattern(exprs),
             Form::DefineReport => StatementKind::DefineReport(exprs),
+            Form::DefineHints => StatementKind::DefineHints(exprs),
             Form::DefineRanks => StatementKind::DefineRanks(expr(0)),
             Form::DefineSpace => {
                 StatementKind::DefineSpace { directory: set(1).then(|| expr(1)), bytes: expr(0) }

@@ -75,6 +75,9 @@ required {
     file_close = "MPI_File_close" (*mut Handle);
     file_delete = "MPI_File_delete" (*const c_char, Handle);
     file_set_errhandler = "MPI_File_set_errhandler" (Handle, Handle);
+    file_get_info = "MPI_File_get_info" (Handle, *mut Handle);
+    info_get_nkeys = "MPI_Info_get_nkeys" (Handle, *mut c_int);
+    info_get_nthkey = "MPI_Info_get_nthkey" (Handle, c_int, *mut c_char);
     file_set_view = "MPI_File_set_view" (Handle, i64, Handle, Handle, *const c_char, Handle);
     file_get_size = "MPI_File_get_size" (Handle, *mut i64);
     file_set_size = "MPI_File_set_size" (Handle, i64);
@@ -86,6 +89,8 @@ required {
 }
 optional {
     abi_version = "MPI_Abi_get_version" (*mut c_int, *mut c_int);
+    info_get = "MPI_Info_get" (Handle, *const c_char, c_int, *mut c_char, *mut c_int);
+    info_get_string = "MPI_Info_get_string" (Handle, *const c_char, *mut c_int, *mut c_char, *mut c_int);
     get_elements_x = "MPI_Get_elements_x" (*const Status, Handle, *mut i64);
 }
 }

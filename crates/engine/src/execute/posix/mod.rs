@@ -19,6 +19,7 @@ use samples::Warning;
 
 use super::backend::{Backend, Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Timed};
 use super::parallel;
+use super::parallel::HintBook;
 use crate::causes::{Sight, Watch};
 use crate::clock::Clock;
 use crate::comm::{Comm, CommError};
@@ -27,6 +28,7 @@ use crate::kernels::{Kernels, Request};
 use crate::ops::buffers::{Buffer, Scratch};
 use crate::ops::mpiio::Parallel;
 use crate::ops::posix::{self, Outcome};
+use crate::record::HintsOfFile;
 
 /// Waits shorter than this are spun: a sleep takes about as long to end.
 const SPIN_NS: u64 = 60_000;
@@ -44,7 +46,10 @@ pub struct Posix {
     notes: Vec<Warning>,
     /// Offset and length of what was read last into our own memory.
     last_read: (u64, u64),
-    verifying: bool,
+    pub(super) verifying: bool,
+    /// Of a parallel read that was compared: where it was wrong, if it was.
+    pub(super) wrong: Option<Option<u64>>,
+    pub(super) hints: HintBook,
     watch: RefCell<Option<Watch>>,
     kernels: Kernels,
     /// What is under way in an `async` block.
@@ -96,6 +101,8 @@ impl Posix {
             notes: Vec::new(),
             last_read: (0, 0),
             verifying: false,
+            wrong: None,
+            hints: HintBook::default(),
             watch: RefCell::new(None),
             kernels: Kernels::default(),
             flights: None,
@@ -310,8 +317,19 @@ impl Backend for Posix {
     }
 
     fn verify(&mut self) -> Option<u64> {
+        if let Some(found) = self.wrong.take() {
+            return found;
+        }
         let (offset, length) = std::mem::take(&mut self.last_read);
         self.scratch.verify(offset, length as usize).ok().flatten().map(|at| offset + at as u64)
+    }
+
+    fn set_hints(&mut self, hints: &[(String, String)]) {
+        self.hints.asked = hints.to_vec();
+    }
+
+    fn take_hints(&mut self) -> Vec<HintsOfFile> {
+        self.hints.take_used()
     }
 
     fn set_verifying(&mut self) {

@@ -5,8 +5,9 @@
 //! is larger than an `int` after all.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 
+use super::hints::{self, Info};
 use super::{Direction, Hints, Layout, Mode, keep_error};
 use crate::comm::mpi::{Handle, Mpi, MpiLibrary, Status};
 use crate::ops::posix::Outcome;
@@ -20,6 +21,8 @@ pub struct File {
     /// The view that is set; `None` is that of a file just opened.
     view: Option<Layout>,
     types: HashMap<Layout, Types>,
+    /// The program's hints, for the view as well.
+    info: Info,
 }
 
 /// What a layout needs, made once.
@@ -57,13 +60,14 @@ impl File {
         // SAFETY: communicator and info are handles of this library, the path is NUL-terminated, the
         // new handle is a live zeroed variable.
         let code = unsafe {
-            (library.f.file_open)(mpi.handle(), path.as_ptr(), flags, info.handle, &raw mut handle)
+            (library.f.file_open)(mpi.handle(), path.as_ptr(), flags, info.handle(), &raw mut handle)
         };
         outcome(library, "MPI_File_open", code, 0).map(|_| Self {
             library,
             handle,
             view: None,
             types: HashMap::new(),
+            info,
         })
     }
 
@@ -87,7 +91,7 @@ impl File {
         // SAFETY: all handles are this library's and committed; the name of the representation is
         // NUL-terminated.
         let code = unsafe {
-            (library.f.file_set_view)(self.handle, 0, unit, file, c"native".as_ptr(), library.k.info_null)
+            (library.f.file_set_view)(self.handle, 0, unit, file, c"native".as_ptr(), self.info.handle())
         };
         outcome(library, "MPI_File_set_view", code, 0)?;
         self.view = wanted;
@@ -226,6 +230,11 @@ impl File {
         outcome(self.library, "MPI_File_set_size", code, 0).unwrap_or_else(|failure| failure)
     }
 
+    /// The hints that the library uses for this file.
+    pub(super) fn hints(&self) -> Vec<(String, String)> {
+        hints::used(self.library, self.handle)
+    }
+
     pub(super) fn close(mut self) -> Outcome {
         // SAFETY: the handle is open; it is not used after.
         let code = unsafe { (self.library.f.file_close)(&raw mut self.handle) };
@@ -362,44 +371,6 @@ fn failed_type(library: &MpiLibrary, code: c_int) -> i32 {
     libc::EINVAL
 }
 
-/// Hints as the library wants them.
-struct Info {
-    library: &'static MpiLibrary,
-    handle: Handle,
-}
-
-impl Info {
-    fn new(library: &'static MpiLibrary, hints: &Hints) -> Result<Self, Outcome> {
-        let mut info = Self { library, handle: library.k.info_null };
-        if hints.is_empty() {
-            return Ok(info);
-        }
-        let mut handle: Handle = 0;
-        // SAFETY: the new handle is a live zeroed variable.
-        let code = unsafe { (library.f.info_create)(&raw mut handle) };
-        outcome(library, "MPI_Info_create", code, 0)?;
-        info.handle = handle;
-        for (key, value) in hints {
-            let (Ok(key), Ok(value)) = (CString::new(key.as_str()), CString::new(value.as_str())) else {
-                return Err(Outcome::error(libc::EINVAL));
-            };
-            // SAFETY: the info is ours, both texts are NUL-terminated and copied by the library.
-            let code = unsafe { (library.f.info_set)(handle, key.as_ptr(), value.as_ptr()) };
-            outcome(library, "MPI_Info_set", code, 0)?;
-        }
-        Ok(info)
-    }
-}
-
-impl Drop for Info {
-    fn drop(&mut self) {
-        if self.handle != self.library.k.info_null {
-            // SAFETY: the info is ours; files keep their own copy.
-            unsafe { (self.library.f.info_free)(&raw mut self.handle) };
-        }
-    }
-}
-
 /// Removes a file; not collective.
 pub(super) fn delete(mpi: &Mpi, path: &CStr) -> Outcome {
     let library = mpi.library();
@@ -409,7 +380,7 @@ pub(super) fn delete(mpi: &Mpi, path: &CStr) -> Outcome {
 }
 
 #[inline]
-fn outcome(library: &MpiLibrary, call: &str, code: c_int, value: u64) -> Result<Outcome, Outcome> {
+pub(super) fn outcome(library: &MpiLibrary, call: &str, code: c_int, value: u64) -> Result<Outcome, Outcome> {
     if code == 0 {
         return Ok(Outcome::value(value));
     }

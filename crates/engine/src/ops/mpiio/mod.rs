@@ -4,6 +4,7 @@
 //! that put the same bytes at the same places ([`calls`]). What goes where says a [`Layout`].
 
 mod calls;
+mod hints;
 mod layout;
 mod library;
 
@@ -154,6 +155,14 @@ impl Parallel {
                 together(comm, outcome)
             }
             Self::Library(file) => file.set_size(bytes),
+        }
+    }
+
+    /// The hints that the MPI library uses for this file; empty without MPI. Not collective.
+    pub fn hints(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Calls(_) => Vec::new(),
+            Self::Library(file) => file.hints(),
         }
     }
 
