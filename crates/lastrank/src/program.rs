@@ -17,11 +17,22 @@ pub struct Program {
 }
 
 /// Load, parse and check. Findings are in [`Program::diagnostics`]; nothing is printed.
-pub fn load(program: &str, classic: bool) -> anyhow::Result<Program> {
+///
+/// With a `root`, only files below it are included.
+pub fn load(program: &str, classic: bool, root: Option<&Path>) -> anyhow::Result<Program> {
     let found = experiments::load(program)?;
     let folder: PathBuf = Path::new(&found.path).parent().map(Path::to_path_buf).unwrap_or_default();
     let mut source = Source::new(&found.path, &found.text);
-    let mut read = |name: &str| experiments::read_text(&folder.join(name)).map_err(|error| error.to_string());
+    let mut read = |name: &str| {
+        let path = folder.join(name);
+        if let Some(root) = root.filter(|root| !lies_below(&path, root)) {
+            return Err(format!(
+                "it does not lie below {}, the only place to read from (--root)",
+                root.display()
+            ));
+        }
+        experiments::read_text(&path).map_err(|error| error.to_string())
+    };
     let parsed = syntax::parse_with(&mut source, classic, Some(&mut read));
     let mut checked = check::check(&parsed.tree, &source);
     let mut all = parsed.diagnostics;
@@ -29,6 +40,15 @@ pub fn load(program: &str, classic: bool) -> anyhow::Result<Program> {
     all.sort_by_key(|diagnostic| diagnostic.span.start);
     checked.diagnostics = all;
     Ok(Program { name: found.name, source, checked })
+}
+
+fn lies_below(path: &Path, root: &Path) -> bool {
+    match (path.canonicalize(), root.canonicalize()) {
+        (Ok(path), Ok(root)) => path.starts_with(root),
+        // What is not there is told by whoever reads it.
+        (Err(_), Ok(_)) => true,
+        (_, Err(_)) => false,
+    }
 }
 
 impl Program {

@@ -68,3 +68,43 @@ fn absurd_numbers_on_the_command_line_are_refused_by_name() {
     refused(folder.path(), &["run", "a.ppl", "--timeout", "0"], "--timeout");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
 }
+
+#[test]
+fn a_root_confines_includes_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    std::fs::write(folder.path().join("secret"), "print(\"a secret\");\n").unwrap();
+    std::fs::write(inside.join("part"), "print(\"a part\");\n").unwrap();
+    std::os::unix::fs::symlink("../secret", inside.join("link")).unwrap();
+    for (name, allowed) in [("part", true), ("../secret", false), ("link", false)] {
+        std::fs::write(inside.join("a.ppl"), format!("include \"{name}\";\n")).unwrap();
+        let done = lastrank(&inside, &["run", "a.ppl", "--root", ".", "-s", "-o", "a", "--report", "none"]);
+        assert_eq!(done.status, Some(if allowed { 0 } else { 2 }), "{name}: {}", done.err);
+        assert!(!done.out.contains("secret") && (allowed || done.err.contains("--root")), "{}", done.err);
+    }
+}
+
+#[test]
+fn ranks_cannot_leave_their_place_by_changing_it_behind_each_other() {
+    let home = tempfile::tempdir().unwrap();
+    let inside = home.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    let by_dots = "if $$rank == 0 { mkdir(\"m\"); }\nbarrier;\nif $$rank == 1 { write(\"m/../z\", 1); }\nbarrier;\n\
+                   if $$rank == 0 { rmdir(\"m\"); symlink(\".\", \"m\"); }\nbarrier;\n\
+                   if $$rank == 1 { write(\"m/../escaped\", 1); }\n";
+    let by_links = "if $$rank == 0 { mkdir(\"m\"); symlink(\"..\", \"m/l\"); }\nbarrier;\n\
+                    if $$rank == 1 { write(\"m/l/z\", 1); }\nbarrier;\n\
+                    if $$rank == 0 { rename(\"m\", \"o\"); mkdir(\"d\"); mkdir(\"d/m\"); symlink(\"../..\", \"d/m/l\"); \
+                    rename(\"d/m\", \"m\"); }\nbarrier;\nif $$rank == 1 { write(\"m/l/escaped\", 1); }\n";
+    for text in [by_dots, by_links] {
+        std::fs::write(inside.join("a.ppl"), text).unwrap();
+        let arguments = ["run", "a.ppl", "-n", "2", "-s", "-o", "a", "--report", "none"];
+        // The directory for temporary files is an allowed place: it must not be the one around.
+        let mut run = command(&inside, &arguments);
+        run.env("TMPDIR", &inside);
+        let done = of(run.output().unwrap());
+        assert_eq!(done.status, Some(2), "{}", done.err);
+        assert!(!home.path().join("escaped").exists(), "{text}");
+    }
+}

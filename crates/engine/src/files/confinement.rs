@@ -23,7 +23,7 @@ pub struct Surroundings {
 /// A path outside the allowed places.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "refused to {what} \"{path}\"{}: the program may only touch files below {places}; to allow it, add {flag}",
+    "refused to {what} \"{path}\"{}: the program may only touch files below {places}; {remedy}",
     resolved(.path, .real)
 )]
 pub struct Refusal {
@@ -35,8 +35,8 @@ pub struct Refusal {
     pub real: PathBuf,
     /// The allowed places in words.
     pub places: String,
-    /// The flag that would allow it.
-    pub flag: String,
+    /// What would allow it.
+    pub remedy: String,
 }
 
 fn resolved(path: &str, real: &Path) -> String {
@@ -75,11 +75,17 @@ impl Confinement {
             Some(slash) => &bytes[..=slash],
             None => &b""[..],
         };
+        if bytes == b"/dev/null" && matches!(what, "write to" | "read") {
+            return Ok(Surroundings { birth_times: false });
+        }
         if let Some(answer) = self.known.get(directory) {
             return answer.clone().map_err(|real| self.refuse(what, path, real));
         }
         let answer = self.examine(Path::new(OsStr::from_bytes(directory)));
-        self.known.insert(directory.into(), answer.clone());
+        // Where `..` leads from a directory changes when another rank puts a link in its place.
+        if !goes_up(directory) {
+            self.known.insert(directory.into(), answer.clone());
+        }
         answer
             .map_err(|real| self.refuse(what, path, real.join(OsStr::from_bytes(&bytes[directory.len()..]))))
     }
@@ -91,6 +97,24 @@ impl Confinement {
             Some(real) if self.allows(&real) => Ok(real),
             Some(real) => Err(self.refuse(what, path, real)),
             None => Err(self.refuse(what, path, written.to_owned())),
+        }
+    }
+
+    /// Checks what the new link `path` is to lead to. `..` is refused in it: the link may be moved, with the
+    /// directory around it, to where `..` leads outside.
+    pub fn check_target(&self, target: &CStr, path: &CStr) -> Result<(), Refusal> {
+        const WHAT: &str = "make a link to";
+        let written = Path::new(OsStr::from_bytes(target.to_bytes()));
+        if goes_up(target.to_bytes()) {
+            let mut refusal = self.refuse(WHAT, target, written.to_owned());
+            refusal.remedy = "a link may be moved, so name its target by a path without `..`".into();
+            return Err(refusal);
+        }
+        let base = Path::new(OsStr::from_bytes(path.to_bytes())).parent().unwrap_or(Path::new(""));
+        let leads = base.join(written);
+        match real_path(&leads) {
+            Some(real) if self.allows(&real) => Ok(()),
+            real => Err(self.refuse(WHAT, target, real.unwrap_or(leads))),
         }
     }
 
@@ -115,12 +139,15 @@ impl Confinement {
     fn refuse(&self, what: &'static str, path: &CStr, real: PathBuf) -> Refusal {
         let places: Vec<String> = self.places.iter().map(|place| place.display().to_string()).collect();
         let directory = real.parent().filter(|parent| *parent != Path::new("/")).unwrap_or(&real);
-        let flag = match self.reads_too {
-            true => format!("--root {}", directory.display()),
-            false => format!("--allow {}", directory.display()),
-        };
-        Refusal { what, path: path.to_string_lossy().into_owned(), places: places.join(", "), flag, real }
+        let flag = if self.reads_too { "--root" } else { "--allow" };
+        let remedy = format!("to allow it, add {flag} {}", directory.display());
+        Refusal { what, path: path.to_string_lossy().into_owned(), places: places.join(", "), remedy, real }
     }
+}
+
+/// Does a path have a `..` in it?
+fn goes_up(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').any(|name| name == b"..")
 }
 
 /// The path with links and `..` resolved; what does not exist yet is kept as written, but may not

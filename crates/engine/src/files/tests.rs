@@ -123,6 +123,47 @@ fn a_path_outside_is_refused_however_it_is_written() {
 }
 
 #[test]
+fn where_dots_lead_is_looked_up_each_time() {
+    let home = tempfile::tempdir().expect("a directory");
+    let inside = home.path().join("inside");
+    let place = inside.join("m");
+    std::fs::create_dir_all(&place).expect("mkdir");
+    let mut rule = confinement(&inside);
+    let path = c(&inside.join("m/../x"));
+    assert!(rule.check("write to", &path).is_ok());
+    // Another rank does this: the rule of this one is not told.
+    std::fs::remove_dir(&place).expect("rmdir");
+    std::os::unix::fs::symlink(".", &place).expect("symlink");
+    assert!(rule.check("write to", &path).is_err(), "m/.. is the parent of the allowed place now");
+}
+
+#[test]
+fn a_link_may_not_lead_up_since_it_may_be_moved() {
+    let home = tempfile::tempdir().expect("a directory");
+    let inside = home.path().join("inside");
+    std::fs::create_dir_all(inside.join("a/b")).expect("mkdir");
+    let rule = confinement(&inside);
+    for target in [c"..", c"../x", c"x/../../y", c"/etc", c"/etc/passwd"] {
+        let refused = rule.check_target(target, &c(&inside.join("a/b/link")));
+        assert!(refused.is_err(), "{target:?} was allowed");
+    }
+    for target in [c"x", c".", c"..x/y"] {
+        assert!(rule.check_target(target, &c(&inside.join("a/b/link"))).is_ok(), "{target:?} was refused");
+    }
+    assert!(rule.check_target(&c(&inside.join("a")), &c(&inside.join("a/b/link"))).is_ok());
+}
+
+#[test]
+fn the_null_device_may_be_written_and_not_removed() {
+    let home = tempfile::tempdir().expect("a directory");
+    let mut rule = confinement(home.path());
+    assert!(rule.check("write to", c"/dev/null").is_ok() && rule.check("read", c"/dev/null").is_ok());
+    for what in ["remove", "rename", "rename to", "create", "change"] {
+        assert!(rule.check(what, c"/dev/null").is_err(), "{what}");
+    }
+}
+
+#[test]
 fn a_refusal_names_path_place_and_flag() {
     let home = tempfile::tempdir().expect("a directory");
     let mut rule = Confinement::new(&[home.path().to_owned()]);

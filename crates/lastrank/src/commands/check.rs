@@ -9,7 +9,7 @@ use crate::{diagnostics, output, program};
 
 /// Parse and check; exit status 2 where there are errors.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
-    let program = program::load(&args.program, args.classic)?;
+    let program = program::load(&args.program, args.classic, None)?;
     let found = program.diagnostics();
     match args.format {
         Format::Json => output::json(&json!({

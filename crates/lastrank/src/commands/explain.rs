@@ -21,7 +21,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
         environment: Some(&environment),
         seed: 1,
     };
-    let Some(planned) = program::load(&args.program, args.classic)?.plan(&settings, true) else {
+    let Some(planned) = program::load(&args.program, args.classic, None)?.plan(&settings, true) else {
         return Ok(Status::Usage);
     };
     let plan = &planned.plan;

@@ -110,12 +110,7 @@ impl Posix {
 
     pub(super) fn symbolic_link(&mut self, target: &CStr, path: &CStr) -> Result<Timed, Refusal> {
         // A link that leads outside would be a way outside.
-        let base = std::path::Path::new(std::ffi::OsStr::from_bytes(path.to_bytes())).parent();
-        let leads =
-            base.unwrap_or(std::path::Path::new("")).join(std::ffi::OsStr::from_bytes(target.to_bytes()));
-        if let Ok(leads) = CString::new(leads.as_os_str().as_bytes()) {
-            self.confinement.check_followed("make a link to", &leads)?;
-        }
+        self.confinement.check_target(target, path)?;
         let timed = self.creating("make", path, |path, _| posix::symlink(target, path), Meaning::Value)?;
         self.confinement.forget();
         Ok(timed)

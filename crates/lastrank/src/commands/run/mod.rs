@@ -46,7 +46,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         );
     }
     let speaks = job.as_ref().is_none_or(|job| job.rank() == 0);
-    let Some(planned) = program::load(&args.program, args.classic)?.plan(&settings, speaks) else {
+    let Some(planned) =
+        program::load(&args.program, args.classic, args.root.as_deref())?.plan(&settings, speaks)
+    else {
         return Ok(Status::Usage);
     };
     for note in planned.plan.notes.iter().filter(|_| speaks) {
