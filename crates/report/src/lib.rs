@@ -16,6 +16,7 @@
 mod analysis;
 mod causes;
 mod chapter;
+pub mod comparison;
 pub mod figures;
 mod page;
 mod plain_fit;
@@ -94,7 +95,10 @@ pub struct Report {
 pub fn build(run: &Run, options: &Options) -> Report {
     let mut warnings = of_completeness(&run.facts);
     warnings.extend(run.facts.warnings.iter().cloned());
+    // A tour measures many things once: no single one is what it is about.
+    let is_tour = run.facts.tour.is_object() && options.site.is_none();
     let main = match Subject::choose(run, options.site.as_deref(), options.gate) {
+        _ if is_tour => None,
         Ok(subject) => {
             warnings.extend(of_subject(&subject));
             Some(Analysis::of(subject, &options.fit))
@@ -119,11 +123,13 @@ pub fn build(run: &Run, options: &Options) -> Report {
             .with([], [table::sites(run, subject)]);
     // What the program is about comes first: its gate, or its curves.
     let has_curves = |chapters: &[Chapter]| chapters.iter().any(|chapter| !chapter.brief.is_empty());
-    let about_curves = subject.is_some_and(|subject| !subject.gate)
+    let about_curves = subject.is_none_or(|subject| !subject.gate)
         && options.site.is_none()
         && (has_curves(&chapters) || has_curves(&further));
     let mut of_subject: Vec<Chapter> = main.iter().flat_map(|main| main.chapters("")).collect();
-    of_subject.extend(single_operations(run, subject, &options.fit));
+    if !is_tour {
+        of_subject.extend(single_operations(run, subject, &options.fit));
+    }
     let mut brief = Vec::new();
     if about_curves {
         chapters.extend(further);
@@ -141,7 +147,7 @@ pub fn build(run: &Run, options: &Options) -> Report {
         chapters.extend(of_subject);
         chapters.extend(further);
     }
-    let causes = causes::of(run);
+    let causes = if is_tour { Vec::new() } else { causes::of(run) };
     chapters.extend(causes::chapter(run, &causes));
     chapters.extend(further_gates(run, main.as_ref(), options));
     // What is folded stands at the end.

@@ -68,6 +68,7 @@ pub enum Model {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lastrank compare quiet.parquet today.parquet --label write --gate\n  \
+    lastrank compare quiet.parquet today.parquet -o compare.html\n  \
     lastrank compare before.csv after.csv --column seconds --fail-if 'k>1.05'\n\n\
     Interleave quiet and new runs where you can: drift is otherwise read as congestion.")]
 pub struct CompareArgs {
@@ -77,6 +78,9 @@ pub struct CompareArgs {
     pub new: PathBuf,
     #[command(flatten)]
     pub choice: Choice,
+    /// A page with k, its likelihood and both samples
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Exit with status 1 where this is certain: `k>NUMBER` holds for the whole interval
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Option<String>,

@@ -1,12 +1,14 @@
 //! `lastrank compare`: by what factor is the new system slower than the quiet one?
 
 use anyhow::{Context, anyhow, bail};
+use report::comparison::{ComparisonReport, Sample};
 use report::{Table, Unit, confidence, fixed, probability, sentence};
 use serde_json::{Value, json};
 use tail::congestion::{Comparison, Options, SCHEMA, compare, single_run};
 use tail::{Gev, Interval, Likelihood, Series};
 
 use crate::cli::CompareArgs;
+use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
 use crate::values::{Values, not_alike, read};
@@ -23,6 +25,9 @@ struct Single {
 /// Compare two runs; with `--fail-if`, the exit status says whether the new one is too slow.
 pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     let limit = args.fail_if.as_deref().map(limit).transpose()?;
+    if let Some(page) = &args.output {
+        output::refuse_overwriting(page, "-o", &[&args.quiet, &args.new])?;
+    }
     if !(args.level > 0.0 && args.level < 1.0) {
         bail!("--level {}: between 0 and 1, for example 0.95", args.level);
     }
@@ -34,6 +39,13 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     let mut warnings: Vec<String> = quiet.warnings().into_iter().chain(new.warnings()).collect();
     warnings.extend(not_alike(&quiet, &new));
     let lower = if new.numbers.len() < FEWEST {
+        if args.output.is_some() {
+            bail!(
+                "-o: a page compares two samples; {} has {} of at least {FEWEST} values",
+                new.name,
+                new.numbers.len()
+            );
+        }
         single_runs(args, &quiet, &new, &warnings)?
     } else {
         samples(args, &quiet, &new, &warnings)?
@@ -70,6 +82,14 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
         output::json(&object)?;
     } else {
         output::print(&text(quiet, new, &found, single.as_ref(), warnings))?;
+    }
+    if let Some(page) = &args.output {
+        let unit = quiet.unit(found.quiet.median);
+        let [quiet, new] = [quiet, new].map(|arm| Sample { name: &arm.name, values: &arm.numbers });
+        write_html(&ComparisonReport::of(&quiet, &new, &found, unit).html(), page)?;
+        if !args.json {
+            output::print(&format!("\nReport: {}\n", page.display()))?;
+        }
     }
     Ok(found.factor.interval.lower)
 }

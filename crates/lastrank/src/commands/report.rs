@@ -25,10 +25,15 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
 
 /// Write the page under a temporary name first, so that a full disk leaves no half page behind.
 pub fn write_page(report: &report::Report, path: &Path) -> anyhow::Result<()> {
+    write_html(&report.html(), path)
+}
+
+/// The same for any page of ours.
+pub fn write_html(html: &str, path: &Path) -> anyhow::Result<()> {
     let mut hidden = path.as_os_str().to_owned();
     hidden.push(".part");
     let hidden = Path::new(&hidden);
-    std::fs::write(hidden, report.html())
+    std::fs::write(hidden, html)
         .and_then(|()| std::fs::rename(hidden, path))
         .inspect_err(|_| drop(std::fs::remove_file(hidden)))
         .with_context(|| {

@@ -1,5 +1,6 @@
 //! What is a figure? Numbers, computed once, and the Plotly figure that draws them.
 
+pub(crate) mod causes;
 pub(crate) mod curves;
 pub(crate) mod draw;
 pub(crate) mod ranks;
@@ -9,6 +10,7 @@ pub(crate) mod thin;
 pub(crate) mod threshold;
 pub(crate) mod time;
 
+pub use causes::{Stack, Stacks};
 pub use curves::{Density, Points, ReturnLevels};
 pub use ranks::{Last, Spread};
 pub use sample::{Curve, Curves, Survival};
@@ -19,7 +21,8 @@ pub use time::{Autocorrelation, Series};
 use serde::Serialize;
 use serde_json::Value;
 
-pub use crate::views::{AffineFit, AgainstNormal, Ranges, Shares, Sizes, Stack, Stacks};
+pub use crate::comparison::FactorCurve;
+pub use crate::views::{AffineFit, AgainstNormal, Ranges, Shares, Sizes};
 
 /// Points a figure shows at most; beyond, all of the tail is kept and the rest is thinned.
 pub(crate) const MOST_POINTS: usize = 2_000;
@@ -85,4 +88,6 @@ pub enum Numbers {
     AgainstNormal(AgainstNormal),
     /// What slow operations waited for.
     Causes(Stacks),
+    /// How likely each congestion factor is.
+    FactorCurve(FactorCurve),
 }

@@ -60,7 +60,7 @@ fn html_table(table: &Table, is_wide: bool) -> String {
     for row in &table.rows {
         out.push_str(if row.strong { "<tr class=\"strong\">" } else { "<tr>" });
         for (cell, column) in row.cells.iter().zip(&table.columns) {
-            let class = match (column.number, cell.chars().count() > 36) {
+            let class = match (column.number, cell.chars().count() > 24) {
                 (true, _) => "number",
                 (false, true) => "text",
                 (false, false) => "word",

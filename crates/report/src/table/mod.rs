@@ -101,7 +101,7 @@ impl Table {
             }
         }
         if !self.note.is_empty() {
-            text.push_str(&format!("  {}\n", self.note));
+            wrapped(&self.note, WIDEST + 4).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
         }
         text
     }

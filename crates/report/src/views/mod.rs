@@ -13,7 +13,6 @@
 //! | `normal` | every place against the normal law of its mean and standard deviation |
 
 mod calls;
-mod causes;
 mod distributions;
 mod family;
 mod line;
@@ -29,7 +28,6 @@ use samples::{Run, TimeUse};
 
 use crate::Chapter;
 
-pub use causes::{Stack, Stacks};
 pub use distributions::Ranges;
 pub use line::AffineFit;
 pub use normal::AgainstNormal;
@@ -45,12 +43,12 @@ pub(crate) fn chapters(run: &Run, time: &[TimeUse]) -> (Vec<Chapter>, Vec<Chapte
         run.facts.report.get("show").map(|list| list.split(',').map(str::trim).collect()).unwrap_or_default();
     let tour = tour::chapters(run);
     let several = tour.is_empty() && places.iter().filter(|place| place.is_operation()).count() > 2;
-    let ladder = !families.is_empty() || calls::is_wanted(&places);
+    let ladder = tour.is_empty() && (!families.is_empty() || calls::is_wanted(&places));
     type View<'a> = (&'static str, bool, Box<dyn Fn() -> Vec<Chapter> + 'a>);
     let views: Vec<View> = vec![
         ("operations", false, Box::new(|| operations::chapter(&places).into_iter().collect())),
         ("sizes", true, Box::new(|| sizes::chapters(run, &places, &families))),
-        ("calls", true, Box::new(|| calls::chapter(&places).into_iter().collect())),
+        ("calls", tour.is_empty(), Box::new(|| calls::chapter(&places).into_iter().collect())),
         ("distributions", several, Box::new(|| distributions::chapter(run, &places).into_iter().collect())),
         ("normal", ladder, Box::new(|| normal::chapters(&places))),
     ];
@@ -60,16 +58,12 @@ pub(crate) fn chapters(run: &Run, time: &[TimeUse]) -> (Vec<Chapter>, Vec<Chapte
             first.extend(view());
         }
     }
-    let has_tour = !tour.is_empty();
     let mut further: Vec<Chapter> = tour;
     further.extend(response::chapter(run));
     for (name, by_itself, view) in &views {
         if *by_itself && !asked.contains(name) {
             further.extend(view());
         }
-    }
-    if !has_tour {
-        further.extend(causes::chapter(run));
     }
     further.extend(time_use::chapter(time));
     (first, further)

@@ -4,9 +4,9 @@ use samples::Run;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::causes::{Stack, stacks};
 use super::distributions::{Ranges, ranges_figure, seconds_axis, survival_figure};
 use super::sizes::{mark_caches, size_axis, size_text};
+use crate::figures::causes::{Stack, stacks};
 use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves};
 use crate::unit::{Unit, duration, rounded, significant};
 use crate::{Chapter, Table};
@@ -128,7 +128,12 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
         .filter(|rung| !rung.causes.is_empty())
         .map(|rung| Stack { name: rung.name.clone(), shares: rung.causes.clone() })
         .collect();
-    chapters.extend(stacks(rows, "the slowest hundredth of every rung"));
+    if let Some(figure) = stacks(rows, "the slowest hundredth of every rung") {
+        let lead = "What was seen while an operation ran slow; nothing is guessed.";
+        let mut causes = Chapter::new("rung-causes", "Why the slow ones were slow", lead).with([figure], []);
+        causes.on_page_only = true;
+        chapters.push(causes);
+    }
     chapters
 }
 
@@ -196,7 +201,10 @@ fn rungs_figure(tour: &Tour) -> Figure {
                 .iter()
                 .zip(&quantiles)
                 .map(|(rung, q)| {
-                    rung.survival.first().map_or(q.median_ps, |first| first[0].min(q.median_ps)) * PS
+                    rung.survival
+                        .first()
+                        .map_or(q.median_ps, |first| first[0].max(0.1 * q.median_ps).min(q.median_ps))
+                        * PS
                 })
                 .collect(),
             median: of(|q| q.median_ps),

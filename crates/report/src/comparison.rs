@@ -1,0 +1,477 @@
+//! What does a reader see of two samples and the factor between them?
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use tail::congestion::Comparison;
+
+use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves, sample::above, thin};
+use crate::page::{Document, Tile, Verdict};
+use crate::unit::{Unit, probability, rounded, significant};
+use crate::{Chapter, Table, quantile};
+
+/// Quantiles of the pair that are drawn at most.
+const MOST_QUANTILES: usize = 400;
+
+/// One of the two samples.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    /// What it is, for titles.
+    pub name: &'a str,
+    /// In time order, as it was compared.
+    pub values: &'a [f64],
+}
+
+/// Likelihood of the congestion factor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FactorCurve {
+    /// The factor k.
+    pub factor: Vec<f64>,
+    /// Its profile likelihood over the largest: 1 at the best k.
+    pub likelihood: Vec<f64>,
+    /// The best k.
+    pub best: f64,
+    /// Ends of its interval.
+    pub interval: [f64; 2],
+    /// Relative likelihood at the ends of the interval.
+    pub cut: f64,
+}
+
+/// Two samples and the factor between them, as figures, tables and a page.
+#[derive(Clone, Debug, Serialize)]
+pub struct ComparisonReport {
+    /// `new against quiet`.
+    pub title: String,
+    /// Numbers, words and advice of the comparison (schema `lastrank.compare/1`).
+    pub comparison: Comparison,
+    /// Figures and tables in the order of reading.
+    pub chapters: Vec<Chapter>,
+    /// Lines for the head of the page.
+    place: Vec<String>,
+    #[serde(skip)]
+    unit: Unit,
+}
+
+impl ComparisonReport {
+    /// From the two samples and what was found of them; `unit` is that of the values.
+    pub fn of(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> ComparisonReport {
+        let factor = Chapter::new(
+            "factor",
+            "The factor",
+            "If the new system is the quiet one slowed down, every duration is longer by the same factor k.",
+        )
+        .with(
+            [
+                likelihood(found),
+                quantiles(quiet, new, found, unit),
+                density(quiet, new, found, unit),
+                survival(quiet, new, found, unit),
+            ],
+            [estimates(found), models(found, unit)],
+        );
+        let samples = Chapter::new(
+            "samples",
+            "The two samples",
+            "A factor means something only if both are repetitions of one experiment each.",
+        )
+        .with([series(quiet, new, unit)], [arms(quiet, new, found, unit)]);
+        ComparisonReport {
+            title: "New against quiet".into(),
+            comparison: found.clone(),
+            chapters: vec![factor, samples],
+            place: vec![format!("quiet: {}", quiet.name), format!("new: {}", new.name)],
+            unit,
+        }
+    }
+
+    /// The page.
+    pub fn html(&self) -> String {
+        let found = &self.comparison;
+        let k = &found.factor;
+        let ends = |lower: f64, upper: f64| {
+            format!("{:.0} % interval {lower:.4} to {upper:.4}", 100.0 * k.interval.level)
+        };
+        let robust = &found.robust.hodges_lehmann;
+        let tiles = vec![
+            Tile::new(
+                "Congestion factor k",
+                &format!("{:.4}", k.value),
+                &ends(k.interval.lower, k.interval.upper),
+            ),
+            Tile::new(
+                "Without a law, by all pairs",
+                &format!("{:.4}", robust.value),
+                &ends(robust.interval.lower, robust.interval.upper),
+            ),
+            Tile::new(
+                "Median, quiet",
+                &self.unit.show(found.quiet.median),
+                &format!("{} values", found.quiet.n),
+            ),
+            Tile::new("Median, new", &self.unit.show(found.new.median), &format!("{} values", found.new.n)),
+        ];
+        let code = serde_json::to_value(found.code).ok();
+        Document {
+            title: &self.title,
+            kicker: "Comparison of two samples".into(),
+            place: self.place.clone(),
+            warnings: &[],
+            verdict: Some(Verdict {
+                label: "Verdict",
+                code: code.as_ref().and_then(Value::as_str).unwrap_or_default().into(),
+                text: found.text.clone(),
+                advice: &found.advice,
+                findings: &[],
+            }),
+            tiles,
+            chapters: &self.chapters,
+            facts: None,
+            timed_lines: &[],
+            version: None,
+        }
+        .html()
+    }
+}
+
+fn likelihood(found: &Comparison) -> Figure {
+    let k = &found.factor;
+    let numbers = FactorCurve {
+        factor: found.curve.iter().map(|point| point[0]).collect(),
+        likelihood: found.curve.iter().map(|point| (-0.5 * point[1].max(0.0)).exp()).collect(),
+        best: k.value,
+        interval: [k.interval.lower, k.interval.upper],
+        cut: (-0.5 * tail::special::chi_square_1_quantile(k.interval.level)).exp(),
+    };
+    let x: Vec<f64> = numbers.factor.iter().map(|k| rounded(*k)).collect();
+    let y: Vec<f64> = numbers.likelihood.iter().map(|y| rounded(*y)).collect();
+    let [lower, upper] = numbers.interval;
+    let mut traces = vec![draw::line(
+        "likelihood",
+        x.clone(),
+        y,
+        draw::LAW,
+        "solid",
+        "k = %{x:.5f}: %{y:.3f}<extra></extra>",
+    )];
+    let name = format!("{:.0} % interval", 100.0 * k.interval.level);
+    traces.push(draw::line(
+        &name,
+        vec![rounded(lower), rounded(upper)],
+        vec![rounded(numbers.cut); 2],
+        draw::DATA,
+        "solid",
+        "%{x:.5f}<extra></extra>",
+    ));
+    let ends = found.curve.first().zip(found.curve.last()).map(|(first, last)| (first[0], last[0]));
+    let holds_one = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
+    if holds_one {
+        traces.push(draw::guide("k = 1", vec![1.0; 2], vec![0.0, 1.0]));
+    }
+    let verdict = if lower <= 1.0 && 1.0 <= upper {
+        "1 lies inside: a difference is not shown"
+    } else if lower > 1.0 {
+        "all of it lies above 1: slower"
+    } else {
+        "all of it lies below 1: faster"
+    };
+    let title = "How likely is each factor".to_string();
+    Figure {
+        id: "factor-curve".into(),
+        caption: format!(
+            "The narrower the hill, the better k is known. Best is {:.4}, the interval from {lower:.4} to {upper:.4} \
+             (blue); {verdict}.",
+            k.value
+        ),
+        alternative: format!("Profile likelihood of k with its top at {:.4}; {verdict}.", k.value),
+        wide: false,
+        plot: draw::figure(
+            &title,
+            traces,
+            draw::axis("factor k"),
+            draw::axis_with("likelihood over the largest", json!({"rangemode": "tozero"})),
+        ),
+        title,
+        numbers: Numbers::FactorCurve(numbers),
+    }
+}
+
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
+
+fn quantiles(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figure {
+    let (quiet, new) = (sorted(quiet.values), sorted(new.values));
+    let n = quiet.len().min(new.len());
+    let shown = n.min(MOST_QUANTILES);
+    // Both tails of the smaller sample are complete at its own plotting positions.
+    let positions: Vec<f64> = (0..shown)
+        .map(|k| if n == shown { (k as f64 + 0.5) / n as f64 } else { (k as f64 + 0.5) / shown as f64 })
+        .collect();
+    let pairs: (Vec<f64>, Vec<f64>) =
+        positions.iter().map(|p| (quantile(&quiet, *p), quantile(&new, *p))).unzip();
+    let (x, y) = pairs;
+    let ends = [x[0], x[x.len() - 1]];
+    let (k, shift) = (found.factor.value, found.shift.value);
+    let line = |name: &str, of: &dyn Fn(f64) -> f64| Curve {
+        name: name.into(),
+        x: ends.to_vec(),
+        y: ends.map(of).to_vec(),
+    };
+    let lines = [line("k × quiet", &|x| k * x), line("quiet + shift", &|x| x + shift), line("equal", &|x| x)];
+    let hover = format!("quiet %{{x}}, new %{{y}} {}<extra></extra>", unit.name);
+    let mut traces =
+        vec![draw::points("quantiles", unit.scale_all(&x), unit.scale_all(&y), draw::DATA, 5.0, &hover)];
+    for (line, (colour, dash)) in
+        lines.iter().zip([(draw::LAW, "solid"), (draw::SECOND, "dash"), (draw::OTHER, "dot")])
+    {
+        let (x, y) = (unit.scale_all(&line.x), unit.scale_all(&line.y));
+        traces.push(draw::line(&line.name, x, y, colour, dash, "%{y}<extra></extra>"));
+    }
+    let worst = x.iter().zip(&y).map(|(x, y)| (y / (k * x) - 1.0).abs()).fold(0.0, f64::max);
+    let title = "Quantiles of the new sample against the quiet one".to_string();
+    let mut curves = vec![Curve { name: "quantiles".into(), x, y }];
+    curves.extend(lines);
+    Figure {
+        id: "pair-quantiles".into(),
+        caption: format!(
+            "On the orange line: one factor slows everything. Parallel to the dotted line (green): a constant is added. \
+             Only the right end above it: the tail alone is slower. The largest distance from the factor's line is {}.",
+            crate::percent(worst)
+        ),
+        alternative: format!("Quantile-quantile plot of the two samples with the line of factor {k:.4}."),
+        wide: false,
+        plot: draw::figure(&title, traces, draw::axis(&unit.axis("quiet")), draw::axis(&unit.axis("new"))),
+        title,
+        numbers: Numbers::Curves(Curves { curves }),
+    }
+}
+
+fn density(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figure {
+    const BINS: usize = 30;
+    let (quiet, new) = (sorted(quiet.values), sorted(new.values));
+    // Bins reach to the 99.5 % quantile; a few far values would leave one bar.
+    let low = quiet[0].min(new[0]);
+    let high = quantile(&quiet, 0.995).max(quantile(&new, 0.995));
+    let width = if high > low { (high - low) / BINS as f64 } else { 1.0 };
+    let bars = |values: &[f64]| -> Vec<f64> {
+        let mut count = [0u64; BINS];
+        for value in values.iter().filter(|value| **value <= high) {
+            count[(((value - low) / width) as usize).min(BINS - 1)] += 1;
+        }
+        count.iter().map(|count| *count as f64 / (values.len() as f64 * width)).collect()
+    };
+    let middles: Vec<f64> = (0..BINS).map(|bin| low + width * (bin as f64 + 0.5)).collect();
+    let grid: Vec<f64> = (0..=200).map(|step| low + (high - low) * f64::from(step) / 200.0).collect();
+    let law = found.factor.law;
+    let k = found.factor.value;
+    let curves = vec![
+        Curve { name: "quiet".into(), x: middles.clone(), y: bars(&quiet) },
+        Curve { name: "new".into(), x: middles, y: bars(&new) },
+        Curve {
+            name: "law of the quiet".into(),
+            x: grid.clone(),
+            y: grid.iter().map(|x| law.pdf(*x)).collect(),
+        },
+        Curve {
+            name: "the same, times k".into(),
+            y: grid.iter().map(|x| law.pdf(x / k) / k).collect(),
+            x: grid,
+        },
+    ];
+    let colours = [draw::DATA, draw::LAW];
+    let traces = curves
+        .iter()
+        .enumerate()
+        .map(|(index, curve)| {
+            let (x, colour) = (unit.scale_all(&curve.x), colours[index % 2]);
+            let y: Vec<f64> = curve.y.iter().map(|y| rounded(y / unit.factor)).collect();
+            if index < 2 {
+                json!({
+                    "type": "bar", "name": curve.name, "x": x, "y": y, "width": rounded(unit.scale(width)),
+                    "marker": {"color": colour, "opacity": 0.4}, "hovertemplate": "%{x}: %{y:.3g}<extra></extra>"
+                })
+            } else {
+                draw::line(&curve.name, x, y, colour, "solid", "%{y:.3g}<extra></extra>")
+            }
+        })
+        .collect();
+    let title = "The two densities".to_string();
+    let per = if unit.name.is_empty() { "density".into() } else { format!("density (1/{})", unit.name) };
+    let mut plot = draw::figure(
+        &title,
+        traces,
+        draw::axis(&unit.axis("value")),
+        draw::axis_with(&per, json!({"rangemode": "tozero"})),
+    );
+    plot["layout"]["barmode"] = json!("overlay");
+    let words = if found.factor.p < 0.05 {
+        "the lines do not describe both samples (see the test of one factor): the shape has changed, not only the scale"
+    } else {
+        "one law, stretched by k, describes both"
+    };
+    Figure {
+        id: "pair-density".into(),
+        caption: format!(
+            "Bars that do not follow their line: k alone does not explain the difference. Here {words}."
+        ),
+        alternative: format!("Histograms of both samples with one law stretched by k; {words}."),
+        wide: false,
+        plot,
+        title,
+        numbers: Numbers::Curves(Curves { curves }),
+    }
+}
+
+fn survival(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figure {
+    let curve = |sample: &Sample, name: &str| {
+        let (x, y) = above(sorted(sample.values));
+        Curve { name: name.into(), x, y }
+    };
+    let curves = vec![curve(quiet, "quiet"), curve(new, "new")];
+    let hover = format!("%{{y:.3g}} take longer than %{{x}} {}<extra></extra>", unit.name);
+    let traces = curves
+        .iter()
+        .zip([draw::DATA, draw::LAW])
+        .map(|(curve, colour)| {
+            let y = curve.y.iter().map(|y| rounded(*y)).collect();
+            draw::points(&curve.name, unit.scale_all(&curve.x), y, colour, 5.0, &hover)
+        })
+        .collect();
+    let of = |values: &[f64], p: f64| quantile(&sorted(values), p);
+    let ratio = |p: f64| of(new.values, p) / of(quiet.values, p);
+    let title = "How often each takes longer".to_string();
+    Figure {
+        id: "pair-survival".into(),
+        caption: format!(
+            "Side by side at the same distance: a factor. Parting at the right end: the tail is another. New over quiet is \
+             {} at the median and {} for one in ten; k is {:.4}.",
+            significant(ratio(0.5), 4),
+            significant(ratio(0.9), 4),
+            found.factor.value
+        ),
+        alternative: "Share that takes longer, in both samples, on logarithmic axes.".into(),
+        wide: false,
+        plot: draw::figure(
+            &title,
+            traces,
+            draw::axis_with(&unit.axis("value"), json!({"type": "log"})),
+            draw::axis_with("share that takes longer", draw::shares()),
+        ),
+        title,
+        numbers: Numbers::Curves(Curves { curves }),
+    }
+}
+
+fn series(quiet: &Sample, new: &Sample, unit: Unit) -> Figure {
+    let curve = |sample: &Sample, name: &str| {
+        let kept = thin::in_time(sample.values);
+        Curve {
+            name: name.into(),
+            x: kept.iter().map(|at| *at as f64 + 1.0).collect(),
+            y: kept.iter().map(|at| sample.values[*at]).collect(),
+        }
+    };
+    let curves = vec![curve(quiet, "quiet"), curve(new, "new")];
+    let hover = format!("%{{x}}: %{{y}} {}<extra></extra>", unit.name);
+    let traces = curves
+        .iter()
+        .zip([draw::DATA, draw::LAW])
+        .map(|(curve, colour)| {
+            draw::points(&curve.name, curve.x.clone(), unit.scale_all(&curve.y), colour, 4.0, &hover)
+        })
+        .collect();
+    let title = "Both in time order".to_string();
+    Figure {
+        id: "pair-series".into(),
+        caption: format!(
+            "Two level clouds of points can be compared; a drift or a step in either is read as congestion. {} quiet and \
+             {} new values.",
+            samples::units::count(quiet.values.len() as u64),
+            samples::units::count(new.values.len() as u64)
+        ),
+        alternative: "Both samples in time order.".into(),
+        wide: true,
+        plot: draw::figure(
+            &title,
+            traces,
+            draw::axis("position in time order"),
+            draw::axis(&unit.axis("value")),
+        ),
+        title,
+        numbers: Numbers::Curves(Curves { curves }),
+    }
+}
+
+fn estimates(found: &Comparison) -> Table {
+    let percent = format!("{:.0} % from", 100.0 * found.factor.interval.level);
+    let mut table = Table::new("New over quiet", &["<estimate", "factor", &percent, "to"]);
+    let k = &found.factor;
+    let robust = &found.robust;
+    for (name, value, interval) in [
+        ("by the law of maxima: k", k.value, k.interval),
+        ("by the medians", robust.median_ratio.value, robust.median_ratio.interval),
+        ("by all pairs (Hodges-Lehmann)", robust.hodges_lehmann.value, robust.hodges_lehmann.interval),
+    ] {
+        let show = |value: f64| crate::unit::fixed(value, 4);
+        table.push(
+            name.ends_with('k'),
+            [name.into(), show(value), show(interval.lower), show(interval.upper)],
+        );
+    }
+    table.note = if found.agrees {
+        "With and without a law the answer is the same.".into()
+    } else {
+        "With and without a law the answers differ: trust the ones without.".into()
+    };
+    table
+}
+
+fn models(found: &Comparison, unit: Unit) -> Table {
+    let mut table =
+        Table::new("A factor, a shift, or two laws?", &["<model", "value", "p against two laws", "<"]);
+    let weight = |weight: f64| format!("weight {}", probability(weight));
+    table.push(
+        found.factor_weight >= 0.5,
+        [
+            "factor: new = k · quiet".into(),
+            crate::unit::fixed(found.factor.value, 4),
+            probability(found.factor.p),
+            weight(found.factor_weight),
+        ],
+    );
+    table.push(
+        found.factor_weight < 0.5,
+        [
+            "shift: new = quiet + D".into(),
+            unit.show(found.shift.value),
+            probability(found.shift.p),
+            weight(1.0 - found.factor_weight),
+        ],
+    );
+    table.push(
+        false,
+        ["no difference: k = 1".into(), "1".into(), probability(found.p_no_difference), String::new()],
+    );
+    table.note = "A small p speaks against the model; that of no difference is against the factor.".into();
+    table
+}
+
+fn arms(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Table {
+    let mut table =
+        Table::new("Both samples", &["<sample", "<what", "n", "median", "<independent draws of one law?"]);
+    for (name, sample, arm) in [("quiet", quiet, &found.quiet), ("new", new, &found.new)] {
+        let words = if arm.independent { "as far as tested".into() } else { arm.against.join("; ") };
+        table.push(
+            false,
+            [
+                name.into(),
+                sample.name.into(),
+                samples::units::count(arm.n as u64),
+                unit.show(arm.median),
+                words,
+            ],
+        );
+    }
+    table
+}

@@ -1,0 +1,108 @@
+//! What did the slow operations wait for: stacked bars of the causes.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Figure, Numbers, draw};
+use crate::unit::{percent, rounded};
+
+/// By what the slowest hundredth of an operation exceeds its median: causes and their shares.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stack {
+    /// The operation.
+    pub name: String,
+    /// Cause and share of the excess, the greatest first; `unattributed` is one of them.
+    pub shares: Vec<(String, f64)>,
+}
+
+/// Shares of the causes, an operation a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stacks {
+    /// The rows.
+    pub rows: Vec<Stack>,
+}
+
+/// Bars of `rows`, which are `of` what the caption says; none without a row.
+pub(crate) fn stacks(rows: Vec<Stack>, of: &str) -> Option<Figure> {
+    if rows.is_empty() {
+        return None;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for (cause, _) in rows.iter().flat_map(|row| &row.shares) {
+        if !names.contains(cause) {
+            names.push(cause.clone());
+        }
+    }
+    // The same order and colours on every page; what is not known comes last.
+    const ORDER: [(&str, &str); 10] = [
+        ("run_queue", draw::ALARM),
+        ("throttled", "#8e6bbf"),
+        ("blocked", draw::DATA),
+        ("major_fault", "#b0578d"),
+        ("device_interrupt", "#7a9a01"),
+        ("soft_interrupt", draw::SECOND),
+        ("timer", draw::LAW),
+        ("minor_fault", "#c9a227"),
+        ("migration", "#5a7d9a"),
+        ("unattributed", "#b8c1cc"),
+    ];
+    let rank = |name: &str| ORDER.iter().position(|(known, _)| *known == name).unwrap_or(ORDER.len() - 2);
+    names.sort_by_key(|name| rank(name));
+    let labels: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    let traces = names
+        .iter()
+        .map(|cause| {
+            let shares: Vec<f64> = rows
+                .iter()
+                .map(|row| {
+                    let found = row.shares.iter().find(|(name, _)| name == cause);
+                    rounded(100.0 * found.map_or(0.0, |(_, share)| *share))
+                })
+                .collect();
+            let name = cause.replace('_', " ");
+            json!({
+                "type": "bar", "orientation": "h", "name": name, "x": shares, "y": labels,
+                "marker": {"color": ORDER[rank(cause)].1},
+                "hovertemplate": format!("%{{y}}: {name} %{{x:.1f}} %<extra></extra>")
+            })
+        })
+        .collect();
+    let mean = |cause: &str| {
+        let sum: f64 = rows
+            .iter()
+            .filter_map(|row| row.shares.iter().find(|(name, _)| name == cause))
+            .map(|(_, share)| share)
+            .sum();
+        sum / rows.len() as f64
+    };
+    let most = names
+        .iter()
+        .filter(|name| *name != "unattributed")
+        .max_by(|a, b| mean(a).total_cmp(&mean(b)))
+        .map_or("No cause was seen".into(), |name| {
+            format!("On average most is put down to {} ({})", name.replace('_', " "), percent(mean(name)))
+        });
+    let found = format!("{most}; {} stays unattributed.", percent(mean("unattributed")));
+    let title = "What slow operations waited for".to_string();
+    let count = rows.len();
+    let mut plot = draw::figure(
+        &title,
+        traces,
+        draw::axis_with("share of the excess over the median (%)", json!({"range": [0, 100]})),
+        draw::axis_with("", json!({"autorange": "reversed", "type": "category", "tickfont": {"size": 11}})),
+    );
+    plot["layout"]["barmode"] = json!("stack");
+    plot["layout"]["height"] = json!(130 + 22 * count.max(5));
+    Some(Figure {
+        id: "causes".into(),
+        caption: format!(
+            "Of {of}: red is the wait for a processor, which a quieter machine would not show; blue is the wait for a \
+             device or another process; grey was not seen, and is not guessed. {found}"
+        ),
+        alternative: format!("Stacked bars of the causes of slow operations in {count} rows. {found}"),
+        wide: true,
+        plot,
+        title,
+        numbers: Numbers::Causes(Stacks { rows }),
+    })
+}
