@@ -7,7 +7,7 @@ use std::path::Path;
 use engine::run::{BackendKind, Options, Outcome, options_of};
 use ppl::Source;
 use ppl::plan::{Plan, Settings};
-use support::alone;
+use support::{alone, signal_child};
 
 fn plan(text: &str, ranks: Option<u32>, parameters: &[(&str, &str)]) -> Plan {
     let mut source = Source::new("test.ppl", text);
@@ -217,6 +217,52 @@ fn under_a_rate_samples_say_how_late_they_began() {
         format!("{} {}", late.len(), very >= 40)
     });
     assert_eq!(said, "300 true");
+}
+
+#[test]
+fn a_pause_of_the_generator_shows_in_hundreds_of_response_times() {
+    let said = alone("a_pause_of_the_generator_shows_in_hundreds_of_response_times", || {
+        let mut paused = false;
+        let plan = plan("for 2s { rate 1000/s getpid(); }", None, &[]);
+        let outcome = engine::run(&plan, &Options::new(1), |watch| {
+            if !paused && watch.standing(0).samples() > 300 {
+                paused = true;
+                signal_child(0, "-STOP");
+                std::thread::sleep(std::time::Duration::from_millis(500));
+                signal_child(0, "-CONT");
+            }
+        })
+        .expect("a run");
+        let slow = |seconds: fn(&samples::Sample) -> f64| {
+            outcome.run.samples.iter().filter(|sample| seconds(sample) >= 0.1).count()
+        };
+        let response = slow(|sample| sample.seconds() + sample.late_ns as f64 * 1e-9);
+        // Of 500 that were due in the pause those of its last 100 ms waited less.
+        format!("{paused} {} {}", response >= 350, slow(samples::Sample::seconds) <= 5)
+    });
+    assert_eq!(said, "true true true");
+}
+
+#[test]
+fn a_poisson_rate_has_the_gaps_of_its_seed_and_no_other() {
+    let said = alone("a_poisson_rate_has_the_gaps_of_its_seed_and_no_other", || {
+        let backend = BackendKind::Simulate("constant(1us)".parse().expect("one"));
+        let options = Options { backend, ..Options::new(1) };
+        let plan = plan("repeat 4000 { rate 1000/s poisson getpid(); }", Some(2), &[]);
+        let starts = |rank| {
+            let outcome = engine::run(&plan, &options, |_| ()).expect("a run");
+            let of_rank = outcome.run.samples.iter().filter(|sample| sample.rank == rank);
+            of_rank.map(|sample| sample.start_ns).collect::<Vec<_>>()
+        };
+        let (first, again, other) = (starts(0), starts(0), starts(1));
+        let gaps: Vec<f64> = first.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        // Of exponential gaps mean and deviation are equal.
+        let alike = (mean / 1e6 - 1.0).abs() < 0.1 && (variance.sqrt() / mean - 1.0).abs() < 0.15;
+        format!("{} {} {alike}", first == again, first != other)
+    });
+    assert_eq!(said, "true true true");
 }
 
 #[test]

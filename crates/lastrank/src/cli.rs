@@ -110,6 +110,9 @@ pub struct RunArgs {
     /// Pass over sleep and think
     #[arg(long, short = 'a')]
     pub skip_sleep: bool,
+    /// Begin at SIGUSR1, when the program was checked and everything is ready
+    #[arg(long, short = 'w')]
+    pub wait: bool,
     /// Only what the program prints and errors
     #[arg(long, short = 's')]
     pub quiet: bool,

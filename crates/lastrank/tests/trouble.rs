@@ -208,3 +208,22 @@ fn after_a_broken_run(folder: &Path) {
     assert!(!run.facts.complete && !run.facts.failures.is_empty());
     assert!(!run.samples.is_empty());
 }
+
+#[test]
+fn a_run_that_is_told_to_wait_begins_at_its_signal() {
+    use std::io::{BufRead, BufReader};
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("program.ppl"), "create(\"begun\");\n").unwrap();
+    let arguments = ["run", "program.ppl", "--wait", "-s", "-o", "run.parquet", "--report", "none"];
+    let mut child = command(folder.path(), &arguments).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    let before = folder.path().join("begun").exists();
+    let told = format!("note: ready; `kill -USR1 {}` begins\n", child.id());
+    let signalled = std::process::Command::new("kill").args(["-USR1", &child.id().to_string()]).status();
+    let status = child.wait().unwrap();
+    assert!(signalled.unwrap().success());
+    assert_eq!(said, told);
+    assert!(!before && folder.path().join("begun").exists());
+    assert_eq!(status.code(), Some(0));
+}

@@ -18,7 +18,7 @@ pub use job::{Job, Surroundings, surroundings};
 pub use outcome::{End, Outcome};
 pub use rank::print;
 pub(crate) use signals::words as signal_words;
-pub use signals::{Held, endure_file_size_limit, hold_signals};
+pub use signals::{Held, await_user_signal, endure_file_size_limit, hold_signals};
 pub use stop::Stop;
 pub use supervise::{Watch, processes};
 

@@ -49,6 +49,22 @@ impl Drop for Held {
     }
 }
 
+/// Waits for SIGUSR1. `ready` is called when it may come: one that comes earlier ends the process, as
+/// ever. Ctrl-C ends the wait and the process.
+///
+/// # Errors
+/// Where the system cannot wait.
+pub fn await_user_signal(ready: impl FnOnce()) -> std::io::Result<()> {
+    let set = set_of(&[libc::SIGUSR1]);
+    let before = block(&set);
+    ready();
+    let mut got = 0;
+    // SAFETY: a valid set, blocked above, and a place for the answer.
+    let errno = unsafe { libc::sigwait(&raw const set, &raw mut got) };
+    restore(&before);
+    if errno == 0 { Ok(()) } else { Err(std::io::Error::from_raw_os_error(errno)) }
+}
+
 /// A write beyond the limit of file sizes (`ulimit -f`) is from now on an error like any other, EFBIG, and
 /// not the end of the process.
 pub fn endure_file_size_limit() {

@@ -201,7 +201,9 @@ fn work<T: Body>(
     let planned = body.planned(world.rank()).max(options.expected_samples);
     // Populating more beforehand is a favour; the recorder grows by itself.
     drop(recorder.reserve(usize::try_from(planned).unwrap_or(usize::MAX).min(READY)));
-    let mut now = || clock.since_epoch_ns(clock.now());
+    // Virtual time begins at 0, whatever the day.
+    let simulated = matches!(options.backend, BackendKind::Simulate(_));
+    let mut now = || if simulated { 0 } else { clock.since_epoch_ns(clock.now()) };
     let offsets = world.clock_offsets(&mut now).map_err(|error| error.to_string())?;
     // An empty journal has room for all of them.
     drop(recorder.note(&Entry::ClockOffsets(offsets)));

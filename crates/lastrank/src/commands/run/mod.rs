@@ -66,6 +66,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
 fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Result<Status> {
     let places = results::Places::choose(args, planned, options, false)?;
     let surroundings = before(planned, options)?;
+    if args.wait {
+        await_signal()?;
+    }
     let runnable = Runnable::new(&planned.plan);
     let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name);
     let held = hold_signals();
@@ -83,6 +86,9 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
 fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Job) -> anyhow::Result<Status> {
     let places = results::Places::choose(args, planned, options, true)?;
     let surroundings = before(planned, options)?;
+    if args.wait {
+        await_signal()?;
+    }
     let runnable = Runnable::new(&planned.plan);
     let mut bar = progress::Bar::new(!args.quiet && !args.json && job.rank() == 0, &planned.name);
     let mut delivered = Ok(Status::Ok);
@@ -110,6 +116,12 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
         .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
     bar.finish();
     delivered
+}
+
+fn await_signal() -> anyhow::Result<()> {
+    let process = std::process::id();
+    let said = || eprintln!("note: ready; `kill -USR1 {process}` begins");
+    engine::launch::await_user_signal(said).context("--wait: cannot wait for SIGUSR1")
 }
 
 fn before(planned: &Planned, options: &Options) -> anyhow::Result<facts::Surroundings> {
