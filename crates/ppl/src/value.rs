@@ -25,7 +25,19 @@ pub enum Value {
     List(Arc<Vec<Value>>),
 }
 
+/// How deeply lists may stand in lists at run time. Values are dropped and printed by recursion, and a
+/// loop could nest without end.
+pub(crate) const MAX_LIST_DEPTH: u32 = 4;
+
 impl Value {
+    /// Do lists stand more than `levels` deep in it, itself counted?
+    pub(crate) fn is_deeper_than(&self, levels: u32) -> bool {
+        match self {
+            Value::List(items) => levels == 0 || items.iter().any(|item| item.is_deeper_than(levels - 1)),
+            _ => false,
+        }
+    }
+
     /// The kind in a word, for messages.
     pub fn kind(&self) -> &'static str {
         match self {

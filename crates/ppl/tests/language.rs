@@ -367,6 +367,71 @@ fn a_barrier_counted_by_an_argument_that_differs_between_ranks_is_refused() {
 }
 
 #[test]
+fn items_of_lists_can_be_assigned_without_touching_copies() {
+    let program = "$l = [1, 2, 3]; $m = $l; $l[1] = \"two\"; repeat $i 2 $l[2] = $l[2] * 10; print($l, $m);
+        def fill($list, $n) { for $i in 0..$n $list[$i] = $i; return $list; } print(fill([9, 9, 9], 2), $l[0]);";
+    assert_eq!(printed(program), ["[0] [1, two, 300] [1, 2, 3]", "[0] [0, 1, 9] 1"]);
+    let stop = |program: &str| execute(&plan_of(program)).stops.remove(0);
+    assert!(stop("$l = [1]; $l[1] = 2;").contains("a list of 1 items has no item 1"));
+    assert!(stop("$l = 1; $l[0] = 2;").contains("only a list has items, not"));
+    assert_eq!(printed("$l = [1, 2]; $l[0] = $l; print($l);"), ["[0] [[1, 2], 2]"]);
+    assert!(plan_with("$l[0] = 2;", &Settings::default()).is_err());
+}
+
+#[test]
+fn lists_in_lists_without_end_are_refused_rather_than_ending_the_process() {
+    for grows in ["$l = [$l];", "$l[0] = $l;"] {
+        let stops = execute(&plan_of(&format!("$l = [1]; repeat 1000000 {grows}"))).stops;
+        assert!(stops[0].contains("nested more than 4 deep"), "{stops:?}");
+    }
+    assert!(
+        plan_with(&format!("$l = {}{};", "[".repeat(150), "]".repeat(150)), &Settings::default()).is_ok()
+    );
+}
+
+/// The POSIX stress test of the paper: nine loops under one label.
+const FIRST_LISTING: &str = r#"
+define param "num" $num "10"
+
+$env = "./posix";
+master mkdir("$env");
+barrier;
+$file = "file-$$rank";
+print("START");
+time["POSIX stress test"] {
+    repeat $i $num write("$env/$file-$i", 1024);
+    repeat $i $num append("$env/$file-$i", 1024);
+    repeat $i $num read("$env/$file-$i");
+    repeat $i $num lookup("$env/$file-$i");
+    repeat $i $num mkdir("$env/dir-$$rank-$i");
+    repeat $i $num rmdir("$env/dir-$$rank-$i");
+    repeat $i $num stat("$env/$file-$i");
+    repeat $i $num create("$env/$file-$ia");
+    repeat $i $num delete("$env/$file-$ia");
+}
+print("STOP");
+"#;
+
+#[test]
+fn the_papers_first_listing_runs_on_every_rank_with_its_parameter() {
+    let settings =
+        Settings { ranks: Some(3), parameters: vec![("num".into(), "4".into())], ..Settings::default() };
+    let (plan, found) = plan_with(FIRST_LISTING, &settings).unwrap();
+    assert!(found.is_empty(), "{found:#?}");
+    let outcome = execute(&plan);
+    assert!(outcome.stops.is_empty(), "{:?}", outcome.stops);
+    for command in ["write", "append", "read", "lookup", "rmdir", "stat", "create", "delete"] {
+        assert_eq!(outcome.commands[command], (12, 0), "{command}");
+    }
+    assert_eq!(outcome.commands["mkdir"].0, 13);
+    assert!(outcome.trace.iter().any(|call| call == "create(./posix/file-2-3a)"));
+    assert_eq!(outcome.lines.len(), 6);
+    // The files of the first loop stay, twice as long, and those of the last are gone.
+    assert_eq!(outcome.files["./posix/file-0-0"], 2048);
+    assert!(!outcome.files.keys().any(|name| name.ends_with('a')));
+}
+
+#[test]
 fn what_is_not_there_yet_is_refused_rather_than_ignored() {
     assert!(plan_with("phase \"p\" stonewall { }", &Settings::default()).is_err());
 }

@@ -195,3 +195,27 @@ fn hostile_texts_are_compiled_in_linear_time() {
     total(&format!("$x = {}1;", "1 + ".repeat(n)));
     total(&format!("$x = [{}1];", "1, ".repeat(n)));
 }
+
+/// Two includes of itself would be 65,536 files at a depth of 16.
+#[test]
+fn files_that_include_themselves_are_read_a_few_times_at_most() {
+    let text = "include \"a\";\ninclude \"b\";\ninclude \"c\";\n";
+    let mut source = Source::new("p", text);
+    let mut loads = 0;
+    let mut load = |_: &str| {
+        loads += 1;
+        Ok(text.to_owned())
+    };
+    let found = compile(&mut source, &Settings::default(), false, Some(&mut load)).unwrap_err();
+    assert!(found.iter().any(|it| it.message.contains("includes itself")));
+    assert!(loads <= 256, "{loads}");
+    let mut nth = 0;
+    let mut load = |_: &str| {
+        nth += 1;
+        Ok(format!("include \"{nth}\";\ninclude \"{nth}x\";\n"))
+    };
+    let mut source = Source::new("p", text);
+    let found = compile(&mut source, &Settings::default(), false, Some(&mut load)).unwrap_err();
+    assert!(found.iter().any(|it| it.message.contains("deep") || it.message.contains("256 files")));
+    assert!(nth <= 256, "{nth}");
+}

@@ -300,6 +300,10 @@ impl Checker<'_> {
                 let taint = self.taint(value).max(context);
                 self.taint_symbol(variable, taint);
             }
+            StatementKind::AssignItem { list, index, value } => {
+                let taint = self.taint(index).max(self.taint(value)).max(context);
+                self.taint_assign(list, taint);
+            }
             StatementKind::Call(call) => self.taint_parameters(call, context),
             StatementKind::Let { variable, value } => {
                 self.taint_parameters(value, context);

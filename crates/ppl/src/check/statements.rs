@@ -229,6 +229,14 @@ impl Checker<'_> {
                 let value = self.expression_pushed(value);
                 Step::Assign(self.assign(variable), value)
             }
+            StatementKind::AssignItem { list, index, value } => {
+                let list = self.expression(list);
+                let index = self.expression(index);
+                let value = self.expression(value);
+                let first = self.push_exprs(&[index, value]);
+                let Expr::Slot(list) = list else { return };
+                Step::AssignItem { list, first }
+            }
             StatementKind::Let { variable, value } => {
                 let value = self.expression_pushed(value);
                 let Some(symbol) = self.symbol(variable) else { return };

@@ -151,6 +151,10 @@ impl Walk<'_> {
                 }
                 self.expression(value);
             }
+            StatementKind::AssignItem { index, value, .. } => {
+                self.expression(index);
+                self.expression(value);
+            }
             StatementKind::Call(call) => self.expression(call),
             StatementKind::Command { command, .. } if super::collective::is_collective(command) => {
                 self.collective();

@@ -6,7 +6,7 @@ use crate::arithmetic;
 use crate::commands::Function;
 use crate::plan::{Builtin, Call, Expr, ExprIndex, Piece, Slot, Template};
 use crate::syntax::BinaryOp;
-use crate::value::{Value, integer};
+use crate::value::{MAX_LIST_DEPTH, Value, integer};
 
 use super::execute::{Broken, Interpreter};
 use super::machine::{Machine, Statistic};
@@ -145,6 +145,9 @@ impl<M: Machine> Interpreter<'_, M> {
             Expr::List(at) => {
                 let call = code.calls[at as usize];
                 let items = self.values(call)?;
+                if items.iter().any(|item| item.is_deeper_than(MAX_LIST_DEPTH - 1)) {
+                    return Err(self.fault(format!("lists are nested more than {MAX_LIST_DEPTH} deep")));
+                }
                 Value::List(Arc::new(items))
             }
             Expr::Index(first) => {

@@ -3,7 +3,7 @@
 use crate::commands::{Command, Kind};
 use crate::errno::EBADF;
 use crate::plan::{BlockIndex, Code, Expr, ExprIndex, Plan, SiteId, Slot, Step};
-use crate::value::Value;
+use crate::value::{MAX_LIST_DEPTH, Value};
 
 use super::arguments::{Argument, Arguments};
 use super::machine::{Failure, Fault, Machine, Reply, Stop, Wait, Work};
@@ -228,6 +228,28 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         value.integer().ok_or_else(|| self.fault(format!("{what} must be a number, not {}", value.kind())))
     }
 
+    /// `$l[i] = v;`: other variables that hold the same list keep theirs.
+    fn assign_item(&mut self, list: Slot, first: ExprIndex) -> Result<(), Broken> {
+        let at = self.integer(first, "the index")?;
+        let value = match self.code.exprs[first as usize + 1] {
+            Expr::Command(call) => self.command_value(self.code.calls[call as usize])?,
+            _ => self.value(first + 1)?,
+        };
+        if value.is_deeper_than(MAX_LIST_DEPTH - 1) {
+            return Err(self.fault(format!("lists are nested more than {MAX_LIST_DEPTH} deep")));
+        }
+        let Value::List(items) = self.slot_mut(list) else {
+            let kind = self.slot_mut(list).kind();
+            return Err(self.fault(format!("only a list has items, not {kind}")));
+        };
+        let count = items.len();
+        match usize::try_from(at).ok().filter(|at| *at < count) {
+            Some(at) => std::sync::Arc::make_mut(items)[at] = value,
+            None => return Err(self.fault(format!("a list of {count} items has no item {at}"))),
+        }
+        Ok(())
+    }
+
     /// A time in nanoseconds.
     fn time(&mut self, index: ExprIndex, what: &str) -> Result<u64, Broken> {
         let value = match self.value(index)? {
@@ -246,6 +268,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             Step::Evaluate(value) => {
                 self.value(value)?;
             }
+            Step::AssignItem { list, first } => self.assign_item(list, first)?,
             Step::ForRange { slot, first, body } => {
                 let from = self.integer(first, "the beginning of the range")?;
                 let to = self.integer(first + 1, "the end of the range")?;

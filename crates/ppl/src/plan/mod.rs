@@ -199,6 +199,8 @@ pub enum Piece {
 pub enum Step {
     /// Nothing.
     Nop,
+    /// The item of a list: the index, then the value.
+    AssignItem { list: Slot, first: ExprIndex },
     /// A variable gets a value.
     Assign(Slot, ExprIndex),
     /// A command whose value nobody takes.

@@ -14,6 +14,13 @@ pub const MAX_OPERATORS: u32 = 1000;
 /// More diagnostics than this are not kept: the first ones are the useful ones.
 pub(super) const MAX_DIAGNOSTICS: usize = 200;
 
+/// How many files a program may include, each time counted anew.
+const MAX_INCLUDED: usize = 256;
+/// How deeply files may include each other.
+const MAX_INCLUDED_DEPTH: usize = 16;
+/// The program itself, which no file includes.
+const ROOT: usize = usize::MAX;
+
 /// What parsing gives: always a tree, and what is wrong with the text.
 #[derive(Clone, Debug)]
 pub struct Parse {
@@ -40,12 +47,18 @@ pub fn parse_with(source: &mut Source, classic: bool, loader: Option<Loader<'_>>
     let mut includes = std::mem::take(&mut parser.includes);
     let top = tree.push_rows(&rows);
     let mut load = loader;
-    let mut depth = vec![0u32; includes.len()];
-    while let Some(include) = includes.pop() {
-        let level = depth.pop().unwrap_or(0);
+    // Files that were read: path, and the file that includes it.
+    let mut files: Vec<(String, usize)> = Vec::new();
+    let mut open: Vec<(Include, usize)> = includes.drain(..).map(|include| (include, ROOT)).collect();
+    while let Some((include, parent)) = open.pop() {
         let Some(load) = load.as_mut() else { break };
-        let problem = if level >= 16 {
-            Err("files include each other in a circle, or more than 16 deep".to_owned())
+        let mut above = std::iter::successors(files.get(parent), |(_, parent)| files.get(*parent));
+        let problem = if above.clone().any(|(path, _)| *path == include.path) {
+            Err("it includes itself, perhaps by way of others".to_owned())
+        } else if above.nth(MAX_INCLUDED_DEPTH - 1).is_some() {
+            Err(format!("files include each other more than {MAX_INCLUDED_DEPTH} deep"))
+        } else if files.len() >= MAX_INCLUDED {
+            Err(format!("the program includes more than {MAX_INCLUDED} files"))
         } else {
             load(&include.path).and_then(|text| {
                 source
@@ -77,8 +90,9 @@ pub fn parse_with(source: &mut Source, classic: bool, loader: Option<Loader<'_>>
                     row.b = block.first;
                     row.count = block.count.min(u32::from(u16::MAX)) as u16;
                 }
-                depth.extend(inner.iter().map(|_| level + 1));
-                includes.extend(inner);
+                let own = files.len();
+                files.push((include.path, parent));
+                open.extend(inner.into_iter().map(|include| (include, own)));
             }
         }
     }

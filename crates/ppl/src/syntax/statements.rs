@@ -107,6 +107,12 @@ impl Parser<'_, '_> {
             return self.row(Form::Error, start, 0, 0);
         }
         let variable = self.variable();
+        let item = (form == Form::Assign && self.is_sign(b'[')).then(|| {
+            self.take();
+            let index = self.expression();
+            self.expect(b']', "the index");
+            index
+        });
         if !self.accept(b'=') {
             let found = self.found();
             let help =
@@ -121,10 +127,10 @@ impl Parser<'_, '_> {
             return self.row(Form::Error, start, 0, 0);
         }
         let value = self.expression();
-        let row = if form == Form::Assign {
-            (self.push_nodes(&[value]), variable.data)
-        } else {
-            (self.push_nodes(&[variable, value]), 0)
+        let (form, row) = match item {
+            Some(index) => (Form::AssignItem, (self.push_nodes(&[variable, index, value]), 0)),
+            None if form == Form::Assign => (form, (self.push_nodes(&[value]), variable.data)),
+            None => (form, (self.push_nodes(&[variable, value]), 0)),
         };
         self.end("the value");
         self.row(form, start, row.0, row.1)

@@ -178,6 +178,8 @@ pub enum StatementKind {
     Block(Statements),
     /// `$v = e;`
     Assign { variable: Symbol, value: ExprId },
+    /// `$l[i] = e;`
+    AssignItem { list: ExprId, index: ExprId, value: ExprId },
     /// `let $v = e;`
     Let { variable: ExprId, value: ExprId },
     /// `command(…);` `parentheses`: were the arguments in them?
@@ -295,6 +297,7 @@ pub(crate) enum Form {
     Empty,
     Block,
     Assign,
+    AssignItem,
     Let,
     Command,
     Call,
@@ -493,6 +496,7 @@ impl Tree {
             Form::Empty => StatementKind::Empty,
             Form::Block => StatementKind::Block(Statements { first: row.a, count: row.b }),
             Form::Assign => StatementKind::Assign { variable: Symbol(row.b), value: expr(0) },
+            Form::AssignItem => StatementKind::AssignItem { list: expr(0), index: expr(1), value: expr(2) },
             Form::Let => StatementKind::Let { variable: expr(0), value: expr(1) },
             Form::Command => StatementKind::Command {
                 command: Command::from_index(usize::from(row.count)),
