@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas
 
-# A real-time priority, where it is allowed: then the processor's other work is not in the way.
-FIRST = ["chrt", "-f", "1"]
+# A real-time priority, where it is allowed: then the processor's other work is not in the way. It is above that of
+# the file system with known delays, which waits awake for the end of a delay: what it holds up by waiting would
+# otherwise hold up lastrank too, and nobody would have injected that.
+PRIORITY = 2
+FIRST = ["chrt", "-f", str(PRIORITY)]
 
 
 @dataclass(frozen=True)

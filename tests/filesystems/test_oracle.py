@@ -1,7 +1,9 @@
 """Is what lastrank measures what was injected, quantile by quantile, and is the fitted tail the injected one?
 
 Each write is held for a draw from a generalized extreme-value distribution. The file system knows how long it
-really held each one; the way there and back is measured beforehand by a client that is not lastrank.
+really held each one, its own oversleeping included, so that only lastrank can be wrong; the way there and back is
+measured beforehand by a client that is not lastrank. What lastrank itself says was a wait for a processor
+(`queue_ns`) is taken off: nobody injected it, and on a busy machine it is in every clock.
 """
 
 import os
@@ -14,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from . import delay
-from .measured import Lastrank, Run, may_be_first
+from .measured import PRIORITY, Lastrank, Run, may_be_first
 from .sandbox import Mounted
 
 RANKS, STEPS = 4, 1200
@@ -48,10 +50,10 @@ class Attempt:
         for p in QUANTILES:
             measured, held = quantile(self.measured, p), quantile(self.held, p)
             allowed = 0.02 * held + self.resolution + self.round_trip
-            if not -self.resolution <= measured - held <= allowed:
+            if not self.round_trip - allowed <= measured - held <= allowed:
                 wrong.append(
                     f"quantile {p}: measured {measured / 1e6:.4f} ms, injected {held / 1e6:.4f} ms, "
-                    f"allowed {allowed / 1e6:.4f} ms more"
+                    f"allowed {allowed / 1e6:.4f} ms more, {(allowed - self.round_trip) / 1e6:.4f} ms less"
                 )
         return wrong
 
@@ -66,7 +68,7 @@ def round_trip(mounted: Mounted, repeat: int = 200) -> float:
     seen = []
     file = os.open(mounted.path / "round-trip", os.O_WRONLY | os.O_CREAT)
     if may_be_first():
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     try:
         for _ in range(repeat):
             begin = time.monotonic_ns()
@@ -95,7 +97,8 @@ def attempt(delayed: Callable[..., Mounted], lastrank: Lastrank, program: Path) 
         run = lastrank.run(program, dir=mounted.path, first=True)
         assert run.status == 0, run
         writes = delay.injected(mounted, "write")[before:]
-        measured = (run.operations("fwrite").duration_ps / 1000).tolist()
+        samples = run.operations("fwrite")
+        measured = (samples.duration_ps / 1000 - samples.queue_ns).tolist()
         assert len(measured) == len(writes) == RANKS * STEPS
         resolution = max(1.0, run.facts["clock"]["quantum_ps"] / 1000)
         return Attempt(run, measured, [write.held for write in writes], floor, resolution)
