@@ -144,7 +144,8 @@ def hog(directory: Path, turns: int) -> None:
         try:
             for turn in range(2 * turns):
                 which = "hog" if turn % 2 else "quiet"
-                spin = "while :; do :; done"
+                # It ends by itself should this script be killed.
+                spin = "while kill -0 $PPID; do i=0; while [ $i -lt 99999 ]; do i=$((i + 1)); done; done"
                 count = os.cpu_count() or 1
                 hogs = [subprocess.Popen(["sh", "-c", spin]) for _ in range(count)] if turn % 2 else []
                 time.sleep(0.2)
