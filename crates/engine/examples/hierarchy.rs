@@ -77,9 +77,9 @@ fn check(bytes: u64) -> Done {
 fn clock() -> Done {
     let (clock, facts) = Clock::choose();
     // A pair as it stands around an operation: both reads, the next pair after the one before.
-    const PAIRS: u32 = 100_000;
+    const PAIRS: u32 = 1000;
     let mut pair = f64::INFINITY;
-    for _ in 0..20 {
+    for _ in 0..2000 {
         let begin = clock.now();
         for _ in 0..PAIRS {
             black_box(clock.now().wrapping_sub(clock.now()));
@@ -99,30 +99,32 @@ fn clock() -> Done {
 /// The time of a loop of single loads from L1 that are timed and thrown away, against loops that also
 /// keep what was timed.
 fn record() -> Done {
-    const COUNT: usize = 1 << 18;
+    // So few that a round is seldom interrupted.
+    const COUNT: usize = 1 << 12;
+    const ROUNDS: usize = 101;
     let (clock, _) = Clock::choose();
     let mut kernel = build(&Request::Chase { bytes: 16 << 10, huge: false, seed: 1 })?;
     let folder = std::env::temp_dir();
-    let region = Region::new(0, COUNT + 1, &folder)?;
+    let region = Region::new(0, ROUNDS * COUNT + 1, &folder)?;
     let mut recorder = Recorder::new(std::sync::Arc::new(region))?;
-    recorder.reserve(COUNT + 1)?;
-    let mut kept = vec![0u32; COUNT];
-    kept.fill(1);
+    recorder.reserve(ROUNDS * COUNT + 1)?;
+    let mut all = vec![0u32; ROUNDS * COUNT];
+    all.fill(1);
     let mut rounds = [Vec::new(), Vec::new()];
-    for _ in 0..41 {
+    for kept in all.chunks_exact_mut(COUNT) {
         let bare = looped(clock, kernel.as_mut(), COUNT, |_, ticks| {
             black_box(ticks);
         });
         let raw = looped(clock, kernel.as_mut(), COUNT, |index, ticks| kept[index] = ticks as u32);
-        black_box(&mut kept);
+        black_box(&mut *kept);
         rounds[0].push(raw - bare);
     }
-    for _ in 0..41 {
-        let bare = looped(clock, kernel.as_mut(), COUNT / 64, |_, ticks| {
+    for _ in 0..ROUNDS {
+        let bare = looped(clock, kernel.as_mut(), COUNT, |_, ticks| {
             black_box(ticks);
         });
         let mut failed = Ok(());
-        let sample = looped(clock, kernel.as_mut(), COUNT / 64, |_, ticks| {
+        let sample = looped(clock, kernel.as_mut(), COUNT, |_, ticks| {
             let sample = samples::Sample { duration_ps: clock.ticks_to_ps(ticks), ..Default::default() };
             failed = recorder.push(sample);
         });
