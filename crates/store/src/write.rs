@@ -1,15 +1,22 @@
 //! How does a run become a Parquet file without ever leaving half a file under the final name?
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
+use parquet::column::writer::{ColumnCloseResult, get_column_writer, get_typed_column_writer_mut};
 use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::properties::WriterPropertiesPtr;
+use parquet::file::writer::{
+    SerializedFileWriter, SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite,
+};
+use parquet::schema::types::SchemaDescriptor;
 use samples::{Facts, Run, Sample, Site};
 
 use crate::Error;
@@ -18,6 +25,9 @@ use crate::columns::{add_values, properties, schema, sum_of_texts};
 
 /// Rows of a row group: what the writer holds in memory besides the run (about 100 bytes a row).
 const GROUP_ROWS: usize = 1 << 18;
+
+/// Fewer rows are encoded by one thread: starting others takes longer.
+const FEW_ROWS: usize = 1 << 14;
 
 /// Writes `run` to `path`, replacing a file of that name only when everything is on disk.
 ///
@@ -29,20 +39,46 @@ const GROUP_ROWS: usize = 1 << 18;
 /// [`Error::Io`] where the disk is full or the folder cannot be written; [`Error::NoSuchSite`].
 pub fn write(path: &Path, run: &Run) -> Result<(), Error> {
     let mut writer = Writer::create(path, &run.sites)?;
-    let key = |sample: &Sample| (sample.rank, sample.site);
     if run.samples.is_sorted_by_key(key) {
         writer.append(&run.samples)?;
     } else {
-        let mut order: Vec<usize> = (0..run.samples.len()).collect();
-        order.sort_by_key(|&index| key(&run.samples[index]));
+        let order = order(&run.samples);
         let mut chunk = Vec::with_capacity(GROUP_ROWS.min(order.len()));
         for indices in order.chunks(GROUP_ROWS) {
             chunk.clear();
-            chunk.extend(indices.iter().map(|&index| run.samples[index]));
+            chunk.extend(indices.iter().map(|&index| run.samples[index as usize]));
             writer.append(&chunk)?;
         }
     }
     writer.finish(&run.facts)
+}
+
+fn key(sample: &Sample) -> (u32, u32) {
+    (sample.rank, sample.site)
+}
+
+/// Where the samples stand that come first, second … by rank, then by site; those of one site keep their
+/// order. Counts first and then puts each in its place, which takes two passes over the samples.
+fn order(samples: &[Sample]) -> Vec<u64> {
+    let mut places: BTreeMap<(u32, u32), usize> = BTreeMap::new();
+    for alike in samples.chunk_by(|a, b| key(a) == key(b)) {
+        *places.entry(key(&alike[0])).or_default() += alike.len();
+    }
+    let mut next = 0;
+    for place in places.values_mut() {
+        next += std::mem::replace(place, next);
+    }
+    let mut order = vec![0; samples.len()];
+    let mut at = 0;
+    for alike in samples.chunk_by(|a, b| key(a) == key(b)) {
+        let place = places.entry(key(&alike[0])).or_default();
+        for slot in &mut order[*place..*place + alike.len()] {
+            *slot = at;
+            at += 1;
+        }
+        *place += alike.len();
+    }
+    order
 }
 
 /// Writes a run file piece by piece, in bounded memory.
@@ -53,6 +89,8 @@ pub struct Writer {
     path: PathBuf,
     temporary: Temporary,
     file: SerializedFileWriter<Summed>,
+    schema: SchemaDescriptor,
+    properties: WriterPropertiesPtr,
     sites: Vec<Site>,
     iterations: HashMap<(u32, u32), i64>,
     pending: Vec<Sample>,
@@ -78,16 +116,17 @@ impl Writer {
         let file = File::create(&temporary).map_err(|cause| Error::io("create", path, cause))?;
         let temporary = Temporary(temporary);
         let failed = |error| Error::parquet("write", path, error);
-        let file = SerializedFileWriter::new(
-            Summed { file, length: 0, crc: crc32fast::Hasher::new() },
-            schema().map_err(failed)?,
-            Arc::new(properties()),
-        )
-        .map_err(failed)?;
+        let schema = schema().map_err(failed)?;
+        let properties = Arc::new(properties());
+        let summed = Summed { file, length: 0, crc: crc32fast::Hasher::new() };
+        let file = SerializedFileWriter::new(summed, Arc::clone(&schema), Arc::clone(&properties))
+            .map_err(failed)?;
         Ok(Self {
             path: path.into(),
             temporary,
             file,
+            schema: SchemaDescriptor::new(schema),
+            properties,
             sites: sites.into(),
             iterations: HashMap::new(),
             pending: Vec::new(),
@@ -157,17 +196,16 @@ impl Writer {
 
     fn flush(&mut self) -> Result<(), Error> {
         let rows = std::mem::take(&mut self.pending);
-        let first: Vec<i64> = rows
-            .iter()
-            .map(|sample| {
-                let next = self.iterations.entry((sample.rank, sample.site)).or_default();
-                *next += 1;
-                *next - 1
-            })
-            .collect();
+        let mut first = Vec::with_capacity(rows.len());
+        for alike in rows.chunk_by(|a, b| key(a) == key(b)) {
+            let next = self.iterations.entry(key(&alike[0])).or_default();
+            first.extend(*next..*next + alike.len() as i64);
+            *next += alike.len() as i64;
+        }
         let mut group =
             self.file.next_row_group().map_err(|error| Error::parquet("write", &self.path, error))?;
-        write_group(&mut group, &rows, &first, &self.sites, &mut self.of_values)
+        let table = Table { rows: &rows, iterations: &first, sites: &self.sites };
+        write_group(&mut group, &table, &self.schema, &self.properties, &mut self.of_values)
             .and_then(|()| group.close().map(drop))
             .map_err(|error| Error::parquet("write", &self.path, error))?;
         self.pending = rows;
@@ -176,45 +214,101 @@ impl Writer {
     }
 }
 
+/// The rows of a row group.
+struct Table<'a> {
+    rows: &'a [Sample],
+    iterations: &'a [i64],
+    sites: &'a [Site],
+}
+
+/// A column, encoded and compressed, what the footer says of it, and the checksum of its values.
+struct Encoded {
+    bytes: Bytes,
+    close: ColumnCloseResult,
+    sum: crc32fast::Hasher,
+}
+
+/// Encodes the columns on as many threads as there are processors, and puts them into the file.
 fn write_group(
     group: &mut SerializedRowGroupWriter<'_, Summed>,
-    rows: &[Sample],
-    iterations: &[i64],
-    sites: &[Site],
+    table: &Table<'_>,
+    schema: &SchemaDescriptor,
+    properties: &WriterPropertiesPtr,
     sum: &mut crc32fast::Hasher,
 ) -> Result<(), ParquetError> {
-    for (_, column) in &COLUMNS {
-        let Some(mut out) = group.next_column()? else {
-            return Err(ParquetError::General("the schema has fewer columns than the writer".into()));
-        };
-        match column {
-            Column::Text(text) => {
-                let texts: Vec<ByteArray> =
-                    sites.iter().map(|site| ByteArray::from(text(site).into_bytes())).collect();
-                let values: Vec<_> = rows.iter().map(|row| texts[row.site as usize].clone()).collect();
-                out.typed::<ByteArrayType>().write_batch(&values, None, None)?;
+    let threads = match table.rows.len() {
+        0..FEW_ROWS => 1,
+        _ => std::thread::available_parallelism().map_or(1, usize::from).min(COLUMNS.len()),
+    };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= COLUMNS.len() {
+                break done;
             }
-            Column::Line => {
-                let values: Vec<_> = rows.iter().map(|row| sites[row.site as usize].line as i32).collect();
-                out.typed::<Int32Type>().write_batch(&values, None, None)?;
-            }
-            Column::Iteration => {
-                out.typed::<Int64Type>().write_batch(iterations, None, None)?;
-            }
-            Column::Narrow(get, _) => {
-                let values: Vec<_> = rows.iter().map(get).collect();
-                add_values(sum, values.iter().map(|value| value.to_le_bytes()));
-                out.typed::<Int32Type>().write_batch(&values, None, None)?;
-            }
-            Column::Wide(get, _) => {
-                let values: Vec<_> = rows.iter().map(get).collect();
-                add_values(sum, values.iter().map(|value| value.to_le_bytes()));
-                out.typed::<Int64Type>().write_batch(&values, None, None)?;
+            done.push((index, encode(index, table, schema, properties)));
+        }
+    };
+    let mut encoded = std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut encoded = work();
+        for worker in workers {
+            match worker.join() {
+                Ok(done) => encoded.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        out.close()?;
+        encoded
+    });
+    encoded.sort_by_key(|(index, _)| *index);
+    for (_, column) in encoded {
+        let column = column?;
+        sum.combine(&column.sum);
+        group.append_column(&column.bytes, column.close)?;
     }
     Ok(())
+}
+
+fn encode(
+    index: usize,
+    table: &Table<'_>,
+    schema: &SchemaDescriptor,
+    properties: &WriterPropertiesPtr,
+) -> Result<Encoded, ParquetError> {
+    let Table { rows, iterations, sites } = table;
+    let mut sum = crc32fast::Hasher::new();
+    let mut sink = TrackedWrite::new(Vec::new());
+    let pages = Box::new(SerializedPageWriter::new(&mut sink));
+    let mut out = get_column_writer(schema.column(index), Arc::clone(properties), pages);
+    match COLUMNS[index].1 {
+        Column::Text(text) => {
+            let texts: Vec<ByteArray> =
+                sites.iter().map(|site| ByteArray::from(text(site).into_bytes())).collect();
+            let values: Vec<_> = rows.iter().map(|row| texts[row.site as usize].clone()).collect();
+            get_typed_column_writer_mut::<ByteArrayType>(&mut out).write_batch(&values, None, None)?;
+        }
+        Column::Line => {
+            let values: Vec<_> = rows.iter().map(|row| sites[row.site as usize].line as i32).collect();
+            get_typed_column_writer_mut::<Int32Type>(&mut out).write_batch(&values, None, None)?;
+        }
+        Column::Iteration => {
+            get_typed_column_writer_mut::<Int64Type>(&mut out).write_batch(iterations, None, None)?;
+        }
+        Column::Narrow(get, _) => {
+            let values: Vec<_> = rows.iter().map(get).collect();
+            add_values(&mut sum, values.iter().map(|value| value.to_le_bytes()));
+            get_typed_column_writer_mut::<Int32Type>(&mut out).write_batch(&values, None, None)?;
+        }
+        Column::Wide(get, _) => {
+            let values: Vec<_> = rows.iter().map(get).collect();
+            add_values(&mut sum, values.iter().map(|value| value.to_le_bytes()));
+            get_typed_column_writer_mut::<Int64Type>(&mut out).write_batch(&values, None, None)?;
+        }
+    }
+    let close = out.close()?;
+    Ok(Encoded { bytes: Bytes::from(sink.into_inner()?), close, sum })
 }
 
 /// A file and the checksum of what went into it. The Parquet writer buffers before it.
