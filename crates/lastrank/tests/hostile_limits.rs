@@ -95,6 +95,39 @@ fn a_signal_while_the_samples_are_written_does_not_lose_them() {
     assert_eq!(samples(folder.path()), 300_001);
 }
 
+#[test]
+fn a_storm_of_signals_cuts_no_pause_short_and_loses_no_sample() {
+    let text = "repeat $i 15 { sleep(40ms); barrier; write(\"f-$$rank\", 100k); read(\"f-$$rank\"); }\n\
+                delete(\"f-$$rank\");\n";
+    let folder = folder(text);
+    // A rank takes SIGTERM from anybody as a call to look up, which interrupts what it waits in.
+    let line = "\"$L\" run a.ppl -n 2 -o a.parquet --report none -s & \
+                for wait in $(seq 200); do ranks=$(cat /proc/$!/task/$!/children); set -- $ranks; \
+                [ $# = 2 ] && break; sleep 0.01; done; \
+                sent=0; while kill -TERM $ranks; do sent=$((sent + 1)); done 2>/dev/null; wait $!; \
+                status=$?; echo $sent; exit $status";
+    let done = shell(folder.path(), line);
+    assert_eq!((done.status, done.err.as_str()), (Some(0), ""));
+    let sent: u32 = done.out.trim().parse().unwrap();
+    assert!(sent > 100, "only {sent} signals");
+    let run = store::read(&folder.path().join("a.parquet")).unwrap();
+    let count = |operation: &str| {
+        let of_it = |sample: &&samples::Sample| run.sites[sample.site as usize].operation == operation;
+        (
+            run.samples.iter().filter(of_it).count(),
+            run.samples.iter().filter(of_it).any(samples::Sample::failed),
+        )
+    };
+    for operation in ["write", "read", "barrier"] {
+        assert_eq!(count(operation), (30, false), "{operation}");
+    }
+    assert!(
+        run.facts.spans.iter().all(|span| span.end_ns - span.begin_ns >= 15 * 40_000_000),
+        "{:?}",
+        run.facts.spans
+    );
+}
+
 fn terminate(child: &Child) {
     assert!(Command::new("kill").arg(child.id().to_string()).status().unwrap().success());
 }
