@@ -163,6 +163,10 @@ impl Analysis {
             tables.push(table::targets(&targets::Effects::of(subject, found), &last));
         }
         figures.push(ranks::spread(prefix, subject, self.unit));
-        chapter.with(figures, tables)
+        let mut chapter = chapter.with(figures, tables);
+        // A terminal has it where there is something to say.
+        chapter.on_page_only =
+            self.targets.as_ref().is_none_or(|found| found.targets.iter().all(|target| !target.slow));
+        chapter
     }
 }

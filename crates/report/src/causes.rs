@@ -204,7 +204,7 @@ mod tests {
             causes: Cause::Blocked as u16 | Cause::Preempted as u16,
             ..Sample::default()
         };
-        let chapter = chapter(&run(reads(slow.clone())), &of(&run(reads(slow)))).expect("causes were seen");
+        let chapter = chapter(&run(reads(slow)), &of(&run(reads(slow)))).expect("causes were seen");
         insta::assert_snapshot!(chapter.tables.iter().map(Table::text).collect::<Vec<_>>().join("\n"));
     }
 

@@ -28,6 +28,8 @@ mod text;
 mod unit;
 mod views;
 
+use std::collections::BTreeMap;
+
 use samples::{Facts, Run, SiteKind, TimeUse, Warning};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -152,6 +154,7 @@ pub fn build(run: &Run, options: &Options) -> Report {
     chapters.extend(further_gates(run, main.as_ref(), options));
     // What is folded stands at the end.
     chapters.sort_by_key(|chapter| chapter.folded);
+    keep_apart(&mut chapters);
     let title = if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() };
     Report {
         title,
@@ -163,6 +166,22 @@ pub fn build(run: &Run, options: &Options) -> Report {
         causes,
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
+    }
+}
+
+/// Gives a number to every name that stands twice: two labels may read alike once they are made into names.
+fn keep_apart(chapters: &mut [Chapter]) {
+    fn number(known: &mut BTreeMap<String, usize>, id: &mut String) {
+        let count = known.entry(id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            *id = format!("{id}.{count}");
+        }
+    }
+    let (mut of_chapters, mut of_figures) = (BTreeMap::new(), BTreeMap::new());
+    for chapter in chapters {
+        number(&mut of_chapters, &mut chapter.id);
+        chapter.figures.iter_mut().for_each(|figure| number(&mut of_figures, &mut figure.id));
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn heading(report: &Report) -> String {
         1 => "1 rank".to_string(),
         ranks => format!("{ranks} ranks"),
     }];
-    if let Some(main) = &report.main {
+    if let Some(main) = report.main.as_ref().filter(|_| report.brief.is_empty()) {
         parts.push(steps(&main.subject));
     }
     if facts.elapsed_s > 0.0 {

@@ -106,9 +106,8 @@ fn latency_and_bandwidth_of_two_paths_are_found_again() {
 fn working_sets_are_a_curve_with_the_caches_marked_and_a_table_of_moments() {
     let mut made = Maker::new();
     for (size, ns) in [("1KiB", 1), ("1MiB", 8), ("64MiB", 140)] {
-        made = made.place(&format!("memory {size} single"), "chase", 1, 0, |n| {
-            (20_000 + ns * 1000 + n % 3 * 10_000) as u64
-        });
+        made = made
+            .place(&format!("memory {size} single"), "chase", 1, 0, |n| 20_000 + ns * 1000 + n % 3 * 10_000);
     }
     let mut made = made.in_one_line();
     made.0.facts.machine = serde_json::json!({"processor": {"caches": [
@@ -273,6 +272,22 @@ fn a_tour_is_shown_as_rungs_and_a_curve() {
         assert!(report.figures().any(|figure| figure.id == id), "{id}");
     }
     assert!(report.html().contains("From the first cache to the disk"));
+}
+
+#[test]
+fn labels_that_read_alike_as_names_have_names_of_their_own() {
+    let mut made = Maker::new();
+    for path in ["/mnt/a", "/mnt-a"] {
+        for size in ["1KiB", "4KiB", "16KiB"] {
+            made = made.place(&format!("{path} {size}"), "fread", 1, 8, |n| 1_000_000 + n);
+        }
+    }
+    let report = made.in_one_line().report();
+    let mut ids: Vec<&str> = report.figures().map(|figure| figure.id.as_str()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
 }
 
 #[test]
