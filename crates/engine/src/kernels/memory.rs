@@ -117,6 +117,10 @@ unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
         // SAFETY: as above.
         unsafe { std::arch::asm!("ldr {at}, [{at}]", at = inout(reg) at, options(nostack, readonly)) };
     }
+    // An `isb` alone need not wait for a load; a branch that depends on its value before the `isb` of the
+    // clock does (Arm Architecture Reference Manual: a control dependency and context synchronisation).
+    // SAFETY: compares a register and goes on to the next instruction either way.
+    unsafe { std::arch::asm!("cbz {at}, 3f", "3:", at = in(reg) at, options(nostack, nomem)) };
     at
 }
 

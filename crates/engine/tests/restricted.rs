@@ -1,0 +1,82 @@
+//! What is left for an ordinary user, and where a container forbids perf events? Does it say what it cannot see?
+
+mod support;
+
+use engine::causes::{Tier, Watch};
+use engine::run::Options;
+use ppl::Source;
+use ppl::plan::Settings;
+use support::alone;
+
+/// Answers `perf_event_open` with EPERM from here on, as container runtimes do.
+fn forbid_perf_events() {
+    const LOAD_NUMBER: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let rule = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut rules = [
+        rule(LOAD_NUMBER, 0, 0, 0),
+        rule(IF_EQUAL, 0, 1, libc::SYS_perf_event_open as u32),
+        rule(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        rule(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: rules.len() as u16, filter: rules.as_mut_ptr() };
+    // SAFETY: the program and its rules live through the call; the filter holds for this process only.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program), 0);
+    }
+}
+
+/// Runs a program that blocks now and then: exit status, tier, whether blocking was seen, what was not.
+fn blocking_run() -> String {
+    let mut source = Source::new("test.ppl", "repeat 50 pipe_pingpong(200); repeat 50 getpid();");
+    let (plan, _) = ppl::compile(&mut source, &Settings::default(), false, None).expect("a program");
+    let outcome = engine::run(&plan, &Options::new(1), |_| ()).expect("a run");
+    let blocked =
+        outcome.run.samples.iter().any(|one| samples::Causes(one.causes).has(samples::Cause::Blocked));
+    let sight = &outcome.run.facts.sight;
+    format!("exit {} {} blocked {blocked} blind {}", outcome.exit_status(), sight["tier"], sight["blind"])
+}
+
+#[test]
+fn without_perf_events_long_operations_are_watched_through_the_counters_and_that_is_said() {
+    let said = alone(
+        "without_perf_events_long_operations_are_watched_through_the_counters_and_that_is_said",
+        || {
+            forbid_perf_events();
+            let watch = Watch::of_this_thread();
+            assert_eq!((watch.sight().tier, watch.is_cheap()), (Tier::Accounting, false));
+            blocking_run()
+        },
+    );
+    assert!(said.starts_with("exit 0 \"accounting\" blocked true"), "{said}");
+    assert!(said.contains("causes of operations shorter than 20 µs: no perf events"), "{said}");
+}
+
+#[test]
+fn an_ordinary_user_measures_and_describes_the_machine() {
+    let said = alone("an_ordinary_user_measures_and_describes_the_machine", || {
+        use std::os::unix::fs::PermissionsExt;
+        // What is said is written down by nobody, too, who may work in a directory for everybody.
+        let result = std::env::var_os("LASTRANK_TEST_RESULT").expect("a place for the result");
+        std::fs::set_permissions(result, std::fs::Permissions::from_mode(0o666)).expect("our own file");
+        std::env::set_current_dir(std::env::temp_dir()).expect("the directory");
+        let nobody = 65_534;
+        // SAFETY: plain calls; this process drops what it may and never gets it back. A user who is not
+        // root is ordinary already.
+        unsafe {
+            if libc::geteuid() == 0 {
+                assert_eq!(libc::setgroups(0, std::ptr::null()), 0);
+                assert_eq!(libc::setresgid(nobody, nobody, nobody), 0);
+                assert_eq!(libc::setresuid(nobody, nobody, nobody), 0);
+            }
+        }
+        let machine = engine::machine::describe(&["/tmp".as_ref()]);
+        assert!(!machine.limits.root && machine.processor.online.is_some(), "{:?}", machine.limits);
+        blocking_run()
+    });
+    assert!(said.starts_with("exit 0") && said.contains("blocked true"), "{said}");
+    assert!(said.contains("interrupts"), "{said}");
+    assert!(!said.contains("\"tracepoints\""), "{said}");
+}
