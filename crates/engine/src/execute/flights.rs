@@ -212,13 +212,16 @@ impl<B: Backend> Session<'_, B> {
         if judgement.expected == Some(errno) {
             return Ok(());
         }
-        let mut words = self.flight_words(number, place);
-        if let Some(wanted) = judgement.expected {
-            let name = errno_name(wanted).map_or(format!("errno {wanted}"), str::to_owned);
-            words += &format!(", which was to fail with {name},");
-        }
-        if let Some(at) = wrong {
-            words += &format!(": byte {at} is not what was written there;");
+        let mut words = String::new();
+        if judgement.stop_on_error || self.tells(place, errno) {
+            words = self.flight_words(number, place);
+            if let Some(wanted) = judgement.expected {
+                let name = errno_name(wanted).map_or(format!("errno {wanted}"), str::to_owned);
+                words += &format!(", which was to fail with {name},");
+            }
+            if let Some(at) = wrong {
+                words += &format!(": byte {at} is not what was written there;");
+            }
         }
         let moves = matches!(self.places.get(place).map(|place| place.operation.as_str()),
             Some(name) if name.contains("read") || name.contains("write") || name == "append");

@@ -484,16 +484,24 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
         if self.stop.is_some() {
             return;
         }
-        let mut words = self.words(failure);
-        if let Some(at) = self.wrong.take() {
-            words += &format!(": byte {at} is not what was written there;");
+        let (place, errno) = (failure.site.index(), failure.errno);
+        let wrong = self.wrong.take();
+        let stops = self.judgement.stop_on_error;
+        let mut words = String::new();
+        if stops || self.session.tells(place, errno) {
+            words = self.words(failure);
+            if let Some(at) = wrong {
+                words += &format!(": byte {at} is not what was written there;");
+            }
         }
-        let told = self.session.failed(failure.site.index(), &words, failure.errno, failure.bytes);
-        self.told = format!(
-            "line {}: {words} failed: {}; the program says `on_error stop`",
-            self.plan.site(failure.site).line,
-            crate::ops::flags::errno_text(failure.errno)
-        );
+        let told = self.session.failed(place, &words, errno, failure.bytes);
+        if stops {
+            self.told = format!(
+                "line {}: {words} failed: {}; the program says `on_error stop`",
+                self.plan.site(failure.site).line,
+                crate::ops::flags::errno_text(errno)
+            );
+        }
         self.note(told);
     }
 

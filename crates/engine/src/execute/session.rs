@@ -336,6 +336,16 @@ impl<'a, B: Backend> Session<'a, B> {
         Ok(())
     }
 
+    /// Will the next failure at `place` be told in words? Otherwise nobody need find any.
+    pub fn tells(&mut self, place: usize, errno: i32) -> bool {
+        let Ok(site) = self.site(place) else { return true };
+        self.is_fatal(errno) || self.failures.get(site as usize).is_none_or(|count| *count < TOLD)
+    }
+
+    fn is_fatal(&self, errno: i32) -> bool {
+        self.on_error == OnError::Stop || matches!(errno, libc::ENOSPC | libc::EDQUOT)
+    }
+
     /// Counts the failure of the operation at `place`, tells the first few of a site in words, and
     /// decides whether to go on: `operation` is the command with the names in it.
     #[cold]
@@ -350,7 +360,7 @@ impl<'a, B: Backend> Session<'a, B> {
             self.failures.resize(site as usize + 1, 0);
         }
         self.failures[site as usize] += 1;
-        let fatal = self.on_error == OnError::Stop || matches!(errno, libc::ENOSPC | libc::EDQUOT);
+        let fatal = self.is_fatal(errno);
         if self.failures[site as usize] > TOLD && !fatal {
             return Ok(());
         }
