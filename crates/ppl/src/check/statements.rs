@@ -4,7 +4,7 @@ use samples::SiteKind;
 
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::plan::{Expr, Procedure, Slot, Step};
-use crate::syntax::{ExprId, ExprKind, Exprs, StatementId, StatementKind, Statements, Symbol};
+use crate::syntax::{ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Symbol};
 
 use super::collective::Restriction;
 use super::{Checker, Locals};
@@ -23,7 +23,7 @@ impl Checker<'_> {
 
     /// Definitions may stand anywhere at the top level, so they are read before everything else.
     fn definitions_first(&mut self, list: Statements) {
-        for id in list.iter() {
+        for id in list.iter().filter(|id| self.tree.is_definition(*id)) {
             let statement = self.tree.statement(id);
             if let StatementKind::Include { statements, .. } = statement.kind {
                 self.definitions_first(statements);
@@ -137,7 +137,7 @@ impl Checker<'_> {
                 self.push(Diagnostic::warning(Code::Unreachable, statement.span, "this is never reached"));
                 ended = false;
             }
-            self.statement(id);
+            self.decoded(id, statement);
             ended |= matches!(
                 statement.kind,
                 StatementKind::Break | StatementKind::Continue | StatementKind::Return(_)
@@ -212,7 +212,10 @@ impl Checker<'_> {
     }
 
     fn statement(&mut self, id: StatementId) {
-        let statement = self.tree.statement(id);
+        self.decoded(id, self.tree.statement(id));
+    }
+
+    fn decoded(&mut self, id: StatementId, statement: Statement) {
         let span = statement.span;
         let step = match statement.kind {
             StatementKind::Error | StatementKind::Empty => return,

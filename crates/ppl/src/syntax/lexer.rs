@@ -205,6 +205,10 @@ fn is_name(byte: u8) -> bool {
 
 /// What is wrong with a token by itself: an open string or comment.
 pub(crate) fn complain(text: &str) -> Option<Diagnostic> {
+    // Most texts have none, and searching forwards is several times faster.
+    if !text.contains("/*") {
+        return None;
+    }
     // Only the last comment of a text can be open.
     let open = text.rfind("/*")?;
     if text[open..].contains("*/") {

@@ -146,7 +146,10 @@ impl Parser<'_, '_> {
                 let base = self.scratch.len();
                 let parentheses = self.arguments();
                 let (first, count) = self.push_scratch(base);
-                self.end(&format!("`{}`", command.name()));
+                // The words are only put together where they are said.
+                if !self.accept(b';') {
+                    self.end(&format!("`{}`", command.name()));
+                }
                 let mut row = self.row(Form::Command, start, first, count);
                 row.count = command as u16;
                 row.flag = u8::from(parentheses);

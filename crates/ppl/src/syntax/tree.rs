@@ -484,6 +484,20 @@ impl Tree {
         Span::new(row.start, row.end)
     }
 
+    /// Is it `define …` or `include …`? Quicker than decoding it.
+    pub(crate) fn is_definition(&self, id: StatementId) -> bool {
+        matches!(
+            self.rows[id.0 as usize].form,
+            Form::Include
+                | Form::DefineParam
+                | Form::DefineGroups
+                | Form::DefinePattern
+                | Form::DefineReport
+                | Form::DefineRanks
+                | Form::DefineSpace
+        )
+    }
+
     /// A statement, decoded.
     pub fn statement(&self, id: StatementId) -> Statement {
         let row = self.rows[id.0 as usize];
