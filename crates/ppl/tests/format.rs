@@ -29,6 +29,7 @@ define param "list" $l [1,2 ]
 DEFINE Groups {"writers" : S,"readers":D / 1, "all"};
 define pattern{"p",2,4,1k,3,"all"};
 define report {"gate":"write"}
+define hints{"cb_nodes":"4"};
 define ranks $size>4?1:2
 define space "$dir" $size*2
 def step($n,$how="x"){let $k=-$n;return $k^2+1;}

@@ -23,7 +23,7 @@ impl Checker<'_> {
 
     /// Definitions may stand anywhere at the top level, so they are read before everything else.
     fn definitions_first(&mut self, list: Statements) {
-        for id in list.iter().filter(|id| self.tree.is_definition(*id)) {
+        for id in list.iter().filter(|id| self.tree.may_define(*id)) {
             let statement = self.tree.statement(id);
             if let StatementKind::Include { statements, .. } = statement.kind {
                 self.definitions_first(statements);

@@ -484,17 +484,11 @@ impl Tree {
         Span::new(row.start, row.end)
     }
 
-    /// Is it `define …` or `include …`? Quicker than decoding it.
-    pub(crate) fn is_definition(&self, id: StatementId) -> bool {
-        matches!(
+    /// May it be `define …` or `include …`? Of what programs are full of it is known without decoding.
+    pub(crate) fn may_define(&self, id: StatementId) -> bool {
+        !matches!(
             self.rows[id.0 as usize].form,
-            Form::Include
-                | Form::DefineParam
-                | Form::DefineGroups
-                | Form::DefinePattern
-                | Form::DefineReport
-                | Form::DefineRanks
-                | Form::DefineSpace
+            Form::Command | Form::Assign | Form::Call | Form::Repeat | Form::Block | Form::Time | Form::If
         )
     }
 

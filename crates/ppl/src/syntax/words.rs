@@ -48,8 +48,8 @@ mod list {
     use crate::syntax::names::WordHasher;
 
     keywords! {
-        Define "define" "define param \"name\" $v default\ndefine groups {\"a\":S, \"b\":D/1, \"c\"};\ndefine pattern {\"p\", iterations, element, level[, \"group\"]};\ndefine ranks n\ndefine space [\"dir\"] bytes\ndefine report {\"gate\": \"label\"}"
-            "Says something about the whole program before it starts: a parameter, groups of ranks, a pattern of MPI-IO, the number of ranks, the free space it needs, what its report shows first. Stands at the top level, anywhere; its values are constant expressions. A semicolon may follow."
+        Define "define" "define param \"name\" $v default\ndefine groups {\"a\":S, \"b\":D/1, \"c\"};\ndefine pattern {\"p\", iterations, element, level[, \"group\"]};\ndefine ranks n\ndefine space [\"dir\"] bytes\ndefine report {\"gate\": \"label\"}\ndefine hints {\"cb_nodes\": \"4\"}"
+            "Says something about the whole program before it starts: a parameter, groups of ranks, a pattern of MPI-IO, the number of ranks, the free space it needs, what its report shows first, hints for MPI-IO. Stands at the top level, anywhere; its values are constant expressions. A semicolon may follow."
             example "define param \"size\" $size 4KiB\ndefine ranks 1\nwrite(\"a.dat\", $size); delete(\"a.dat\");";
         Repeat "repeat" "repeat n S\nrepeat $v n S\nrepeat ($v, n) S"
             "Does the statement n times. The counter runs from 0 and has its old value again behind the loop."
