@@ -22,6 +22,14 @@ def test_a_killed_rank_is_named_and_the_others_save_first(started_by: Launcher, 
     assert done.returncode == 3
 
 
+def test_a_rank_that_crashes_is_named_and_the_others_save_first(started_by: Launcher, ranks: Path) -> None:
+    done = started_by.run(3, ranks, "crash", 2)
+    assert "rank 2 was killed by SIGSEGV" in done.stdout, done.stdout + done.stderr
+    if started_by.words:
+        assert all(f"saved rank {rank}" in done.stdout for rank in range(3)), done.stdout
+    assert done.returncode == 3
+
+
 def test_a_rank_that_fails_makes_the_others_leave(started_by: Launcher, ranks: Path) -> None:
     done = started_by.run(3, ranks, "fail", 0)
     assert "rank 0 gave up: write of /x: Input/output error" in done.stdout, done.stdout + done.stderr

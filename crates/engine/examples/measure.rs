@@ -92,11 +92,11 @@ fn run() -> Result<i32, String> {
             options.launch.ranks = 0;
             let directory = path.parent().unwrap_or(Path::new("."));
             let mut status = 0;
-            let keep = |share: &JobShare| {
+            let keep = |share: JobShare| {
                 status = match share {
-                    JobShare::Whole(outcome) => save(outcome, "whole", |run| store::write(&path, run)),
+                    JobShare::Whole(outcome) => save(&outcome, "whole", |run| store::write(&path, run)),
                     JobShare::Part(outcome) => {
-                        save(outcome, "part", |run| store::write_part(&path, job.rank(), run))
+                        save(&outcome, "part", |run| store::write_part(&path, job.rank(), run))
                     }
                     JobShare::AtRankZero => 0,
                 };

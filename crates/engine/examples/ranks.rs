@@ -39,7 +39,7 @@ fn wanted() -> Option<Wanted> {
 fn run() -> i32 {
     let Some(wanted) = wanted() else {
         eprintln!(
-            "ranks [-n N] [--mpi PATH|none] [--timeout SECONDS] comm|fail RANK|die RANK|late RANK|speed|pattern DIR write|read|both|\
+            "ranks [-n N] [--mpi PATH|none] [--timeout SECONDS] comm|fail RANK|die RANK|crash RANK|abort RANK|late RANK|speed|pattern DIR write|read|both|\
              io DIR LEVEL ELEMENT BLOCKS ROUNDS"
         );
         return 2;
@@ -99,14 +99,46 @@ fn scene(words: &[String], comm: &dyn Comm) -> Result<(), String> {
             unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
             Ok(())
         }
+        "crash" if comm.rank() == victim => {
+            std::thread::sleep(Duration::from_millis(300));
+            // SAFETY: none: this is what a defect of somebody's library looks like.
+            unsafe { std::ptr::null_mut::<u8>().write_volatile(1) };
+            Ok(())
+        }
+        "abort" if comm.rank() == victim => {
+            std::thread::sleep(Duration::from_millis(300));
+            abort(comm)
+        }
         "late" if comm.rank() == victim => {
             comm.standing().set_line(7);
             std::thread::sleep(Duration::from_secs(3600));
             Ok(())
         }
-        "fail" | "die" | "late" => comm.barrier(0).map(drop).map_err(text),
+        "fail" | "die" | "crash" | "abort" | "late" => comm.barrier(0).map(drop).map_err(text),
         other => Err(format!("no scene {other}")),
     }
+}
+
+/// Calls `MPI_Abort`, as a library does that met an error it cannot return.
+fn abort(comm: &dyn Comm) -> Result<(), String> {
+    // SAFETY: names that end in NUL; the library was opened with its symbols for everyone.
+    let (abort, world) = unsafe {
+        let find = |name: &std::ffi::CStr| libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
+        (find(c"MPI_Abort"), find(c"ompi_mpi_comm_world"))
+    };
+    if abort.is_null() {
+        return Err("there is no MPI_Abort here".into());
+    }
+    let world = match (world.is_null(), comm.description().contains("standard ABI")) {
+        (false, _) => world as usize,
+        (true, true) => 0x101,
+        (true, false) => 0x4400_0000,
+    };
+    // SAFETY: the standard fixes the parameters; handles are passed as in `comm::mpi`.
+    let abort: unsafe extern "C" fn(usize, i32) -> i32 = unsafe { std::mem::transmute(abort) };
+    // SAFETY: the world is a valid handle of this library.
+    unsafe { abort(world, 7) };
+    Ok(())
 }
 
 /// Everything a communicator can do, checked against what it must give.

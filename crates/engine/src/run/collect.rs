@@ -47,6 +47,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
     let Parts { records, ended, timing, cleaned, ranks } = parts;
     let mut together = Together::default();
     let mut problems = Vec::new();
+    together.samples.reserve_exact(records.iter().flatten().map(|record| record.samples.len()).sum());
     for record in records {
         match record {
             Ok(record) => together.add(record),
@@ -133,7 +134,6 @@ impl Together {
         let global = |site: u32| own.get(site as usize).copied();
         let last_site = record.last_site.and_then(global);
         self.ranks.insert(rank, Standing { samples: record.samples.len(), last_site });
-        self.samples.reserve(record.samples.len());
         // A rank that was killed could not count its failures.
         let killed = !matches!(record.state, State::Finished | State::Stopped);
         for sample in record.samples {

@@ -16,7 +16,7 @@ use crate::launch::{End, Job, Watch};
 use crate::record::{RankRecord, Region, read};
 
 /// What this process has of the run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum JobShare {
     /// All ranks' samples: only rank 0 has this, and only of a complete run.
     Whole(Box<Outcome>),
@@ -43,7 +43,7 @@ pub fn job<T: Body>(
     options: &Options,
     job: &Job,
     directory: &Path,
-    save: impl FnOnce(&JobShare),
+    save: impl FnOnce(JobShare),
     watch: impl FnMut(&Watch),
 ) -> Result<(), RunError> {
     let begun = Moment::now();
@@ -84,7 +84,7 @@ pub fn job<T: Body>(
                     if is_whole { JobShare::Whole(outcome) } else { JobShare::Part(outcome) }
                 }
             };
-            save(&share);
+            save(share);
         },
         watch,
     )?;

@@ -93,9 +93,8 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     let mut bar = progress::Bar::new(!args.quiet && !args.json && job.rank() == 0, &planned.name);
     let mut delivered = Ok(Status::Ok);
     let directory = places.directory().to_path_buf();
-    let save = |share: &JobShare| {
-        let complete = |outcome: &Outcome| {
-            let mut outcome = outcome.clone();
+    let save = |share: JobShare| {
+        let complete = |mut outcome: Box<Outcome>| {
             runnable.complete_facts(&mut outcome.run.facts);
             surroundings.complete(&mut outcome.run.facts, planned);
             outcome
