@@ -37,7 +37,9 @@ impl CommonClock {
         let ns = i64::try_from(ns).unwrap_or(i64::MAX);
         let Some(first) = self.first.get(rank as usize) else { return ns };
         let since = ns - first.offset_ns - i64::try_from(first.at_ns).unwrap_or(i64::MAX);
-        let drifted = (self.drift(rank) * since as f64).round() as i64;
+        // `since` is by the rank's clock, the drift by that of rank 0.
+        let drift = self.drift(rank);
+        let drifted = (drift / (1.0 + drift) * since as f64).round() as i64;
         ns - first.offset_ns - drifted
     }
 
@@ -78,7 +80,8 @@ mod tests {
         assert_eq!([0, 50_000, 100_000].map(|common| clock.common_ns(0, common)), [0, 50_000, 100_000]);
         // Rank 1 is 500 ns ahead at 1000 and gains one in a hundred.
         assert_eq!(clock.common_ns(1, 1500), 1000);
-        assert!((clock.common_ns(1, 102_500) - 101_000).abs() <= 10);
+        assert_eq!(clock.common_ns(1, 102_500), 101_000);
+        assert_eq!(clock.common_ns(1, 500 + 1_010_000 + 1000), 1_001_000);
         assert_eq!(clock.uncertainty_ns(1), 300);
     }
 
