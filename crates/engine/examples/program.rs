@@ -43,9 +43,9 @@ fn main() -> ExitCode {
     let result = match around {
         Surroundings::Alone => engine::run(&plan, &options, |_| ()).map(|outcome| status = show(&outcome)),
         Surroundings::Job(job) => {
-            let save = |share: &JobShare| {
+            let save = |share: JobShare| {
                 if let JobShare::Whole(outcome) | JobShare::Part(outcome) = share {
-                    status = show(outcome);
+                    status = show(&outcome);
                 }
             };
             let program = Program::new(&plan);
