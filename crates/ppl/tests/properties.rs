@@ -196,6 +196,15 @@ fn hostile_texts_are_compiled_in_linear_time() {
     total(&format!("$x = [{}1];", "1, ".repeat(n)));
 }
 
+#[test]
+fn an_include_whose_name_is_not_closed_is_shown_inside_the_text() {
+    let text = "include \"circle";
+    let mut source = Source::new("p", text);
+    let found =
+        compile(&mut source, &Settings::default(), false, Some(&mut |_| Err("no".into()))).unwrap_err();
+    assert!(found.len() >= 2 && found.iter().all(|it| it.span.end as usize <= text.len()), "{found:#?}");
+}
+
 /// Two includes of itself would be 65,536 files at a depth of 16.
 #[test]
 fn files_that_include_themselves_are_read_a_few_times_at_most() {

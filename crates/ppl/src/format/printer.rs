@@ -518,7 +518,6 @@ fn around(kind: &StatementKind) -> Around {
         StatementKind::DefinePattern(_)
         | StatementKind::DefineReport(_)
         | StatementKind::DefineHints(_)
-        | StatementKind::DefineHints(_)
         | StatementKind::DefineRanks(_)
         | StatementKind::DefineSpace { .. } => Around::Define,
         StatementKind::Rate { .. } => Around::Rate,

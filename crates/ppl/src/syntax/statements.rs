@@ -270,11 +270,11 @@ impl Parser<'_, '_> {
             Keyword::Include => {
                 let node = self.expression();
                 let inside = (node.start + 1, node.start + 1 + node.data);
+                let span = crate::diagnostic::Span::new(node.start, self.last());
                 let path = self.push_nodes(&[node]);
                 self.end("the path");
                 if node.tag == Tag::Text && self.loads {
                     let text = self.slice(inside.0, inside.1).to_owned();
-                    let span = crate::diagnostic::Span::new(node.start, inside.1 + 1);
                     self.include(text, span, start);
                 }
                 self.row(Form::Include, start, path, 0)
