@@ -10,7 +10,7 @@ use crate::Table;
 use crate::text::plain;
 
 /// Rows from which on a table is folded.
-const LONG: usize = 24;
+const LONG: usize = 40;
 
 /// Tables: narrow ones in pairs; one without a neighbour takes the whole row.
 pub(super) fn tables(tables: &[Table]) -> String {
