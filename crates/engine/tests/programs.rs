@@ -204,6 +204,19 @@ fn an_assertion_that_does_not_hold_is_the_answer_no() {
 }
 
 #[test]
+fn an_assertion_sees_samples_that_went_to_a_file_too() {
+    let said = alone("an_assertion_sees_samples_that_went_to_a_file_too", || {
+        let options = Options { memory: Some(1), ..Options::new(1) };
+        let home = tempfile::tempdir().expect("a directory");
+        let text = "repeat 10 sleep(1); repeat 5000 getpid();\nassert count(\"getpid\") == 5000;\nprint count(\"getpid\");";
+        let outcome = run_in(home.path(), text, 1, &options);
+        let spilled = outcome.run.facts.warnings.iter().any(|warning| warning.code == "spilled");
+        format!("{} {spilled} {:?}", outcome.exit_status(), outcome.assertions)
+    });
+    assert_eq!(said, "0 true []");
+}
+
+#[test]
 fn under_a_rate_samples_say_how_late_they_began() {
     let said = alone("under_a_rate_samples_say_how_late_they_began", || {
         let (_, outcome) = here(

@@ -525,7 +525,8 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
     }
 
     fn statistic(&mut self, name: &str, statistic: Statistic) -> Option<f64> {
-        let mut durations = self.session.durations(name);
+        let found = self.session.durations(name);
+        let mut durations = found.map_err(|stop| self.stop(stop)).unwrap_or_default();
         if durations.is_empty() {
             return (statistic == Statistic::Count).then_some(0.0);
         }

@@ -440,13 +440,20 @@ impl<'a, B: Backend> Session<'a, B> {
         Ok(crate::launch::print(lines)?)
     }
 
-    /// Durations in seconds of this rank's samples so far whose label or operation is `name`.
-    pub fn durations(&self, name: &str) -> Vec<f64> {
+    /// Durations in seconds of this rank's samples so far whose label or operation is `name`, spilled ones
+    /// included.
+    ///
+    /// # Errors
+    /// Where the file of spilled samples cannot be read.
+    pub fn durations(&self, name: &str) -> Result<Vec<f64>, Stop> {
         let wanted: Vec<bool> = self.recorder.sites().iter().map(|site| site.matches(name)).collect();
-        let of_name = |sample: &&Sample| {
-            sample.batch > 0 && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted)
-        };
-        self.recorder.in_memory().iter().filter(of_name).map(Sample::seconds).collect()
+        let mut found = Vec::new();
+        self.recorder.each(|sample| {
+            if sample.batch > 0 && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted) {
+                found.push(sample.seconds());
+            }
+        })?;
+        Ok(found)
     }
 
     /// Keeps a warning, once.

@@ -206,24 +206,42 @@ fn read_journal(region: &Region) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {
 
 fn read_spill(region: &Region, spilled: u64) -> Result<Vec<Sample>, ReadError> {
     let mut samples = vec![Sample::default(); spilled as usize];
-    let bytes = samples.len() * size_of::<Sample>();
+    const AT_ONCE: usize = 1 << 16;
+    let mut found = 0;
+    for part in samples.chunks_mut(AT_ONCE) {
+        read_spilled(region, found, part).map_err(|error| ReadError::Spill {
+            rank: region.rank(),
+            found,
+            expected: spilled,
+            why: error.to_string(),
+        })?;
+        found += part.len() as u64;
+    }
+    Ok(samples)
+}
+
+/// Fills `samples` from the spill file, from its `first` sample on.
+pub(super) fn read_spilled(region: &Region, first: u64, samples: &mut [Sample]) -> std::io::Result<()> {
+    let bytes = size_of_val(samples);
+    let offset = first * size_of::<Sample>() as u64;
     let mut done = 0;
     while done < bytes {
         // SAFETY: the range lies inside `samples`, whose elements are valid for all bit patterns.
         let got = unsafe {
             let to = samples.as_mut_ptr().cast::<u8>().add(done);
-            libc::pread(region.spill(), to.cast(), bytes - done, done as libc::off_t)
+            let at = (offset + done as u64) as libc::off_t;
+            libc::pread(region.spill(), to.cast(), bytes - done, at)
         };
-        if got <= 0 {
-            let error = std::io::Error::last_os_error();
-            if got < 0 && error.kind() == std::io::ErrorKind::Interrupted {
-                continue;
+        match got {
+            0 => return Err(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, "end of file")),
+            more if more > 0 => done += more as usize,
+            _ => {
+                let error = std::io::Error::last_os_error();
+                if error.kind() != std::io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
             }
-            let why = if got == 0 { "end of file".to_owned() } else { error.to_string() };
-            let found = (done / size_of::<Sample>()) as u64;
-            return Err(ReadError::Spill { rank: region.rank(), found, expected: spilled, why });
         }
-        done += got as usize;
     }
-    Ok(samples)
+    Ok(())
 }

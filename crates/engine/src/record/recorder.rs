@@ -233,10 +233,24 @@ impl Recorder {
         self.total
     }
 
-    /// The samples in memory: all, unless some went to the spill file.
-    pub fn in_memory(&self) -> &[Sample] {
+    /// Shows every sample so far to `see`, those in the spill file first.
+    ///
+    /// # Errors
+    /// The spill file cannot be read.
+    pub fn each(&self, mut see: impl FnMut(&Sample)) -> io::Result<()> {
+        let spilled = self.region.header().spilled.load(Ordering::Acquire);
+        let mut chunk = vec![Sample::default(); CHUNK.min(usize::try_from(spilled).unwrap_or(CHUNK))];
+        let mut done = 0;
+        while done < spilled {
+            let count = (spilled - done).min(chunk.len() as u64) as usize;
+            super::reader::read_spilled(&self.region, done, &mut chunk[..count])?;
+            chunk[..count].iter().for_each(&mut see);
+            done += count as u64;
+        }
         // SAFETY: the first `used` samples were written by `push`; nobody else writes them.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.used) }
+        let in_memory = unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.used) };
+        in_memory.iter().for_each(see);
+        Ok(())
     }
 
     /// Registers a site and returns its number in this rank's own count, the same for all its workers.
