@@ -114,3 +114,20 @@ fn numbers_from_a_pipe_are_all_read() {
     let found: serde_json::Value = serde_json::from_str(&done.out).expect(&done.err);
     assert_eq!(found["summary"]["n"], 100, "{}", done.out);
 }
+
+#[test]
+fn runs_that_begin_in_the_same_second_keep_their_samples_each() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.ppl"), "time[\"look\"] repeat 20 stat(\".\");\nsleep(300ms);\n")
+        .unwrap();
+    let start = || command(folder.path(), &["run", "a.ppl", "-s"]).stdout(Stdio::null()).spawn().unwrap();
+    let runs: Vec<_> = (0..4).map(|_| start()).collect();
+    for mut run in runs {
+        assert_eq!(run.wait().unwrap().code(), Some(0));
+    }
+    let names = || std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let of_kind = |kind: &str| names().filter(|path| path.extension().is_some_and(|it| it == kind)).collect();
+    let (files, pages): (Vec<_>, Vec<_>) = (of_kind("parquet"), of_kind("html"));
+    assert_eq!((files.len(), pages.len()), (4, 4), "{files:?} {pages:?}");
+    assert!(files.iter().all(|file| store::read(file).is_ok()));
+}

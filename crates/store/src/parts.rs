@@ -1,6 +1,6 @@
 //! How do the parts that ranks wrote into one directory make one run?
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use samples::{Run, Site};
@@ -25,8 +25,8 @@ pub fn write_part(run_directory: &Path, index: u32, run: &Run) -> Result<(), Err
 
 /// Reads all parts in the order of their names as one run.
 ///
-/// Facts are those of the first part; `complete` holds only if it does in every part, failures and
-/// warnings are gathered, and the same site in several parts becomes one.
+/// Facts are those of the first part; `complete` holds only if it does in every part and none is missing,
+/// failures and warnings are gathered, and the same site in several parts becomes one.
 pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
     let wrong = |what: String| Error::Parts { path: directory.into(), what };
     let io = |cause| Error::io("read", directory, cause);
@@ -86,5 +86,21 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
             }
         }
     }
+    if let Some(missing) = missing(&paths, run.facts.ranks) {
+        run.facts.complete = false;
+        run.facts.failures.push(missing);
+    }
     Ok(run)
+}
+
+/// Which ranks' parts are not there, in words: a step's slowest rank may be one of them.
+fn missing(paths: &[PathBuf], ranks: u32) -> Option<String> {
+    let index = |path: &PathBuf| path.file_stem()?.to_str()?.strip_prefix("part-")?.parse::<u32>().ok();
+    let there: HashSet<u32> = paths.iter().filter_map(index).collect();
+    let missing: Vec<u32> = (0..ranks).filter(|rank| !there.contains(rank)).collect();
+    let shown: Vec<String> = missing.iter().take(5).map(u32::to_string).collect();
+    let more = if missing.len() > shown.len() { " and others" } else { "" };
+    (!missing.is_empty()).then(|| {
+        format!("{} of {ranks} parts are missing: of rank {}{more}", missing.len(), shown.join(", "))
+    })
 }

@@ -81,6 +81,24 @@ fn parts_of_a_directory_are_one_run_and_share_sites() {
 }
 
 #[test]
+fn a_missing_part_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = paper_run();
+    (run.facts.ranks, run.facts.complete) = (4, true);
+    for rank in [0, 1, 3] {
+        let mut part = run.clone();
+        part.samples.retain(|sample| sample.rank == rank);
+        store::write_part(folder.path(), rank, &part).unwrap();
+    }
+    let back = store::read(folder.path()).unwrap();
+    assert!(!back.facts.complete);
+    assert_eq!(back.facts.failures, ["1 of 4 parts are missing: of rank 2"]);
+    run.samples.retain(|sample| sample.rank == 2);
+    store::write_part(folder.path(), 2, &run).unwrap();
+    assert!(store::read(folder.path()).unwrap().facts.complete);
+}
+
+#[test]
 fn parts_of_different_runs_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = paper_run();

@@ -30,13 +30,7 @@ pub fn write_page(report: &report::Report, path: &Path) -> anyhow::Result<()> {
 
 /// The same for any page of ours.
 pub fn write_html(html: &str, path: &Path) -> anyhow::Result<()> {
-    let mut hidden = path.as_os_str().to_owned();
-    hidden.push(".part");
-    let hidden = Path::new(&hidden);
-    std::fs::write(hidden, html)
-        .and_then(|()| std::fs::rename(hidden, path))
-        .inspect_err(|_| drop(std::fs::remove_file(hidden)))
-        .with_context(|| {
-            format!("cannot write the report {}; `--report FILE` names another place", path.display())
-        })
+    output::replace(path, html).with_context(|| {
+        format!("cannot write the report {}; `--report FILE` names another place", path.display())
+    })
 }

@@ -77,7 +77,7 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
     bar.finish();
     runnable.complete_facts(&mut outcome.run.facts);
     surroundings.complete(&mut outcome.run.facts, planned);
-    results::deliver(args, &places, &outcome, Some(held))?;
+    results::deliver(args, &places.still_free(args), &outcome, Some(held))?;
     Ok(status(&outcome))
 }
 

@@ -18,6 +18,8 @@ use crate::program::Planned;
 pub struct Places {
     run: PathBuf,
     page: Option<PathBuf>,
+    /// The name is the program's and the time's, to the second.
+    stamped: bool,
 }
 
 impl Places {
@@ -49,7 +51,29 @@ impl Places {
                 run.display()
             );
         }
-        Ok(Self { run, page })
+        let stamped =
+            args.output.is_none() && !in_job && !matches!(options.backend, BackendKind::Simulate(_));
+        Ok(Self { run, page, stamped })
+    }
+
+    /// The same places, or others where a run that began in the same second has taken the name meanwhile.
+    /// The name is taken here, with an empty file, that no other run may do so until the samples are in it.
+    pub fn still_free(mut self, args: &RunArgs) -> Self {
+        let stem = self.run.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let is_taken = |path: &Path| {
+            let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+            made.is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists)
+        };
+        for number in 2.. {
+            if !self.stamped || !is_taken(&self.run) {
+                break;
+            }
+            self.run = self.run.with_file_name(format!("{stem}-{number}.parquet"));
+            if args.report.is_none() {
+                self.page = Some(self.run.with_extension("html"));
+            }
+        }
+        self
     }
 
     /// The directory of the run file.
@@ -92,6 +116,9 @@ fn writable(folder: &Path) -> std::io::Result<()> {
 pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome, held: Option<Held>) -> anyhow::Result<()> {
     // First of all, whatever may happen to standard output.
     let stored = store::write(&places.run, &outcome.run);
+    if stored.is_err() && places.stamped {
+        drop(std::fs::remove_file(&places.run));
+    }
     drop(held);
     output::print(&outcome.printed)?;
     let report = report::build(&outcome.run, &report::Options::default());
