@@ -358,6 +358,33 @@ fn a_master_around_a_perhaps_is_still_an_error() {
 }
 
 #[test]
+fn barriers_that_some_ranks_leave_before_are_refused() {
+    let settings = Settings { ranks: Some(2), ..Settings::default() };
+    let code = |program: &str| plan_with(program, &settings).err().map(|found| found[0].code.as_str());
+    for program in [
+        "def meet() { barrier; } def outer() { meet(); return 1; } $x = $$rank > 1 ? outer() : 0;",
+        "def meet() { barrier; return 1; } $x = $$rank && meet();",
+        "def f() { if $$rank == 0 return 1; barrier; return 0; } f();",
+        "repeat 3 { if $$rank == 1 break; barrier; }",
+        "repeat 3 { barrier; if $$rank == 1 break; }",
+        "repeat 3 { if $$rank == 1 continue; barrier; }",
+        "repeat 3 { repeat 2 { if uniform(0, 2) break; } phase \"x\" { master { break; } } }",
+        "def f() { repeat 3 { barrier; repeat $$rank { return 1; } } return 0; } f();",
+    ] {
+        assert_eq!(code(program), Some("E0401"), "{program}");
+    }
+    for program in [
+        "repeat 3 { barrier; if $$rank == 1 continue; getpid(); }",
+        "repeat 3 { repeat 2 { if $$rank == 1 break; } barrier; }",
+        "repeat $i 3 { if $i == 1 break; barrier; }",
+        "def f() { barrier; if $$rank == 0 return 1; return 0; } f(); barrier;",
+        "repeat 2 { if $$rank == 0 break; } barrier;",
+    ] {
+        assert_eq!(code(program), None, "{program}");
+    }
+}
+
+#[test]
 fn a_barrier_counted_by_an_argument_that_differs_between_ranks_is_refused() {
     let settings = Settings { ranks: Some(2), ..Settings::default() };
     let program = |argument: &str| format!("def meet($n) {{ repeat $n {{ barrier; }} }} meet({argument});");

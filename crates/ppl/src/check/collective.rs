@@ -88,8 +88,8 @@ impl Checker<'_> {
         let mut seen_groups = false;
         let mut perhaps = None;
         let before = self.diagnostics.len();
-        for restriction in restrictions.iter().rev() {
-            match *restriction {
+        for restriction in restrictions.iter().rev().copied().chain(self.left).chain(self.returned) {
+            match restriction {
                 Restriction::Master(place) => {
                     self.push(
                         Diagnostic::error(
@@ -154,6 +154,65 @@ impl Checker<'_> {
             );
         }
         self.restrictions = restrictions;
+    }
+
+    /// The condition under which only some ranks take the jump at this place, within the loop or function
+    /// around which `base` restrictions stand.
+    pub(super) fn jump(&self, base: usize) -> Option<Restriction> {
+        self.restrictions.get(base..)?.iter().rev().find_map(|restriction| match *restriction {
+            Restriction::Differs(level, place) => Some(Restriction::Differs(level, place)),
+            Restriction::Master(place) => Some(Restriction::Differs(2, place)),
+            _ => None,
+        })
+    }
+
+    /// The condition under which only some ranks leave the loop with this body by `break` or `return`;
+    /// `inner`: inside a loop of its own, which a `break` leaves instead.
+    pub(super) fn leaves(
+        &self,
+        id: StatementId,
+        context: Option<Restriction>,
+        inner: bool,
+    ) -> Option<Restriction> {
+        if !self.survey.collective {
+            return None;
+        }
+        match self.tree.statement(id).kind {
+            StatementKind::Break if !inner => context,
+            StatementKind::Return(_) => context,
+            StatementKind::Block(list) => list.iter().find_map(|id| self.leaves(id, context, inner)),
+            StatementKind::If { condition, then, otherwise } => {
+                let context = self.differs(condition).or(context);
+                let then = self.leaves(then, context, inner);
+                then.or_else(|| otherwise.and_then(|id| self.leaves(id, context, inner)))
+            }
+            StatementKind::Choose { bodies, .. } => {
+                let place = self.tree.statement_span(id);
+                let context = Some(Restriction::Differs(2, Span::new(place.start, place.start + 6)));
+                bodies.iter().find_map(|id| self.leaves(id, context, inner))
+            }
+            StatementKind::Master(body) => {
+                let place = self.tree.statement_span(id);
+                let context = Some(Restriction::Differs(2, Span::new(place.start, place.start + 6)));
+                self.leaves(body, context, inner)
+            }
+            StatementKind::Repeat { count: condition, body, .. }
+            | StatementKind::While { condition, body } => {
+                self.leaves(body, self.differs(condition).or(context), true)
+            }
+            StatementKind::ForRange { body, .. }
+            | StatementKind::ForEach { body, .. }
+            | StatementKind::ForTime { body, .. } => self.leaves(body, context, true),
+            StatementKind::Time { body, .. }
+            | StatementKind::Group { body, .. }
+            | StatementKind::Rate { body, .. }
+            | StatementKind::At { body, .. }
+            | StatementKind::Async { body, .. }
+            | StatementKind::Phase { body, .. }
+            | StatementKind::Verify(body)
+            | StatementKind::Expect { body, .. } => self.leaves(body, context, inner),
+            _ => None,
+        }
     }
 
     /// Can the value differ between ranks? 0 no, 1 perhaps, 2 surely.

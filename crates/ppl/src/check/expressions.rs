@@ -50,8 +50,15 @@ impl Checker<'_> {
             }
             ExprKind::Binary(op, left, right) => {
                 let right_span = self.tree.span(right);
+                // The right side of `&&` and `||` is evaluated under the condition of the left one.
+                let lazy = matches!(op, BinaryOp::And | BinaryOp::Or);
+                let differs = if lazy { self.differs(left) } else { None };
                 let left = self.expression(left);
+                self.restrictions.extend(differs);
                 let right = self.expression(right);
+                if differs.is_some() {
+                    self.restrictions.pop();
+                }
                 if matches!((op, right), (BinaryOp::Divide | BinaryOp::Modulo, Expr::Int(0))) {
                     // An error only where it was written so, not where a mistake became 0.
                     let written =
@@ -66,7 +73,13 @@ impl Checker<'_> {
                 Expr::Binary(op, first)
             }
             ExprKind::Choice(condition, yes, no) => {
-                let three = [self.expression(condition), self.expression(yes), self.expression(no)];
+                let differs = self.differs(condition);
+                let condition = self.expression(condition);
+                self.restrictions.extend(differs);
+                let three = [condition, self.expression(yes), self.expression(no)];
+                if differs.is_some() {
+                    self.restrictions.pop();
+                }
                 Expr::Choice(self.push_exprs(&three))
             }
             ExprKind::Call(callee, arguments) => self.call(id, callee, arguments),

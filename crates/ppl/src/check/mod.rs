@@ -60,6 +60,9 @@ pub fn check(tree: &Tree, source: &Source) -> Checked {
         outermost_end: 0,
         group: 0,
         restrictions: Vec::new(),
+        loop_base: 0,
+        left: None,
+        returned: None,
         pending: Vec::new(),
         pending_exprs: Vec::new(),
         longest_name: tree.names().iter().map(str::len).max().unwrap_or(0),
@@ -109,6 +112,12 @@ struct Checker<'a> {
     /// The innermost group around this place.
     group: u16,
     restrictions: Vec<Restriction>,
+    /// How many of them stood around the innermost loop.
+    loop_base: usize,
+    /// Some ranks have left the innermost loop, or its round, before this place.
+    left: Option<Restriction>,
+    /// Some ranks have returned from the function before this place.
+    returned: Option<Restriction>,
     pending: Vec<(Step, u32)>,
     pending_exprs: Vec<Expr>,
     longest_name: usize,

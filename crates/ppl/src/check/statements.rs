@@ -73,7 +73,9 @@ impl Checker<'_> {
             }
             let most = names.len() as u32;
             self.locals = Some(Locals { names, most });
+            self.returned = None;
             let block = self.body_block(body);
+            self.returned = None;
             let body = self.push_block(block);
             let locals = self.locals.take().map_or(0, |locals| locals.most);
             self.code.procedures[at].body = body;
@@ -155,7 +157,7 @@ impl Checker<'_> {
         block
     }
 
-    fn differs(&self, id: ExprId) -> Option<Restriction> {
+    pub(super) fn differs(&self, id: ExprId) -> Option<Restriction> {
         match self.taint(id) {
             0 => None,
             level => Some(Restriction::Differs(level, self.tree.span(id))),
@@ -184,7 +186,16 @@ impl Checker<'_> {
             }
         };
         self.loops += 1;
-        let block = self.restricted(restriction, body);
+        let outer = (self.loop_base, self.left);
+        self.restrictions.extend(restriction);
+        self.loop_base = self.restrictions.len();
+        // Who leaves early misses what stands before the jump in the next round, too.
+        self.left = self.leaves(body, None, false);
+        let block = self.body(body);
+        (self.loop_base, self.left) = outer;
+        if restriction.is_some() {
+            self.restrictions.pop();
+        }
         self.loops -= 1;
         if let Some(symbol) = symbol {
             self.counting[symbol.0 as usize] -= 1;
@@ -357,6 +368,7 @@ impl Checker<'_> {
                 if self.loops == 0 {
                     self.misplaced(span, if is_break { "break" } else { "continue" }, "loop");
                 }
+                self.left = self.jump(self.loop_base).or(self.left);
                 if is_break { Step::Break } else { Step::Continue }
             }
             StatementKind::Return(value) => {
@@ -367,6 +379,7 @@ impl Checker<'_> {
                     Some(value) => self.expression(value),
                     None => Expr::Int(0),
                 };
+                self.returned = self.jump(0).or(self.returned);
                 Step::Return(self.push_expr(value))
             }
             StatementKind::Rate { rate, poisson, body } => {

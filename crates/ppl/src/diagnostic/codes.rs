@@ -112,7 +112,7 @@ codes! {
     GroupsDoNotFit = "E0305", "groups that do not fit the ranks",
         "The sizes of the groups (`-g name:size`) need more ranks than the run has, or name a group that does not exist. Groups tagged `S` have ranks of their own from 0 on, groups with one `D` tag are disjoint behind them, groups without a tag start behind the `S` groups and may overlap.";
     Collective = "E0401", "a collective operation that only some ranks reach",
-        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, or under a condition that differs between ranks, some of them never come, and the program would hang. Move it out, or name the group that really takes part: `barrier(\"writers\")`.";
+        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, under a condition that differs between ranks, or behind a `break`, `continue` or `return` under such a condition, some of them never come, and the program would hang. Move it out, or name the group that really takes part: `barrier(\"writers\")`.";
     ClassicIgnored = "W0101", "ignored as the original did",
         "`--classic` brings back the lexing of the original, which ignored unknown words and characters.";
     SurplusArgument = "W0102", "an argument without a meaning",
