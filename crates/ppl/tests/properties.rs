@@ -3,6 +3,7 @@
 mod common;
 
 use ppl::count::count;
+use ppl::format::format;
 use ppl::plan::Settings;
 use ppl::syntax::{Lexer, TokenKind};
 use ppl::{Source, compile};
@@ -96,6 +97,9 @@ fn total(text: &str) {
     }
     let mut source = Source::new("p", text);
     drop(compile(&mut source, &settings, true, None));
+    if let Ok(once) = format(text) {
+        assert_eq!(format(&once).as_deref(), Ok(once.as_str()));
+    }
 }
 
 proptest! {
@@ -193,6 +197,10 @@ fn hostile_texts_are_compiled_in_linear_time() {
     total(&format!("print(\"{}\");", "${".repeat(n)));
     total(&format!("print(\"${}\");", "a".repeat(n)));
     total(&format!("$x = {}1;", "1 + ".repeat(n)));
+    total(&"# c\n/* d */ print(1); # e\n".repeat(n / 20));
+    total(&"define param \"a\" $a 1 # b\n".repeat(n / 20));
+    total(&format!("print({}1);", "# c\n".repeat(n)));
+    total(&format!("{}{}", "repeat 2 {".repeat(190), "print(1);".repeat(n / 20)));
     total(&format!("$x = [{}1];", "1, ".repeat(n)));
 }
 
