@@ -358,6 +358,21 @@ impl Likelihood {
     /// # Errors
     /// [`Error::Parameter`] for arguments out of range, [`Error::NotConverged`] without an interior maximum.
     pub fn profile(&self, fit: &Fit, target: Target, level: f64) -> Result<Interval, Error> {
+        self.profile_inflated(fit, target, level, 1.0)
+    }
+
+    /// [`Likelihood::profile`] with the critical value of the deviance times `inflation`: the variance of the
+    /// target over that of the plain likelihood, for clusters and the error of the rate (Chandler, Bate 2007).
+    ///
+    /// # Errors
+    /// As [`Likelihood::profile`].
+    pub fn profile_inflated(
+        &self,
+        fit: &Fit,
+        target: Target,
+        level: f64,
+        inflation: f64,
+    ) -> Result<Interval, Error> {
         if !(level > 0.0 && level < 1.0) {
             return Err(Error::Parameter { what: "confidence level", value: level, must: "between 0 and 1" });
         }
@@ -377,7 +392,7 @@ impl Likelihood {
                 ((excess / self.unit).ln(), error, fit.shape, c)
             }
         };
-        let z = special::normal_upper_quantile(0.5 * (1.0 - level));
+        let z = special::normal_upper_quantile(0.5 * (1.0 - level)) * inflation.sqrt();
         let largest = self.y[self.y.len() - 1];
         let mut newton = Newton::new(1);
         let tolerance = 1e-11 * self.y.len() as f64;

@@ -76,6 +76,11 @@ impl Series {
         &self.sorted
     }
 
+    /// Quantile by linear interpolation of order statistics (Hyndman, Fan 1996, type 7); NaN when empty.
+    pub fn quantile(&self, p: f64) -> f64 {
+        sorted_quantile(&self.sorted, p)
+    }
+
     /// How many finite values.
     pub fn len(&self) -> usize {
         self.values.len()

@@ -23,15 +23,8 @@ fn a_pure_tail_is_recognised_and_extrapolated() {
 #[test]
 fn clusters_of_two_have_an_extremal_index_of_one_half() {
     // ARMAX with θ = 1/2: x_t = max(x_{t-1} / 2, z_t / 2), z unit Fréchet.
-    let mut random = Xoshiro::new(2);
-    let mut state = 1.0f64;
     let n = 100_000;
-    let values: Vec<f64> = (0..n)
-        .map(|_| {
-            state = (0.5 * state).max(0.5 / random.exponential());
-            state
-        })
-        .collect();
+    let values = armax(2, n);
     let mut sorted = values.clone();
     sorted.sort_by(f64::total_cmp);
     let threshold = sorted[n - 1000];
@@ -39,6 +32,78 @@ fn clusters_of_two_have_an_extremal_index_of_one_half() {
     for theta in [intervals_estimate(&times), k_gaps(&times, n, 1)] {
         assert!((theta - 0.5).abs() < 0.08, "{theta}");
     }
+}
+
+/// A body that is no Pareto law up to its 97 % quantile, a GPD beyond.
+fn hybrid(seed: u64, n: usize) -> (Vec<f64>, f64) {
+    let law = Gpd { threshold: 3.0, scale: 0.6, shape: 0.25 };
+    let mut random = Xoshiro::new(seed);
+    let values = (0..n)
+        .map(|_| {
+            let u = random.uniform();
+            if u < 0.97 { 3.0 * (u / 0.97).powf(0.2) } else { law.upper_quantile((1.0 - u) / 0.03) }
+        })
+        .collect();
+    (values, law.upper_quantile(1e-6 / 0.03))
+}
+
+#[test]
+fn the_known_threshold_is_found_from_below() {
+    let mut lower = 0;
+    let mut covered = 0;
+    for seed in 0..12 {
+        let (values, truth) = hybrid(100 + seed, 40_000);
+        let found = analyse(&values, &[1e6], 0.95, seed).unwrap();
+        let chosen = &found.candidates[found.chosen.expect("a GPD holds in the tail")];
+        let share = chosen.exceedances as f64 / 40_000.0;
+        // Candidates lie at shares 0.0363, 0.0271, 0.0203: the first includes body, the others do not. Not far
+        // above the true threshold: no more is thrown away than ten of the twenty candidates.
+        assert!(share < 0.033 && share > 0.002, "seed {seed}: {share}");
+        assert!((found.fit.as_ref().unwrap().shape - 0.25).abs() < 0.3);
+        lower += usize::from(share > 0.015);
+        covered += usize::from(found.levels[0].interval.unwrap().contains(truth));
+    }
+    assert!(lower >= 8, "the lowest sound threshold in {lower} of 12");
+    assert!(covered >= 10, "{covered} of 12");
+}
+
+/// θ = 1/2, and every cluster passes a high level on its own.
+fn armax(seed: u64, n: usize) -> Vec<f64> {
+    let mut random = Xoshiro::new(seed);
+    let mut state = 1.0f64;
+    (0..n)
+        .map(|_| {
+            state = (0.5 * state).max(0.5 / random.exponential());
+            state
+        })
+        .collect()
+}
+
+#[test]
+fn clusters_widen_the_errors_and_count_once() {
+    let values = armax(6, 60_000);
+    let found = analyse(&values, &[100.0, 1e6], 0.95, 1).unwrap();
+    let (fit, clusters) = (found.fit.as_ref().unwrap(), found.clusters.unwrap());
+    let part = clusters.count as f64 / fit.exceedances as f64;
+    assert!((part - 0.5).abs() < 0.1, "{part}");
+    // Two alike values are worth one: errors grow by up to √2.
+    let growth = clusters.standard_errors[1] / fit.standard_errors.unwrap()[1];
+    assert!((1.1..1.9).contains(&growth), "{growth}");
+    assert!(clusters.rate_inflation > 1.4, "{clusters:?}");
+    for level in &found.levels {
+        assert!(level.level < level.quantile, "{level:?}");
+        assert!(level.interval.unwrap().contains(level.level));
+        assert!(level.quantile_interval.unwrap().contains(level.quantile));
+    }
+    // A unit Fréchet margin: P(X > x) is about 1 / x; the maximum of N behaves like that of N / 2.
+    let far = &found.levels[1];
+    assert!(far.interval.unwrap().contains(0.5e6) && far.quantile_interval.unwrap().contains(1e6), "{far:?}");
+
+    let single = analyse(&pareto(8, 60_000), &[1e6], 0.95, 1).unwrap();
+    let clusters = single.clusters.unwrap();
+    let growth = clusters.standard_errors[1] / single.fit.unwrap().standard_errors.unwrap()[1];
+    // A tenth of the values is above: some are neighbours by chance.
+    assert!(growth < 1.15 && clusters.rate_inflation < 1.3, "{clusters:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{INTERIOR, data, json, number};
+use common::{INTERIOR, armax_half, data, json, lognormal_latencies, number};
 use tail::interval::Rounding;
 use tail::{Series, gev, gpd, gumbel, interval, lmoments};
 
@@ -56,11 +56,25 @@ fn interval_likelihood_gives_the_reference_fit() {
 #[test]
 fn gpd_fits_and_profiles_are_the_reference_ones() {
     let gold = json("gold.json");
-    for name in ["g01_gpd_xi03", "g03_gpd_xi0_exp"] {
+    // On a clock of 41 ns: the fit that a threshold on a tick gives, which `latency` avoids.
+    let quantized = lognormal_latencies().iter().map(|x| 41.0 * (x / 41.0).floor()).collect();
+    for (name, values) in [
+        ("g01_gpd_xi03", data("g01_gpd_xi03")),
+        ("g03_gpd_xi0_exp", data("g03_gpd_xi0_exp")),
+        ("g04_lognormal_latency_ns_1e5", lognormal_latencies()),
+        ("g05_armax_theta05_1e5", armax_half()),
+        ("g07_quantized41ns_1e5", quantized),
+    ] {
         let gold = &gold[name];
-        let series = Series::clean(&data(name));
-        let likelihood = gpd::Likelihood::new(&series, number(gold, &["threshold"])).unwrap();
+        let series = Series::clean(&values);
+        let reference = number(gold, &["threshold"]);
+        if series.len() == 100_000 {
+            let quantile = series.quantile(0.98);
+            assert!((quantile / reference - 1.0).abs() < 1e-12, "{name}: threshold {quantile}");
+        }
+        let likelihood = gpd::Likelihood::new(&series, reference).unwrap();
         let fit = likelihood.fit();
+        assert_eq!(fit.exceedances as f64, number(gold, &["nexc"]), "{name}");
         let errors = fit.standard_errors.unwrap();
         let (e0, e1) = (number(gold, &["se", "sigma"]), number(gold, &["se", "xi"]));
         assert!((fit.scale - number(gold, &["mle", "sigma"])).abs() <= 1e-6 * e0, "{name}");
@@ -98,4 +112,27 @@ fn the_published_fit_of_the_port_pirie_maxima_is_found() {
     assert!(near(fit.scale, 0.198, 0.001) && near(errors.scale, 0.020, 0.001));
     assert!(near(fit.shape, -0.050, 0.001) && near(errors.shape, 0.098, 0.001));
     assert!(near(fit.negative_log_likelihood, -4.34, 0.01));
+}
+
+#[test]
+fn half_a_tick_heals_a_threshold_on_a_coarse_clock() {
+    let exact = lognormal_latencies();
+    let ticks: Vec<f64> = exact.iter().map(|x| 41.0 * (x / 41.0).floor()).collect();
+    let found = gpd::fit(&ticks, 2788.0 + 20.5).unwrap();
+    assert!((found.scale - 564.1).abs() < 0.06 && (found.shape - 0.0875).abs() < 6e-5, "{found:?}");
+}
+
+#[test]
+fn extremal_indices_are_those_of_the_reference_programs() {
+    use tail::latency::{intervals_estimate, k_gaps};
+    for (values, likelihood, intervals) in
+        [(armax_half(), 0.490, 0.517), (lognormal_latencies(), 0.982, 0.985)]
+    {
+        let series = Series::clean(&values);
+        let threshold = series.quantile(0.98);
+        let times: Vec<usize> = (0..values.len()).filter(|&i| values[i] > threshold).collect();
+        let found = [k_gaps(&times, values.len(), 1), intervals_estimate(&times)];
+        assert!((found[0] - likelihood).abs() < 0.012, "{found:?} against {likelihood}");
+        assert!((found[1] - intervals).abs() < 6e-4, "{found:?} against {intervals}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::run_length;
 use crate::series::sorted_quantile;
 use crate::{Error, Gev, Series, Status, bootstrap, gev, independence};
 
@@ -46,6 +47,13 @@ pub struct Threshold {
     /// Exceedance probability under the fitted law at which the threshold lies: smaller than asked for,
     /// because the law is an estimate.
     pub nominal: f64,
+    /// The distribution-free check: the largest-but-so-many of the quiet runs. A run beyond it comes with the
+    /// chance `rank_rate`, whatever the law. None where n runs cannot show so small a rate, 1 / (n + 1).
+    #[serde(default)]
+    pub rank: Option<f64>,
+    /// Exact rate of `rank` under exchangeability: at most the one asked for.
+    #[serde(default)]
+    pub rank_rate: Option<f64>,
     /// Threshold whose true rate stays at or below the one asked for in 90 % of baselines (Gandy, Kvaløy 2013).
     pub guaranteed: f64,
     /// The plain quantile of the fitted law, which alarms too often.
@@ -65,8 +73,13 @@ pub struct Baseline {
     pub law: Gev,
     /// Spike threshold.
     pub spike: Threshold,
-    /// CUSUM threshold h of each side.
+    /// CUSUM threshold h of the slow side: on average over baselines its false alarms come at half of
+    /// 1 / `run_length`.
     pub cusum: f64,
+    /// CUSUM threshold of the fast side, which has the other half.
+    pub cusum_fast: f64,
+    /// Thresholds (slow, fast) at which nine of ten baselines keep the stated run length.
+    pub cusum_guaranteed: [f64; 2],
     /// Largest step of the CUSUM, so that one spike is not a slow-down.
     pub cap: f64,
     /// First-order autocorrelation of the Gumbel scores that is taken out; 0 for independent runs.
@@ -79,8 +92,11 @@ impl Baseline {
     /// Fit and calibrate. `quiet` in time order, at least 50 runs.
     ///
     /// The spike threshold is the quantile at α' with E[1 - F(q)] = α over parametric bootstrap baselines: on
-    /// average over baselines the rate is the stated one (Barndorff-Nielsen, Cox 1996). The CUSUM has
-    /// h = ln(run length) per side with the rate split, a bound for a known law (Lorden 1971).
+    /// average over baselines the rate is the stated one (Barndorff-Nielsen, Cox 1996). So is that of the
+    /// CUSUM, whose thresholds come from the same bootstrap baselines and the run length of each by a Markov
+    /// chain (Brook, Evans 1972); slow and fast side have half of the rate each. Without a bootstrap
+    /// h = ln(2 run length), a bound for a known law (Lorden 1971). Where neighbouring runs resemble each
+    /// other, an AR(1) of the scores is taken out, and the bootstrap baselines have the effective size.
     ///
     /// # Errors
     /// As [`gev::fit`]; [`Error::Parameter`] for options out of range: false alarms below 0.1 / n cannot be
@@ -122,9 +138,27 @@ impl Baseline {
                 (1.0 / alpha).ceil()
             ));
         }
-        let spike = spike(&fit, options);
+        let size = if dependent { (checked.effective_size.round() as usize).clamp(20, n) } else { n };
+        let refits = bootstrap::parametric_sized(&fit, size, options.bootstrap, options.seed);
+        let spike = spike(&series, &law, &refits.laws, options)?;
+        const CAP: f64 = 3.0;
         // Both sides share the rate.
-        let cusum = (2.0 * options.run_length).ln();
+        let rate = 0.5 / options.run_length;
+        let points = run_length::points(&law);
+        let [(cusum, slow), (cusum_fast, fast)] = [options.factor, 1.0 / options.factor].map(|k| {
+            let baselines: Vec<Vec<f64>> = refits
+                .laws
+                .iter()
+                .take(MOST_FOR_CUSUM)
+                .map(|estimate| run_length::increments(&points, estimate, k, CAP))
+                .collect();
+            if baselines.is_empty() {
+                let bound = (1.0 / rate).ln();
+                (bound, bound)
+            } else {
+                run_length::thresholds(&baselines, rate)
+            }
+        });
         Ok(Baseline {
             schema: "lastrank.watch/1".to_string(),
             options: *options,
@@ -132,7 +166,9 @@ impl Baseline {
             law,
             spike,
             cusum,
-            cap: 3.0,
+            cusum_fast,
+            cusum_guaranteed: [slow, fast],
+            cap: CAP,
             ar1,
             warnings,
         })
@@ -144,14 +180,15 @@ impl Baseline {
     }
 }
 
+/// Bootstrap baselines behind the thresholds of the CUSUM.
+const MOST_FOR_CUSUM: usize = 200;
+
 /// Calibrate by the parametric bootstrap: the fitted law is the truth, refits are what would be estimated.
-fn spike(fit: &gev::Fit, options: &Options) -> Threshold {
-    let law = fit.law();
+fn spike(series: &Series, law: &Gev, refits: &[Gev], options: &Options) -> Result<Threshold, Error> {
     let alpha = options.false_alarms;
-    let refits = bootstrap::parametric(fit, options.bootstrap, options.seed);
     let rates = |nominal: f64| -> Vec<f64> {
         let mut rates: Vec<f64> =
-            refits.laws.iter().map(|estimate| law.survival(estimate.upper_quantile(nominal))).collect();
+            refits.iter().map(|estimate| law.survival(estimate.upper_quantile(nominal))).collect();
         rates.sort_unstable_by(f64::total_cmp);
         rates
     };
@@ -164,7 +201,7 @@ fn spike(fit: &gev::Fit, options: &Options) -> Threshold {
         }
         low.exp()
     };
-    let (nominal, guaranteed) = if options.bootstrap == 0 {
+    let (nominal, guaranteed) = if refits.is_empty() {
         (alpha, alpha)
     } else {
         (
@@ -172,11 +209,22 @@ fn spike(fit: &gev::Fit, options: &Options) -> Threshold {
             solve(&|rates| sorted_quantile(rates, 0.9)),
         )
     };
-    Threshold {
+    if nominal < alpha * 1e-12 {
+        return Err(Error::Parameter {
+            what: "false-alarm rate",
+            value: alpha,
+            must: "one that so few quiet runs can promise: no threshold keeps it, measure more",
+        });
+    }
+    let n = series.len();
+    let rank = ((alpha * (n as f64 + 1.0)).floor() as usize).min(n);
+    Ok(Threshold {
         value: law.upper_quantile(nominal),
         false_alarms: alpha,
         nominal,
+        rank: (rank >= 1).then(|| series.sorted()[n - rank]),
+        rank_rate: (rank >= 1).then(|| rank as f64 / (n as f64 + 1.0)),
         guaranteed: law.upper_quantile(guaranteed),
         plug_in: law.upper_quantile(alpha),
-    }
+    })
 }

@@ -17,6 +17,7 @@
 //! ```
 
 mod calibration;
+mod run_length;
 mod watch;
 
 pub use calibration::{Baseline, Options, Threshold};

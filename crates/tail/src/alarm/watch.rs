@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Baseline;
+use super::run_length::log_ratio;
 
 /// Where the level of the stream stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -141,9 +142,9 @@ impl Watch {
         let x = self.whiten(value);
         let factor = self.baseline.options.factor;
         let cap = self.baseline.cap;
-        let slow = self.log_ratio(x, factor).clamp(-cap, cap);
-        let fast = self.log_ratio(x, 1.0 / factor).clamp(-cap, cap);
-        let h = self.baseline.cusum;
+        let slow = log_ratio(&self.baseline.law, x, factor, cap);
+        let fast = log_ratio(&self.baseline.law, x, 1.0 / factor, cap);
+        let (h, h_fast) = (self.baseline.cusum, self.baseline.cusum_fast);
         match self.level {
             Level::Quiet => {
                 self.step(0, slow);
@@ -157,12 +158,12 @@ impl Watch {
                         factor: self.factor_since(self.zero[0]),
                     });
                     self.latch(Level::Slow);
-                } else if self.cusum[1] > h {
+                } else if self.cusum[1] > h_fast {
                     events.push(Event::Fast {
                         run: self.runs,
                         since: self.zero[1] + 1,
                         statistic: self.cusum[1],
-                        threshold: h,
+                        threshold: h_fast,
                         factor: self.factor_since(self.zero[1]),
                     });
                     self.latch(Level::Fast);
@@ -235,20 +236,6 @@ impl Watch {
         };
         self.last_score = Some(score);
         law.upper_quantile(crate::special::normal_cdf(-white).clamp(1e-300, 1.0 - 1e-16))
-    }
-
-    /// ln of the density under k over that of the baseline.
-    fn log_ratio(&self, x: f64, k: f64) -> f64 {
-        let law = self.baseline.law;
-        let (under, base) = (law.ln_pdf(x / k) - k.ln(), law.ln_pdf(x));
-        match (under.is_finite(), base.is_finite()) {
-            (true, true) => under - base,
-            (true, false) => f64::INFINITY,
-            (false, true) => f64::NEG_INFINITY,
-            // Outside both supports: the side tells.
-            (false, false) if (x > law.location) == (k > 1.0) => f64::INFINITY,
-            (false, false) => f64::NEG_INFINITY,
-        }
     }
 
     fn factor_since(&self, zero: u64) -> f64 {

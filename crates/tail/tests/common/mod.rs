@@ -34,6 +34,27 @@ pub fn gev_from_seed(seed: u64, n: usize, mu: f64, sigma: f64, xi: f64) -> Vec<f
     (0..n).map(|_| mu + sigma * f64::exp_m1(-xi * (-random.uniform().ln()).ln()) / xi).collect()
 }
 
+/// Log-normal latencies in nanoseconds: exp(ln 1000 + Φ⁻¹(u) / 2), seed 104 (reference set g04).
+pub fn lognormal_latencies() -> Vec<f64> {
+    let mut random = SplitMix64::new(104);
+    (0..100_000)
+        .map(|_| (1000f64.ln() + 0.5 * tail::special::normal_quantile(random.uniform())).exp())
+        .collect()
+}
+
+/// ARMAX with θ = 1/2: x_t = max(x_{t-1}, z_t) / 2, z = -1 / ln u, x_0 = z_0, seed 105 (reference set g05).
+pub fn armax_half() -> Vec<f64> {
+    let mut random = SplitMix64::new(105);
+    let mut frechet = || -1.0 / random.uniform().ln();
+    let mut state = frechet();
+    let mut values = vec![state];
+    while values.len() < 100_000 {
+        state = (0.5 * state).max(0.5 * frechet());
+        values.push(state);
+    }
+    values
+}
+
 /// GEV reference sets with an interior maximum.
 pub const INTERIOR: [&str; 15] = [
     "s01_paper400",

@@ -1,0 +1,114 @@
+//! What do clusters of slow operations do to the errors of a fit to all of them?
+//!
+//! Every exceedance is fitted and none discarded (Fawcett, Walshaw 2007); the errors are those of the sums of
+//! scores over clusters, V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹ (Chandler, Bate 2007).
+
+use serde::{Deserialize, Serialize};
+
+use crate::{gpd, kernel, linalg};
+
+/// Clusters of exceedances and the errors that allow for them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Clusters {
+    /// How many clusters: the extremal index times the exceedances; the longest gaps part them (Ferro,
+    /// Segers 2003).
+    pub count: usize,
+    /// Longest time from one exceedance to the next inside a cluster, in operations.
+    pub within: usize,
+    /// Covariance of (scale, shape) with scores summed over clusters.
+    pub covariance: [[f64; 2]; 2],
+    /// Standard errors of (scale, shape): never below those of independent exceedances.
+    pub standard_errors: [f64; 2],
+    /// Variance of the rate of exceedances over that of independent ones, at least 1.
+    pub rate_inflation: f64,
+}
+
+/// The number of the cluster of each exceedance, from 0, and the longest gap inside one; `times` ascending.
+pub fn decluster(times: &[usize], extremal_index: f64) -> (Vec<usize>, usize) {
+    let wanted = ((extremal_index * times.len() as f64).round() as usize).clamp(1, times.len().max(1));
+    let mut gaps: Vec<usize> = times.windows(2).map(|w| w[1] - w[0]).collect();
+    gaps.sort_unstable_by(|a, b| b.cmp(a));
+    // The wanted - 1 longest gaps lie between clusters; ties with the longest inner one are inside.
+    let inner = gaps.get(wanted - 1).copied().unwrap_or(0);
+    let mut cluster = 0;
+    let mut labels = Vec::with_capacity(times.len());
+    for (i, &time) in times.iter().enumerate() {
+        if i > 0 && time - times[i - 1] > inner {
+            cluster += 1;
+        }
+        labels.push(cluster);
+    }
+    (labels, inner)
+}
+
+/// Errors of a fit that allow for clusters; `values` in time order, `times` the positions above the threshold.
+/// `None` without an interior maximum or below 10 clusters.
+pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::Fit, extremal_index: f64) -> Option<Clusters> {
+    let curvature = fit.curvature?;
+    let covariance = fit.covariance?;
+    let (labels, within) = decluster(times, extremal_index);
+    let count = labels.last()? + 1;
+    if count < 10 {
+        return None;
+    }
+    let mut sums = vec![[0.0; 2]; count];
+    let mut sizes = vec![0.0; count];
+    for (&time, &label) in times.iter().zip(&labels) {
+        let z = (values[time] - fit.threshold) / fit.scale;
+        let row = kernel::row(z, 0.0, 0.0, 1.0, fit.shape, 1.0, 0.0)?;
+        sums[label][0] += row.gradient[1];
+        sums[label][1] += row.gradient[2];
+        sizes[label] += 1.0;
+    }
+    let correction = count as f64 / (count as f64 - 1.0);
+    let mut meat = [0.0; 4];
+    for s in &sums {
+        for i in 0..2 {
+            for j in 0..2 {
+                meat[2 * i + j] += correction * s[i] * s[j];
+            }
+        }
+    }
+    // In (ln scale, shape).
+    let unit = [fit.scale, 1.0];
+    let bread: Vec<f64> =
+        (0..4).map(|at| curvature[at / 2][at % 2] / (unit[at / 2] * unit[at % 2])).collect();
+    let v = linalg::congruence(&bread, &meat, 2);
+    let robust: [[f64; 2]; 2] =
+        std::array::from_fn(|i| std::array::from_fn(|j| v[2 * i + j] * unit[i] * unit[j]));
+    // Var(Σ sizes) of a random number of clusters, over that of single exceedances.
+    let rate_inflation = (sizes.iter().map(|m| m * m).sum::<f64>() / times.len() as f64).max(1.0);
+    Some(Clusters {
+        count,
+        within,
+        covariance: robust,
+        standard_errors: std::array::from_fn(|i| robust[i][i].max(covariance[i][i]).sqrt()),
+        rate_inflation,
+    })
+}
+
+/// Variance of a level with clusters and the rate's own error over that which its profile allows for: by how
+/// much the critical deviance grows (the vertical adjustment of Chandler, Bate 2007). At least 1.
+pub(super) fn inflation(fit: &gpd::Fit, found: Option<&Clusters>, exponent: f64) -> f64 {
+    let Some(plain) = fit.curvature else { return 1.0 };
+    let (b, b1, _) = kernel::box_cox(exponent, fit.shape);
+    let gradient = [b, fit.scale * b1];
+    let variance = |v: [[f64; 2]; 2]| linalg::quadratic(v.as_flattened(), &gradient);
+    let alone = variance(plain);
+    let clustered = found.map_or(alone, |c| variance(c.covariance).max(alone));
+    let by_rate = (fit.scale * (fit.shape * exponent).exp()).powi(2) / fit.exceedances as f64;
+    ((clustered + by_rate * found.map_or(1.0, |c| c.rate_inflation)) / alone).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_gaps_part_the_clusters() {
+        let (labels, within) = decluster(&[1, 2, 3, 50, 51, 200], 0.5);
+        assert_eq!((labels, within), (vec![0, 0, 0, 1, 1, 2], 1));
+        assert_eq!(decluster(&[5, 9, 14], 1.0).0, [0, 1, 2]);
+        assert!(decluster(&[], 0.5).0.is_empty());
+    }
+}

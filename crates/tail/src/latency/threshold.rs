@@ -1,0 +1,147 @@
+//! Above which threshold does a GPD hold?
+//!
+//! Twenty candidates, lowest first, each tested by A². The hypotheses are ordered: where a GPD holds above one
+//! threshold it holds above every higher one (threshold stability), so those that are false come first. What
+//! ForwardStop (G'Sell et al. 2016) rejects is a block at the beginning: the k lowest thresholds, k the last
+//! with -(1/k) Σ_{i ≤ k} ln(1 - p_i) ≤ 10 %, which bounds the expected share of sound thresholds among the
+//! rejected. The next one up is chosen: the lowest that stands (Bader, Yan, Zhang 2018, section 3).
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::gof::Statistics;
+use crate::{Gpd, Series, Status, Xoshiro, gpd};
+
+/// One candidate threshold: a point of the stability and mean-residual-life plots.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The threshold, half a tick above a tick of the clock.
+    pub threshold: f64,
+    /// Values above it.
+    pub exceedances: usize,
+    /// Mean excess over it, which is a straight line in the threshold where a GPD holds.
+    pub mean_excess: f64,
+    /// Standard error of the mean excess.
+    pub mean_excess_error: f64,
+    /// Shape, which is constant where a GPD holds.
+    pub shape: f64,
+    /// Standard error of the shape, as if exceedances were independent.
+    pub shape_error: Option<f64>,
+    /// Scale less shape times threshold, which is constant where a GPD holds.
+    pub modified_scale: f64,
+    /// Standard error of the modified scale, as if exceedances were independent.
+    #[serde(default)]
+    pub modified_scale_error: Option<f64>,
+    /// Anderson-Darling statistic of the fit.
+    pub a2: f64,
+    /// Its bootstrap p-value.
+    pub p: f64,
+}
+
+/// Most exceedances of a threshold: beyond, bias and not variance is what matters.
+const MOST: usize = 10_000;
+/// Refits behind each p-value.
+const REPLICATES: usize = 199;
+/// Values in each refit: by then the law of A² is the limiting one to within what 199 refits resolve.
+const SETTLED: usize = 1000;
+/// False discovery rate of ForwardStop.
+const RATE: f64 = 0.1;
+
+/// Twenty thresholds from 10 % (at most 10 000) down to 40 exceedances, even in the logarithm, lowest first.
+pub(super) fn candidates(series: &Series, seed: u64) -> Vec<Candidate> {
+    let n = series.len();
+    let sorted = series.sorted();
+    let half = series.tick().map_or(0.0, |tick| 0.5 * tick);
+    let (most, least) = ((n / 10).min(MOST) as f64, 40f64.min(n as f64 / 20.0));
+    let mut thresholds: Vec<f64> = (0..20)
+        .map(|i| (most.ln() + (least / most).ln() * f64::from(i) / 19.0).exp() as usize)
+        .map(|k| sorted[n - 1 - k.min(n - 1)] + half)
+        .collect();
+    thresholds.dedup();
+    thresholds.par_iter().filter_map(|&threshold| candidate(sorted, threshold, seed)).collect()
+}
+
+/// Index of the lowest threshold that ForwardStop leaves standing and whose own p-value exceeds 10 %; `None`
+/// where there is none.
+pub(super) fn choose(p: &[f64]) -> Option<usize> {
+    let mut sum = 0.0;
+    let mut rejected = 0;
+    for (i, p) in p.iter().enumerate() {
+        sum -= (-p.min(1.0 - 1e-9)).ln_1p();
+        if sum / (i as f64 + 1.0) <= RATE {
+            rejected = i + 1;
+        }
+    }
+    (rejected..p.len()).find(|&i| p[i] > RATE)
+}
+
+fn candidate(sorted: &[f64], threshold: f64, seed: u64) -> Option<Candidate> {
+    let from = sorted.partition_point(|x| *x <= threshold);
+    let over = &sorted[from..];
+    let k = over.len();
+    if k < 20 {
+        return None;
+    }
+    let fit = gpd::fit(over, threshold).ok()?;
+    if fit.status == Status::Boundary {
+        return None;
+    }
+    let law = fit.law();
+    let observed = a2(over, &law);
+    let size = k.min(SETTLED);
+    let zero = Gpd { threshold: 0.0, ..law };
+    let simulated: Vec<f64> = (0..REPLICATES)
+        .filter_map(|r| {
+            let mut random = Xoshiro::stream(seed, r as u64);
+            let mut sample: Vec<f64> = (0..size).map(|_| zero.sample(&mut random)).collect();
+            sample.sort_unstable_by(f64::total_cmp);
+            let refit = gpd::fit(&sample, 0.0).ok()?;
+            (refit.status != Status::Boundary).then(|| a2(&sample, &refit.law()))
+        })
+        .collect();
+    let reached = simulated.iter().filter(|s| **s >= observed).count();
+    let mean = over.iter().map(|x| x - threshold).sum::<f64>() / k as f64;
+    let variance = over.iter().map(|x| (x - threshold - mean).powi(2)).sum::<f64>() / (k as f64 - 1.0);
+    // σ - ξ u: by the scale 1, by the shape -u.
+    let modified = |v: [[f64; 2]; 2]| v[0][0] - 2.0 * threshold * v[0][1] + threshold * threshold * v[1][1];
+    Some(Candidate {
+        threshold,
+        exceedances: k,
+        mean_excess: mean,
+        mean_excess_error: (variance / k as f64).sqrt(),
+        shape: fit.shape,
+        shape_error: fit.standard_errors.map(|e| e[1]),
+        modified_scale: fit.scale - fit.shape * threshold,
+        modified_scale_error: fit.covariance.map(|v| modified(v).max(0.0).sqrt()),
+        a2: observed,
+        p: (reached + 1) as f64 / (simulated.len() + 1) as f64,
+    })
+}
+
+fn a2(ascending: &[f64], law: &Gpd) -> f64 {
+    let logs: Vec<(f64, f64)> = ascending
+        .iter()
+        .map(|&x| {
+            let hazard = law.cumulative_hazard(x);
+            ((-(-hazard).exp_m1()).max(1e-300).ln(), -hazard)
+        })
+        .collect();
+    Statistics::from_logs(&logs).a2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn low_thresholds_are_left_out_and_the_lowest_sound_one_is_taken() {
+        assert_eq!(choose(&[0.005, 0.005, 0.01, 0.4, 0.7, 0.2, 0.5]), Some(3));
+        assert_eq!(choose(&[0.5, 0.3, 0.6, 0.8]), Some(0));
+        // A chance high p-value among false ones does not stop the sequence.
+        assert_eq!(choose(&[0.005, 0.15, 0.005, 0.005, 0.6, 0.5]), Some(4));
+        // One low p-value among sound ones does not reject what lies below it.
+        assert_eq!(choose(&[0.6, 0.5, 0.02, 0.7]), Some(0));
+        assert_eq!(choose(&[0.005; 6]), None);
+        assert_eq!(choose(&[]), None);
+    }
+}
