@@ -13,7 +13,7 @@ fn quiet(n: usize, random: &mut Xoshiro) -> Vec<f64> {
 
 #[test]
 fn over_many_baselines_spikes_keep_the_stated_rate() {
-    let (alpha, runs) = (0.01, 160);
+    let (alpha, runs) = (0.01, 120);
     let options = Options { false_alarms: alpha, bootstrap: 199, ..Options::default() };
     let (mut calibrated, mut plain) = (0.0, 0.0);
     for index in 0..runs {

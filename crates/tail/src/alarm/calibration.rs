@@ -181,7 +181,7 @@ impl Baseline {
 }
 
 /// Bootstrap baselines behind the thresholds of the CUSUM.
-const MOST_FOR_CUSUM: usize = 200;
+const MOST_FOR_CUSUM: usize = 100;
 
 /// Calibrate by the parametric bootstrap: the fitted law is the truth, refits are what would be estimated.
 fn spike(series: &Series, law: &Gev, refits: &[Gev], options: &Options) -> Result<Threshold, Error> {

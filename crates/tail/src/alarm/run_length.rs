@@ -10,9 +10,9 @@ use crate::Gev;
 use crate::series::sorted_quantile;
 
 /// Values of the grid.
-const STATES: usize = 64;
+const STATES: usize = 48;
 /// Points that stand for the true law.
-const POINTS: usize = 4000;
+const POINTS: usize = 2000;
 
 /// ln of the density of k times the law over that of the law, at `x`, within ± `cap`.
 pub(super) fn log_ratio(law: &Gev, x: f64, k: f64, cap: f64) -> f64 {
@@ -80,18 +80,34 @@ pub(super) fn average_run_length(increments: &[f64], h: f64) -> f64 {
     b[0]
 }
 
+/// Thresholds at which run lengths are computed; between them their logarithm is nearly a straight line.
+const GRID: usize = 9;
+
 /// The thresholds at which the mean rate of false alarms over the baselines, and its 90 % quantile, are `rate`.
 pub(super) fn thresholds(baselines: &[Vec<f64>], rate: f64) -> (f64, f64) {
+    // About ln(1 / rate) is a bound for a known law (Lorden 1971); the estimated one may need more.
+    let (lowest, highest) = (0.3, 1.5 * (1.0 / rate).ln() + 3.0);
+    let step = (highest - lowest) / (GRID as f64 - 1.0);
+    let curves: Vec<Vec<f64>> = baselines
+        .par_iter()
+        .map(|increments| {
+            (0..GRID)
+                .map(|i| average_run_length(increments, lowest + step * i as f64).min(1e30).ln())
+                .collect()
+        })
+        .collect();
     let rates = |h: f64| -> Vec<f64> {
+        let at = ((h - lowest) / step).clamp(0.0, GRID as f64 - 1.0);
+        let cell = (at as usize).min(GRID - 2);
+        let part = at - cell as f64;
         let mut rates: Vec<f64> =
-            baselines.par_iter().map(|increments| 1.0 / average_run_length(increments, h)).collect();
+            curves.iter().map(|c| (-(c[cell] * (1.0 - part) + c[cell + 1] * part)).exp()).collect();
         rates.sort_unstable_by(f64::total_cmp);
         rates
     };
     let solve = |statistic: &dyn Fn(&[f64]) -> f64| -> f64 {
-        // About ln(1 / rate) is a bound for a known law (Lorden 1971); the estimated one may need more.
-        let (mut low, mut high) = (0.2, 2.0 * (1.0 / rate).ln() + 6.0);
-        for _ in 0..16 {
+        let (mut low, mut high) = (lowest, highest);
+        for _ in 0..40 {
             let middle = 0.5 * (low + high);
             if statistic(&rates(middle)) > rate { low = middle } else { high = middle }
         }
