@@ -60,7 +60,7 @@ pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
         let known = level.lower.is_finite() || level.upper.is_finite();
         let open = |end: f64, open: f64| if end.is_nan() { open } else { end };
         let ends = (open(level.lower, f64::NEG_INFINITY), open(level.upper, f64::INFINITY));
-        let [value, lower, upper] = unit.with_interval(level.level, ends.0, ends.1);
+        let [value, lower, upper] = unit.with_interval(level.quantile, ends.0, ends.1);
         let show = |text: String| if known { unit.named(&text) } else { "–".into() };
         let name = format!("{} {what}s", units::count(level.period as u64));
         let beyond = if level.observed { "" } else { "extrapolated" };
@@ -131,13 +131,14 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str) -> Table {
     let from = format!("{} from", confidence(level));
     let mut table = Table::new("Far quantiles", &["<exceeded once in", "level", &from, "to", "<"]);
     for level in &far.levels {
-        let ends = level.interval.map_or((f64::NAN, f64::NAN), |interval| (interval.lower, interval.upper));
+        let ends =
+            level.quantile_interval.map_or((f64::NAN, f64::NAN), |interval| (interval.lower, interval.upper));
         let known = ends.0.is_finite() && ends.1.is_finite();
         let [value, lower, upper] = if known {
-            let [value, lower, upper] = unit.with_interval(level.level, ends.0, ends.1);
+            let [value, lower, upper] = unit.with_interval(level.quantile, ends.0, ends.1);
             [value, unit.named(&lower), unit.named(&upper)]
         } else {
-            [significant(unit.scale(level.level), 4), "–".into(), "–".into()]
+            [significant(unit.scale(level.quantile), 4), "–".into(), "–".into()]
         };
         let name = format!("{} {what}s", units::count(level.operations as u64));
         let beyond = if level.extrapolated { "extrapolated" } else { "measured" };

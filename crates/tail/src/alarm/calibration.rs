@@ -138,7 +138,12 @@ impl Baseline {
                 (1.0 / alpha).ceil()
             ));
         }
-        let size = if dependent { (checked.effective_size.round() as usize).clamp(20, n) } else { n };
+        // A level that moves looks like a very long memory; it is warned of, and no size would heal it.
+        let moving = [independence::Question::Trend, independence::Question::Jump]
+            .into_iter()
+            .any(|question| checked.test(question).is_some_and(|test| test.rejected));
+        let worth = (checked.effective_size.round() as usize).clamp((n / 4).max(25), n);
+        let size = if dependent && !moving { worth } else { n };
         let refits = bootstrap::parametric_sized(&fit, size, options.bootstrap, options.seed);
         let spike = spike(&series, &law, &refits.laws, options)?;
         const CAP: f64 = 3.0;

@@ -33,7 +33,8 @@ pub struct Latency {
     /// Clusters of slow operations, and the errors of the fit that allow for them.
     #[serde(default)]
     pub clusters: Option<Clusters>,
-    /// Extremal index by intervals and by K-gaps: 1 independent, 1/θ the mean cluster size.
+    /// Extremal index by intervals and by K-gaps, at the chosen threshold or the 98 % quantile, whichever is
+    /// higher: 1 independent, 1/θ the mean cluster size.
     pub extremal_index: [f64; 2],
     /// Levels reached once in so many operations.
     pub levels: Vec<LatencyLevel>,
@@ -78,17 +79,16 @@ pub fn analyse(values: &[f64], operations: &[f64], level: f64, seed: u64) -> Res
     let fit = chosen
         .map(|i| gpd::Likelihood::new(&series, candidates[i].threshold).map(|l| l.fit()))
         .transpose()?;
-    let extremal_threshold = chosen.map_or(sorted[n - 1 - n / 100], |i| candidates[i].threshold);
-    let times: Vec<usize> = series
-        .values()
-        .iter()
-        .enumerate()
-        .filter(|(_, x)| **x > extremal_threshold)
-        .map(|(i, _)| i)
-        .collect();
+    // Among a tenth of the values neighbours meet by chance: never lower than the 98 % quantile.
+    let rare = sorted[n - 1 - n / 50];
+    let above = |threshold: f64| -> Vec<usize> {
+        series.values().iter().enumerate().filter(|(_, x)| **x > threshold).map(|(i, _)| i).collect()
+    };
+    let times = above(chosen.map_or(rare, |i| candidates[i].threshold.max(rare)));
     let extremal_index = [intervals_estimate(&times), k_gaps(&times, n, 1)];
     let theta = extremal_index[1].clamp(1e-6, 1.0);
-    let clusters = fit.as_ref().and_then(|fit| clusters::clusters(series.values(), &times, fit, theta));
+    let clusters =
+        fit.as_ref().and_then(|fit| clusters::clusters(series.values(), &above(fit.threshold), fit, theta));
     let tail = Tail { series: &series, fit: fit.as_ref(), clusters: clusters.as_ref(), theta, level };
     let mut levels = Vec::new();
     for &operations in operations {
