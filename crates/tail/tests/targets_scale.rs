@@ -121,3 +121,57 @@ fn few_runs_of_a_size_are_warned_of() {
     let found = joint(&sizes, 0.95).unwrap();
     assert!(found.trust >= Trust::Warned && found.warnings.iter().any(|w| w.contains("25 runs")));
 }
+
+/// Maxima of m normal values: their shape creeps from below towards 0.
+fn normal_maxima(m: u32, runs: usize, seed: u64) -> Vec<f64> {
+    let mut random = Xoshiro::new(seed);
+    (0..runs)
+        .map(|_| {
+            // The maximum of m uniforms is u^(1/m).
+            let rest = -(random.uniform().ln() / f64::from(m)).exp_m1();
+            50.0 + tail::special::normal_upper_quantile(rest)
+        })
+        .collect()
+}
+
+#[test]
+fn a_shape_that_drifts_with_the_size_is_carried_to_larger_ones() {
+    let sizes: Vec<(f64, Vec<f64>)> = [4u32, 16, 64, 256]
+        .into_iter()
+        .map(|m| (f64::from(m), normal_maxima(m, 4000, u64::from(m))))
+        .collect();
+    let found = joint(&sizes, 0.95).unwrap();
+    let drift = found.drift.as_ref().unwrap();
+    assert!(drift.p < 0.01 && drift.slope < 0.0, "{drift:?}");
+    assert!(drift.shapes.windows(2).all(|w| w[0].1 < w[1].1), "{drift:?}");
+    assert!((drift.exponent - 1.0).abs() < 0.1, "{drift:?}");
+    // The median of the maximum of 16 384 normals, which none of the sizes shows.
+    let truth = 50.0 + tail::special::normal_upper_quantile(-(0.5f64.ln() / 16_384.0).exp_m1());
+    let far = found.predict(16_384.0, &[0.5], 0.95).unwrap().quantiles[0];
+    let plain = found.law.max_of((16_384f64 / 4.0).powf(found.exponent)).quantile(0.5);
+    assert!((far.value - truth).abs() < 0.6 * (plain - truth).abs(), "{far:?}, {plain} against {truth}");
+    assert!(far.standard_error.unwrap() < 0.2, "{far:?}");
+}
+
+#[test]
+fn a_constant_shape_shows_no_drift() {
+    let law = Gev::new(10.0, 0.3, 0.05).unwrap();
+    let drifted = (0..20)
+        .filter(|&seed| {
+            let sizes: Vec<(f64, Vec<f64>)> = [4.0f64, 16.0, 64.0, 256.0]
+                .into_iter()
+                .enumerate()
+                .map(|(i, m)| {
+                    let mut random = Xoshiro::stream(600 + seed, i as u64);
+                    let of = law.max_of((m / 4.0).powf(0.7));
+                    (m, (0..200).map(|_| of.sample(&mut random)).collect())
+                })
+                .collect();
+            let found = joint(&sizes, 0.95).unwrap();
+            let drift = found.drift.expect("four sizes");
+            assert!((drift.exponent - 0.7).abs() < 0.35, "{drift:?}");
+            drift.p < 0.05
+        })
+        .count();
+    assert!(drifted <= 4, "{drifted} of 20");
+}

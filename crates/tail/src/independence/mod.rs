@@ -158,7 +158,7 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
     let effective_size = crate::gev::effective_size(&within);
     let ar1 = autocorrelations(&within, 1).first().copied().unwrap_or(0.0);
 
-    let p = [q_p, trend.p, jump.p, dip.p];
+    let p = [q_p, trend.p, jump.p_corrected(n), dip.p];
     let adjusted = holm(&p);
     let rejected: Vec<bool> = adjusted.iter().map(|p| *p < significance).collect();
     let modes = if rejected[3] { split::modes(&spread, significance) } else { Vec::new() };

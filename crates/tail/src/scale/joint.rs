@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::drift::{self, ShapeDrift};
 use super::{FEW, Scaled, ScaledQuantile, Trust, check_probabilities};
 use crate::newton::{Objective, brent_minimum, brent_root};
 use crate::{Error, Gev, Interval, Series, gev, independence, kernel, linalg, special};
@@ -29,6 +30,10 @@ pub struct Joint {
     pub largest: f64,
     /// Covariance of (location, ln scale, shape, exponent); none where the maximum is not an interior one.
     pub covariance: Option<[[f64; 4]; 4]>,
+    /// The fit with a shape that drifts with the size, from four sizes on (the smallest at least 2). Where it
+    /// is clearly better, predictions rest on it.
+    #[serde(default)]
+    pub drift: Option<ShapeDrift>,
     /// What weakens every prediction from it, and whether it forbids one.
     pub trust: Trust,
     /// The reasons, one sentence each.
@@ -101,6 +106,12 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
     let total = value + count as f64 * spread.ln();
     let freedom = 3.0 * series.len() as f64 - 4.0;
     let p_model = special::chi_square_survival((2.0 * (total - separate)).max(0.0), freedom);
+    let measured: Vec<f64> = order.iter().map(|(m, _)| *m).collect();
+    let samples: Vec<Vec<f64>> = rows.iter().map(|(_, values)| values.clone()).collect();
+    let own = separate - count as f64 * spread.ln();
+    let drift =
+        drift::fit(&measured, &samples, (center, spread), [warm[0], warm[1], warm[2], exponent], value, own);
+    let drifts = drift.as_ref().filter(|d| d.p < 0.05);
     let mut trust = Trust::Supported;
     let mut warnings = Vec::new();
     for (one, (size, _)) in series.iter().zip(&order) {
@@ -116,12 +127,22 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
             ));
         }
     }
-    if p_model < 0.05 {
+    if let Some(drift) = drifts {
+        warnings.push(format!(
+            "The shape drifts with the size, towards {:.3} for very many parts (p {}): predictions carry the \
+             drift.",
+            drift.limit,
+            crate::verdict::p_value(drift.p)
+        ));
+    }
+    // Whichever model carries the predictions is the one that must describe the sizes.
+    let p_carrying = drifts.map_or(p_model, |drift| drift.p_model);
+    if p_carrying < 0.05 {
         trust = trust.max(Trust::Warned);
         warnings.push(format!(
             "One law with one exponent does not describe all sizes (p {}): the shape changes with the size, or \
              the sizes were not measured alike.",
-            crate::verdict::p_value(p_model)
+            crate::verdict::p_value(p_carrying)
         ));
     }
     Ok(Joint {
@@ -135,6 +156,7 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
         effective_ratio: (order[order.len() - 1].0 / smallest).powf(exponent),
         largest: order[order.len() - 1].0,
         covariance,
+        drift,
         trust,
         warnings,
     })
@@ -182,6 +204,7 @@ impl Joint {
         if !(level > 0.0 && level < 1.0) {
             return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
         }
+        let drift = self.drift.as_ref().filter(|drift| drift.p < 0.05 && to >= 2.0);
         let ln_size = (to / self.smallest).ln();
         let power = self.exponent * ln_size;
         let Gev { location, scale, shape } = self.law;
@@ -189,12 +212,17 @@ impl Joint {
         let quantiles = probabilities
             .iter()
             .map(|&probability| {
-                let c = -(-probability.ln()).ln() + power;
-                let (b, b_shape, _) = kernel::box_cox(c, shape);
-                let value = location + scale * b;
-                let gradient = [1.0, scale * b, scale * b_shape, scale * (shape * c).exp() * ln_size];
-                let error =
-                    self.covariance.map(|v| linalg::quadratic(v.as_flattened(), &gradient).max(0.0).sqrt());
+                let (value, error) = drift.map_or_else(
+                    || {
+                        let c = -(-probability.ln()).ln() + power;
+                        let (b, b_shape, _) = kernel::box_cox(c, shape);
+                        let gradient = [1.0, scale * b, scale * b_shape, scale * (shape * c).exp() * ln_size];
+                        let error =
+                            |v: [[f64; 4]; 4]| linalg::quadratic(v.as_flattened(), &gradient).max(0.0).sqrt();
+                        (location + scale * b, self.covariance.map(error))
+                    },
+                    |drift| drift.quantile(to, probability),
+                );
                 let interval = error.filter(|_| value > 0.0).map(|error| {
                     let factor = (z * error / value).exp();
                     Interval::new(value / factor, value * factor, level)
@@ -218,7 +246,7 @@ impl Joint {
             to,
             ratio,
             exponent: self.exponent,
-            law: self.law.max_of(ratio),
+            law: drift.map_or_else(|| self.law.max_of(ratio), |drift| drift.law_at(to)),
             quantiles,
             trust,
             warnings,

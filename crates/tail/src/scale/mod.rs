@@ -3,8 +3,10 @@
 //! For independent parts the maximum of r = m'/m times as many has the distribution F^r; dependence replaces r
 //! by r^g, with g from several measured sizes (0 all slow together, 1 independent).
 
+mod drift;
 mod joint;
 
+pub use drift::ShapeDrift;
 pub use joint::{Joint, joint};
 
 use serde::{Deserialize, Serialize};

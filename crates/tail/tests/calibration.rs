@@ -1,0 +1,72 @@
+//! The quick set of the calibration studies: the same code as the full table, fewer samples. Seeded; a cell
+//! fails where it lies outside its range by more than the simulation's own error explains.
+
+#[path = "../examples/calibration/studies.rs"]
+mod studies;
+
+use studies::{AlarmCase, Cell};
+
+/// Outside by chance less than once in a thousand cells, were the seeds not fixed.
+const ERRORS: f64 = 3.3;
+
+fn check(cells: &[Cell]) {
+    assert!(!cells.is_empty());
+    for cell in cells {
+        // Few samples could hide anything: the error must stay well below the distance from nothing.
+        assert!(cell.error < 0.5 * cell.nominal, "{cell:?}");
+        assert!(cell.holds(ERRORS), "{cell:?}");
+    }
+}
+
+#[test]
+fn profile_intervals_cover() {
+    check(&studies::intervals(600, &[20, 100], &[-0.2, 0.2]));
+}
+
+#[test]
+fn the_tests_of_stage_one_keep_their_size() {
+    check(&studies::stage_one(400, &[100]));
+}
+
+#[test]
+fn the_tests_of_fit_keep_their_size() {
+    check(&studies::fit_tests(300, &[(0.0, 50)]));
+}
+
+#[test]
+fn likelihood_ratios_keep_their_size() {
+    check(&studies::likelihood_ratios(600, &[100]));
+}
+
+#[test]
+fn true_samples_are_seldom_called_something_else() {
+    check(&studies::verdicts(120, 120, &[0.0]));
+}
+
+#[test]
+fn comparisons_cover_and_keep_their_size() {
+    check(&studies::comparisons(200, &[60]));
+}
+
+#[test]
+fn alarms_keep_their_rate() {
+    let case = AlarmCase { n: 100, false_alarms: 0.01, run_length: 200.0, factor: 1.05 };
+    check(&studies::alarms(40, 2_000, &[case]));
+}
+
+#[test]
+fn extremal_indices_are_found() {
+    check(&studies::extremal_index(20, 20_000));
+}
+
+#[test]
+fn far_latencies_are_covered() {
+    check(&studies::latencies(300, 20, 5_000));
+}
+
+#[test]
+fn a_cell_outside_its_range_fails() {
+    let cells = studies::likelihood_ratios(600, &[100]);
+    let wrong = Cell { value: cells[0].value + 10.0, ..cells[0].clone() };
+    assert!(!wrong.holds(ERRORS));
+}
