@@ -1,6 +1,8 @@
 //! The quick set of the calibration studies: the same code as the full table, fewer samples. Seeded; a cell
 //! fails where it lies outside its range by more than the simulation's own error explains.
 
+// The table prints columns that the tests do not read.
+#[allow(dead_code)]
 #[path = "../examples/calibration/studies.rs"]
 mod studies;
 

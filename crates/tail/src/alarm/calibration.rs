@@ -161,7 +161,7 @@ impl Baseline {
                 let bound = (1.0 / rate).ln();
                 (bound, bound)
             } else {
-                run_length::thresholds(&baselines, rate)
+                run_length::thresholds(&baselines, rate, CAP)
             }
         });
         Ok(Baseline {

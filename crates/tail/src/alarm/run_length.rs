@@ -4,13 +4,17 @@
 //! those of the estimated law, the runs come from the true one; averaged over bootstrap baselines, the rate of
 //! false alarms is the stated one with the error of the estimated baseline in it.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 use crate::Gev;
 use crate::series::sorted_quantile;
 
-/// Values of the grid.
-const STATES: usize = 48;
+/// Steps of the grid in the cap. The increments have lumps at plus and minus the cap, so that the run length
+/// leaps where the threshold passes a multiple of it: the cap must be a whole number of steps, and thresholds lie
+/// half a step beside them.
+const STEPS: usize = 24;
 /// Points that stand for the true law.
 const POINTS: usize = 2000;
 
@@ -40,78 +44,82 @@ pub(super) fn increments(points: &[f64], estimate: &Gev, k: f64, cap: f64) -> Ve
     found
 }
 
-/// Average run length from 0 until the CUSUM of these increments (ascending, equally likely) exceeds `h`.
-pub(super) fn average_run_length(increments: &[f64], h: f64) -> f64 {
-    let width = 2.0 * h / (2.0 * STATES as f64 - 1.0);
+/// The threshold that belongs to a number of states of the chain.
+fn threshold(states: usize, cap: f64) -> f64 {
+    (states as f64 - 0.5) * cap / STEPS as f64
+}
+
+/// Average run length from 0 until the CUSUM of these increments (ascending, equally likely, within ± `cap`)
+/// exceeds the threshold of so many states.
+pub(super) fn average_run_length(increments: &[f64], states: usize, cap: f64) -> f64 {
+    let width = cap / STEPS as f64;
     let at_most = |x: f64| increments.partition_point(|&s| s <= x) as f64 / increments.len() as f64;
-    // F((d + 1/2) w) for steps d from -STATES to STATES.
+    // F((d + 1/2) w) for steps d from -states to states.
     let cumulative: Vec<f64> =
-        (0..=2 * STATES).map(|d| at_most((d as f64 - STATES as f64 + 0.5) * width)).collect();
-    let mut a = vec![0.0; STATES * STATES];
-    let mut b = vec![1.0; STATES];
-    for i in 0..STATES {
-        for j in 0..STATES {
-            let d = STATES + j - i;
+        (0..=2 * states).map(|d| at_most((d as f64 - states as f64 + 0.5) * width)).collect();
+    let mut a = vec![0.0; states * states];
+    let mut b = vec![1.0; states];
+    for i in 0..states {
+        for j in 0..states {
+            let d = states + j - i;
             let stays = if j == 0 { cumulative[d] } else { cumulative[d] - cumulative[d - 1] };
-            a[i * STATES + j] = f64::from(u8::from(i == j)) - stays;
+            a[i * states + j] = f64::from(u8::from(i == j)) - stays;
         }
     }
     // I - R is an M-matrix: elimination needs no pivots.
-    for p in 0..STATES {
-        let pivot = a[p * STATES + p];
+    for p in 0..states {
+        let pivot = a[p * states + p];
         if pivot <= 1e-300 {
             return f64::INFINITY;
         }
-        for i in p + 1..STATES {
-            let factor = a[i * STATES + p] / pivot;
+        for i in p + 1..states {
+            let factor = a[i * states + p] / pivot;
             if factor != 0.0 {
-                let (above, below) = a.split_at_mut(i * STATES);
-                for (x, y) in below[p..STATES].iter_mut().zip(&above[p * STATES + p..(p + 1) * STATES]) {
+                let (above, below) = a.split_at_mut(i * states);
+                for (x, y) in below[p..states].iter_mut().zip(&above[p * states + p..(p + 1) * states]) {
                     *x -= factor * y;
                 }
                 b[i] -= factor * b[p];
             }
         }
     }
-    for i in (0..STATES).rev() {
-        let rest: f64 = (i + 1..STATES).map(|j| a[i * STATES + j] * b[j]).sum();
-        b[i] = (b[i] - rest) / a[i * STATES + i];
+    for i in (0..states).rev() {
+        let rest: f64 = (i + 1..states).map(|j| a[i * states + j] * b[j]).sum();
+        b[i] = (b[i] - rest) / a[i * states + i];
     }
     b[0]
 }
 
-/// Thresholds at which run lengths are computed; between them their logarithm is nearly a straight line.
-const GRID: usize = 9;
-
 /// The thresholds at which the mean rate of false alarms over the baselines, and its 90 % quantile, are `rate`.
-pub(super) fn thresholds(baselines: &[Vec<f64>], rate: f64) -> (f64, f64) {
-    // About ln(1 / rate) is a bound for a known law (Lorden 1971); the estimated one may need more.
-    let (lowest, highest) = (0.3, 1.5 * (1.0 / rate).ln() + 3.0);
-    let step = (highest - lowest) / (GRID as f64 - 1.0);
-    let curves: Vec<Vec<f64>> = baselines
-        .par_iter()
-        .map(|increments| {
-            (0..GRID)
-                .map(|i| average_run_length(increments, lowest + step * i as f64).min(1e30).ln())
-                .collect()
-        })
-        .collect();
-    let rates = |h: f64| -> Vec<f64> {
-        let at = ((h - lowest) / step).clamp(0.0, GRID as f64 - 1.0);
-        let cell = (at as usize).min(GRID - 2);
-        let part = at - cell as f64;
-        let mut rates: Vec<f64> =
-            curves.iter().map(|c| (-(c[cell] * (1.0 - part) + c[cell + 1] * part)).exp()).collect();
-        rates.sort_unstable_by(f64::total_cmp);
-        rates
+pub(super) fn thresholds(baselines: &[Vec<f64>], rate: f64, cap: f64) -> (f64, f64) {
+    let mut known = BTreeMap::new();
+    let mut rates = |states: usize| -> Vec<f64> {
+        let found = known.entry(states).or_insert_with(|| {
+            let mut rates: Vec<f64> = baselines
+                .par_iter()
+                .map(|increments| 1.0 / average_run_length(increments, states, cap))
+                .collect();
+            rates.sort_unstable_by(f64::total_cmp);
+            rates
+        });
+        found.clone()
     };
-    let solve = |statistic: &dyn Fn(&[f64]) -> f64| -> f64 {
-        let (mut low, mut high) = (lowest, highest);
-        for _ in 0..40 {
-            let middle = 0.5 * (low + high);
+    let mut solve = |statistic: &dyn Fn(&[f64]) -> f64| -> f64 {
+        // About ln(1 / rate) is a bound for a known law (Lorden 1971); the estimated one may need more.
+        let highest = 1.5 * (1.0 / rate).ln() + 3.0;
+        let (mut low, mut high) = (1, (highest / cap * STEPS as f64).ceil() as usize + 1);
+        while high - low > 1 {
+            let middle = (low + high) / 2;
             if statistic(&rates(middle)) > rate { low = middle } else { high = middle }
         }
-        high
+        let (above, below) = (statistic(&rates(low)), statistic(&rates(high)));
+        let (from, to) = (threshold(low, cap), threshold(high, cap));
+        // Between neighbours on a straight line of ln rate, unless the rate leaps there.
+        if above > rate && below < rate && below > 0.6 * above {
+            from + (to - from) * (above / rate).ln() / (above / below).ln()
+        } else {
+            to
+        }
     };
     (
         solve(&|rates| rates.iter().sum::<f64>() / rates.len() as f64),
@@ -127,20 +135,23 @@ mod tests {
     #[test]
     fn the_chain_gives_the_run_length_of_simulated_streams() {
         let law = Gev::new(11.1679, 0.212, -0.00105).unwrap();
-        let found = average_run_length(&increments(&points(&law), &law, 1.05, 3.0), 5.0);
-        let mut random = Xoshiro::new(3);
-        let alarms = 1500;
-        let mut runs = 0u64;
-        for _ in 0..alarms {
-            let mut w = 0.0f64;
-            while w <= 5.0 {
-                w = (w + log_ratio(&law, law.sample(&mut random), 1.05, 3.0)).max(0.0);
-                runs += 1;
+        // On both sides, and on both sides of a leap of the run length at one cap.
+        for (k, states) in [(1.05, 22), (1.05, 27), (1.0 / 1.05, 30)] {
+            let found = average_run_length(&increments(&points(&law), &law, k, 3.0), states, 3.0);
+            let mut random = Xoshiro::new(3);
+            let alarms = 500;
+            let mut runs = 0u64;
+            for _ in 0..alarms {
+                let mut w = 0.0f64;
+                while w <= threshold(states, 3.0) {
+                    w = (w + log_ratio(&law, law.sample(&mut random), k, 3.0)).max(0.0);
+                    runs += 1;
+                }
             }
+            let simulated = runs as f64 / f64::from(alarms);
+            // Run lengths are nearly exponential: four standard errors, and 3 % for the grid.
+            let slack = 4.0 / f64::from(alarms).sqrt() + 0.03;
+            assert!((found / simulated - 1.0).abs() < slack, "{k} {states}: {found} against {simulated}");
         }
-        let simulated = runs as f64 / f64::from(alarms);
-        // Run lengths are nearly exponential: four standard errors, and 2 % for the grid.
-        let slack = 4.0 / f64::from(alarms).sqrt() + 0.02;
-        assert!((found / simulated - 1.0).abs() < slack, "{found} against {simulated}");
     }
 }
