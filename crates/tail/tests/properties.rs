@@ -27,6 +27,20 @@ proptest! {
     }
 
     #[test]
+    fn the_units_of_clocks_transform_the_fit_to_nine_digits(
+        seed in 0u64..1_000_000, shape in -0.3f64..0.5, a in prop_oneof![Just(1e-8), Just(1e7), Just(1e9)],
+        b in -20.0f64..20.0
+    ) {
+        let x = sample(shape, 100, seed);
+        let (base, moved) = (fit(&x).unwrap(), fit(&x.iter().map(|x| a * x + a * b).collect::<Vec<_>>()).unwrap());
+        let error = base.scale * 1e-9;
+        prop_assert_eq!(base.status, moved.status);
+        prop_assert!((moved.shape - base.shape).abs() < 1e-9);
+        prop_assert!((moved.scale / a - base.scale).abs() < error);
+        prop_assert!(((moved.location / a - b) - base.location).abs() < error * (1.0 + (b.abs() + 11.0) * 1e-4));
+    }
+
+    #[test]
     fn the_order_of_the_values_does_not_matter_to_the_estimates(seed in 0u64..1_000_000, shape in -0.35f64..0.6) {
         let x = sample(shape, 50, seed);
         let mut back = x.clone();

@@ -186,7 +186,7 @@ pub fn likelihood_ratios(samples: usize, sizes: &[usize]) -> Vec<Cell> {
                 let column = Column::new(Part::Location, "time", time.clone());
                 let line = Regression::new(&values, Family::Gev, vec![column]).ok()?.fit().ok()?;
                 let flat = Regression::new(&values, Family::Gev, vec![]).ok()?.fit().ok()?;
-                Some((gumbel_p < 0.05, line.against(&flat).2 < 0.05))
+                Some((gumbel_p < 0.05, line.against_corrected(&flat).2 < 0.05))
             })
             .collect();
         let (gumbel, line): (Vec<bool>, Vec<bool>) = found.into_iter().unzip();

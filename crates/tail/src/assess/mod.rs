@@ -235,7 +235,7 @@ fn trend(series: &Series, options: &Options) -> Option<TrendFit> {
     let line = Regression::new(&values, Family::Gev, vec![column]).ok()?;
     let fit = line.fit().ok()?;
     let flat = Regression::new(&values, Family::Gev, vec![]).ok()?.fit().ok()?;
-    let (statistic, _, p) = fit.against(&flat);
+    let (statistic, _, p) = fit.against_corrected(&flat);
     let value = |part, name| fit.coefficient(part, name).map(|c| c.value);
     let (first, change) = (value(Part::Location, "1")?, value(Part::Location, "time")?);
     let residuals = independence::check(&line.residuals(&fit), options.significance);

@@ -185,7 +185,8 @@ pub struct TrendFit {
     pub shape: f64,
     /// Negative log-likelihood.
     pub negative_log_likelihood: f64,
-    /// Likelihood ratio against the constant location, chi-square with one degree of freedom.
+    /// Likelihood ratio against the constant location, corrected for the size of the sample; chi-square with one
+    /// degree of freedom.
     pub statistic: f64,
     /// Its p-value, for values independent around the line.
     pub p: f64,
