@@ -60,7 +60,7 @@ pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
         let known = level.lower.is_finite() || level.upper.is_finite();
         let open = |end: f64, open: f64| if end.is_nan() { open } else { end };
         let ends = (open(level.lower, f64::NEG_INFINITY), open(level.upper, f64::INFINITY));
-        let [value, lower, upper] = unit.with_interval(level.quantile, ends.0, ends.1);
+        let [value, lower, upper] = unit.with_interval(level.level, ends.0, ends.1);
         let show = |text: String| if known { unit.named(&text) } else { "–".into() };
         let name = format!("{} {what}s", units::count(level.period as u64));
         let beyond = if level.observed { "" } else { "extrapolated" };

@@ -14,7 +14,7 @@ pub struct Trend {
     pub z: f64,
     /// Two-sided p-value for independent values (Mann 1945).
     pub p_independent: f64,
-    /// By how much the autocorrelation of the detrended ranks inflates the variance (Hamed, Rao 1998).
+    /// By how much the autocorrelation of the detrended ranks inflates the variance (Hamed, Rao 1998), at least 1.
     pub variance_factor: f64,
     /// Two-sided p-value with that variance.
     pub p: f64,
@@ -52,7 +52,9 @@ pub fn mann_kendall(values: &[f64], lags: usize) -> Trend {
             sum += rest * (rest - 1.0) * (rest - 2.0) * rho;
         }
     }
-    let factor = (1.0 + 2.0 * sum / (size * (size - 1.0) * (size - 2.0))).max(0.1);
+    // Chance anticorrelation must not make a trend look surer: without this floor the test rejects 8 % of
+    // independent series of 50 to 100 values at 5 %.
+    let factor = (1.0 + 2.0 * sum / (size * (size - 1.0) * (size - 2.0))).max(1.0);
     let z = s / variance.sqrt();
     Trend {
         tau: s / (pairs * (pairs - ties.pairs)).sqrt(),
