@@ -30,18 +30,14 @@ pub struct Cli {
 pub enum Command {
     /// A tour of this machine in under a minute: one rung a line, from L1 to fsync
     Try(TryArgs),
-    /// Run a program or a shipped experiment; keep every sample; fit the tail; write a report
-    Run(RunArgs),
+    /// What this machine is, and whether it is fit to measure
+    Machine(MachineArgs),
     /// List the experiments that ship with lastrank, or print one to read and change
     Experiments(ExperimentsArgs),
-    /// Check a program without running it
-    Check(CheckArgs),
-    /// Say what a program will do: ranks, layouts, meetings, operations, bytes, space
-    Explain(ExplainArgs),
-    /// Serve an editor: diagnostics, hover, completion, definitions, formatting (on stdin and stdout)
-    Lsp,
-    /// Write programs in their one layout, keeping every comment
-    Fmt(FmtArgs),
+    /// Run a program or a shipped experiment; keep every sample; fit the tail; write a report
+    Run(RunArgs),
+    /// Make the report of a run file again
+    Report(ReportArgs),
     /// Fit extreme-value models to a run, a CSV file or a file with one number a line
     Fit(FitArgs),
     /// By what factor is a new run slower than a quiet one, with its interval?
@@ -52,12 +48,16 @@ pub enum Command {
     Scale(ScaleArgs),
     /// How many runs are needed for a wanted precision?
     PlanRuns(PlanArgs),
-    /// Make the report of a run file again
-    Report(ReportArgs),
+    /// Check a program without running it
+    Check(CheckArgs),
+    /// Say what a program will do: ranks, layouts, meetings, operations, bytes, space
+    Explain(ExplainArgs),
+    /// Write programs in their one layout, keeping every comment
+    Fmt(FmtArgs),
+    /// Serve an editor: diagnostics, hover, completion, definitions, formatting (on stdin and stdout)
+    Lsp,
     /// Write a run in the formats of Parabench (text, XML, report) or as CSV
     Export(ExportArgs),
-    /// What this machine is, and whether it is fit to measure
-    Machine(MachineArgs),
 }
 
 #[derive(Debug, Args)]

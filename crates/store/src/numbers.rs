@@ -148,10 +148,10 @@ impl NumberLines {
         let mut fields = fields(line, layout.separator);
         let found = fields.len();
         if found != layout.fields {
-            return Err(LineError::Fields { found, expected: layout.fields, line: line.into() });
+            return Err(LineError::Fields { found, expected: layout.fields, line: shown(line) });
         }
         let text = fields.swap_remove(layout.column);
-        number(&text).map(Some).map_err(|what| LineError::Value { text, what })
+        number(&text).map(Some).map_err(|what| LineError::Value { text: shown(&text), what })
     }
 
     /// Did a line say how the lines are split?
@@ -177,6 +177,19 @@ fn number(text: &str) -> Result<f64, &'static str> {
     }
 }
 
+/// Columns that an error lists.
+const MOST_LISTED: usize = 20;
+
+/// Text of a file as an error shows it: one short line without control characters.
+fn shown(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().count() > LONGEST {
+        short.push('…');
+    }
+    short
+}
+
 /// How the lines of a text are split, and which field is wanted.
 #[derive(Clone, Debug)]
 struct Layout {
@@ -191,7 +204,11 @@ impl Layout {
         let separator = [',', ';', '\t'].into_iter().find(|&c| fields(line, Some(c)).len() > 1);
         let names = fields(line, separator);
         let listed = || {
-            let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            let mut quoted: Vec<_> =
+                names.iter().take(MOST_LISTED).map(|name| format!("`{}`", shown(name))).collect();
+            if names.len() > MOST_LISTED {
+                quoted.push(format!("… ({} in all)", names.len()));
+            }
             quoted.join(", ")
         };
         let all_numbers = names.iter().all(|name| name.parse::<f64>().is_ok());

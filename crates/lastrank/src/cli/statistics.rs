@@ -94,7 +94,7 @@ pub struct ScaleArgs {
     lastrank plan-runs pilot.parquet --precision location=1% --precision k=2%\n  \
     lastrank plan-runs --location 11.2 --scale 0.21 --shape 0 --precision shape=0.05\n\n\
     Precisions: location, scale, shape, return-level(N): the half-width of the interval, in percent\n\
-    or in the unit of the values (11ms, 0.05). k=1%: find a system that is 1 % slower, for sure.")]
+    or in the unit of the values (11ms, 0.05). k=1%: find a system that is 1 % slower (--power).")]
 pub struct PlanArgs {
     /// A pilot: a run file, a CSV file or a file with one number a line, or `-`
     #[arg(required_unless_present = "scale", conflicts_with_all = ["location", "scale", "shape"])]

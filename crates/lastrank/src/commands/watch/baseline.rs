@@ -30,7 +30,12 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<Quiet> {
         };
         values::read(&args.baseline, &own)?
     } else {
-        values::read(&args.baseline, choice)?
+        // A column of the stream need not be one of a baseline that has no columns.
+        let own = crate::cli::Choice { column: None, ..copy(choice) };
+        match values::read(&args.baseline, choice) {
+            Err(error) => values::read(&args.baseline, &own).map_err(|_| error)?,
+            found => found?,
+        }
     };
     let n = values.numbers.len();
     let least = 0.1 / n as f64;

@@ -275,8 +275,9 @@ impl<'a> Session<'a> {
         if self.values == 0 && (self.bad > 0 || self.header.is_some()) {
             return Err(anyhow!(Broken(match (self.bad, &self.header) {
                 (0, Some(header)) => format!(
-                    "{} holds no values: its only line `{header}` is no number (it was taken for a header)",
-                    self.stream()
+                    "{} holds no values: its only line `{}` is no number (it was taken for a header)",
+                    self.stream(),
+                    header.chars().take(60).flat_map(char::escape_debug).collect::<String>()
                 ),
                 _ => format!("nothing in {} could be used", self.stream()),
             })));
