@@ -5,10 +5,12 @@
 //! operations that come in clusters are counted once by the extremal index (Ferro, Segers 2003; Süveges,
 //! Davison 2010), and the errors allow for them (Chandler, Bate 2007; Fawcett, Walshaw 2007).
 
+mod above;
 mod clusters;
 mod extremal;
 mod threshold;
 
+pub use above::{Above, above};
 pub use clusters::{Clusters, clusters, decluster};
 pub use extremal::{intervals_estimate, k_gaps};
 pub use threshold::Candidate;
@@ -73,32 +75,17 @@ pub fn analyse(values: &[f64], operations: &[f64], level: f64, seed: u64) -> Res
     let series = Series::clean(values);
     series.require(1000, 20)?;
     let n = series.len();
-    let sorted = series.sorted();
     let candidates = threshold::candidates(&series, seed);
     let chosen = threshold::choose(&candidates.iter().map(|c| c.p).collect::<Vec<_>>());
     let fit = chosen
         .map(|i| gpd::Likelihood::new(&series, candidates[i].threshold).map(|l| l.fit()))
         .transpose()?;
-    // Among a tenth of the values neighbours meet by chance: never lower than the 98 % quantile.
-    let rare = sorted[n - 1 - n / 50];
-    let above = |threshold: f64| -> Vec<usize> {
-        series.values().iter().enumerate().filter(|(_, x)| **x > threshold).map(|(i, _)| i).collect()
-    };
-    let times = above(chosen.map_or(rare, |i| candidates[i].threshold.max(rare)));
-    let extremal_index = [intervals_estimate(&times), k_gaps(&times, n, 1)];
+    let (extremal_index, clusters) = clustering(&series, fit.as_ref());
     let theta = extremal_index[1].clamp(1e-6, 1.0);
-    let clusters =
-        fit.as_ref().and_then(|fit| clusters::clusters(series.values(), &above(fit.threshold), fit, theta));
     let tail = Tail { series: &series, fit: fit.as_ref(), clusters: clusters.as_ref(), theta, level };
     let mut levels = Vec::new();
     for &operations in operations {
-        if !(operations > 1.0 && operations.is_finite()) {
-            return Err(Error::Parameter { what: "operations", value: operations, must: "above 1" });
-        }
-        let Some((level, interval, extrapolated)) = tail.passed_once_in(operations * theta) else { continue };
-        let (quantile, quantile_interval) =
-            tail.passed_once_in(operations).map_or((f64::NAN, None), |found| (found.0, found.1));
-        levels.push(LatencyLevel { operations, level, interval, extrapolated, quantile, quantile_interval });
+        levels.extend(tail.level(operations)?);
     }
     let text = match (&fit, chosen) {
         (Some(fit), Some(i)) => format!(
@@ -127,6 +114,21 @@ pub fn analyse(values: &[f64], operations: &[f64], level: f64, seed: u64) -> Res
     })
 }
 
+/// The extremal index by intervals and by K-gaps, and the clusters beyond the threshold of a fit.
+fn clustering(series: &Series, fit: Option<&gpd::Fit>) -> ([f64; 2], Option<Clusters>) {
+    let n = series.len();
+    // Among a tenth of the values neighbours meet by chance: never lower than the 98 % quantile.
+    let rare = series.sorted()[n - 1 - n / 50];
+    let above = |threshold: f64| -> Vec<usize> {
+        series.values().iter().enumerate().filter(|(_, x)| **x > threshold).map(|(i, _)| i).collect()
+    };
+    let times = above(fit.map_or(rare, |fit| fit.threshold.max(rare)));
+    let extremal_index = [intervals_estimate(&times), k_gaps(&times, n, 1)];
+    let theta = extremal_index[1].clamp(1e-6, 1.0);
+    let clusters = fit.and_then(|fit| clusters::clusters(series.values(), &above(fit.threshold), fit, theta));
+    (extremal_index, clusters)
+}
+
 /// What levels are computed from.
 struct Tail<'a> {
     series: &'a Series,
@@ -137,6 +139,19 @@ struct Tail<'a> {
 }
 
 impl Tail<'_> {
+    /// The level and the quantile of a period; none below the threshold or without a fit beyond the sample.
+    fn level(&self, operations: f64) -> Result<Option<LatencyLevel>, Error> {
+        if !(operations > 1.0 && operations.is_finite()) {
+            return Err(Error::Parameter { what: "operations", value: operations, must: "above 1" });
+        }
+        let Some((level, interval, extrapolated)) = self.passed_once_in(operations * self.theta) else {
+            return Ok(None);
+        };
+        let (quantile, quantile_interval) =
+            self.passed_once_in(operations).map_or((f64::NAN, None), |found| (found.0, found.1));
+        Ok(Some(LatencyLevel { operations, level, interval, extrapolated, quantile, quantile_interval }))
+    }
+
     /// The 1 - 1 / `period` quantile, its interval, and whether it lies beyond the sample.
     fn passed_once_in(&self, period: f64) -> Option<(f64, Option<Interval>, bool)> {
         let n = self.series.len();

@@ -75,7 +75,7 @@ pub(super) fn choose(p: &[f64]) -> Option<usize> {
     (rejected..p.len()).find(|&i| p[i] > RATE)
 }
 
-fn candidate(sorted: &[f64], threshold: f64, seed: u64) -> Option<Candidate> {
+pub(super) fn candidate(sorted: &[f64], threshold: f64, seed: u64) -> Option<Candidate> {
     let from = sorted.partition_point(|x| *x <= threshold);
     let over = &sorted[from..];
     let k = over.len();

@@ -94,12 +94,8 @@ fn fit(args: &FitArgs, values: Values, sample: Sample) -> anyhow::Result<Found> 
         }
         Model::Gpd => {
             let threshold = threshold::of(args, &values, latency.as_ref())?;
-            let times: Vec<usize> =
-                (0..values.numbers.len()).filter(|at| values.numbers[*at] > threshold.value).collect();
-            let index = tail::latency::k_gaps(&times, values.numbers.len(), 1);
-            Fitted::Gpd(
-                models::gpd(&values.numbers, threshold, index, &periods, args.level).with_context(cannot)?,
-            )
+            let found = models::gpd(&values.numbers, threshold, &periods, args.level, args.seed);
+            Fitted::Gpd(found.with_context(cannot)?)
         }
         Model::RLargest => Fitted::Maxima(models::r_largest(args, &sample, &periods).with_context(cannot)?),
         Model::PointProcess => {

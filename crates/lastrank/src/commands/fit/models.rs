@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tail::assess::{Assessment, ReturnLevel, summarise};
 use tail::extremes::Model as Extremes;
 use tail::gev::{self, Parameters};
-use tail::{Interval, Series, Status, gpd, gumbel, independence};
+use tail::{Interval, Series, Status, gpd, gumbel, independence, latency};
 
 use super::sample::Sample;
 use super::threshold::Threshold;
@@ -50,10 +50,19 @@ pub struct Pareto {
     pub negative_log_likelihood: f64,
     pub aic: f64,
     pub intervals: [Option<Interval>; 2],
+    pub goodness_of_fit: Option<AndersonDarling>,
+    pub clusters: Option<latency::Clusters>,
     #[serde(skip)]
     pub return_levels: Vec<ReturnLevel>,
     #[serde(skip)]
     pub values: Vec<f64>,
+}
+
+/// Does a Pareto law fit beyond the threshold?
+#[derive(Clone, Copy, Serialize)]
+pub struct AndersonDarling {
+    pub a2: f64,
+    pub p: f64,
 }
 
 /// The law of block maxima from more than the maxima.
@@ -128,25 +137,25 @@ pub fn gumbel(values: &[f64], periods: &[f64], level: f64) -> Result<Gumbel, tai
     })
 }
 
-/// Fit a generalised Pareto law to what exceeds `threshold`; levels allow for clusters by the extremal index.
+/// Fit a generalised Pareto law to what exceeds `threshold`.
 pub fn gpd(
     values: &[f64],
     threshold: Threshold,
-    extremal_index: f64,
     periods: &[f64],
     level: f64,
+    seed: u64,
 ) -> Result<Pareto, tail::Error> {
+    let found = latency::above(values, threshold.value, periods, level, seed)?;
+    let fit = &found.fit;
     let series = Series::clean(values);
     let likelihood = gpd::Likelihood::new(&series, threshold.value)?;
-    let fit = likelihood.fit();
-    let index = extremal_index.clamp(1e-6, 1.0);
-    let profile = |target| likelihood.profile(&fit, target, level).ok();
-    let return_levels = periods
+    let profile = |target| likelihood.profile(fit, target, level).ok();
+    let return_levels = found
+        .levels
         .iter()
-        .filter_map(|&period| {
-            let (value, error) = fit.return_level(period, index).ok()?;
-            let interval = profile(gpd::Target::ReturnLevel(period, index));
-            Some(return_level(period, value, error, interval, values.len() as f64))
+        .map(|level| ReturnLevel {
+            observed: !level.extrapolated,
+            ..return_level(level.operations, level.quantile, None, level.quantile_interval, 0.0)
         })
         .collect();
     Ok(Pareto {
@@ -154,7 +163,7 @@ pub fn gpd(
         threshold,
         exceedances: fit.exceedances,
         rate: fit.rate,
-        extremal_index: index,
+        extremal_index: found.extremal_index[1],
         scale: fit.scale,
         shape: fit.shape,
         standard_errors: fit.standard_errors,
@@ -162,6 +171,10 @@ pub fn gpd(
         negative_log_likelihood: fit.negative_log_likelihood,
         aic: fit.aic(),
         intervals: [profile(gpd::Target::Scale), profile(gpd::Target::Shape)],
+        goodness_of_fit: found
+            .candidate
+            .map(|candidate| AndersonDarling { a2: candidate.a2, p: candidate.p }),
+        clusters: found.clusters,
         return_levels,
         values: values.to_vec(),
     })

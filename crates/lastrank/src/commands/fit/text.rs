@@ -145,8 +145,11 @@ fn pareto_text(found: &Pareto, unit: Unit, all: &Found, level: f64) -> String {
     let errors = found.standard_errors.map_or([None; 2], |errors| errors.map(Some));
     row(&mut table, "scale", unit, found.scale, errors[0], found.intervals[0]);
     row(&mut table, "shape", Unit::NONE, found.shape, errors[1], found.intervals[1]);
+    let test = found.goodness_of_fit.map_or(String::new(), |test| {
+        format!(" Does it fit? Anderson-Darling A² {} (p {}).", fixed(test.a2, 3), probability(test.p))
+    });
     table.note = format!(
-        "Threshold {}: {} of {} values.{}",
+        "Threshold {}: {} of {} values.{test}{}",
         where_from(&found.threshold, unit),
         count(found.exceedances as u64),
         count(all.values.numbers.len() as u64),
@@ -154,9 +157,9 @@ fn pareto_text(found: &Pareto, unit: Unit, all: &Found, level: f64) -> String {
     );
     let mut text = format!("{}\n", table.text());
     let mut levels = levels(&found.return_levels, unit, all);
-    if found.extremal_index < 0.95 {
+    if found.extremal_index < 0.9 {
         levels.note = format!(
-            "A cluster of slow values counts once: clusters of about {} (extremal index {}).",
+            "Slow values come in clusters of about {} (extremal index {}), which the intervals allow for.",
             fixed(1.0 / found.extremal_index, 1),
             fixed(found.extremal_index, 2)
         );

@@ -118,10 +118,16 @@ impl Quiet {
             );
         }
         if guaranteed {
-            baseline.spike.value = baseline.spike.guaranteed;
+            guarantee(&mut baseline);
         }
         Ok(baseline)
     }
+}
+
+/// Keep the stated rates in nine of ten baselines, not only on average over them.
+pub fn guarantee(baseline: &mut Baseline) {
+    baseline.spike.value = baseline.spike.guaranteed;
+    [baseline.cusum, baseline.cusum_fast] = baseline.cusum_guaranteed;
 }
 
 /// What the monitor promises, for a reader.
@@ -151,10 +157,10 @@ pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, guaranteed:
     text += &report::sentence(
         "  Level:   ",
         &format!(
-            "slower or faster for good, tuned to {}. A quiet system gives a false one in {} runs or more, \
-             on average.",
+            "slower or faster for good, tuned to {}. A quiet system gives a false one in {} runs{}.",
             report::confidence(options.factor - 1.0),
-            samples::units::count(options.run_length.round() as u64)
+            samples::units::count(options.run_length.round() as u64),
+            if guaranteed { " or more, in 90 % of baselines" } else { ", on average over baselines" }
         ),
     );
     text += &report::sentence(
@@ -165,6 +171,16 @@ pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, guaranteed:
             baseline.n
         ),
     );
+    if let (Some(rank), Some(rate)) = (spike.rank, spike.rank_rate) {
+        text += &report::sentence(
+            "  Counted: ",
+            &format!(
+                "without any law, one quiet run in {} is above {}.",
+                samples::units::count((1.0 / rate).round() as u64),
+                unit.show(rank)
+            ),
+        );
+    }
     for warning in quiet.values.warnings().iter().chain(&baseline.warnings) {
         text += &report::sentence("warning:   ", warning);
     }

@@ -24,6 +24,9 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<Status> {
     if let Some(runs @ ..50) = args.rebaseline {
         bail!("--rebaseline {runs}: a baseline needs at least 50 runs");
     }
+    if args.baseline.as_os_str() == "-" {
+        bail!("the baseline must be a file: standard input is for the stream");
+    }
     if args.follow && args.stream.as_os_str() == "-" {
         bail!("--follow is for files and directories; standard input is followed to its end anyway");
     }

@@ -111,7 +111,7 @@ impl Metrics<'_> {
             "cusum_threshold",
             "gauge",
             "Evidence at which the level has changed.",
-            &[("", baseline.cusum)],
+            &[(",side=\"slow\"", baseline.cusum), (",side=\"fast\"", baseline.cusum_fast)],
         );
         metric(
             "updated_timestamp_seconds",

@@ -1,0 +1,74 @@
+//! What are the far quantiles beyond a threshold that somebody names?
+
+use serde::{Deserialize, Serialize};
+
+use super::{Candidate, Clusters, LatencyLevel, Tail, threshold};
+use crate::{Error, Series, gpd};
+
+/// The tail beyond one threshold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Above {
+    /// What a GPD is worth there: its test and the points of the stability plots. None below 20 exceedances,
+    /// or where the likelihood has no interior maximum.
+    pub candidate: Option<Candidate>,
+    /// The fit; its errors are those of independent exceedances.
+    pub fit: gpd::Fit,
+    /// Clusters of slow operations, and the errors of the fit that allow for them.
+    pub clusters: Option<Clusters>,
+    /// Extremal index by intervals and by K-gaps: 1 independent, 1/θ the mean cluster size.
+    pub extremal_index: [f64; 2],
+    /// Levels reached once in so many operations.
+    pub levels: Vec<LatencyLevel>,
+}
+
+/// The tail of values in time order beyond `threshold`; `operations` are the periods wanted. The same as
+/// [`super::analyse`] says of the threshold that it chooses, for as few as 5 exceedances.
+///
+/// # Errors
+/// As [`gpd::fit`], and [`Error::Parameter`] for a level or a period out of range.
+pub fn above(
+    values: &[f64],
+    threshold: f64,
+    operations: &[f64],
+    level: f64,
+    seed: u64,
+) -> Result<Above, Error> {
+    if !(level > 0.0 && level < 1.0) {
+        return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
+    }
+    let series = Series::clean(values);
+    let fit = gpd::Likelihood::new(&series, threshold)?.fit();
+    let (extremal_index, clusters) = super::clustering(&series, Some(&fit));
+    let theta = extremal_index[1].clamp(1e-6, 1.0);
+    let tail = Tail { series: &series, fit: Some(&fit), clusters: clusters.as_ref(), theta, level };
+    let levels = operations.iter().map(|&period| tail.level(period)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Above {
+        candidate: threshold::candidate(series.sorted(), threshold, seed),
+        levels: levels.into_iter().flatten().collect(),
+        extremal_index,
+        clusters,
+        fit,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Gpd, Xoshiro, latency};
+
+    #[test]
+    fn the_chosen_threshold_named_gives_the_same_numbers() {
+        let law = Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
+        let mut random = Xoshiro::new(3);
+        let values: Vec<f64> = (0..3000).map(|_| law.sample(&mut random)).collect();
+        let periods = [100.0, 1e4];
+        let all = latency::analyse(&values, &periods, 0.95, 1).unwrap();
+        let chosen = all.candidates[all.chosen.unwrap()];
+        let one = above(&values, chosen.threshold, &periods, 0.95, 1).unwrap();
+        assert_eq!(
+            (one.candidate, one.levels, one.extremal_index),
+            (Some(chosen), all.levels, all.extremal_index)
+        );
+        assert_eq!((Some(one.fit), one.clusters), (all.fit, all.clusters));
+    }
+}
