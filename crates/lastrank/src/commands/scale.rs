@@ -147,7 +147,9 @@ fn text(
     text += &table(predictions, periods, unit, &percent).text();
     for found in predictions {
         let lead = match found.trust {
-            Trust::Supported => continue,
+            // What one size takes for granted was said above.
+            Trust::Supported if several.is_none() => continue,
+            Trust::Supported => format!("note, {} ranks: ", found.to),
             Trust::Warned => format!("warning, {} ranks: ", found.to),
             Trust::Refused => format!("not to be used, {} ranks: ", found.to),
         };
