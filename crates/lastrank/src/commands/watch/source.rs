@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
 use engine::launch::Stop;
@@ -14,6 +14,9 @@ use super::session::Session;
 use crate::cli::{Choice, WatchArgs};
 use crate::exit::Broken;
 use crate::values::{self, Values};
+
+/// Characters at the beginning of a file by which it is known again: a log that was rotated has others.
+const HEAD: usize = 64;
 
 /// Longest line that is read as one.
 const LONGEST: u64 = 1 << 16;
@@ -40,29 +43,52 @@ pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<Stop>) -> anyh
         session.restart();
     }
     let mut lines = NumberLines::new(args.choice.column());
+    let mut last = None;
     loop {
-        if kind.is_dir() && !has_parts(path) {
-            directory(path, args, session)?;
-        } else if store::is_run(path) {
-            let run = store::read(path).map_err(|error| Broken(error.to_string()))?;
-            let began = run.facts.started.clone();
-            let found = of_run(run, path, args, session)?;
-            let position = session.position();
-            let same = position.run == began && position.values <= found.numbers.len() as u64;
-            let seen = if same { position.values as usize } else { 0 };
-            (position.run, position.values) = (began, found.numbers.len() as u64);
-            for number in &found.numbers[seen..] {
-                session.push(*number)?;
-            }
-        } else {
-            text(path, args, session, &mut lines)?;
+        // What did not change since the last look is not read again; what is being replaced is there again soon.
+        let now = changed(path);
+        if now != last || !args.follow {
+            look(path, args, session, &mut lines)?;
         }
+        last = now;
         let Some(stop) = stop.as_ref().filter(|_| args.follow) else { return Ok(()) };
         session.pause()?;
         if stop.wait(Duration::from_secs_f64(args.every)).is_some() {
             return Ok(());
         }
     }
+}
+
+/// Read what is new in a file or a directory.
+fn look(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut NumberLines) -> anyhow::Result<()> {
+    if path.is_dir() && !has_parts(path) {
+        directory(path, args, session)
+    } else if store::is_run(path) {
+        let run = store::read(path).map_err(|error| Broken(error.to_string()))?;
+        let began = run.facts.started.clone();
+        let found = of_run(run, path, args, session)?;
+        let position = session.position();
+        let same = position.run == began && position.values <= found.numbers.len() as u64;
+        let seen = if same { position.values as usize } else { 0 };
+        (position.run, position.values) = (began, found.numbers.len() as u64);
+        found.numbers[seen..].iter().try_for_each(|number| session.push(*number))
+    } else if args.follow && !path.exists() {
+        Ok(())
+    } else {
+        text(path, args, session, lines)
+    }
+}
+
+/// Bytes and time of the last change, of a directory those of all that is in it; none where nothing is there.
+fn changed(path: &Path) -> Option<(u64, Option<SystemTime>)> {
+    let of = |kind: std::fs::Metadata| (kind.len(), kind.modified().ok());
+    let mut all = of(std::fs::metadata(path).ok()?);
+    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+        if let Ok(found) = entry.metadata().map(of) {
+            all = (all.0 + found.0, all.1.max(found.1));
+        }
+    }
+    Some(all)
 }
 
 /// What the threads of a pipe send.
@@ -143,8 +169,13 @@ fn text(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut Number
     values::reject_run_options_of_stream(path, &args.choice, session.quiet().values.subject.is_some())?;
     let cannot = || format!("cannot read {}", path.display());
     let mut file = BufReader::new(File::open(path).with_context(cannot)?);
-    if file.get_ref().metadata().with_context(cannot)?.len() < session.position().bytes {
-        session.note(&format!("{} is shorter than before: it is read from its beginning", path.display()));
+    let head =
+        String::from_utf8_lossy(file.fill_buf().with_context(cannot)?).chars().take(HEAD).collect::<String>();
+    let length = file.get_ref().metadata().with_context(cannot)?.len();
+    let position = session.position();
+    if length < position.bytes || !head.starts_with(&position.head) {
+        session
+            .note(&format!("{} is another file than before: it is read from its beginning", path.display()));
         session.restart();
         *lines = NumberLines::new(args.choice.column());
     }
@@ -165,6 +196,9 @@ fn text(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut Number
         number += 1;
         let position = session.position();
         (position.bytes, position.lines) = (bytes, number);
+        if position.head.len() < HEAD {
+            position.head = head.chars().take(usize::try_from(bytes).unwrap_or(HEAD)).collect();
+        }
         take(&line, number, lines, session)?;
     }
     Ok(())

@@ -47,6 +47,8 @@ pub struct Origin {
 pub struct Position {
     /// The file or directory.
     pub stream: String,
+    /// Its first characters, by which a text is known again.
+    pub head: String,
     /// Bytes of a text that were read, whole lines only.
     pub bytes: u64,
     /// Lines of it.
