@@ -70,7 +70,11 @@ pub(super) fn chapter(places: &[Place]) -> Option<Chapter> {
         table.push(
             false,
             [
-                if first { place.label.clone() } else { String::new() },
+                match (first, place.label.is_empty()) {
+                    (true, true) => "–".into(),
+                    (true, false) => place.label.clone(),
+                    (false, _) => String::new(),
+                },
                 place.operation.clone(),
                 units::count(place.operations),
                 milliseconds(place.total_s / place.operations.max(1) as f64),
