@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{Done, command, of};
 
-const WRITES: &str = "repeat $i 20 { time[\"w\"] write(\"f\", 100k); }\ndelete(\"f\");\n";
+const WRITES: &str = "repeat $i 20 { time[\"w\"] write(\"f$$rank\", 100k); }\ndelete(\"f$$rank\");\n";
 
 /// Runs `line` in a shell, where `$L` is the binary.
 fn shell(folder: &Path, line: &str) -> Done {

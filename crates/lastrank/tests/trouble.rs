@@ -99,19 +99,6 @@ fn a_step_whose_operation_failed_is_not_analysed_as_a_step() {
 }
 
 #[test]
-fn work_that_was_asked_to_overlap_and_did_not_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = "async depth=4 { repeat 3 write(\"a\", 10); }\nparallel 2 { write(\"b$$worker\", 10); }\n";
-    let done = program(folder.path(), text, &["--json"]);
-    let found: serde_json::Value = serde_json::from_str(&done.out).unwrap();
-    let codes: Vec<_> =
-        found["facts"]["warnings"].as_array().unwrap().iter().map(|w| w["code"].clone()).collect();
-    for code in ["async-one-by-one", "parallel-one-by-one"] {
-        assert!(codes.contains(&code.into()), "{code} is not among {codes:?}");
-    }
-}
-
-#[test]
 fn a_program_stays_in_its_directories() {
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("inside");
