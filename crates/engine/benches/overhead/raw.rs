@@ -6,6 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use engine::ops::buffers::PERIOD;
+
 use super::{BLOCK, FILE, Kind};
 
 pub fn c_path(path: &Path) -> CString {
@@ -18,14 +20,19 @@ pub fn ns(kind: Kind, path: &Path, operations: u64) -> f64 {
     // SAFETY: the name is NUL-terminated.
     let fd = unsafe { libc::open(name.as_ptr(), libc::O_RDWR) };
     let mut buffer = vec![0x5Au8; BLOCK as usize];
+    let content = vec![0x5Au8; PERIOD];
     // SAFETY: all-zero bytes are a valid `stat`.
     let mut found: libc::stat = unsafe { std::mem::zeroed() };
     let mut turn = |n: u64| {
         let offset = (n * BLOCK % FILE) as libc::off_t;
-        // SAFETY: the buffer holds a block, `found` a stat, the name is NUL-terminated.
+        // SAFETY: the buffer holds a block, so does the content from each multiple of one on, `found` holds
+        // a stat, the name is NUL-terminated.
         let result = unsafe {
             match kind {
-                Kind::Write => libc::pwrite(fd, buffer.as_ptr().cast(), BLOCK as usize, offset),
+                Kind::Write => {
+                    let from = content.as_ptr().add(offset as usize % PERIOD);
+                    libc::pwrite(fd, from.cast(), BLOCK as usize, offset)
+                }
                 Kind::Read => libc::pread(fd, buffer.as_mut_ptr().cast(), BLOCK as usize, offset),
                 Kind::Stat => libc::stat(name.as_ptr(), &mut found) as isize,
             }
