@@ -58,7 +58,8 @@ pub struct Facts {
     pub clock_offsets: Vec<Vec<ClockOffset>>,
     /// When each rank ran the program: what [`crate::time_use`] needs.
     pub spans: Vec<Span>,
-    /// Did every rank reach the end of the program?
+    /// Did every rank reach the end of the program, and could what it recorded be read back? Operations
+    /// that failed on the way are samples with an errno and change nothing here.
     pub complete: bool,
     /// Why not, where it did not: one line a failed rank.
     pub failures: Vec<String>,

@@ -99,7 +99,7 @@ pub(super) fn facts(facts: &Facts, timed_lines: &[usize]) -> String {
     if !facts.program.is_empty() {
         add("seed", facts.seed.to_string());
     }
-    add("complete", if facts.complete { "yes".into() } else { "no".into() });
+    add("every rank reached the end", if facts.complete { "yes".into() } else { "no".into() });
     out.push_str(&pairs("The run", &run));
     out.push_str(&pairs("Parameters", &facts.parameters.clone().into_iter().collect::<Vec<_>>()));
     out.push_str(&pairs("Machine", &flat(&facts.machine)));
