@@ -429,7 +429,8 @@ impl<'a, B: Backend> Session<'a, B> {
         Ok(())
     }
 
-    /// Prints whole lines. A simulated rank leaves them to the parent, which knows the order.
+    /// Prints whole lines. A simulated rank leaves them to the parent, which knows the order. Lines that
+    /// standard output does not take are lost with a warning: what is measured is worth more.
     pub fn print(&mut self, lines: &[u8]) -> Result<(), Stop> {
         if self.backend.name() == "simulate" {
             let text = String::from_utf8_lossy(lines).into_owned();
@@ -437,7 +438,14 @@ impl<'a, B: Backend> Session<'a, B> {
             self.recorder.note(&Entry::Print { at, text })?;
             return Ok(());
         }
-        Ok(crate::launch::print(lines)?)
+        match crate::launch::print(lines) {
+            Ok(()) => Ok(()),
+            Err(error) => self.warn(Warning {
+                code: "print-lost".into(),
+                text: format!("standard output did not take what the program printed: {error}"),
+                advice: "the measurement is whole; to see the lines, send standard output elsewhere".into(),
+            }),
+        }
     }
 
     /// Durations in seconds of this rank's samples so far whose label or operation is `name`, spilled ones

@@ -177,6 +177,10 @@ fn complain(outcome: &Outcome) {
             eprintln!("  {example}");
         }
     }
+    // The report shows warnings on standard output, which is what did not take this.
+    for lost in outcome.run.facts.warnings.iter().filter(|warning| warning.code == "print-lost") {
+        eprintln!("warning: {}; {}", lost.text, lost.advice);
+    }
     for assertion in &outcome.assertions {
         eprintln!("error: the assertion does not hold: {assertion}");
     }
