@@ -21,6 +21,18 @@ pub use processes::Processes;
 pub use single::Single;
 pub use standing::{Standing, State};
 
+/// Says, without a communicator at hand, that the run is to stop: between the system calls of an operation
+/// that makes many.
+#[derive(Clone, Copy, Default)]
+pub struct StopFlag(Option<&'static shared::Region>);
+
+impl StopFlag {
+    /// As [`Comm::stopped`], as far as this machine knows.
+    pub fn why(self) -> Option<CommError> {
+        self.0.and_then(shared::Region::stopped)
+    }
+}
+
 /// The ranks that take part in something together: the world, or one group of the program.
 pub trait Comm: std::fmt::Debug {
     /// This process's number in the communicator, from 0.
@@ -59,6 +71,11 @@ pub trait Comm: std::fmt::Debug {
     /// Says why this rank should stop now, if it should: someone pressed Ctrl-C, a rank is lost.
     /// One load; ask it between operations. Not collective.
     fn stopped(&self) -> Option<CommError>;
+
+    /// Where an operation of many system calls looks whether to stop. Not collective.
+    fn stop_flag(&self) -> StopFlag {
+        StopFlag::default()
+    }
 
     /// Tells the others that this rank gives up, so that they do not wait for it. Not collective.
     fn abandon(&self, why: &str);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Release};
 use samples::ClockOffset;
 
 use super::shared::{MAILBOX, Region};
-use super::{Comm, CommError, Standing};
+use super::{Comm, CommError, Standing, StopFlag};
 
 /// Ranks that were forked on this machine and meet in shared memory. Made by
 /// [`crate::launch::processes`].
@@ -164,6 +164,10 @@ impl Comm for Processes {
 
     fn stopped(&self) -> Option<CommError> {
         self.region.stopped()
+    }
+
+    fn stop_flag(&self) -> StopFlag {
+        StopFlag(Some(self.region))
     }
 
     fn abandon(&self, why: &str) {

@@ -222,6 +222,12 @@ impl<'a, B: Backend> Session<'a, B> {
         self.standing.set_line(line);
         match self.backend.perform(operation, call) {
             Ok(timed) => {
+                // Broken off in the middle, it says nothing about how long it takes.
+                if timed.outcome.errno == libc::ECANCELED
+                    && let Some(stop) = self.interrupted()
+                {
+                    return Err(stop);
+                }
                 self.store(site, timed)?;
                 Ok(timed.outcome)
             }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::backend::Backend;
 use super::session::{Session, Stop};
-use crate::comm::{Comm, CommError, Standing};
+use crate::comm::{Comm, CommError, Standing, StopFlag};
 use crate::record::{Entry, Recorder};
 
 /// How often the rank looks whether the run is to stop.
@@ -49,6 +49,7 @@ struct Meeting {
     changed: Condvar,
     stopped: AtomicBool,
     why: Mutex<Option<CommError>>,
+    flag: StopFlag,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -129,7 +130,11 @@ impl Comm for Alone<'_> {
     }
 
     fn stopped(&self) -> Option<CommError> {
-        if self.meeting.stopped.load(Ordering::Relaxed) { lock(&self.meeting.why).clone() } else { None }
+        if self.meeting.stopped.load(Ordering::Relaxed) {
+            lock(&self.meeting.why).clone()
+        } else {
+            self.meeting.flag.why()
+        }
     }
 
     fn abandon(&self, _why: &str) {}
@@ -197,6 +202,7 @@ impl<B: Backend> Session<'_, B> {
             changed: Condvar::new(),
             stopped: AtomicBool::new(false),
             why: Mutex::default(),
+            flag: self.comm.stop_flag(),
         };
         let standings: Vec<Standing> = (0..count).map(|_| Standing::default()).collect();
         let (rank, size, places) = (self.rank, self.comm.size(), self.places);

@@ -213,6 +213,7 @@ fn work<T: Body>(
     match &options.backend {
         BackendKind::Posix => {
             let mut backend = Posix::new(clock, options.seed, registry, confinement(options));
+            backend.heed(world.stop_flag());
             if options.causes {
                 backend.look_for_causes();
             }

@@ -24,7 +24,7 @@ use samples::ClockOffset;
 use serde_json::Value;
 
 use super::shared::Region;
-use super::{Comm, CommError, Standing};
+use super::{Comm, CommError, Standing, StopFlag};
 
 /// A communicator of the MPI library: the world, or a group of the program.
 pub struct Mpi {
@@ -273,6 +273,10 @@ impl Comm for Mpi {
 
     fn stopped(&self) -> Option<CommError> {
         self.world.stopped()
+    }
+
+    fn stop_flag(&self) -> StopFlag {
+        StopFlag(Some(self.world.region))
     }
 
     fn abandon(&self, why: &str) {

@@ -22,7 +22,7 @@ use super::parallel;
 use super::parallel::HintBook;
 use crate::causes::{Sight, Watch};
 use crate::clock::Clock;
-use crate::comm::{Comm, CommError};
+use crate::comm::{Comm, CommError, StopFlag};
 use crate::files::{Confinement, Refusal, Registry, SharedRegistry};
 use crate::kernels::{Kernels, Request};
 use crate::ops::buffers::{Buffer, Scratch};
@@ -52,6 +52,7 @@ pub struct Posix {
     pub(super) hints: HintBook,
     watch: RefCell<Option<Watch>>,
     kernels: Kernels,
+    pub(super) stop: StopFlag,
     /// What is under way in an `async` block.
     flights: Option<Box<flight::Flights>>,
 }
@@ -105,6 +106,7 @@ impl Posix {
             hints: HintBook::default(),
             watch: RefCell::new(None),
             kernels: Kernels::default(),
+            stop: StopFlag::default(),
             flights: None,
         }
     }
@@ -137,6 +139,11 @@ impl Posix {
     pub(super) fn failed(&self, errno: i32) -> Timed {
         let now = self.clock.now();
         Timed { begin: now, end: now, outcome: Outcome::error(errno), ..Timed::default() }
+    }
+
+    /// Operations of many system calls end early once `flag` says so.
+    pub fn heed(&mut self, flag: StopFlag) {
+        self.stop = flag;
     }
 
     /// Looks for the causes of slow operations from now on.

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use super::Posix;
+use crate::comm::StopFlag;
 use crate::execute::backend::{Meaning, Timed};
 use crate::files::Refusal;
 use crate::ops::buffers::{Buffer, SCRATCH_LIMIT};
@@ -28,6 +29,7 @@ impl Posix {
             Ok(from) => from,
             Err(errno) => return self.failed(errno),
         };
+        let stop = self.stop;
         let whole = buffer.is_some() || length <= SCRATCH_LIMIT as u64;
         // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
         let timed = unsafe {
@@ -37,7 +39,7 @@ impl Posix {
                     self.time(Meaning::Bytes, || posix::pwrite(fd, from, length as usize, at))
                 }
                 (false, _) => self.time(Meaning::Bytes, || {
-                    pieces(length, false, |done, part| match offset {
+                    pieces(length, false, stop, |done, part| match offset {
                         None => posix::write(fd, from, part),
                         Some(at) => posix::pwrite(fd, from, part, at + done),
                     })
@@ -77,6 +79,7 @@ impl Posix {
             Ok(into) => into,
             Err(errno) => return self.failed(errno),
         };
+        let stop = self.stop;
         let whole = buffer.is_some() || length <= SCRATCH_LIMIT as u64;
         // SAFETY: `into` is writable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
         let mut timed = unsafe {
@@ -84,7 +87,7 @@ impl Posix {
                 (true, None) => self.time(Meaning::Bytes, || posix::read(fd, into, length as usize)),
                 (true, Some(at)) => self.time(Meaning::Bytes, || posix::pread(fd, into, length as usize, at)),
                 (false, _) => self.time(Meaning::Bytes, || {
-                    pieces(length, false, |done, part| match offset {
+                    pieces(length, false, stop, |done, part| match offset {
                         None => posix::read(fd, into, part),
                         Some(at) => posix::pread(fd, into, part, at + done),
                     })
@@ -121,13 +124,14 @@ impl Posix {
             Err(errno) => return Ok(self.failed(errno)),
         };
         let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
+        let stop = self.stop;
         let call = |path: &CStr, more| {
             let opened = posix::open(path, how | more, 0o666);
             if !opened.ok() {
                 return opened;
             }
             let fd = opened.value as i32;
-            let mut wrote = pieces(length, buffer.is_some(), |done, part| {
+            let mut wrote = pieces(length, buffer.is_some(), stop, |done, part| {
                 // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where they come
                 // from our own memory, and `part` is no more than that.
                 unsafe {
@@ -165,13 +169,14 @@ impl Posix {
             Ok(into) => into,
             Err(errno) => return Ok(self.failed(errno)),
         };
+        let stop = self.stop;
         let timed = self.reading(path, Meaning::Bytes, |path| {
             let opened = posix::open(path, libc::O_RDONLY | flags, 0);
             if !opened.ok() {
                 return opened;
             }
             let fd = opened.value as i32;
-            let mut got = pieces(asked, false, |done, part| {
+            let mut got = pieces(asked, false, stop, |done, part| {
                 // SAFETY: `into` is writable for SCRATCH_LIMIT or `asked` bytes, whichever is less,
                 // and `part` is no more than that.
                 unsafe {
@@ -251,9 +256,14 @@ impl Posix {
 }
 
 /// Moves `length` bytes: at once where they are `whole` in a buffer, else in pieces that fit our own
-/// memory.
+/// memory. Between two pieces it looks whether the run is to stop, and is then canceled (ECANCELED).
 #[inline(always)]
-pub(super) fn pieces(length: u64, whole: bool, mut step: impl FnMut(u64, usize) -> Outcome) -> Outcome {
+pub(super) fn pieces(
+    length: u64,
+    whole: bool,
+    stop: StopFlag,
+    mut step: impl FnMut(u64, usize) -> Outcome,
+) -> Outcome {
     let mut total = Outcome::default();
     loop {
         let most = if whole { u64::MAX } else { SCRATCH_LIMIT as u64 };
@@ -265,6 +275,10 @@ pub(super) fn pieces(length: u64, whole: bool, mut step: impl FnMut(u64, usize) 
         if !moved.ok() || moved.value < part || total.value == length {
             return total;
         }
+        if stop.why().is_some() {
+            total.errno = libc::ECANCELED;
+            return total;
+        }
     }
 }
 
@@ -273,5 +287,29 @@ pub(super) fn pieces(length: u64, whole: bool, mut step: impl FnMut(u64, usize) 
 pub(super) fn short_read(outcome: &mut Outcome, wanted: u64) {
     if outcome.ok() && outcome.value < wanted {
         outcome.errno = libc::ENODATA;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::{Comm, Processes, shared::Region};
+
+    #[test]
+    fn a_transfer_of_many_pieces_ends_after_the_piece_in_which_it_is_told_to() {
+        let region = Region::new(1, None).expect("memory");
+        let flag = Processes::world(region, 0).stop_flag();
+        let mut calls = 0;
+        let moved = pieces(9_000_000_000_000_000_000, false, flag, |_, part| {
+            calls += 1;
+            if calls == 3 {
+                region.stop(libc::SIGINT);
+            }
+            Outcome::value(part as u64)
+        });
+        assert_eq!((calls, moved.errno, moved.value), (3, libc::ECANCELED, 3 << 30));
+        // One that is done is done.
+        let last = pieces(1 << 30, false, flag, |_, part| Outcome::value(part as u64));
+        assert_eq!((last.errno, last.value), (0, 1 << 30));
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{OpenFile, Posix};
 use crate::clock::Clock;
+use crate::comm::StopFlag;
 use crate::files::{Confinement, SharedRegistry};
 use crate::ops::buffers::Buffer;
 use crate::ops::posix;
@@ -19,6 +20,7 @@ pub struct Seed {
     confinement: Confinement,
     verifying: bool,
     watching: bool,
+    stop: StopFlag,
 }
 
 impl Posix {
@@ -39,6 +41,7 @@ impl Posix {
             confinement: self.confinement.clone(),
             verifying: self.verifying,
             watching: self.watch.borrow().is_some(),
+            stop: self.stop,
         }
     }
 
@@ -58,6 +61,7 @@ impl Posix {
         worker.files = files;
         worker.buffers = std::mem::take(&mut seed.buffers);
         worker.verifying = seed.verifying;
+        worker.stop = seed.stop;
         if seed.watching {
             worker.look_for_causes();
         }
