@@ -127,11 +127,19 @@ pub fn parametric_sized(fit: &Fit, size: usize, replicates: usize, seed: u64) ->
     collect(laws, center, spread, 0, seed)
 }
 
+/// Resamples that show what all will cost.
+const PILOT: usize = 16;
+/// Iterations times values times resamples that a block bootstrap may cost: some seconds of one core.
+const MOST_WORK: f64 = 2e7;
+/// Mean iterations of a refit that are never too many.
+const FEWEST_ITERATIONS: f64 = 25.0;
+
 /// Circular block bootstrap: blocks of `block` consecutive values, joined to the length of the series and
 /// refitted (Politis, Romano 1992). A block of 1 is the ordinary bootstrap.
 ///
 /// # Errors
-/// As [`crate::gev::fit`], and [`Error::Parameter`] for a block of 0 or longer than the series.
+/// As [`crate::gev::fit`], [`Error::Parameter`] for a block of 0 or longer than the series, and
+/// [`Error::NotConverged`] where the first resamples show that too many have no maximum to be found.
 pub fn block(values: &[f64], block: usize, replicates: usize, seed: u64) -> Result<Replicates, Error> {
     let series = Series::clean(values);
     let likelihood = Likelihood::new(&series)?;
@@ -147,7 +155,7 @@ pub fn block(values: &[f64], block: usize, replicates: usize, seed: u64) -> Resu
     let (center, spread) = (likelihood.center, likelihood.spread);
     let y: Vec<f64> = series.values().iter().map(|x| (x - center) / spread).collect();
     let start = [fit.location_offset / spread, (fit.scale / spread).ln(), fit.shape.max(-0.95)];
-    let laws = run(replicates, n, |refit, index| {
+    let resampled = |refit: &mut Refit, index: u64| {
         let mut random = Xoshiro::stream(seed, index);
         refit.y.clear();
         while refit.y.len() < n {
@@ -159,7 +167,14 @@ pub fn block(values: &[f64], block: usize, replicates: usize, seed: u64) -> Resu
         let minimum = refit.y.iter().copied().fold(f64::INFINITY, f64::min);
         let k = refit.y.iter().filter(|&&v| v == minimum).count() as f64;
         refit.fit(start, crate::gev::fit::SHAPE_MAX.min((n as f64 - k) / k))
-    });
+    };
+    // A resample without an interior maximum costs a thousand ordinary ones.
+    let pilot = run(replicates.min(PILOT), n, resampled);
+    let mean = pilot.iter().map(|f| f.iterations).sum::<usize>() as f64 / pilot.len().max(1) as f64;
+    if mean > (MOST_WORK / (n * replicates.max(1)) as f64).max(FEWEST_ITERATIONS) {
+        return Err(Error::NotConverged { model: "block bootstrap" });
+    }
+    let laws = run(replicates, n, resampled);
     Ok(collect(laws, center, spread, block, seed))
 }
 

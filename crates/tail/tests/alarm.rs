@@ -15,16 +15,20 @@ fn quiet(n: usize, random: &mut Xoshiro) -> Vec<f64> {
 fn over_many_baselines_spikes_keep_the_stated_rate() {
     let (alpha, runs) = (0.01, 120);
     let options = Options { false_alarms: alpha, bootstrap: 199, ..Options::default() };
-    let (mut calibrated, mut plain) = (0.0, 0.0);
+    let (mut calibrated, mut plain, mut used) = (0.0, 0.0, 0.0);
     for index in 0..runs {
         let mut random = Xoshiro::stream(31, index);
         let baseline = Baseline::new(&quiet(100, &mut random), &options).unwrap();
-        calibrated += law().survival(baseline.spike.value) / runs as f64;
+        let average = baseline.law.upper_quantile(baseline.spike.nominal);
+        calibrated += law().survival(average) / runs as f64;
+        used += law().survival(baseline.spike.value) / runs as f64;
         plain += law().survival(baseline.spike.plug_in) / runs as f64;
         assert!(baseline.spike.guaranteed >= baseline.spike.value);
     }
     assert!((calibrated / alpha - 1.0).abs() < 0.25, "{calibrated}");
     assert!(plain > calibrated);
+    // So few runs take the guaranteed threshold.
+    assert!(used < 0.75 * alpha, "{used}");
 }
 
 #[test]
@@ -88,4 +92,21 @@ fn a_rate_that_the_baseline_cannot_promise_is_refused() {
     let mut random = Xoshiro::new(6);
     let options = Options { false_alarms: 1e-5, ..Options::default() };
     assert!(Baseline::new(&quiet(100, &mut random), &options).is_err());
+}
+
+#[test]
+fn a_short_baseline_takes_the_guaranteed_thresholds_by_itself() {
+    let mut random = Xoshiro::new(21);
+    let of = |n: usize, random: &mut Xoshiro| {
+        let options = Options { bootstrap: 99, false_alarms: 0.01, ..Options::default() };
+        Baseline::new(&quiet(n, random), &options).unwrap()
+    };
+    let short = of(199, &mut random);
+    assert!(short.guaranteed && short.spike.value == short.spike.guaranteed);
+    assert_eq!([short.cusum, short.cusum_fast], short.cusum_guaranteed);
+    let mut long = of(200, &mut random);
+    assert!(!long.guaranteed && long.spike.value < long.spike.guaranteed);
+    assert!(long.cusum < long.cusum_guaranteed[0]);
+    long.guarantee();
+    assert!(long.guaranteed && long.spike.value == long.spike.guaranteed);
 }

@@ -223,3 +223,64 @@ fn dependence_and_a_coarse_clock_bring_their_own_errors() {
     let found = assess(&data("s09_ties_q1us_s2us"), &quick()).unwrap();
     assert!(found.diagnostics.rounded.is_some() && found.diagnostics.dependence.is_none());
 }
+
+/// 51 values that are not independent, one of them absurd: its resamples have no maximum.
+fn one_absurd(largest: f64) -> Vec<f64> {
+    (0..50).map(|i| 10.0 + 0.1 * f64::from((i * 7) % 11)).chain([largest]).collect()
+}
+
+#[test]
+fn resamples_without_a_maximum_are_not_refitted_for_ever() {
+    let values = one_absurd(1e300);
+    let refused = tail::bootstrap::block(&values, 1, 399, 1);
+    assert_eq!(refused.unwrap_err(), Error::NotConverged { model: "block bootstrap" });
+    let found = assess(&values, &Options { bootstrap: 399, ..Options::default() }).unwrap();
+    assert_eq!(found.verdict.code, Code::NotIndependent);
+    assert!(found.diagnostics.dependence.is_none());
+    // An ordinary sample with the same memory keeps its errors.
+    let found = assess(&one_absurd(11.3), &quick()).unwrap();
+    assert!(found.diagnostics.dependence.is_some());
+}
+
+/// All that a verdict says.
+fn said(values: &[f64]) -> Vec<String> {
+    let found = assess(values, &quick()).unwrap();
+    let tests = found.diagnostics.independence.tests.iter().map(|test| test.text.clone());
+    let verdict = &found.verdict;
+    let words = verdict.findings.iter().chain(&verdict.advice).chain([&verdict.text]).cloned();
+    tests.chain(words).collect()
+}
+
+#[test]
+fn no_words_hold_a_number_that_is_none() {
+    // Half of the values and more are equal, and the others rise: no interquartile range to speak in.
+    let creeping: Vec<f64> = (0..120)
+        .map(|i| match i {
+            _ if i % 7 == 0 && i < 60 => 9.0 + 0.001 * f64::from(i),
+            _ if i % 7 == 0 => 11.0 + 0.001 * f64::from(i),
+            _ => 10.0,
+        })
+        .collect();
+    let few: Vec<f64> = [1.0, 2.0, 3.0, 4.0].into_iter().cycle().take(40).collect();
+    let huge: Vec<f64> = (0..60).map(|i| 1e200 * (1.0 + f64::from((i * 37) % 61))).collect();
+    let negative: Vec<f64> = (0..60).map(|i| -f64::from((i * 37) % 61)).collect();
+    for values in [creeping, few, huge, negative, one_absurd(1e9), one_absurd(-1e300)] {
+        for text in said(&values) {
+            assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
+            assert!(!text.contains("by about 1.0."), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_creep_of_mostly_equal_values_is_said_without_a_range() {
+    let values: Vec<f64> = (0..200)
+        .map(|i| match i {
+            0..50 if i % 5 == 0 => 9.0 - 0.01 * f64::from(i % 3),
+            150..200 if i % 5 == 0 => 11.0 + 0.01 * f64::from(i % 4),
+            _ => 10.0,
+        })
+        .collect();
+    let text = said(&values).into_iter().find(|text| text.contains("creeps")).unwrap();
+    assert!(text.contains("creeps up over the run (tau"), "{text}");
+}

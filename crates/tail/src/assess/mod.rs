@@ -147,12 +147,18 @@ pub fn assess(values: &[f64], options: &Options) -> Result<Assessment, Error> {
 
 /// Rivals by the same optimiser, best AIC first, and the weights of the GEV by AIC and BIC.
 fn alternatives(series: &Series, fit: &gev::Fit, log_densities: &[f64]) -> (Vec<Alternative>, f64, f64) {
-    let fits: Vec<rivals::Fit> =
-        rivals::Family::ALL.iter().filter_map(|&family| rivals::fit(series, family).ok()).collect();
+    let fits: Vec<rivals::Fit> = rivals::Family::ALL
+        .iter()
+        .filter_map(|&family| rivals::fit(series, family).ok())
+        .filter(|rival| rival.aic().is_finite())
+        .collect();
     let weights = |criterion: &[f64]| -> Vec<f64> {
-        let best = criterion.iter().copied().fold(f64::INFINITY, f64::min);
-        let raw: Vec<f64> = criterion.iter().map(|c| (-0.5 * (c - best)).exp()).collect();
-        let total: f64 = raw.iter().sum();
+        // A law whose likelihood overflowed has no weight.
+        let finite = |c: &&f64| c.is_finite();
+        let best = criterion.iter().filter(finite).copied().fold(f64::INFINITY, f64::min);
+        let raw: Vec<f64> =
+            criterion.iter().map(|c| if c.is_finite() { (-0.5 * (c - best)).exp() } else { 0.0 }).collect();
+        let total = raw.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         raw.into_iter().map(|w| w / total).collect()
     };
     let aic: Vec<f64> = std::iter::once(fit.aic()).chain(fits.iter().map(|f| f.aic())).collect();

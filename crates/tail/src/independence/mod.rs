@@ -10,7 +10,7 @@ mod modes;
 mod split;
 mod trend;
 
-pub use autocorrelation::{autocorrelations, ljung_box, ranks};
+pub use autocorrelation::{autocorrelations, ljung_box, ljung_box_of_ranks, ranks};
 pub use change::{Jump, change_points, gumbel_scores, pettitt};
 pub use modes::{Dip, dip_test};
 pub use split::{Mode, modes};
@@ -130,7 +130,7 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
     let lags = 20.min(n / 5);
 
     let ranks = ranks(values);
-    let (q, q_p) = ljung_box(&ranks, lags);
+    let (q, q_p) = ljung_box_of_ranks(&ranks, lags);
     let trend = mann_kendall(values, lags);
     let jump = pettitt(values);
     let spread = spread_ties(series);
@@ -260,12 +260,15 @@ fn text_of_autocorrelation(rejected: bool, first: f64, lags: usize, n: usize, ef
 fn text_of_trend(rejected: bool, trend: &Trend, series: &Series) -> String {
     let spread = sorted_quantile(series.sorted(), 0.75) - sorted_quantile(series.sorted(), 0.25);
     if rejected {
-        let direction = if trend.change > 0.0 { "up" } else { "down" };
-        format!(
-            "the level creeps {direction} over the run, by about {:.1} interquartile ranges (tau {:+.2})",
-            (trend.change / spread).abs(),
-            trend.tau
-        )
+        let direction = if trend.tau > 0.0 { "up" } else { "down" };
+        let ranges = (trend.change / spread).abs();
+        // More than half of the values equal: there is no such range to speak in.
+        let by = if ranges.is_finite() && ranges >= 0.05 {
+            format!(", by about {ranges:.1} interquartile ranges")
+        } else {
+            String::new()
+        };
+        format!("the level creeps {direction} over the run{by} (tau {:+.2})", trend.tau)
     } else {
         format!("no trend over the run (tau {:+.2})", trend.tau)
     }

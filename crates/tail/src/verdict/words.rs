@@ -227,10 +227,19 @@ fn advice(verdict: &mut Verdict, evidence: &Evidence) {
     let mut say = |text: String| verdict.advice.push(text);
     for test in independence.rejected() {
         say(match test.question {
-            Question::Autocorrelation => format!(
-                "Space the runs further apart, or multiply standard errors by about {:.1}.",
-                independence.variance_inflation.max(1.0).sqrt()
-            ),
+            Question::Autocorrelation => {
+                let widening = independence.variance_inflation.max(1.0).sqrt();
+                // Below that it would be said as 1.0.
+                if widening < 1.05 {
+                    "Space the runs further apart, and look for what ties neighbours together; standard errors \
+                     need no factor for it."
+                        .to_string()
+                } else {
+                    format!(
+                        "Space the runs further apart, or multiply standard errors by about {widening:.1}."
+                    )
+                }
+            }
             Question::Trend => {
                 "Discard the warm-up, or fit with the time as covariate; look for heat, filling or a growing \
                  load."

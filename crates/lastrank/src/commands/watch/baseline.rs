@@ -118,20 +118,14 @@ impl Quiet {
             );
         }
         if guaranteed {
-            guarantee(&mut baseline);
+            baseline.guarantee();
         }
         Ok(baseline)
     }
 }
 
-/// Keep the stated rates in nine of ten baselines, not only on average over them.
-pub fn guarantee(baseline: &mut Baseline) {
-    baseline.spike.value = baseline.spike.guaranteed;
-    [baseline.cusum, baseline.cusum_fast] = baseline.cusum_guaranteed;
-}
-
 /// What the monitor promises, for a reader.
-pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, guaranteed: bool) -> String {
+pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
     let spike = &baseline.spike;
     let options = &baseline.options;
     let mut text = format!(
@@ -141,6 +135,7 @@ pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, guaranteed:
         unit.show(baseline.law.quantile(0.5))
     );
     let once = samples::units::count((1.0 / spike.false_alarms).round() as u64);
+    let guaranteed = baseline.guaranteed;
     let rest = match guaranteed {
         true => format!(
             "kept in 90 % of baselines; on average over them {} would do",
@@ -163,6 +158,16 @@ pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, guaranteed:
             if guaranteed { " or more, in 90 % of baselines" } else { ", on average over baselines" }
         ),
     );
+    if guaranteed && !asked {
+        text += &report::sentence(
+            "  Careful: ",
+            &format!(
+                "{} quiet runs are few, so both thresholds are those of --guaranteed; from 200 on they keep the \
+                 rates on average.",
+                baseline.n
+            ),
+        );
+    }
     text += &report::sentence(
         "  Carries: ",
         &format!(

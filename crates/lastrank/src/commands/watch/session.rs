@@ -155,7 +155,7 @@ impl<'a> Session<'a> {
                     counts.rebaselined += 1;
                     let baseline = &mut self.state.watch.baseline;
                     if self.args.guaranteed {
-                        baseline::guarantee(baseline);
+                        baseline.guarantee();
                     }
                     self.unit = self.quiet.values.unit(baseline.law.quantile(0.5));
                 }
