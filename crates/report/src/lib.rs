@@ -185,7 +185,8 @@ fn keep_apart(chapters: &mut [Chapter]) {
     }
 }
 
-/// The far tail of the operation that took the most time, where it is not what is analysed anyway.
+/// The far tail of the operation that took the most time, of those below the analysed label if there are any.
+/// None where it is what is analysed anyway.
 fn single_operations(
     run: &Run,
     subject: Option<&Subject>,
@@ -199,9 +200,10 @@ fn single_operations(
         }
     }
     let analysed = subject.filter(|subject| !subject.gate || subject.ranks.len() == 1);
+    let labels = subject.and_then(|subject| run.sites.get(subject.site as usize)).map_or(&[][..], |s| &s.labels);
     let site = (0..run.sites.len())
         .filter(|&site| run.sites[site].kind == SiteKind::Operation && totals[site].1 >= 1_000)
-        .max_by_key(|&site| totals[site].0)
+        .max_by_key(|&site| (run.sites[site].labels.starts_with(labels), totals[site].0))
         .filter(|&site| analysed.is_none_or(|subject| subject.site as usize != site))?;
     let found = Analysis::of_far_tail(Subject::of_site(run, site as u32, false)?, options);
     let name = format!("The far tail of {}", found.subject.describe());
