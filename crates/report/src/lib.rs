@@ -200,7 +200,8 @@ fn single_operations(
         }
     }
     let analysed = subject.filter(|subject| !subject.gate || subject.ranks.len() == 1);
-    let labels = subject.and_then(|subject| run.sites.get(subject.site as usize)).map_or(&[][..], |s| &s.labels);
+    let labels =
+        subject.and_then(|subject| run.sites.get(subject.site as usize)).map_or(&[][..], |s| &s.labels);
     let site = (0..run.sites.len())
         .filter(|&site| run.sites[site].kind == SiteKind::Operation && totals[site].1 >= 1_000)
         .max_by_key(|&site| (run.sites[site].labels.starts_with(labels), totals[site].0))

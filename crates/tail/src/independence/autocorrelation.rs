@@ -39,7 +39,7 @@ pub fn ljung_box(values: &[f64], lags: usize) -> (f64, f64) {
 const MOST_LAGS: usize = 20;
 /// Random orders behind its p-value.
 const ORDERS: u32 = 1999;
-/// From this many values on the chi-square law is near enough (5.2 % at 5 %), and random orders cost too much.
+/// From this many values on the chi-square law is taken: random orders cost too much.
 const MOST_PERMUTED: usize = 2000;
 
 /// [`ljung_box`] of ranks, up to 20 lags. Below 2000 values the p-value is that of random orders of the same
