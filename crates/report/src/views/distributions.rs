@@ -272,7 +272,7 @@ pub(crate) fn survival_figure(
         plot: draw::figure(
             &title,
             traces,
-            draw::axis_with(&unit.axis("time"), json!({"type": "log"})),
+            draw::axis_with(&unit.axis("time"), json!({"type": "log", "exponentformat": "power"})),
             draw::axis_with("share that takes longer", draw::shares()),
         ),
         title,

@@ -241,7 +241,7 @@ fn tail(id: &str, numbers: &AgainstNormal, unit: Unit, found: &str) -> Option<Fi
         plot: draw::figure(
             &title,
             traces,
-            draw::axis_with(&unit.axis("time"), json!({"type": "log"})),
+            draw::axis_with(&unit.axis("time"), json!({"type": "log", "exponentformat": "power"})),
             draw::axis_with("values", json!({"type": "log"})),
         ),
         title,

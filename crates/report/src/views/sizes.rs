@@ -200,6 +200,9 @@ fn of_transfers(run: &Run, places: &[Place], families: &[&Family]) -> Chapter {
                   look at the figure."
         .into();
     chapter.tables.push(table);
+    if lines.is_empty() {
+        lines.push("no straight line fits, cost does not grow evenly with the size".into());
+    }
     chapter.brief = format!("Latency and bandwidth: {}.", lines.join("; "));
     chapter.tables.extend(families.iter().map(|family| of_family(run, places, family)));
     chapter.figures.extend(families.iter().take(MOST_OVERLAYS).map(|family| overlay(run, places, family)));
@@ -239,10 +242,8 @@ fn transfer_figure(operation: &str, numbers: &[FamilyNumbers]) -> (Figure, Vec<S
         let mut points = measured(family, index, unit);
         points["mode"] = json!("markers");
         traces.push(points);
-        let Some(line) = family.line.filter(|line| line.latency > 0.0 && line.per_byte > 0.0) else {
-            found.push(format!("{}: no straight line", family.name));
-            continue;
-        };
+        let straight = |line: &AffineFit| line.latency > 0.0 && line.per_byte > 0.0 && line.holds();
+        let Some(line) = family.line.filter(straight) else { continue };
         let (first, last) = (family.size[0].max(1.0), family.size[family.size.len() - 1]);
         let x: Vec<f64> =
             (0..=60).map(|k| rounded(first * (last / first).powf(f64::from(k) / 60.0))).collect();
@@ -252,23 +253,24 @@ fn transfer_figure(operation: &str, numbers: &[FamilyNumbers]) -> (Figure, Vec<S
         fitted["showlegend"] = json!(false);
         traces.push(fitted);
         let rate = 1.0 / line.per_byte / (1u64 << 20) as f64;
-        found.push(format!(
-            "{}: {} and {} MiB/s{}",
-            family.name,
-            duration(line.latency),
-            significant(rate, 3),
-            if line.holds() { "" } else { ", roughly: no straight line" }
-        ));
+        found
+            .push(format!("{}: {} and {} MiB/s", family.name, duration(line.latency), significant(rate, 3),));
     }
     let sizes: Vec<f64> = numbers.iter().flat_map(|family| family.size.iter().copied()).collect();
     let title = format!("Time of one {operation} by size");
     let figure = Figure {
         id: format!("transfer-{}-{}", slug(operation), slug(&numbers[0].name)),
-        caption: format!(
-            "Level on the left: the latency; rising on the right: the bandwidth. Dotted is the fitted line ({}); \
-             bars are 95 % intervals of the medians.",
-            found.join("; ")
-        ),
+        caption: if found.is_empty() {
+            "Level on the left: the latency; rising on the right: the bandwidth. No straight line fits: cost does \
+             not grow evenly with the size. Bars are 95 % intervals of the medians."
+                .into()
+        } else {
+            format!(
+                "Level on the left: the latency; rising on the right: the bandwidth. Dotted is the fitted line \
+                 ({}); bars are 95 % intervals of the medians.",
+                found.join("; ")
+            )
+        },
         alternative: format!("Median time of {operation} against size. {}", found.join("; ")),
         wide: false,
         plot: draw::figure(
