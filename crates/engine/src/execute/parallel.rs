@@ -240,7 +240,7 @@ impl HintBook {
     fn wanted(&mut self, path: &CStr, comm: &dyn Comm) -> bool {
         let Some(mpi) = comm.mpi().filter(|_| !self.asked.is_empty()) else { return false };
         let known = self.known.entry(mpi.handle()).or_default();
-        let new = known.len() < READ_BACK && !known.iter().any(|one| &**one == path);
+        let new = known.len() < READ_BACK && !known.iter().any(|one| **one == *path);
         if new {
             known.push(path.to_owned());
         }

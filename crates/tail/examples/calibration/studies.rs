@@ -160,8 +160,8 @@ pub fn fit_tests(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
                 tested.then(|| gof::test(&series, &fit, 199, index).ok()).flatten().map(|t| t.p)
             })
             .collect();
-        let tests: [(&str, fn(&gof::PValues) -> f64); 3] =
-            [("A²", |p| p.a2), ("AU²", |p| p.au2), ("A² and AU² as one", |p| p.smaller)];
+        type Test = (&'static str, fn(&gof::PValues) -> f64);
+        let tests: [Test; 3] = [("A²", |p| p.a2), ("AU²", |p| p.au2), ("A² and AU² as one", |p| p.smaller)];
         for (name, p) in tests {
             let hits: Vec<bool> = found.iter().map(|f| p(f) <= 0.05).collect();
             cells.push(share(STUDY, format!("{name}, n = {n}, shape {shape}"), 5.0, SIZE, &hits));
