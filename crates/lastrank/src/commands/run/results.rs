@@ -121,18 +121,20 @@ pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome, held: Option<
     }
     drop(held);
     output::print(&outcome.printed)?;
-    let report = report::build(&outcome.run, &report::Options::default());
-    let page = match &places.page {
-        Some(path) => write_page(&report, path),
-        None => Ok(()),
+    // Nobody reads the analysis of a quiet run without a page: the samples are kept, `report` makes it later.
+    let read = places.page.is_some() || args.json || !args.quiet;
+    let report = read.then(|| report::build(&outcome.run, &report::Options::default()));
+    let page = match (&places.page, &report) {
+        (Some(path), Some(report)) => write_page(report, path),
+        _ => Ok(()),
     };
-    if args.json {
+    if let (true, Some(report)) = (args.json, &report) {
         let mut value = report.json();
         value["schema"] = json!("lastrank.run/1");
         value["run"] = json!(places.run);
         value["page"] = json!(places.page);
         output::json(&value)?;
-    } else if !args.quiet {
+    } else if let (false, Some(report)) = (args.quiet, &report) {
         output::print(&report.terminal_text())?;
     }
     complain(outcome);
