@@ -48,6 +48,8 @@ const ERRNOS: &[(&str, i32, &str)] = &[
 
 /// `EBADF`: what the interpreter answers for a file that is not open.
 pub const EBADF: i32 = 9;
+/// `EINVAL`: what the interpreter answers for a negative size or offset.
+pub const EINVAL: i32 = 22;
 
 /// The number of an errno: `ENOENT` is 2.
 pub fn number(name: &str) -> Option<i32> {

@@ -1,19 +1,15 @@
 //! How are the steps of a plan carried out?
 
-use crate::commands::{Command, Kind};
-use crate::errno::EBADF;
 use crate::plan::{BlockIndex, Code, Expr, ExprIndex, Plan, SiteId, Slot, Step};
 use crate::value::{MAX_LIST_DEPTH, Value};
 
-use super::arguments::{Argument, Arguments};
-use super::machine::{Failure, Fault, Machine, Reply, Stop, Wait, Work};
+use super::arguments::Arguments;
+use super::loops::Pace;
+use super::machine::{Fault, Machine, Stop, Wait, Work};
 use super::random::Random;
 
 /// What an end before the end costs: one pointer.
 pub(super) type Broken = Box<Stop>;
-
-/// EINVAL: a negative size or offset.
-const EINVAL: i32 = 22;
 
 /// Runs a plan as one of its ranks.
 ///
@@ -37,14 +33,6 @@ pub(super) enum Flow {
     Return,
 }
 
-/// When the next body of a `rate` statement is due.
-#[derive(Clone, Copy)]
-struct Pace {
-    /// In which run of the surrounding loop it counts; `u64::MAX` before the first.
-    activation: u64,
-    due: f64,
-}
-
 /// One rank's interpreter.
 pub(super) struct Interpreter<'p, M> {
     pub plan: &'p Plan,
@@ -65,18 +53,18 @@ pub(super) struct Interpreter<'p, M> {
     /// For each group: is this rank in it?
     member: Vec<bool>,
     pub arguments: Arguments,
-    text: Vec<u8>,
+    pub text: Vec<u8>,
     pub random: Random,
     pub common: Random,
     pub errno: i64,
     pub bytes: i64,
     pub worker: u32,
     pub step: u32,
-    paces: Vec<Pace>,
-    activation: u64,
-    activations: u64,
-    expected: Option<i32>,
-    stop_on_error: bool,
+    pub paces: Vec<Pace>,
+    pub activation: u64,
+    pub activations: u64,
+    pub expected: Option<i32>,
+    pub stop_on_error: bool,
 }
 
 impl<'p, M: Machine> Interpreter<'p, M> {
@@ -152,78 +140,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         Ok(Flow::Next)
     }
 
-    /// A new run of a loop: the paces inside start anew. What to restore afterwards.
-    fn activate(&mut self) -> u64 {
-        self.activations += 1;
-        std::mem::replace(&mut self.activation, self.activations)
-    }
-
-    /// One iteration of a loop; `Some` where the loop ends.
-    #[inline]
-    fn iterate(&mut self, body: BlockIndex) -> Result<Option<Flow>, Broken> {
-        if let Some(stop) = self.machine.interrupted() {
-            return Err(Box::new(stop));
-        }
-        Ok(match self.block(body)? {
-            Flow::Next | Flow::Continue => None,
-            Flow::Break => Some(Flow::Next),
-            Flow::Return => Some(Flow::Return),
-        })
-    }
-
-    fn repeat(&mut self, slot: Slot, count: ExprIndex, body: BlockIndex) -> Result<Flow, Broken> {
-        let value = self.value(count)?;
-        let Some(count) = value.integer().filter(|_| !matches!(value, Value::Duration(_))) else {
-            return Err(self.fault(format!("`repeat` needs a number, not {}", value.kind())));
-        };
-        if count < 0 {
-            return Err(self.fault(format!("`repeat` cannot run {count} times")));
-        }
-        self.count_up(slot, 0, count, 1, body)
-    }
-
-    /// `slot` from `from` to `to` by `step`, then its old value again.
-    fn count_up(
-        &mut self,
-        slot: Slot,
-        from: i64,
-        to: i64,
-        by: i64,
-        body: BlockIndex,
-    ) -> Result<Flow, Broken> {
-        let iterations = if (by > 0 && from >= to) || (by < 0 && from <= to) {
-            0
-        } else {
-            (i128::from(to) - i128::from(from)).unsigned_abs().div_ceil(u128::from(by.unsigned_abs())) as u64
-        };
-        let some = self.machine.enter_loop(iterations, self.code.uniform[body as usize]);
-        let outer = self.activate();
-        let saved = if slot == Slot::NONE { Value::Unset } else { std::mem::take(self.slot_mut(slot)) };
-        let step = self.step;
-        let mut flow = Flow::Next;
-        let mut counter = from;
-        for _ in 0..some.unwrap_or(iterations).min(iterations) {
-            if slot != Slot::NONE {
-                *self.slot_mut(slot) = Value::Int(counter);
-            }
-            if let Some(end) = self.iterate(body)? {
-                flow = end;
-                break;
-            }
-            counter = counter.wrapping_add(by);
-        }
-        self.step = step;
-        if slot != Slot::NONE {
-            *self.slot_mut(slot) = saved;
-        }
-        self.activation = outer;
-        if some.is_some() {
-            self.machine.leave_loop();
-        }
-        Ok(flow)
-    }
-
-    fn integer(&mut self, index: ExprIndex, what: &str) -> Result<i64, Broken> {
+    pub(super) fn integer(&mut self, index: ExprIndex, what: &str) -> Result<i64, Broken> {
         let value = self.value(index)?;
         value.integer().ok_or_else(|| self.fault(format!("{what} must be a number, not {}", value.kind())))
     }
@@ -251,7 +168,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
     }
 
     /// A time in nanoseconds.
-    fn time(&mut self, index: ExprIndex, what: &str) -> Result<u64, Broken> {
+    pub(super) fn time(&mut self, index: ExprIndex, what: &str) -> Result<u64, Broken> {
         let value = match self.value(index)? {
             Value::Text(text) => crate::syntax::literal::signed(&text).unwrap_or(Value::Text(text)),
             value => value,
@@ -421,62 +338,6 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         Ok(())
     }
 
-    fn for_each(&mut self, slot: Slot, list: ExprIndex, body: BlockIndex) -> Result<Flow, Broken> {
-        let value = self.value(list)?;
-        let Value::List(items) = value else {
-            return Err(self.fault(format!("`for` needs a list or a range, not {}", value.kind())));
-        };
-        let outer = self.activate();
-        let saved = std::mem::take(self.slot_mut(slot));
-        let mut flow = Flow::Next;
-        for item in items.iter() {
-            *self.slot_mut(slot) = item.clone();
-            if let Some(end) = self.iterate(body)? {
-                flow = end;
-                break;
-            }
-        }
-        *self.slot_mut(slot) = saved;
-        self.activation = outer;
-        Ok(flow)
-    }
-
-    fn paced(
-        &mut self,
-        rate: ExprIndex,
-        state: u32,
-        body: BlockIndex,
-        poisson: bool,
-    ) -> Result<Flow, Broken> {
-        let value = self.value(rate)?;
-        let per_second = match value.float() {
-            Some(rate) if rate > 0.0 && rate.is_finite() && !matches!(value, Value::Duration(_)) => rate,
-            _ => return Err(self.fault(format!("a rate must be a number above 0, not {value}"))),
-        };
-        let mut gap = 1e9 / per_second;
-        if poisson {
-            gap = self.random.exponential(gap);
-        }
-        let mut pace = self.paces[state as usize];
-        if pace.activation != self.activation {
-            let now = self.machine.now_ns() as f64;
-            pace = Pace { activation: self.activation, due: if poisson { now + gap } else { now } };
-        } else {
-            // From the intended time, not from now: who is late stays late until he has caught up.
-            pace.due += gap;
-        }
-        self.paces[state as usize] = pace;
-        self.start_at(pace.due as u64, body)
-    }
-
-    fn start_at(&mut self, due: u64, body: BlockIndex) -> Result<Flow, Broken> {
-        self.machine.wait_until(due, Wait::Pace);
-        self.machine.intended_start(Some(due));
-        let flow = self.block(body);
-        self.machine.intended_start(None);
-        flow
-    }
-
     fn choose(&mut self, weights: ExprIndex, count: u32) -> Result<u32, Broken> {
         let mut total = 0.0;
         let weight = |me: &mut Self, at: u32| -> Result<f64, Broken> {
@@ -522,179 +383,6 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         };
         self.machine.parallel(count as u32, &workers).map_err(Box::new)?;
         Ok(Flow::Next)
-    }
-
-    /// A command: its arguments are evaluated and its paths rendered, then the machine is called.
-    /// With `VALUE` its value is wanted, otherwise it may be under way afterwards.
-    pub fn command<const VALUE: bool>(
-        &mut self,
-        command: Command,
-        first: ExprIndex,
-        count: usize,
-        site: SiteId,
-    ) -> Result<Reply, Broken> {
-        match command {
-            Command::Print => return self.print(first, count),
-            Command::Sleep => {
-                let value = self.value(first)?;
-                let ns = match value {
-                    Value::Duration(ns) => ns,
-                    _ => value
-                        .integer()
-                        .ok_or_else(|| self.fault(format!("`sleep` needs a time, not {}", value.kind())))?
-                        .saturating_mul(1000),
-                };
-                self.machine.wait(ns.max(0) as u64, Wait::Sleep);
-                return Ok(Reply::done());
-            }
-            Command::Glob => {
-                let pattern = self.value(first)?.to_string();
-                let names =
-                    self.machine.glob(&pattern).into_iter().map(|name| Value::Text(name.into())).collect();
-                return Ok(Reply::value(Value::List(std::sync::Arc::new(names))));
-            }
-            _ => {}
-        }
-        self.arguments.clear();
-        let mut refused = 0;
-        for index in 0..count {
-            let kind = command.spec().arguments[index].kind;
-            let argument = self.argument(command, kind, index, first + index as u32, &mut refused)?;
-            self.arguments.put(argument);
-        }
-        let reply = if refused == 0 {
-            if VALUE {
-                self.machine.command_now(command, site, &self.arguments)
-            } else {
-                self.machine.command(command, site, &self.arguments)
-            }
-        } else {
-            Reply::failed(refused)
-        };
-        self.errno = i64::from(reply.errno);
-        self.bytes = reply.bytes as i64;
-        if reply.errno != 0 || (self.expected.is_some() && !reply.started) {
-            self.judge(command, site, &reply)?;
-        }
-        Ok(reply)
-    }
-
-    /// A command failed, or was expected to.
-    #[cold]
-    fn judge(&mut self, command: Command, site: SiteId, reply: &Reply) -> Result<(), Broken> {
-        let failure =
-            Failure { site, command, arguments: &self.arguments, errno: reply.errno, bytes: reply.bytes };
-        match self.expected {
-            Some(wanted) if wanted == reply.errno => self.machine.expected(&failure),
-            Some(wanted) => self.machine.unexpected(&failure, wanted),
-            None => self.machine.failed(&failure),
-        }
-        if self.stop_on_error && self.expected != Some(reply.errno) {
-            return Err(Box::new(Stop::CommandFailed(site)));
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn argument(
-        &mut self,
-        command: Command,
-        kind: Kind,
-        index: usize,
-        expr: ExprIndex,
-        refused: &mut i32,
-    ) -> Result<Argument, Broken> {
-        if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
-            return self.text_argument(expr);
-        }
-        if let (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Some(number)) = (kind, self.quick(expr)) {
-            if number < 0 && command != Command::Fseek {
-                *refused = EINVAL;
-            }
-            return Ok(Argument::Int(number));
-        }
-        let value = self.value(expr)?;
-        Ok(match (kind, value) {
-            // A position may lie before the present one; nothing else is negative.
-            (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Value::Int(value)) => {
-                if value < 0 && command != Command::Fseek {
-                    *refused = EINVAL;
-                }
-                Argument::Int(value)
-            }
-            (Kind::File, Value::File(file)) => Argument::File(file),
-            (Kind::File, Value::Int(value)) => {
-                *refused = EBADF;
-                Argument::Int(value)
-            }
-            (Kind::Buffer | Kind::BytesOrBuffer, Value::Buffer(buffer)) => Argument::Buffer(buffer),
-            (Kind::Buffer, Value::Int(value)) => {
-                *refused = EBADF;
-                Argument::Int(value)
-            }
-            (Kind::Group | Kind::Pattern, Value::Int(value)) => Argument::Int(value),
-            (Kind::Pattern, Value::Text(name)) => {
-                match self.plan.patterns.iter().position(|pattern| pattern.name == name.trim()) {
-                    Some(at) => Argument::Int(at as i64),
-                    None => return Err(self.fault(format!("unknown pattern \"{name}\""))),
-                }
-            }
-            (
-                Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer,
-                value @ (Value::Text(_) | Value::Float(_)),
-            ) => match value.integer() {
-                Some(number) => Argument::Int(number),
-                None => return Err(self.wrong(command, index, &value)),
-            },
-            (_, value) => return Err(self.wrong(command, index, &value)),
-        })
-    }
-
-    /// A text, rendered into the buffer of the arguments.
-    fn text_argument(&mut self, expr: ExprIndex) -> Result<Argument, Broken> {
-        let code = self.code;
-        let start = self.arguments.text.len();
-        match code.exprs[expr as usize] {
-            Expr::Text(at) => self.arguments.text.extend_from_slice(code.text(at).as_bytes()),
-            Expr::Template(at) => {
-                // The buffer is lent out for the rendering: three words, nothing is copied.
-                let mut text = std::mem::take(&mut self.arguments.text);
-                let result = self.render(code.templates[at as usize], &mut text);
-                self.arguments.text = text;
-                result?;
-            }
-            _ => {
-                let value = self.value(expr)?;
-                value.render(&mut self.arguments.text);
-            }
-        }
-        Ok(self.arguments.end_text(start))
-    }
-
-    #[cold]
-    fn wrong(&self, command: Command, index: usize, value: &Value) -> Broken {
-        let argument = &command.spec().arguments[index];
-        self.fault(format!(
-            "`{}` of `{}` must be {}, not {}",
-            argument.name,
-            command.name(),
-            argument.kind.name(),
-            value.kind()
-        ))
-    }
-
-    fn print(&mut self, first: ExprIndex, count: usize) -> Result<Reply, Broken> {
-        let mut text = std::mem::take(&mut self.text);
-        text.clear();
-        for index in 0..count {
-            if index > 0 {
-                text.push(b' ');
-            }
-            self.render_value(first + index as u32, &mut text)?;
-        }
-        self.machine.print(&String::from_utf8_lossy(&text));
-        self.text = text;
-        Ok(Reply::done())
     }
 }
 

@@ -8,8 +8,10 @@
 //! between the two clock reads of a machine stands nothing but the call.
 
 mod arguments;
+mod call;
 mod evaluate;
 mod execute;
+mod loops;
 mod machine;
 pub mod random;
 

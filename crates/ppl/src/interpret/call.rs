@@ -1,0 +1,185 @@
+//! How is a command called: what are its arguments, and what is made of its result?
+
+use crate::commands::{Command, Kind};
+use crate::errno::{EBADF, EINVAL};
+use crate::plan::{Expr, ExprIndex, SiteId};
+use crate::value::Value;
+
+use super::arguments::Argument;
+use super::execute::{Broken, Interpreter};
+use super::machine::{Failure, Machine, Reply, Stop, Wait};
+
+impl<M: Machine> Interpreter<'_, M> {
+    /// A command: its arguments are evaluated and its paths rendered, then the machine is called.
+    /// With `VALUE` its value is wanted, otherwise it may be under way afterwards.
+    pub fn command<const VALUE: bool>(
+        &mut self,
+        command: Command,
+        first: ExprIndex,
+        count: usize,
+        site: SiteId,
+    ) -> Result<Reply, Broken> {
+        match command {
+            Command::Print => return self.print(first, count),
+            Command::Sleep => {
+                let value = self.value(first)?;
+                let ns = match value {
+                    Value::Duration(ns) => ns,
+                    _ => value
+                        .integer()
+                        .ok_or_else(|| self.fault(format!("`sleep` needs a time, not {}", value.kind())))?
+                        .saturating_mul(1000),
+                };
+                self.machine.wait(ns.max(0) as u64, Wait::Sleep);
+                return Ok(Reply::done());
+            }
+            Command::Glob => {
+                let pattern = self.value(first)?.to_string();
+                let names =
+                    self.machine.glob(&pattern).into_iter().map(|name| Value::Text(name.into())).collect();
+                return Ok(Reply::value(Value::List(std::sync::Arc::new(names))));
+            }
+            _ => {}
+        }
+        self.arguments.clear();
+        let mut refused = 0;
+        for index in 0..count {
+            let kind = command.spec().arguments[index].kind;
+            let argument = self.argument(command, kind, index, first + index as u32, &mut refused)?;
+            self.arguments.put(argument);
+        }
+        let reply = if refused == 0 {
+            if VALUE {
+                self.machine.command_now(command, site, &self.arguments)
+            } else {
+                self.machine.command(command, site, &self.arguments)
+            }
+        } else {
+            Reply::failed(refused)
+        };
+        self.errno = i64::from(reply.errno);
+        self.bytes = reply.bytes as i64;
+        if reply.errno != 0 || (self.expected.is_some() && !reply.started) {
+            self.judge(command, site, &reply)?;
+        }
+        Ok(reply)
+    }
+
+    /// A command failed, or was expected to.
+    #[cold]
+    fn judge(&mut self, command: Command, site: SiteId, reply: &Reply) -> Result<(), Broken> {
+        let failure =
+            Failure { site, command, arguments: &self.arguments, errno: reply.errno, bytes: reply.bytes };
+        match self.expected {
+            Some(wanted) if wanted == reply.errno => self.machine.expected(&failure),
+            Some(wanted) => self.machine.unexpected(&failure, wanted),
+            None => self.machine.failed(&failure),
+        }
+        if self.stop_on_error && self.expected != Some(reply.errno) {
+            return Err(Box::new(Stop::CommandFailed(site)));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn argument(
+        &mut self,
+        command: Command,
+        kind: Kind,
+        index: usize,
+        expr: ExprIndex,
+        refused: &mut i32,
+    ) -> Result<Argument, Broken> {
+        if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
+            return self.text_argument(expr);
+        }
+        if let (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Some(number)) = (kind, self.quick(expr)) {
+            if number < 0 && command != Command::Fseek {
+                *refused = EINVAL;
+            }
+            return Ok(Argument::Int(number));
+        }
+        let value = self.value(expr)?;
+        Ok(match (kind, value) {
+            // A position may lie before the present one; nothing else is negative.
+            (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Value::Int(value)) => {
+                if value < 0 && command != Command::Fseek {
+                    *refused = EINVAL;
+                }
+                Argument::Int(value)
+            }
+            (Kind::File, Value::File(file)) => Argument::File(file),
+            (Kind::File, Value::Int(value)) => {
+                *refused = EBADF;
+                Argument::Int(value)
+            }
+            (Kind::Buffer | Kind::BytesOrBuffer, Value::Buffer(buffer)) => Argument::Buffer(buffer),
+            (Kind::Buffer, Value::Int(value)) => {
+                *refused = EBADF;
+                Argument::Int(value)
+            }
+            (Kind::Group | Kind::Pattern, Value::Int(value)) => Argument::Int(value),
+            (Kind::Pattern, Value::Text(name)) => {
+                match self.plan.patterns.iter().position(|pattern| pattern.name == name.trim()) {
+                    Some(at) => Argument::Int(at as i64),
+                    None => return Err(self.fault(format!("unknown pattern \"{name}\""))),
+                }
+            }
+            (
+                Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer,
+                value @ (Value::Text(_) | Value::Float(_)),
+            ) => match value.integer() {
+                Some(number) => Argument::Int(number),
+                None => return Err(self.wrong(command, index, &value)),
+            },
+            (_, value) => return Err(self.wrong(command, index, &value)),
+        })
+    }
+
+    /// A text, rendered into the buffer of the arguments.
+    fn text_argument(&mut self, expr: ExprIndex) -> Result<Argument, Broken> {
+        let code = self.code;
+        let start = self.arguments.text.len();
+        match code.exprs[expr as usize] {
+            Expr::Text(at) => self.arguments.text.extend_from_slice(code.text(at).as_bytes()),
+            Expr::Template(at) => {
+                // The buffer is lent out for the rendering: three words, nothing is copied.
+                let mut text = std::mem::take(&mut self.arguments.text);
+                let result = self.render(code.templates[at as usize], &mut text);
+                self.arguments.text = text;
+                result?;
+            }
+            _ => {
+                let value = self.value(expr)?;
+                value.render(&mut self.arguments.text);
+            }
+        }
+        Ok(self.arguments.end_text(start))
+    }
+
+    #[cold]
+    fn wrong(&self, command: Command, index: usize, value: &Value) -> Broken {
+        let argument = &command.spec().arguments[index];
+        self.fault(format!(
+            "`{}` of `{}` must be {}, not {}",
+            argument.name,
+            command.name(),
+            argument.kind.name(),
+            value.kind()
+        ))
+    }
+
+    fn print(&mut self, first: ExprIndex, count: usize) -> Result<Reply, Broken> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        for index in 0..count {
+            if index > 0 {
+                text.push(b' ');
+            }
+            self.render_value(first + index as u32, &mut text)?;
+        }
+        self.machine.print(&String::from_utf8_lossy(&text));
+        self.text = text;
+        Ok(Reply::done())
+    }
+}

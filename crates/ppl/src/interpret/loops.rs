@@ -1,0 +1,144 @@
+//! How does a loop go round, and when does its next round start?
+
+use crate::plan::{BlockIndex, ExprIndex, Slot};
+use crate::value::Value;
+
+use super::execute::{Broken, Flow, Interpreter};
+use super::machine::{Machine, Wait};
+
+/// When the next body of a `rate` statement is due.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// In which run of the surrounding loop it counts; `u64::MAX` before the first.
+    pub activation: u64,
+    pub due: f64,
+}
+
+impl<M: Machine> Interpreter<'_, M> {
+    /// A new run of a loop: the paces inside start anew. What to restore afterwards.
+    pub(super) fn activate(&mut self) -> u64 {
+        self.activations += 1;
+        std::mem::replace(&mut self.activation, self.activations)
+    }
+
+    /// One iteration of a loop; `Some` where the loop ends.
+    #[inline]
+    pub(super) fn iterate(&mut self, body: BlockIndex) -> Result<Option<Flow>, Broken> {
+        if let Some(stop) = self.machine.interrupted() {
+            return Err(Box::new(stop));
+        }
+        Ok(match self.block(body)? {
+            Flow::Next | Flow::Continue => None,
+            Flow::Break => Some(Flow::Next),
+            Flow::Return => Some(Flow::Return),
+        })
+    }
+
+    pub(super) fn repeat(&mut self, slot: Slot, count: ExprIndex, body: BlockIndex) -> Result<Flow, Broken> {
+        let value = self.value(count)?;
+        let Some(count) = value.integer().filter(|_| !matches!(value, Value::Duration(_))) else {
+            return Err(self.fault(format!("`repeat` needs a number, not {}", value.kind())));
+        };
+        if count < 0 {
+            return Err(self.fault(format!("`repeat` cannot run {count} times")));
+        }
+        self.count_up(slot, 0, count, 1, body)
+    }
+
+    /// `slot` from `from` to `to` by `step`, then its old value again.
+    pub(super) fn count_up(
+        &mut self,
+        slot: Slot,
+        from: i64,
+        to: i64,
+        by: i64,
+        body: BlockIndex,
+    ) -> Result<Flow, Broken> {
+        let iterations = if (by > 0 && from >= to) || (by < 0 && from <= to) {
+            0
+        } else {
+            (i128::from(to) - i128::from(from)).unsigned_abs().div_ceil(u128::from(by.unsigned_abs())) as u64
+        };
+        let some = self.machine.enter_loop(iterations, self.code.uniform[body as usize]);
+        let outer = self.activate();
+        let saved = if slot == Slot::NONE { Value::Unset } else { std::mem::take(self.slot_mut(slot)) };
+        let step = self.step;
+        let mut flow = Flow::Next;
+        let mut counter = from;
+        for _ in 0..some.unwrap_or(iterations).min(iterations) {
+            if slot != Slot::NONE {
+                *self.slot_mut(slot) = Value::Int(counter);
+            }
+            if let Some(end) = self.iterate(body)? {
+                flow = end;
+                break;
+            }
+            counter = counter.wrapping_add(by);
+        }
+        self.step = step;
+        if slot != Slot::NONE {
+            *self.slot_mut(slot) = saved;
+        }
+        self.activation = outer;
+        if some.is_some() {
+            self.machine.leave_loop();
+        }
+        Ok(flow)
+    }
+
+    pub(super) fn for_each(&mut self, slot: Slot, list: ExprIndex, body: BlockIndex) -> Result<Flow, Broken> {
+        let value = self.value(list)?;
+        let Value::List(items) = value else {
+            return Err(self.fault(format!("`for` needs a list or a range, not {}", value.kind())));
+        };
+        let outer = self.activate();
+        let saved = std::mem::take(self.slot_mut(slot));
+        let mut flow = Flow::Next;
+        for item in items.iter() {
+            *self.slot_mut(slot) = item.clone();
+            if let Some(end) = self.iterate(body)? {
+                flow = end;
+                break;
+            }
+        }
+        *self.slot_mut(slot) = saved;
+        self.activation = outer;
+        Ok(flow)
+    }
+
+    pub(super) fn paced(
+        &mut self,
+        rate: ExprIndex,
+        state: u32,
+        body: BlockIndex,
+        poisson: bool,
+    ) -> Result<Flow, Broken> {
+        let value = self.value(rate)?;
+        let per_second = match value.float() {
+            Some(rate) if rate > 0.0 && rate.is_finite() && !matches!(value, Value::Duration(_)) => rate,
+            _ => return Err(self.fault(format!("a rate must be a number above 0, not {value}"))),
+        };
+        let mut gap = 1e9 / per_second;
+        if poisson {
+            gap = self.random.exponential(gap);
+        }
+        let mut pace = self.paces[state as usize];
+        if pace.activation != self.activation {
+            let now = self.machine.now_ns() as f64;
+            pace = Pace { activation: self.activation, due: if poisson { now + gap } else { now } };
+        } else {
+            // From the intended time, not from now: who is late stays late until he has caught up.
+            pace.due += gap;
+        }
+        self.paces[state as usize] = pace;
+        self.start_at(pace.due as u64, body)
+    }
+
+    pub(super) fn start_at(&mut self, due: u64, body: BlockIndex) -> Result<Flow, Broken> {
+        self.machine.wait_until(due, Wait::Pace);
+        self.machine.intended_start(Some(due));
+        let flow = self.block(body);
+        self.machine.intended_start(None);
+        flow
+    }
+}
