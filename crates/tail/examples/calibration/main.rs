@@ -3,7 +3,7 @@
 //! `cargo run --release -p tail --example calibration -- [SHARE] [SECTION …]`: SHARE of the full numbers of
 //! samples, 1 without it; sections are intervals, stage-one, fit-tests, likelihood-ratios, verdicts, comparisons,
 //! alarms, extremal-index and latencies, all without one. Seeded: every run prints the same numbers. In full
-//! about 15 minutes of one core; RAYON_NUM_THREADS=1 keeps it to one.
+//! about half an hour of one core; RAYON_NUM_THREADS=1 keeps it to one.
 
 mod studies;
 
