@@ -30,13 +30,18 @@ def test_a_rank_that_crashes_is_named_and_the_others_save_first(started_by: Laun
     assert done.returncode == 3
 
 
-@pytest.mark.parametrize("name", ["openmpi", "debian-openmpi"])
-def test_an_abort_of_the_library_is_told_and_all_save_first(ranks: Path, name: str) -> None:
-    # Hydra (MPICH, Intel MPI) answers MPI_Abort with SIGKILL for every process: nothing can be saved then.
-    done = launcher(name).run(3, ranks, "abort", 1)
-    assert "rank 1 exited with status 7" in done.stdout, done.stdout + done.stderr
+def test_an_abort_of_the_library_is_told_and_all_save_first(started_by: Launcher, ranks: Path) -> None:
+    if not started_by.words:
+        pytest.skip("there is no MPI_Abort without MPI")
+    done = started_by.run(3, ranks, "abort", 1)
     assert all(f"saved rank {rank}" in done.stdout for rank in range(3)), done.stdout
-    assert done.returncode != 0
+    if "openmpi" in started_by.name:
+        # Open MPI's mpirun ends with the status that was given to MPI_Abort.
+        assert "rank 1 exited with status 7" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 7
+        return
+    assert "rank 1 called MPI_Abort with status 7" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 3
 
 
 def test_a_rank_that_fails_makes_the_others_leave(started_by: Launcher, ranks: Path) -> None:

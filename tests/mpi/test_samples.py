@@ -1,14 +1,32 @@
 """Do the samples of all ranks reach the run file, under every MPI, also when a rank dies?"""
 
+import json
+import time
 from pathlib import Path
 
 import duckdb
+import pyarrow.parquet as parquet
+import pytest
 
 from .launchers import Launcher, launcher
 
 
 def counts(files: Path) -> dict[int, int]:
     return dict(duckdb.sql(f"select rank, count(*) from '{files}' group by rank order by rank").fetchall())
+
+
+def failures(part: Path) -> list[str]:
+    return json.loads(parquet.read_metadata(part).metadata[b"lastrank.facts"])["failures"]
+
+
+def parts(folder: Path, ranks: int) -> list[Path]:
+    """The parts of so many ranks, once they are there: keepers may outlive their launcher for a moment."""
+    wanted = [folder / f"part-{rank:05}.parquet" for rank in range(ranks)]
+    until = time.monotonic() + 20
+    while not all(path.exists() for path in wanted) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert sorted(folder.iterdir()) == wanted
+    return wanted
 
 
 def test_a_small_run_is_one_file(started_by: Launcher, measure: Path, tmp_path: Path) -> None:
@@ -33,3 +51,34 @@ def test_a_killed_rank_loses_no_sample_of_anyone(started_by: Launcher, measure: 
     run = tmp_path / "run.parquet"
     assert counts(run / "*.parquet" if run.is_dir() else run) == {0: 1002, 1: 503, 2: 1002}
     assert not list(tmp_path.glob(".lastrank-*"))
+
+
+def test_an_abort_loses_no_sample_of_anyone(started_by: Launcher, measure: Path, tmp_path: Path) -> None:
+    if not started_by.words:
+        pytest.skip("there is no MPI_Abort without MPI")
+    done = started_by.run(3, measure, tmp_path / "run", 1000, "abort", 1)
+    assert done.returncode == (7 if "openmpi" in started_by.name else 3), done.stdout + done.stderr
+    found = parts(tmp_path / "run", 3)
+    assert counts(tmp_path / "run" / "*.parquet") == {0: 1002, 1: 503, 2: 1002}
+    told = "exited with status 7" if "openmpi" in started_by.name else "called MPI_Abort with status 7"
+    for part in found:
+        assert any(f"rank 1 {told}" in failure for failure in failures(part)), failures(part)
+    assert "in or after fseek at line 1; its 503 samples are kept" in failures(found[1])[0]
+    assert not list(tmp_path.glob(".lastrank-*"))
+
+
+def test_a_launcher_that_kills_its_processes_loses_no_sample(
+    started_by: Launcher, measure: Path, tmp_path: Path
+) -> None:
+    if not started_by.words:
+        pytest.skip("nobody stands between ranks and the user without MPI")
+    # One process is killed as if by hand; most launchers then kill the others.
+    done = started_by.run(3, measure, tmp_path / "run", 1000, "orphan", 1)
+    assert done.returncode != 0
+    found = parts(tmp_path / "run", 3)
+    kept = counts(tmp_path / "run" / "*.parquet")
+    assert kept[0] == kept[2] == 1002 and kept[1] >= 503
+    named = "rank 1 was ended: the launcher, or somebody else, killed its process"
+    assert any(named in failure for failure in failures(found[1])), failures(found[1])
+    for part in found:
+        assert failures(part), part

@@ -1,7 +1,9 @@
 //! Do the samples of all ranks reach the run file? `mpirun -n 4 measure run.parquet 1000 [die RANK]`.
 //!
 //! Every rank opens the same file, moves its position so many times, and meets the others now and then.
-//! `measure [-n N] [--mpi PATH|none] RUN SAMPLES [die RANK]`; the tests in `tests/mpi` drive it.
+//! `measure [-n N] [--mpi PATH|none] [--memory BYTES] RUN SAMPLES [die|abort|orphan RANK]`; the tests in `tests/mpi` drive it.
+
+mod endings;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -29,7 +31,10 @@ fn say(line: &str) {
 struct Seeks {
     places: Vec<Place>,
     samples: u64,
-    dies: Option<u32>,
+    /// How one rank ends half-way, and which.
+    ending: Option<(String, u32)>,
+    /// The library's path, where one was named.
+    mpi: String,
 }
 
 impl Body for Seeks {
@@ -45,9 +50,10 @@ impl Body for Seeks {
             if index % 10_000 == 0 {
                 session.barrier(2, None)?;
             }
-            if index == self.samples / 2 && self.dies == Some(session.rank()) {
-                // SAFETY: ends this very process.
-                unsafe { libc::raise(libc::SIGKILL) };
+            if index == self.samples / 2
+                && let Some((how, _)) = self.ending.as_ref().filter(|(_, rank)| *rank == session.rank())
+            {
+                self.end_early(how);
             }
         }
         session.barrier(2, None)?;
@@ -55,7 +61,24 @@ impl Body for Seeks {
     }
 }
 
+impl Seeks {
+    fn end_early(&self, how: &str) {
+        match how {
+            "abort" => drop(endings::abort(&self.mpi)),
+            "orphan" => {
+                drop(endings::kill_launched());
+                // The others wait for this rank at the next barrier, and its keeper tells it to stop.
+                // SAFETY: waits for a signal.
+                unsafe { libc::pause() };
+            }
+            // SAFETY: ends this very process.
+            _ => drop(unsafe { libc::raise(libc::SIGKILL) }),
+        }
+    }
+}
+
 fn run() -> Result<i32, String> {
+    let mut memory = None;
     let (mut ranks, mut mpi, mut rest) = (1, "auto".to_string(), Vec::new());
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -63,6 +86,7 @@ fn run() -> Result<i32, String> {
         match word.as_str() {
             "-n" => ranks = value()?.parse().map_err(|_| "-n needs a number")?,
             "--mpi" => mpi = value()?,
+            "--memory" => memory = Some(value()?.parse().map_err(|_| "--memory needs a number")?),
             _ => rest.push(word),
         }
     }
@@ -77,11 +101,13 @@ fn run() -> Result<i32, String> {
             place("barrier", SiteKind::Barrier),
         ],
         samples: samples.parse().map_err(|_| "SAMPLES is a number")?,
-        dies: more.get(1).and_then(|rank| rank.parse().ok()),
+        ending: more.first().cloned().zip(more.get(1).and_then(|rank| rank.parse().ok())),
+        mpi: mpi.clone(),
     };
     let mut options = Options::new(ranks);
     options.launch.grace = std::time::Duration::from_secs(3);
     options.expected_samples = body.samples;
+    options.memory = memory;
     match surroundings(&mpi.parse().unwrap_or_default()) {
         Surroundings::Alone => {
             let outcome = engine::run::ranks(&body, &options, |_| ()).map_err(|error| error.to_string())?;

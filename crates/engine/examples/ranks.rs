@@ -2,6 +2,8 @@
 //!
 //! `ranks [-n N] [--mpi PATH|none] [--timeout SECONDS] SCENE`. The tests in `tests/mpi` drive it.
 
+mod endings;
+
 use std::time::{Duration, Instant};
 
 use engine::comm::mpi::MpiChoice;
@@ -107,38 +109,21 @@ fn scene(words: &[String], comm: &dyn Comm) -> Result<(), String> {
         }
         "abort" if comm.rank() == victim => {
             std::thread::sleep(Duration::from_millis(300));
-            abort(comm)
+            endings::abort(&comm.description())
+        }
+        "orphan" if comm.rank() == victim => {
+            std::thread::sleep(Duration::from_millis(300));
+            endings::kill_launched()?;
+            comm.barrier(0).map(drop).map_err(text)
         }
         "late" if comm.rank() == victim => {
             comm.standing().set_line(7);
             std::thread::sleep(Duration::from_secs(3600));
             Ok(())
         }
-        "fail" | "die" | "crash" | "abort" | "late" => comm.barrier(0).map(drop).map_err(text),
+        "fail" | "die" | "crash" | "abort" | "orphan" | "late" => comm.barrier(0).map(drop).map_err(text),
         other => Err(format!("no scene {other}")),
     }
-}
-
-/// Calls `MPI_Abort`, as a library does that met an error it cannot return.
-fn abort(comm: &dyn Comm) -> Result<(), String> {
-    // SAFETY: names that end in NUL; the library was opened with its symbols for everyone.
-    let (abort, world) = unsafe {
-        let find = |name: &std::ffi::CStr| libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr());
-        (find(c"MPI_Abort"), find(c"ompi_mpi_comm_world"))
-    };
-    if abort.is_null() {
-        return Err("there is no MPI_Abort here".into());
-    }
-    let world = match (world.is_null(), comm.description().contains("standard ABI")) {
-        (false, _) => world as usize,
-        (true, true) => 0x101,
-        (true, false) => 0x4400_0000,
-    };
-    // SAFETY: the standard fixes the parameters; handles are passed as in `comm::mpi`.
-    let abort: unsafe extern "C" fn(usize, i32) -> i32 = unsafe { std::mem::transmute(abort) };
-    // SAFETY: the world is a valid handle of this library.
-    unsafe { abort(world, 7) };
-    Ok(())
 }
 
 /// Everything a communicator can do, checked against what it must give.

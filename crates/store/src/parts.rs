@@ -86,6 +86,10 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
             }
         }
     }
+    // Of one event, the rank that it happened to tells more than those that only heard of it.
+    let told = std::mem::take(&mut run.facts.failures);
+    let says_more = |less: &String| told.iter().any(|more| more != less && more.starts_with(less.as_str()));
+    run.facts.failures = told.iter().filter(|failure| !says_more(failure)).cloned().collect();
     if let Some(missing) = missing(&paths, run.facts.ranks) {
         run.facts.complete = false;
         run.facts.failures.push(missing);

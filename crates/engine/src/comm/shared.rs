@@ -33,6 +33,8 @@ struct Head {
     job: AtomicU64,
     job_size: AtomicU32,
     job_rank: AtomicU32,
+    /// Under MPI: what the rank left is saved.
+    saved: AtomicBool,
     /// Taken by whoever may write the reason.
     losing: AtomicBool,
     /// The first lost rank plus 1; 0: none. Set after the reason.
@@ -385,6 +387,16 @@ impl Region {
         let head = self.head();
         let job = head.job.load(Acquire);
         (job != 0).then(|| (job, head.job_rank.load(Relaxed), head.job_size.load(Relaxed)))
+    }
+
+    /// What the rank left is saved.
+    pub(crate) fn set_saved(&self) {
+        self.head().saved.store(true, SeqCst);
+    }
+
+    /// Whether it is.
+    pub(crate) fn saved(&self) -> bool {
+        self.head().saved.load(SeqCst)
     }
 
     /// How many ranks share the region.

@@ -1,9 +1,9 @@
 //! How does one process of an MPI job run its rank?
 //!
-//! The process that `mpirun` or `srun` started does not run the program itself. It forks the rank,
-//! which starts MPI and runs; the parent sees when the rank dies, of whatever, still holds its
-//! samples, and says what happened. Parents of one job hear of each other's losses through
-//! [`super::meeting`], since MPI has no words for a rank that is gone.
+//! The process that `mpirun` or `srun` started does not run the program itself. It forks a keeper
+//! ([`super::keeper`]), and that forks the rank, which starts MPI and runs; the keeper sees when the rank
+//! dies, of whatever, still holds its samples, and says what happened. Keepers of one job hear of each
+//! other's losses through [`super::meeting`], since MPI has no words for a rank that is gone.
 
 use std::path::Path;
 
@@ -11,8 +11,10 @@ use crate::comm::mpi::{Mpi, MpiChoice, MpiError, Search, find};
 use crate::comm::shared::Region;
 use crate::comm::{Comm, CommError};
 
+use super::keeper::{self, Role};
 use super::meeting::Meeting;
-use super::supervise::{Family, Watch, start};
+use super::relay::Relay;
+use super::supervise::{Family, Outside, Watch, start};
 use super::{End, Launch, LaunchError, Outcome, rank, signals};
 
 /// What surrounds this process.
@@ -59,7 +61,9 @@ impl Job {
         self.ranks
     }
 
-    /// Forks the one rank of this process, starts MPI in it, runs `body` there, and looks after it.
+    /// Forks a keeper and from it the one rank of this process, starts MPI in it, runs `body` there, and
+    /// looks after it. Returns in the keeper; the process that the launcher started waits for the end
+    /// of the keeper and ends with its exit status.
     ///
     /// `launch.ranks` is how many the run was planned for; 0: however many there are. `directory` is one that the processes of the job share (where the
     /// run file goes): when a rank is lost, a small directory appears in it for some seconds, by
@@ -82,14 +86,29 @@ impl Job {
         let _ = std::io::Write::flush(&mut std::io::stdout());
         let taken = signals::taken();
         let before = signals::block(&taken);
-        let one = Launch { ranks: 1, ..*launch };
-        let children = start(&one, region, &before, &mut |_| self.rank_main(launch, region, &mut body));
-        let children = children.inspect_err(|_| signals::restore(&before))?;
         let meeting = Meeting::new(directory, region);
-        let mut family = Family::new(region, children, launch.grace);
-        let mut news = meeting.news();
-        family.look_after(&taken, &mut |watching| watch(watching), Some(&mut news));
-        let mut outcome = family.outcome();
+        let role = keeper::part(&taken, region).inspect_err(|_| signals::restore(&before))?;
+        let mut outcome = match role {
+            Role::Bereaved(signal) => Outcome { ends: vec![End::Killed(signal)], ..Outcome::default() },
+            Role::Keeper(launched) => {
+                let one = Launch { ranks: 1, ..*launch };
+                let mut relay = Relay::new(&taken);
+                let children = start(&one, region, &before, &mut |_| {
+                    if let Some(relay) = &mut relay {
+                        relay.enter_rank();
+                    }
+                    self.rank_main(launch, region, &mut body)
+                });
+                let children = children.inspect_err(|_| signals::restore(&before))?;
+                if let Some(relay) = &mut relay {
+                    relay.rank_has_started();
+                }
+                let mut family = Family::new(region, children, launch.grace);
+                let mut outside = Outside { meeting: &meeting, launched, relay, rank: self.rank };
+                family.look_after(&taken, &mut |watching| watch(watching), Some(&mut outside));
+                family.outcome()
+            }
+        };
         outcome.first = region.job().map_or(self.rank, |(_, rank, _)| rank);
         if region.job().is_none()
             && let Some(End::Failed(why)) = outcome.ends.first()
@@ -101,6 +120,7 @@ impl Job {
             meeting.tell(cause);
         }
         save(&outcome);
+        region.set_saved();
         if !outcome.complete() {
             meeting.wait_for_all(launch.grace);
             // Before MPI has started, nobody else can end the others but the launcher.
@@ -108,7 +128,7 @@ impl Job {
                 take_leave();
             }
         }
-        signals::restore(&before);
+        // Signals stay blocked: this process is about to end, with a status that tells what happened.
         Ok(outcome)
     }
 

@@ -4,7 +4,6 @@
 //! well: a parent looks only when its own rank has made no progress for a while, so that a thousand
 //! ranks at work do not ask a metadata server for anything.
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,13 +16,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Meeting {
     directory: PathBuf,
     region: &'static Region,
-    /// A loss is known: told by us or heard from others.
-    lost: Cell<bool>,
 }
 
 impl Meeting {
     pub(super) fn new(directory: &Path, region: &'static Region) -> Self {
-        Self { directory: directory.to_path_buf(), region, lost: Cell::new(false) }
+        Self { directory: directory.to_path_buf(), region }
     }
 
     /// The directory, and our rank and size; `None` before MPI has started.
@@ -35,7 +32,6 @@ impl Meeting {
     /// Tells the others that our rank is lost. Best effort: without a shared directory they notice
     /// when the launcher ends the job.
     pub(super) fn tell(&self, reason: &str) {
-        self.lost.set(true);
         let Some((place, rank, size)) = self.place() else { return };
         if size == 1 {
             return;
@@ -62,15 +58,18 @@ impl Meeting {
                 return None;
             }
             looked = Instant::now();
-            let (place, ..) = self.place()?;
-            let found = std::fs::read_dir(place).ok()?.flatten().find_map(|entry| {
-                let name = entry.file_name();
-                let rank = name.to_str()?.strip_prefix("lost-")?.parse().ok()?;
-                Some((rank, std::fs::read_to_string(entry.path()).ok()?))
-            });
-            self.lost.set(self.lost.get() || found.is_some());
-            found
+            self.hear()
         }
+    }
+
+    /// The lost rank and why, if another parent has told it. Looks at once.
+    pub(super) fn hear(&self) -> Option<(u32, String)> {
+        let (place, ..) = self.place()?;
+        std::fs::read_dir(place).ok()?.flatten().find_map(|entry| {
+            let name = entry.file_name();
+            let rank = name.to_str()?.strip_prefix("lost-")?.parse().ok()?;
+            Some((rank, std::fs::read_to_string(entry.path()).ok()?))
+        })
     }
 
     fn progress(&self) -> (u64, u32) {

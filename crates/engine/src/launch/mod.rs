@@ -5,9 +5,11 @@
 //! rank of this process.
 
 mod job;
+mod keeper;
 mod meeting;
 mod outcome;
 mod rank;
+mod relay;
 mod signals;
 mod stop;
 mod supervise;

@@ -107,6 +107,18 @@ pub(super) fn take(set: &libc::sigset_t, limit: Duration) -> Option<i32> {
     (signal > 0).then_some(signal)
 }
 
+/// A descriptor that is readable when one of `set`, which is blocked, has come.
+pub(super) fn descriptor(set: &libc::sigset_t) -> std::io::Result<std::os::fd::OwnedFd> {
+    use std::os::fd::FromRawFd;
+    // SAFETY: a valid set; the result is checked.
+    let made = unsafe { libc::signalfd(-1, set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    if made < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: a fresh descriptor that nobody else owns.
+    Ok(unsafe { std::os::fd::OwnedFd::from_raw_fd(made) })
+}
+
 /// As [`restore`], in a rank: what its parent takes or holds back reaches it.
 pub(super) fn restore_in_a_rank(set: &libc::sigset_t) {
     let mut open = *set;

@@ -3,12 +3,19 @@
 use std::time::{Duration, Instant};
 
 use crate::comm::shared::Region;
-use crate::comm::{Processes, Standing, State};
+use crate::comm::{CommError, Processes, Standing, State};
 
-use super::{End, Launch, LaunchError, Outcome, rank, signals};
+use super::keeper::Launched;
+use super::meeting::Meeting;
+use super::relay::{Abort, Relay};
+use super::{End, Launch, LaunchError, Outcome, outcome, rank, signals};
 
 /// How often the parent looks at the ranks' counters when nothing happens.
 const LOOK: Duration = Duration::from_millis(100);
+/// Whose launcher killed its process waits so long for another keeper to say why.
+const HEARSAY: Duration = Duration::from_secs(1);
+/// And gives its rank at most so long to stop: nobody waits for it any more.
+const ORPHANS_GRACE: Duration = Duration::from_secs(2);
 
 /// What the parent sees of the ranks while they run.
 pub struct Watch {
@@ -138,24 +145,55 @@ pub(super) struct Family {
     grace: Duration,
     /// We killed what did not stop.
     killed: bool,
+    /// When the process that the launcher started was found gone.
+    orphan_since: Option<Instant>,
+    /// The rank called `MPI_Abort`.
+    aborted: Option<Abort>,
+}
+
+/// What a keeper has to do with besides its rank: the rest of an MPI job.
+pub(super) struct Outside<'a> {
+    pub(super) meeting: &'a Meeting,
+    pub(super) launched: Launched,
+    pub(super) relay: Option<Relay>,
+    /// Our rank, where it has not said so itself yet.
+    pub(super) rank: u32,
 }
 
 impl Family {
     pub(super) fn new(region: &'static Region, children: Vec<Child>, grace: Duration) -> Self {
-        Self { region, children, stopped: None, stop_since: None, grace, killed: false }
+        Self {
+            region,
+            children,
+            stopped: None,
+            stop_since: None,
+            grace,
+            killed: false,
+            orphan_since: None,
+            aborted: None,
+        }
     }
 
-    /// Returns when all ranks are gone. `news` is asked ten times a second for a reason to stop
-    /// that comes from outside: the rank of the MPI job that was lost, and why.
+    /// Returns when all ranks are gone. `outside` may bring a reason to stop: a rank of the MPI job was
+    /// lost, or our launcher killed the process that it started.
     pub(super) fn look_after(
         &mut self,
         taken: &libc::sigset_t,
         watch: &mut dyn FnMut(&Watch),
-        mut news: Option<&mut dyn FnMut() -> Option<(u32, String)>>,
+        mut outside: Option<&mut Outside>,
     ) {
         let watching = Watch { region: self.region };
         let mut shown = Instant::now();
+        let mut news = outside.as_ref().map(|outside| outside.meeting.news());
         loop {
+            if let Some(Outside { relay: Some(relay), .. }) = &mut outside {
+                relay.drain();
+                if self.aborted.is_none() && relay.aborted().is_some() {
+                    // It waits for the end that it asked for.
+                    self.aborted = relay.aborted();
+                    self.signal_all(libc::SIGKILL);
+                }
+            }
             self.collect();
             if self.children.iter().all(|child| child.end.is_some()) {
                 break;
@@ -163,9 +201,29 @@ impl Family {
             if self.stop_since.is_some_and(|since| since.elapsed() > self.grace) {
                 self.kill();
             }
-            match signals::take(taken, LOOK) {
+            let signal = match &mut outside {
+                Some(Outside { relay: Some(relay), .. }) => {
+                    relay.wait(LOOK);
+                    signals::take(taken, Duration::ZERO)
+                }
+                _ => signals::take(taken, LOOK),
+            };
+            if let Some(outside) = &outside
+                && outside.launched.is_gone()
+            {
+                self.orphaned(outside);
+                continue;
+            }
+            match signal {
                 None | Some(libc::SIGCHLD) => {}
-                Some(signal) => self.asked_to_stop(signal),
+                Some(signal) => match outside.as_ref().and_then(|outside| outside.meeting.hear()) {
+                    // The launcher ends everybody because of one rank.
+                    Some((rank, reason)) if self.stop_since.is_none() => {
+                        self.region.lose(rank, &reason);
+                        self.interrupt();
+                    }
+                    _ => self.asked_to_stop(signal),
+                },
             }
             if shown.elapsed() >= LOOK {
                 shown = Instant::now();
@@ -179,6 +237,25 @@ impl Family {
             }
         }
         watch(&watching);
+    }
+
+    /// The launcher killed its process, most often because of another rank, whose keeper will tell.
+    fn orphaned(&mut self, outside: &Outside) {
+        let since = *self.orphan_since.get_or_insert_with(Instant::now);
+        if self.stop_since.is_some() {
+            self.grace = self.grace.min(ORPHANS_GRACE);
+            return;
+        }
+        // A launcher that stops everybody because of us is no excuse.
+        match outside.meeting.hear().filter(|(_, reason)| !outcome::is_stop(reason)) {
+            Some((rank, reason)) => self.region.lose(rank, &reason),
+            None if since.elapsed() < HEARSAY => return,
+            None => {
+                let rank = self.region.job().map_or(outside.rank, |(_, rank, _)| rank);
+                self.region.lose(rank, &outcome::orphaned(rank));
+            }
+        }
+        self.interrupt();
     }
 
     fn asked_to_stop(&mut self, signal: i32) {
@@ -215,7 +292,9 @@ impl Family {
             let Some(status) = child.wait(libc::WNOHANG) else { continue };
             let rank = rank as u32;
             let mut end = end_of(status, self.region, rank);
-            if self.killed && end == End::Killed(libc::SIGKILL) {
+            if let (Some(abort), End::Exited(_) | End::Killed(_)) = (self.aborted, &end) {
+                end = End::Aborted(abort);
+            } else if self.killed && end == End::Killed(libc::SIGKILL) {
                 end = End::Stuck(self.region.rank(rank).standing.words());
             }
             if end != End::Finished {
@@ -223,7 +302,7 @@ impl Family {
             }
             match &end {
                 End::Finished => self.region.end(rank),
-                End::Left(_) | End::Stuck(_) => {}
+                End::Left(_) | End::Stuck(_) | End::Orphaned => {}
                 End::Failed(why) => self.region.lose(rank, &format!("rank {rank} gave up: {why}")),
                 End::Panicked(why) => self.region.lose(rank, &format!("rank {rank} met a defect: {why}")),
                 End::Killed(signal) => {
@@ -232,8 +311,9 @@ impl Family {
                 End::Exited(status) => {
                     self.region.lose(rank, &format!("rank {rank} exited with status {status}"));
                 }
+                End::Aborted(status) => self.region.lose(rank, &outcome::aborted(rank, *status)),
             }
-            lost |= !matches!(end, End::Finished | End::Left(_) | End::Stuck(_));
+            lost |= !matches!(end, End::Finished | End::Left(_) | End::Stuck(_) | End::Orphaned);
             child.end = Some(end);
         }
         if lost && self.stop_since.is_none() {
@@ -242,8 +322,19 @@ impl Family {
     }
 
     pub(super) fn outcome(self) -> Outcome {
-        let ends = self.children.into_iter().filter_map(|child| child.end).collect();
-        Outcome { ends, first: 0, stopped: self.stopped }
+        let own = self.region.job().map_or(0, |(_, rank, _)| rank);
+        // A rank that was ended because our own process was killed is to blame only where nobody else is.
+        let blamed = match self.region.stopped() {
+            Some(CommError::RankLost { rank, reason }) if rank != own => End::Left(reason),
+            _ => End::Orphaned,
+        };
+        let ends = self.children.into_iter().filter_map(|child| child.end).map(|end| match end {
+            end if self.orphan_since.is_none() || self.stopped.is_some() => end,
+            End::Failed(_) | End::Stuck(_) => blamed.clone(),
+            End::Left(reason) if outcome::is_stop(&reason) => End::Orphaned,
+            end => end,
+        });
+        Outcome { ends: ends.collect(), first: 0, stopped: self.stopped }
     }
 }
 

@@ -55,7 +55,12 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
         }
     }
     let complete = ended.complete() && problems.is_empty();
-    let lines = together.explain(ended.failures());
+    let mut causes = ended.failures();
+    if causes.is_empty() {
+        // Of an MPI job this process has one rank, and another one may be to blame.
+        causes = ended.left_because();
+    }
+    let lines = together.explain(causes);
     problems.splice(0..0, lines);
     let virtual_s = together.samples.iter().map(end_s).fold(0.0, f64::max);
     let (started, elapsed_s, clock) = timing.facts(virtual_s);
@@ -200,7 +205,8 @@ impl Together {
 
     fn explain_one(&self, line: &str) -> Option<String> {
         let rank: u32 = line.strip_prefix("rank ")?.split(' ').next()?.parse().ok()?;
-        if !line.contains("was killed by") {
+        let without_a_word = ["was killed by", "exited with status", "called MPI_Abort", "was ended:"];
+        if !without_a_word.iter().any(|words| line.contains(words)) {
             return None;
         }
         let stood = self.ranks.get(&rank)?;
@@ -208,7 +214,8 @@ impl Together {
             Some(site) => format!("in or after {} at line {}", site.operation, site.line),
             None => "before its first operation".into(),
         };
-        Some(format!("{line} {place}; its {} samples are kept", stood.samples))
+        let comma = if line.contains([',', ':']) { "," } else { "" };
+        Some(format!("{line}{comma} {place}; its {} samples are kept", stood.samples))
     }
 
     fn failures(&self) -> Vec<SiteFailures> {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use engine::launch::Held;
+use engine::launch::{End, Held};
 use engine::run::{BackendKind, Options, Outcome};
 use samples::units;
 use serde_json::json;
@@ -137,7 +137,7 @@ pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome, held: Option<
     } else if let (false, Some(report)) = (args.quiet, &report) {
         output::print(&report.terminal_text())?;
     }
-    complain(outcome);
+    complain(outcome, true);
     // A page that cannot be written is no reason to lose the samples, nor the other way round.
     stored.with_context(|| format!("the samples could not be kept in {}", places.run.display()))?;
     page?;
@@ -154,19 +154,25 @@ pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome, held: Option<
 /// Of a run that broke off: keep what this process's own rank recorded, as one part of a directory.
 pub fn deliver_part(places: &Places, outcome: &Outcome, rank: u32) -> anyhow::Result<()> {
     let parts = places.run.with_extension("parts");
-    complain(outcome);
+    // Each rank tells what happened to itself; what happened to another is told once more, by rank 0.
+    let left = outcome.ends.iter().any(|end| matches!(end, End::Left(_)));
+    complain(outcome, !left);
     store::write_part(&parts, rank, &outcome.run)
         .with_context(|| format!("the samples of rank {rank} could not be kept in {}", parts.display()))?;
     if rank == 0 {
-        let why = if outcome.run.facts.complete { "is large" } else { "broke off" };
+        let why = match outcome.run.facts.failures.first() {
+            _ if outcome.run.facts.complete => "is large".to_owned(),
+            Some(reason) if left => format!("broke off because {reason}"),
+            _ => "broke off".to_owned(),
+        };
         eprintln!("note: the run {why}; each rank's samples are in {}", parts.display());
     }
     Ok(())
 }
 
 /// Say what went wrong, on standard error.
-fn complain(outcome: &Outcome) {
-    for failure in &outcome.run.facts.failures {
+fn complain(outcome: &Outcome, own: bool) {
+    for failure in outcome.run.facts.failures.iter().filter(|_| own) {
         eprintln!("error: {failure}");
     }
     for failed in &outcome.failures {
