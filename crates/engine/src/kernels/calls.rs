@@ -47,6 +47,41 @@ impl Probe for Empty {
     }
 }
 
+/// A chain of register additions, each of which needs the one before: it takes as many cycles as it has
+/// additions, touches no memory, and so tells what a bracket adds to *something*.
+///
+/// A bracket around nothing shows more: the fences and the arithmetic of the reading itself then have
+/// nothing to hide behind, which is half a nanosecond that a load of 1 ns must not be charged with.
+#[derive(Debug)]
+pub struct Additions<const COUNT: u32>;
+
+impl<const COUNT: u32> Probe for Additions<COUNT> {
+    #[inline(always)]
+    fn go(&mut self, _: u32) -> i32 {
+        let mut sum = 0u64;
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: changes the named register and the flags.
+        unsafe {
+            std::arch::asm!(".rept {n}", "add {sum}, 1", ".endr", n = const COUNT, sum = inout(reg) sum, options(nomem, nostack));
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: changes the named register.
+        unsafe {
+            std::arch::asm!(".rept {n}", "add {sum}, {sum}, #1", ".endr", n = const COUNT, sum = inout(reg) sum, options(nomem, nostack));
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        for _ in 0..COUNT {
+            sum = std::hint::black_box(sum + 1);
+        }
+        let _ = sum;
+        0
+    }
+
+    fn most(&self) -> u32 {
+        1
+    }
+}
+
 /// The cheapest calls, without a path or a file.
 #[derive(Clone, Copy, Debug)]
 pub enum Identity {

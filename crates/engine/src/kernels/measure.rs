@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use samples::Causes;
 use serde::{Deserialize, Serialize};
 
-use super::Kernel;
-use super::calls::Empty;
+use super::calls::Additions;
+use super::{Kernel, Random};
 use crate::causes::Watch;
 use crate::clock::{Clock, Description};
 
@@ -50,9 +50,9 @@ pub struct Observation {
 /// Does the mean of single timings, less the clock's cost, equal the amortised time?
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// Mean of single timings, less that of empty ones taken in between, in ps.
+    /// Mean of single timings, less what a bracket was found to add at that moment, in ps.
     pub single_ps: f64,
-    /// Median of blocks, in ps an operation.
+    /// Median of blocks timed in between, in ps an operation.
     pub amortised_ps: f64,
     /// What they may differ by: the greater of 0.6 ns and 5 %.
     pub tolerance_ps: f64,
@@ -173,7 +173,7 @@ fn try_measure(
     found.headline_ps = median(&found.blocks);
     found.batch = batch(found.headline_ps, facts.quantum_ps, least, most);
     if found.headline_ps < 10e6 && settings.observations > 0 {
-        found.check = check(kernel, clock, block, found.headline_ps, deadline)?;
+        found.check = check(kernel, clock, facts, block, deadline)?;
     }
     let watched = |batch: u32| watch.is_cheap() || found.headline_ps * f64::from(batch) >= 20e6;
     let (many, one) = (watched(found.batch), watched(1));
@@ -256,41 +256,61 @@ fn batch(each_ps: f64, quantum_ps: u64, least: u32, most: u32) -> u32 {
     (wanted as u32).clamp(least, most.min(1 << 16).max(least)).next_multiple_of(least)
 }
 
-/// Compares single timings with the amortised time: in rounds of some hundred single timings and as
-/// many empty ones, so that the cost of the clock is that of the moment. A round's mean leaves out the
-/// slowest hundredth, and the middle round counts: interruptions are not what is compared. A round is
-/// kept in 4 KiB, so that writing it down does not push what is measured out of the cache.
+/// Compares single timings with the amortised time, in rounds of some hundred single timings and as many
+/// of two chains of register additions, one four times as long as the other: the line through their means
+/// ends, at no additions, at what a bracket adds to whatever stands in it. (A bracket around nothing adds
+/// more: see [`Additions`].) Taken in each round, it is that of the moment.
+///
+/// A round's mean leaves out the slowest hundredth, and the middle round counts: interruptions are not what
+/// is compared. A quarter of a block is timed before the single ones of each round: it brings back what another
+/// process pushed out of the caches, and is the amortised time of the same moment. Before each single timing passes a time that differs, so that timings begin at all phases of the
+/// clock's step; without it the loop falls into step with a clock of 10 ns and its mean is off by one. A
+/// round is kept in 4 KiB, so that writing it down does not push what is measured out of the cache.
 fn check(
     kernel: &mut dyn Kernel,
     clock: Clock,
+    facts: &Description,
     block: u32,
-    amortised_ps: f64,
     deadline: &Deadline,
 ) -> Result<Option<Check>, i32> {
     const SINGLES: usize = 256;
-    const ROUNDS: usize = 101;
+    const ROUNDS: usize = 301;
     let least = kernel.least();
+    let quarter = (block / 4).next_multiple_of(least).max(least);
     let mut rounds = Vec::with_capacity(ROUNDS);
+    let mut amortised = Vec::with_capacity(ROUNDS);
     let mut shown = [0u64; SINGLES];
-    timed(kernel, clock, block)?;
-    while rounds.len() < ROUNDS && !deadline.passed(0.65) {
+    let mut phases = Random::new(1);
+    while rounds.len() < ROUNDS && (rounds.len() < 5 || !deadline.passed(0.65)) && !deadline.passed(1.0) {
         let mut mean_of = |kernel: &mut dyn Kernel, count| -> Result<f64, i32> {
             for single in &mut shown {
+                for _ in 0..phases.next() % 64 {
+                    std::hint::black_box(());
+                }
                 *single = timed(kernel, clock, count)?;
             }
             shown.sort_unstable();
             let kept = &shown[..SINGLES * 99 / 100];
             Ok(kept.iter().map(|ps| *ps as f64).sum::<f64>() / kept.len() as f64)
         };
-        let empty = mean_of(&mut Empty, 1)?;
-        rounds.push((mean_of(kernel, least)? - empty) / f64::from(least));
+        let short = mean_of(&mut Additions::<16>, 1)?;
+        amortised.push(net(timed(kernel, clock, quarter)?, quarter, facts));
+        let single = mean_of(kernel, least)?;
+        let long = mean_of(&mut Additions::<64>, 1)?;
+        rounds.push((single - bracket_adds(short, long)) / f64::from(least));
     }
+    let amortised_ps = median(&amortised);
     let found = Check {
         single_ps: median(&rounds).max(0.0),
         amortised_ps,
         tolerance_ps: (0.05 * amortised_ps).max(600.0),
     };
     Ok((rounds.len() >= 5).then_some(found))
+}
+
+/// What a bracket adds, from what it shows of a chain and of one four times as long.
+fn bracket_adds(short: f64, long: f64) -> f64 {
+    (short - (long - short) / 3.0).max(0.0)
 }
 
 /// The middle of a list; 0 of an empty one.
