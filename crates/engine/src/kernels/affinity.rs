@@ -1,6 +1,7 @@
 //! On which processor is it quietest, and how does a thread stay there?
 
 use std::io;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,25 @@ pub struct Noise {
 #[derive(Debug)]
 pub struct Pinned {
     before: libc::cpu_set_t,
+}
+
+/// Where this process might run before [`Pinned::keep`].
+static FREE: OnceLock<libc::cpu_set_t> = OnceLock::new();
+
+impl Pinned {
+    /// Leaves the thread pinned, and what it starts from now on too, unless that calls [`unpin`].
+    pub fn keep(self) {
+        let _ = FREE.set(self.before);
+        std::mem::forget(self);
+    }
+}
+
+/// Lets the calling thread run wherever its process might before it was pinned for good, if it was.
+pub fn unpin() {
+    if let Some(free) = FREE.get() {
+        // SAFETY: the set is one the kernel gave; pid 0 is this thread.
+        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), free) };
+    }
 }
 
 impl Drop for Pinned {

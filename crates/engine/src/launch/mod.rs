@@ -8,6 +8,7 @@ mod job;
 mod keeper;
 mod meeting;
 mod outcome;
+mod placement;
 mod rank;
 mod relay;
 mod signals;
@@ -18,6 +19,8 @@ use std::time::Duration;
 
 pub use job::{Job, Surroundings, surroundings};
 pub use outcome::{End, Outcome};
+pub use placement::Pin;
+pub(crate) use placement::Placement;
 pub use rank::print;
 pub(crate) use signals::words as signal_words;
 pub use signals::{Held, await_user_signal, endure_file_size_limit, hold_signals};
