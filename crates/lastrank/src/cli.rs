@@ -95,6 +95,13 @@ pub struct RunArgs {
     /// Seed of all random draws
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Keep every sample (64 bytes each), or count them in a histogram of each place and keep the slowest
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Record::Samples)]
+    pub record: Record,
+    /// Give each rank a processor of its own [default: auto: several ranks are pinned where there is a
+    /// processor for each, a rank alone is left to the scheduler]
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t = PinTo::Auto, hide_default_value = true)]
+    pub pin: PinTo,
     /// Give up on a barrier that a rank does not reach within this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
@@ -125,6 +132,26 @@ pub struct RunArgs {
     /// Accept the original's lexing: unknown words and characters are ignored with a warning
     #[arg(long)]
     pub classic: bool,
+}
+
+/// Are ranks pinned to processors?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PinTo {
+    /// Several ranks are, where there is a processor for each
+    Auto,
+    /// Each rank to one, in turn where there are more ranks
+    Cores,
+    /// None is
+    None,
+}
+
+/// What is kept of the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Record {
+    /// Every one: any analysis, 64 bytes each
+    Samples,
+    /// Quantiles within 0.4 % and the far tail, in constant memory: for runs of billions
+    Histogram,
 }
 
 #[derive(Debug, Args)]

@@ -45,6 +45,7 @@ pub fn of_run(run: Run, file: &Path, choice: &Choice) -> anyhow::Result<Values> 
     if choice.unit.is_some() {
         bail!("--unit is for plain numbers; {} is a run, whose durations are known", file.display());
     }
+    every_sample(&run, file)?;
     let gate = if choice.gate { Some(true) } else { choice.label.as_ref().map(|_| false) };
     let subject = Subject::choose(&run, choice.label.as_deref(), gate)
         .map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))?;
@@ -55,6 +56,18 @@ pub fn of_run(run: Run, file: &Path, choice: &Choice) -> anyhow::Result<Values> 
         subject: Some(subject),
         facts: Some(run.facts),
     })
+}
+
+/// Refuses a run that counted its operations: what it kept are the slowest, which would pass for all.
+pub fn every_sample(run: &Run, file: &Path) -> anyhow::Result<()> {
+    if run.facts.counted.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "{} was recorded with --record histogram and holds the slowest samples only: `lastrank report` shows \
+         what it came to; for this, run it with --record samples",
+        file.display()
+    )
 }
 
 /// `--label` and `--gate` say nothing about plain numbers.

@@ -97,6 +97,9 @@ pub struct Report {
 pub fn build(run: &Run, options: &Options) -> Report {
     let mut warnings = of_completeness(&run.facts);
     warnings.extend(run.facts.warnings.iter().cloned());
+    if !run.facts.counted.is_empty() {
+        return of_counted(run, warnings, options);
+    }
     // A tour measures many things once: no single one is what it is about.
     let is_tour = run.facts.tour.is_object() && options.site.is_none();
     let main = match Subject::choose(run, options.site.as_deref(), options.gate) {
@@ -166,6 +169,29 @@ pub fn build(run: &Run, options: &Options) -> Report {
         causes,
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
+    }
+}
+
+/// The report of a run that counted: what histograms and the slowest samples can say, and no more.
+fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &Options) -> Report {
+    if let Some(site) = &options.site {
+        warnings.push(warning(
+            "counted",
+            &format!("`{site}` cannot be analysed on its own: this run counted its operations."),
+            "run it with `--record samples` to keep every one",
+        ));
+    }
+    let (chapters, brief) = views::counted(run);
+    Report {
+        title: if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() },
+        facts: run.facts.clone(),
+        warnings,
+        main: None,
+        brief,
+        chapters,
+        causes: Vec::new(),
+        timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
+        time: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ClockOffset, Span};
+use crate::{ClockOffset, Counted, Span};
 
 /// What was run, on what, how: JSON in the footer of the run file (schema `lastrank.facts/1`).
 ///
@@ -30,6 +30,10 @@ pub struct Facts {
     pub backend: String,
     /// How ranks communicate: `single`, `processes`, or the MPI library's own description.
     pub communicator: String,
+    /// Which processors the ranks ran on: pinned, or left to the scheduler, and why. Empty where nobody
+    /// decided it: simulated, or under a launcher.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub placement: String,
     /// Under MPI: `library`, `version`, `abi`, `why` it was chosen and what `launcher` told. Null without.
     pub mpi: Value,
     /// Hints to MPI-IO (`define hints`): `asked` by the program, and those `used` by the library, for
@@ -70,6 +74,10 @@ pub struct Facts {
     /// `bandwidths`, `caches` with their sizes, `clock`, `noise`, `skipped`. Null of any other run.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub tour: Value,
+    /// Of a run that counts instead of keeping every sample (`--record histogram`): what each site came to.
+    /// Empty of any other run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Counted>,
     /// Hints for the report, from `define report` in the program: what to analyse first.
     pub report: BTreeMap<String, String>,
 }

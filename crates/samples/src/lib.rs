@@ -10,6 +10,7 @@ mod clocks;
 pub mod example;
 mod facts;
 mod gate;
+pub mod histogram;
 mod sample;
 mod site;
 mod time_use;
@@ -19,6 +20,7 @@ pub use attribution::{Attribution, Share, attribute};
 pub use clocks::{ClockOffset, CommonClock};
 pub use facts::{Facts, Warning};
 pub use gate::{Gate, gates, gates_by_clock};
+pub use histogram::{Counted, Histogram};
 pub use sample::{Cause, Causes, Sample};
 pub use site::{Site, SiteKind};
 pub use time_use::{Span, TimeUse, time_use};
@@ -30,7 +32,8 @@ pub struct Run {
     pub facts: Facts,
     /// Every site of the run; `Sample::site` is an index into this list.
     pub sites: Vec<Site>,
-    /// All samples: for one rank and site in time order. Ranks follow each other.
+    /// All samples: for one rank and site in time order. Ranks follow each other. Of a run that counts
+    /// ([`Facts::counted`]) only the slowest and those that failed.
     pub samples: Vec<Sample>,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use samples::{Run, Site};
+use samples::{Counted, Run, Site, histogram};
 
 use crate::Error;
 use crate::read::read_file;
@@ -72,6 +72,10 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
             sample.site = mapping[sample.site as usize];
             sample
         }));
+        for counted in part.facts.counted {
+            let Some(site) = mapping.get(counted.site as usize).copied() else { continue };
+            histogram::join(&mut run.facts.counted, Counted { site, ..counted });
+        }
         run.facts.complete &= part.facts.complete;
         run.facts.spans.extend(part.facts.spans);
         run.facts.elapsed_s = run.facts.elapsed_s.max(part.facts.elapsed_s);
@@ -90,6 +94,7 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
     let told = std::mem::take(&mut run.facts.failures);
     let says_more = |less: &String| told.iter().any(|more| more != less && more.starts_with(less.as_str()));
     run.facts.failures = told.iter().filter(|failure| !says_more(failure)).cloned().collect();
+    histogram::keep_slowest(&mut run.samples, &run.facts.counted);
     if let Some(missing) = missing(&paths, run.facts.ranks) {
         run.facts.complete = false;
         run.facts.failures.push(missing);

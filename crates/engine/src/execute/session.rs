@@ -460,6 +460,12 @@ impl<'a, B: Backend> Session<'a, B> {
     /// # Errors
     /// Where the file of spilled samples cannot be read.
     pub fn durations(&self, name: &str) -> Result<Vec<f64>, Stop> {
+        if self.recorder.counts_samples() {
+            return Err(Stop::Program(format!(
+                "the program asks for the durations of {name:?}, but samples are counted in histograms and not \
+                 kept: run it with --record samples"
+            )));
+        }
         let wanted: Vec<bool> = self.recorder.sites().iter().map(|site| site.matches(name)).collect();
         let mut found = Vec::new();
         self.recorder.each(|sample| {

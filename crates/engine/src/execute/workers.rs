@@ -221,6 +221,8 @@ impl<B: Backend> Session<'_, B> {
                 let (sites, noted) = (sites.clone(), noted.clone());
                 let life = move || {
                     let going = Going(meeting);
+                    // Where the rank is pinned its workers are not: they would share its processor.
+                    crate::kernels::unpin();
                     let alone = Alone { rank, size, standing, meeting };
                     let mut session = Session::new(B::grow(seed), recorder, &alone, places);
                     session.sites = sites;

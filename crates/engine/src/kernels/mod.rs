@@ -30,7 +30,7 @@ use std::path::PathBuf;
 
 use crate::clock::{Clock, Kind, Monotonic, Source, Tsc, TscMfence};
 
-pub use affinity::{Noise, Pinned, allowed, noise, pin};
+pub use affinity::{Noise, Pinned, allowed, noise, pin, unpin};
 pub use commands::{Done, Kernels};
 pub use disk::{Access, FileAccess, Scratch};
 pub use measure::{Check, Measured, Observation, Settings, measure};

@@ -4,6 +4,7 @@
 //! the count), [`SiteTable`] the numbers of its sites, [`read`] the reading end, which works as well
 //! after the rank was killed.
 
+mod counts;
 mod journal;
 mod reader;
 mod recorder;

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use samples::{Sample, Site};
+use samples::{Counted, Sample, Site};
 use serde::{Deserialize, Serialize};
 
 use super::journal::Entry;
 use super::region::{Region, State};
 
 /// Everything one rank recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankRecord {
     /// The rank.
     pub rank: u32,
@@ -28,6 +28,9 @@ pub struct RankRecord {
     pub last_site: Option<u32>,
     /// How many samples went through the spill file.
     pub spilled: u64,
+    /// What was counted where samples were not all kept; `Counted::site` indexes `sites`. Workers of the
+    /// rank have one each for the same site.
+    pub counted: Vec<Counted>,
 }
 
 impl RankRecord {
@@ -164,6 +167,7 @@ pub fn read(region: &Region) -> Result<RankRecord, ReadError> {
         samples.retain(|sample| sample.batch > 0);
         samples.sort_by_key(|sample| u128::from(sample.start_ns) * 1000 + u128::from(sample.duration_ps));
     }
+    let counted = read_tallies(region, &sites);
     let strange =
         samples.iter().position(|sample| sample.site as usize >= sites.len() || sample.rank != rank);
     if let Some(index) = strange {
@@ -178,7 +182,18 @@ pub fn read(region: &Region) -> Result<RankRecord, ReadError> {
         failed: region.failed(),
         last_site: region.current_site(),
         spilled,
+        counted,
     })
+}
+
+fn read_tallies(region: &Region, sites: &[Site]) -> Vec<Counted> {
+    let used = region.header().tallies.load(Ordering::Acquire) as usize;
+    (0..used.min(region.tally_limit()))
+        // SAFETY: published tallies lie inside the mapping and are valid for all bit patterns; the rank that
+        // wrote them is gone, or has come to its end.
+        .map(|index| unsafe { region.tally(index).as_ref() }.counted())
+        .filter(|counted| (counted.site as usize) < sites.len())
+        .collect()
 }
 
 fn read_journal(region: &Region) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {

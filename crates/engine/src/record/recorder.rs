@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use samples::{Sample, Site};
 
+use super::counts::{Resting, STRIDE, Tallies, too_many};
 use super::journal::{Entry, Journal};
 use super::region::{Region, State, populate};
 
@@ -38,6 +39,8 @@ pub struct Recorder {
     shared: Arc<Mutex<Shared>>,
     /// Of a worker: where its block begins, and how large the next one will be. 0: of the rank itself.
     block: (usize, usize),
+    /// Where samples are counted, and only the slowest kept.
+    tallies: Option<Tallies>,
 }
 
 /// What workers of one rank share.
@@ -49,6 +52,8 @@ struct Shared {
     used: usize,
     ready: usize,
     total: u64,
+    /// Tallies of workers that are gone, by site: the next ones go on with them.
+    resting: Vec<(u32, Resting)>,
 }
 
 // SAFETY: the pointer is into the region, which the recorder keeps alive; who writes where is decided by
@@ -73,12 +78,13 @@ impl Recorder {
             used: 0,
             ready: 0,
             total: 0,
+            resting: Vec::new(),
         };
         let ready = CHUNK.min(region.sample_limit());
         populate(base.cast(), ready * size_of::<Sample>())?;
         region.set_state(State::Running);
         let shared = Arc::new(Mutex::new(shared));
-        Ok(Self { region, base, used: 0, ready, total: 0, shared, block: (0, 0) })
+        Ok(Self { region, base, used: 0, ready, total: 0, shared, block: (0, 0), tallies: None })
     }
 
     /// So many workers will record beside each other until [`Recorder::joined`]; this recorder rests.
@@ -99,8 +105,9 @@ impl Recorder {
             .map(|_| {
                 let (region, shared) = (Arc::clone(&self.region), Arc::clone(&self.shared));
                 let base = self.base;
-                let mut one =
-                    Self { region, base, used: 0, ready: 0, total: 0, shared, block: (0, FIRST_BLOCK) };
+                let tallies = self.tallies.as_ref().map(|_| Tallies::default());
+                let block = (0, FIRST_BLOCK);
+                let mut one = Self { region, base, used: 0, ready: 0, total: 0, shared, block, tallies };
                 one.take_block().map(|()| one)
             })
             .collect()
@@ -147,11 +154,63 @@ impl Recorder {
         self.region.header().site.store(site, Ordering::Relaxed);
     }
 
-    /// Stores and publishes one sample.
+    /// From now on samples are counted in histograms, and only the slowest are stored.
+    pub fn count_samples(&mut self) {
+        self.tallies = Some(Tallies::default());
+    }
+
+    /// Are samples counted instead of stored?
+    pub fn counts_samples(&self) -> bool {
+        self.tallies.is_some()
+    }
+
+    /// Stores and publishes one sample, or counts it.
     ///
     /// Errors: memory and the spill file are both full. The sample given is then lost; the caller stops.
     #[inline(always)]
     pub fn push(&mut self, sample: Sample) -> io::Result<()> {
+        match &mut self.tallies {
+            None => self.keep(sample),
+            Some(tallies) => match tallies.of(sample.site) {
+                Some(tally) => {
+                    if tally.count(&sample) {
+                        self.keep(sample)
+                    } else {
+                        Ok(())
+                    }
+                }
+                None => self.count_first(sample),
+            },
+        }
+    }
+
+    /// The first sample of a site.
+    #[cold]
+    #[inline(never)]
+    fn count_first(&mut self, sample: Sample) -> io::Result<()> {
+        let place = {
+            let mut shared = lock(&self.shared);
+            match shared.resting.iter().position(|(site, _)| *site == sample.site) {
+                Some(at) => shared.resting.swap_remove(at).1,
+                None => {
+                    let next = self.region.header().tallies.load(Ordering::Relaxed) as usize;
+                    if next >= self.region.tally_limit() {
+                        return Err(too_many(self.region.tally_limit()));
+                    }
+                    let place = self.region.tally(next);
+                    populate(place.cast(), STRIDE)?;
+                    self.region.header().tallies.store(next as u64 + 1, Ordering::Release);
+                    Resting(place)
+                }
+            }
+        };
+        let kept =
+            self.tallies.as_mut().is_none_or(|tallies| tallies.add(sample.site, place.0).count(&sample));
+        if kept { self.keep(sample) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn keep(&mut self, sample: Sample) -> io::Result<()> {
         if self.is_worker() {
             return self.push_of_worker(sample);
         }
@@ -336,5 +395,13 @@ impl Recorder {
             }
         }
         Ok(())
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if let Some(tallies) = self.tallies.take().filter(|_| self.is_worker()) {
+            lock(&self.shared).resting.extend(tallies.into_resting());
+        }
     }
 }

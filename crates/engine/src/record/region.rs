@@ -5,7 +5,7 @@
 //! SIGKILL. Under MPI every process creates its own.
 //!
 //! ```text
-//! | header 4 KiB | journal (sparse) | registry of created files (sparse) | samples (sparse) |
+//! | header 4 KiB | journal (sparse) | registry of created files (sparse) | tallies (sparse) | samples (sparse) |
 //! ```
 //!
 //! The file is as long as its limits from the start, but sparse: memory is taken only for the pages
@@ -19,12 +19,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use samples::Sample;
 
+use super::counts::{STRIDE, Tally};
+
 /// Bytes of the header.
 const HEADER: usize = 4096;
 /// The most a journal can hold: sites, messages.
 const JOURNAL_LIMIT: usize = 256 << 20;
 /// The most the registry of created files can hold.
 const REGISTRY_LIMIT: usize = 1 << 30;
+/// Sites times workers that can be counted in histograms.
+const TALLY_LIMIT: usize = 1 << 12;
 /// Address space is halved at most so often where the system does not give as much as it should be: the
 /// journal then has 4 MiB.
 const HALVINGS: u32 = 6;
@@ -64,6 +68,8 @@ pub(super) struct Header {
     /// The site of the operation under way; `u32::MAX` before the first.
     pub(super) site: AtomicU32,
     state: AtomicU32,
+    /// Tallies in use.
+    pub(super) tallies: AtomicU64,
 }
 
 /// The shared memory of one rank.
@@ -72,6 +78,7 @@ pub struct Region {
     bytes: usize,
     journal_limit: usize,
     registry_limit: usize,
+    tally_limit: usize,
     sample_limit: usize,
     spill: OwnedFd,
     // Kept open so that /proc shows what the memory is.
@@ -115,9 +122,11 @@ impl Region {
         spill_directory: &std::path::Path,
     ) -> io::Result<Self> {
         let (journal_limit, registry_limit) = (JOURNAL_LIMIT >> halvings, REGISTRY_LIMIT >> halvings);
+        let tally_limit = TALLY_LIMIT >> halvings;
         // What does not fit of samples goes to a file; what does not fit of the others is lost.
         let sample_limit = (sample_limit >> (2 * halvings)).max(64);
-        let bytes = HEADER + journal_limit + registry_limit + sample_limit * size_of::<Sample>();
+        let tallies = tally_limit * STRIDE;
+        let bytes = HEADER + journal_limit + registry_limit + tallies + sample_limit * size_of::<Sample>();
         let name = CString::new(format!("lastrank-{rank}")).expect("no NUL in it");
         // SAFETY: `name` is NUL-terminated; the result is checked.
         let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
@@ -146,8 +155,16 @@ impl Region {
         }
         let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
         let spill = unnamed_file(spill_directory)?;
-        let region =
-            Self { base, bytes, journal_limit, registry_limit, sample_limit, spill, _memory: memory };
+        let region = Self {
+            base,
+            bytes,
+            journal_limit,
+            registry_limit,
+            tally_limit,
+            sample_limit,
+            spill,
+            _memory: memory,
+        };
         let header = region.header();
         header.version.store(VERSION, Ordering::Relaxed);
         header.rank.store(rank, Ordering::Relaxed);
@@ -239,7 +256,21 @@ impl Region {
 
     pub(super) fn samples(&self) -> NonNull<Sample> {
         // SAFETY: inside the mapping, and page-aligned since all parts before it are whole pages.
-        unsafe { self.base.add(HEADER + self.journal_limit + self.registry_limit).cast() }
+        let before = HEADER + self.journal_limit + self.registry_limit + self.tally_limit * STRIDE;
+        // SAFETY: as said.
+        unsafe { self.base.add(before).cast() }
+    }
+
+    /// Tallies that there is room for.
+    pub(super) fn tally_limit(&self) -> usize {
+        self.tally_limit
+    }
+
+    /// The place of a tally below the limit.
+    pub(super) fn tally(&self, index: usize) -> NonNull<Tally> {
+        debug_assert!(index < self.tally_limit);
+        // SAFETY: inside the mapping for every index below the limit, and page-aligned.
+        unsafe { self.base.add(HEADER + self.journal_limit + self.registry_limit + index * STRIDE).cast() }
     }
 
     pub(super) fn sample_limit(&self) -> usize {

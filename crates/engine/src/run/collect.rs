@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use samples::{Cause, Causes, ClockOffset, Facts, Run, Sample, Site, Span, Warning};
+use samples::{Cause, Causes, ClockOffset, Counted, Facts, Run, Sample, Site, Span, Warning, histogram};
 
 use super::facts::Timing;
 use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
@@ -54,6 +54,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
             Err(error) => problems.push(error.to_string()),
         }
     }
+    histogram::keep_slowest(&mut together.samples, &together.histograms);
     let complete = ended.complete() && problems.is_empty();
     let mut causes = ended.failures();
     if causes.is_empty() {
@@ -83,6 +84,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
         complete,
         failures: problems,
         warnings: together.warnings(),
+        counted: std::mem::take(&mut together.histograms),
         sight: together.sight.as_ref().and_then(|sight| serde_json::to_value(sight).ok()).unwrap_or_default(),
         ..Facts::default()
     };
@@ -109,6 +111,7 @@ struct Together {
     sites: Vec<Site>,
     numbers: HashMap<Site, u32>,
     samples: Vec<Sample>,
+    histograms: Vec<Counted>,
     failed: HashMap<u32, Vec<String>>,
     counted: BTreeMap<u32, u64>,
     ranks: HashMap<u32, Standing>,
@@ -137,6 +140,10 @@ impl Together {
         let rank = record.rank;
         let own: Vec<u32> = record.sites.into_iter().map(|site| self.number(site)).collect();
         let global = |site: u32| own.get(site as usize).copied();
+        for counted in record.counted {
+            let site = own[counted.site as usize];
+            histogram::join(&mut self.histograms, Counted { site, ..counted });
+        }
         let last_site = record.last_site.and_then(global);
         self.ranks.insert(rank, Standing { samples: record.samples.len(), last_site });
         // A rank that was killed could not count its failures.

@@ -17,11 +17,11 @@ use crate::clock::{Clock, Description};
 use crate::comm::Comm;
 use crate::execute::{Backend, Posix, Session, Simulated, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
-use crate::launch::{self, End, LaunchError, Watch};
+use crate::launch::{self, End, LaunchError, Placement, Watch};
 use crate::record::{Entry, Place, Recorder, Region};
 
 pub use job::{JobShare, job};
-pub use options::{BackendKind, Clean, Options};
+pub use options::{BackendKind, Clean, Keep, Options};
 pub use program::{Program, missing_space, options_of};
 
 /// A program, seen by the engine: its places, and what a rank does.
@@ -155,19 +155,30 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
         .collect::<Result<_, _>>()?;
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
+    let placement = match options.backend {
+        BackendKind::Posix => Placement::choose(options.pin, options.launch.ranks),
+        BackendKind::Simulate(_) => Placement::default(),
+    };
     let ended = launch::processes(
         &options.launch,
-        |world| work(body, options, &world, Arc::clone(&regions[world.rank() as usize]), clock, begun),
+        |world| {
+            placement.settle(world.rank());
+            work(body, options, &world, Arc::clone(&regions[world.rank() as usize]), clock, begun)
+        },
         watch,
     )?;
     timing.end();
     let (records, cleaned) = collect::leftovers(options, &regions, ended.complete(), begun);
     let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
-    Ok(collect::collect(options, parts))
+    let mut outcome = collect::collect(options, parts);
+    outcome.run.facts.placement = placement.words();
+    Ok(outcome)
 }
 
 /// Samples whose memory is populated before the program begins, if so many are expected (64 MiB).
 const READY: usize = 1 << 20;
+/// The same where they are counted (4 MiB).
+const READY_COUNTING: usize = 1 << 16;
 
 fn clock_for(options: &Options) -> (Clock, Option<Description>) {
     match (&options.backend, options.clock) {
@@ -199,8 +210,12 @@ fn work<T: Body>(
     let registry = Registry::new(&region, begun);
     let mut recorder = Recorder::new(region).map_err(|error| format!("no memory for samples: {error}"))?;
     let planned = body.planned(world.rank()).max(options.expected_samples);
+    if options.keep == Keep::Histogram {
+        recorder.count_samples();
+    }
     // Populating more beforehand is a favour; the recorder grows by itself.
-    drop(recorder.reserve(usize::try_from(planned).unwrap_or(usize::MAX).min(READY)));
+    let ready = if recorder.counts_samples() { READY_COUNTING } else { READY };
+    drop(recorder.reserve(usize::try_from(planned).unwrap_or(usize::MAX).min(ready)));
     // Virtual time begins at 0, whatever the day.
     let simulated = matches!(options.backend, BackendKind::Simulate(_));
     let mut now = || if simulated { 0 } else { clock.since_epoch_ns(clock.now()) };

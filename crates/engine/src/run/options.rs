@@ -7,7 +7,7 @@ use samples::units::bytes;
 use super::RunError;
 use crate::clock::Kind;
 use crate::execute::OnError;
-use crate::launch::Launch;
+use crate::launch::{Launch, Pin};
 use crate::simulate::Model;
 
 /// Real operations or simulated ones.
@@ -28,6 +28,16 @@ impl BackendKind {
             Self::Simulate(_) => "simulate",
         }
     }
+}
+
+/// What is kept of the operations?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// Every one, 64 bytes each.
+    #[default]
+    Samples,
+    /// A histogram of each site in constant memory, and the slowest samples: for runs of billions.
+    Histogram,
 }
 
 /// When is what the run created removed?
@@ -67,6 +77,10 @@ pub struct Options {
     /// Bytes of memory for the samples of all ranks; further ones go to a file. `None`: a quarter of
     /// what is available, at most 8 GiB.
     pub memory: Option<u64>,
+    /// Are ranks pinned to processors? Those of a launcher are not: it has options for that.
+    pub pin: Pin,
+    /// Every sample, or histograms.
+    pub keep: Keep,
     /// Where that file lies, without a name.
     pub spill_directory: PathBuf,
     /// Look for the causes of slow operations where that costs next to nothing (perf events).
@@ -89,6 +103,8 @@ impl Options {
             on_error: OnError::default(),
             expected_samples: 0,
             memory: None,
+            pin: Pin::default(),
+            keep: Keep::default(),
             spill_directory: std::env::temp_dir(),
             causes: true,
             skip_sleep: false,

@@ -95,6 +95,7 @@ pub(super) fn facts(facts: &Facts, timed_lines: &[usize]) -> String {
         add("ranks", facts.ranks.to_string());
     }
     add("communicator", facts.communicator.clone());
+    add("placement", facts.placement.clone());
     add("backend", facts.backend.clone());
     if !facts.program.is_empty() {
         add("seed", facts.seed.to_string());

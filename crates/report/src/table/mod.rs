@@ -7,7 +7,7 @@ use serde::Serialize;
 
 pub use law::far_levels;
 pub(crate) use law::{independence, levels, models, parameters, tests};
-pub(crate) use sites::{gates, sites, targets};
+pub(crate) use sites::{gates, site_name, sites, targets};
 
 /// A table: the same cells in a terminal and on a page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -92,7 +92,7 @@ pub(crate) fn sites(run: &Run, subject: Option<&Subject>) -> Table {
 }
 
 /// The name of a site in a table that has a column for its line.
-fn site_name(run: &Run, site: usize) -> String {
+pub(crate) fn site_name(run: &Run, site: usize) -> String {
     let site = &run.sites[site];
     if site.labels.is_empty() { site.operation.clone() } else { site.name() }
 }

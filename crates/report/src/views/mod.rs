@@ -13,6 +13,7 @@
 //! | `normal` | every place against the normal law of its mean and standard deviation |
 
 mod calls;
+mod counted;
 mod distributions;
 mod family;
 mod line;
@@ -28,6 +29,7 @@ use samples::{Run, TimeUse};
 
 use crate::Chapter;
 
+pub(crate) use counted::chapters as counted;
 pub use distributions::Ranges;
 pub use line::AffineFit;
 pub use normal::AgainstNormal;

@@ -19,6 +19,7 @@ use crate::output;
 /// Read the run, write it in the format asked for.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Status> {
     let run = store::read(&args.run)?;
+    crate::values::every_sample(&run, &args.run)?;
     if args.output.as_deref() == Some(Path::new("-")) {
         let mut text = Vec::new();
         write(args.to, &run, &mut text)?;

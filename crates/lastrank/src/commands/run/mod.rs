@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use engine::comm::mpi::MpiChoice;
-use engine::launch::{Job, Surroundings, hold_signals, surroundings};
+use engine::launch::{Job, Pin, Surroundings, hold_signals, surroundings};
 use engine::run::{
-    BackendKind, Clean, JobShare, Options, Outcome, Program as Runnable, missing_space, options_of,
+    BackendKind, Clean, JobShare, Keep, Options, Outcome, Program as Runnable, missing_space, options_of,
 };
 use ppl::plan::Settings;
 
 pub use facts::{versions, with_summary};
 pub use results::stamped;
 
-use crate::cli::RunArgs;
+use crate::cli::{PinTo, Record, RunArgs};
 use crate::exit::Status;
 use crate::program::{self, Planned};
 
@@ -43,6 +43,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     {
         bail!(
             "-n {asked}, but the launcher started {started} ranks: leave -n out, or start without a launcher"
+        );
+    }
+    if job.is_some() && args.pin == PinTo::Cores {
+        bail!(
+            "--pin cores is for ranks that lastrank starts; here the launcher binds them: see its own option \
+               (`mpirun --bind-to core`, `srun --cpu-bind=cores`)"
         );
     }
     let speaks = job.as_ref().is_none_or(|job| job.rank() == 0);
@@ -156,6 +162,14 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     options.launch.timeout = Some(Duration::from_secs(args.timeout));
     if args.clean {
         options.clean = Clean::Always;
+    }
+    options.pin = match args.pin {
+        PinTo::Auto => Pin::Auto,
+        PinTo::Cores => Pin::Cores,
+        PinTo::None => Pin::None,
+    };
+    if args.record == Record::Histogram {
+        options.keep = Keep::Histogram;
     }
     options.expected_samples = dry_run::expected_samples(planned);
     options

@@ -1,0 +1,211 @@
+//! What did a run come to that counted its operations instead of keeping every one?
+
+use samples::histogram::{RELATIVE_ERROR, edges};
+use samples::{Counted, Run, units};
+
+use super::distributions::survival_figure;
+use crate::figures::Curve;
+use crate::table::site_name;
+use crate::unit::{Unit, duration, fixed, significant};
+use crate::{Chapter, Table};
+
+/// Lines in the figure, and rows in the tables.
+const MOST_LINES: usize = 8;
+const MOST_ROWS: usize = 60;
+
+/// The slowest of so many are fitted, in the middle of usual choices: nearer, the law is not one of the tail;
+/// farther, there are few.
+const FITTED_ONE_IN: f64 = 200.0;
+/// At most so many, and none where there would be fewer than the least.
+const FITTED: usize = 2_000;
+const LEAST_FITTED: usize = 50;
+
+/// Quantiles of every place from its histogram, its far tail from the samples that were kept, and a sentence
+/// about the place with the most time.
+pub(crate) fn chapters(run: &Run) -> (Vec<Chapter>, Vec<String>) {
+    let mut places: Vec<&Counted> = run.facts.counted.iter().collect();
+    places.retain(|place| (place.site as usize) < run.sites.len() && place.histogram.count() > 0);
+    places.sort_by(|a, b| b.total_s.total_cmp(&a.total_s).then(a.site.cmp(&b.site)));
+    let Some(first) = places.first() else { return (Vec::new(), Vec::new()) };
+    let tails: Vec<(&Counted, Option<FarTail>)> =
+        places.iter().take(MOST_ROWS).map(|place| (*place, FarTail::of(run, place))).collect();
+    let unit = Unit::of_duration(first.quantile_s(0.5));
+    let curves = places.iter().take(MOST_LINES).map(|place| curve(run, place)).collect();
+    let figure = survival_figure(
+        "counted",
+        "How often it takes longer".into(),
+        curves,
+        unit,
+        run,
+        "From the histograms: steep is always the same, a long slope to the right now and then much slower.",
+    );
+    let lead = "Every operation was counted; only the slowest were kept whole.";
+    let chapter = Chapter::new("counted", "All durations, counted", lead)
+        .with([figure], [durations(run, &places), far_tails(run, &tails)]);
+    (vec![chapter], vec![brief(run, first, tails[0].1.as_ref())])
+}
+
+/// The share that takes longer than the upper edge of each bucket that holds something.
+fn curve(run: &Run, place: &Counted) -> Curve {
+    let n = place.histogram.count() as f64;
+    let mut left = place.histogram.count();
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for (bucket, count) in place.histogram.buckets() {
+        left -= count;
+        let (_, high) = edges(bucket);
+        x.push(high.min(place.most_ps) as f64 * 1e-12);
+        // The slowest of all has none above it; half of it stands for the chance of another.
+        y.push(if left == 0 { 0.5 / n } else { left as f64 / n });
+    }
+    Curve { name: site_name(run, place.site as usize), x, y }
+}
+
+fn durations(run: &Run, places: &[&Counted]) -> Table {
+    let mut table = Table::new(
+        "Durations, from histograms",
+        &["<what", "<line", "n", "mean", "median", "p90", "p99", "p99.9", "p99.99", "max", "failed"],
+    );
+    for (index, place) in places.iter().take(MOST_ROWS).enumerate() {
+        let n = place.histogram.count();
+        // A quantile that fewer than ten operations lie above is chance.
+        let far =
+            |q: f64| if n as f64 * (1.0 - q) > 9.99 { duration(place.quantile_s(q)) } else { "–".into() };
+        let line = run.sites[place.site as usize].line;
+        table.push(
+            index == 0,
+            [
+                site_name(run, place.site as usize),
+                if line == 0 { String::new() } else { line.to_string() },
+                units::count(n),
+                duration(place.mean_s()),
+                duration(place.quantile_s(0.5)),
+                far(0.9),
+                far(0.99),
+                far(0.999),
+                far(0.9999),
+                duration(place.most_ps as f64 * 1e-12),
+                if place.failed == 0 { String::new() } else { units::count(place.failed) },
+            ],
+        );
+    }
+    table.note = format!(
+        "A quantile is the middle of a bucket and at most {} % wrong by that; n, mean and max are exact.{}",
+        fixed(100.0 * RELATIVE_ERROR, 2),
+        match places.len().saturating_sub(MOST_ROWS) {
+            0 => String::new(),
+            more => format!(" {more} further places took less time and are left out."),
+        }
+    );
+    table
+}
+
+/// A generalised Pareto law of the slowest operations of a place.
+struct FarTail {
+    threshold_s: f64,
+    exceedances: usize,
+    shape: f64,
+    shape_error: Option<f64>,
+    /// What one operation in ten times as many as were done is expected to exceed.
+    beyond_s: f64,
+    kept: usize,
+}
+
+impl FarTail {
+    fn of(run: &Run, place: &Counted) -> Option<Self> {
+        let n = place.histogram.count() as f64;
+        let mut kept: Vec<f64> = run
+            .of_site(place.site)
+            .filter(|sample| !sample.failed() && sample.duration_ps >= place.kept_from_ps)
+            .map(samples::Sample::seconds)
+            .collect();
+        kept.sort_unstable_by(f64::total_cmp);
+        let most = FITTED.min(kept.len().saturating_sub(1)).min((n / FITTED_ONE_IN) as usize);
+        if most < LEAST_FITTED {
+            return None;
+        }
+        let threshold_s = kept[kept.len() - 1 - most];
+        let slow: Vec<f64> = kept.iter().copied().filter(|seconds| *seconds > threshold_s).collect();
+        let fit = tail::gpd::fit(&slow, threshold_s).ok()?;
+        let share = slow.len() as f64 / n;
+        let beyond_s = fit.law().upper_quantile((0.1 / n / share).min(1.0));
+        let shape_error = fit.standard_errors.map(|errors| errors[1]);
+        let exceedances = slow.len();
+        Some(Self { threshold_s, exceedances, shape: fit.shape, shape_error, beyond_s, kept: kept.len() })
+    }
+
+    fn shape(&self) -> String {
+        match self.shape_error {
+            Some(error) => format!("{} ± {}", fixed(self.shape, 2), significant(1.96 * error, 1)),
+            None => fixed(self.shape, 2),
+        }
+    }
+}
+
+fn far_tails(run: &Run, tails: &[(&Counted, Option<FarTail>)]) -> Table {
+    let mut table = Table::new(
+        "The far tail, from the slowest operations, which were kept whole",
+        &["<what", "<line", "kept", "fitted beyond", "fitted", "shape", "once in 10 n"],
+    );
+    for (place, tail) in tails {
+        let Some(tail) = tail else { continue };
+        let line = run.sites[place.site as usize].line;
+        table.push(
+            false,
+            [
+                site_name(run, place.site as usize),
+                if line == 0 { String::new() } else { line.to_string() },
+                units::count(tail.kept as u64),
+                duration(tail.threshold_s),
+                units::count(tail.exceedances as u64),
+                tail.shape(),
+                duration(tail.beyond_s),
+            ],
+        );
+    }
+    table.note = "A generalised Pareto law beyond the threshold (Pickands 1975), as if operations did not \
+                  depend on each other; ± 1.96 standard errors. Shape above 0: heavy tail, the slowest grows like a \
+                  power of n."
+        .into();
+    if table.rows.is_empty() {
+        table.note = "Nowhere are there enough slow operations to fit a law.".into();
+    }
+    table
+}
+
+fn brief(run: &Run, place: &Counted, tail: Option<&FarTail>) -> String {
+    let n = place.histogram.count();
+    let name = site_name(run, place.site as usize);
+    let far = [0.9999, 0.999, 0.99, 0.9].into_iter().find(|q| n as f64 * (1.0 - q) > 9.99);
+    let quantile = far.map_or(String::new(), |q| {
+        format!(
+            ", one in {} longer than {}",
+            units::count((1.0 / (1.0 - q)).round() as u64),
+            duration(place.quantile_s(q))
+        )
+    });
+    let heavy = match tail {
+        None => String::new(),
+        // A law that the slowest of all contradicts foretells nothing.
+        Some(tail) if tail.beyond_s < place.most_ps as f64 * 1e-12 => {
+            " The slowest lies beyond what the law of its far tail expects of ten times as many: more than one \
+             thing makes it slow."
+                .into()
+        }
+        Some(tail) if tail.shape - 1.96 * tail.shape_error.unwrap_or(f64::INFINITY) > 0.0 => format!(
+            " Its tail is heavy (shape {}): of ten times as many, the slowest is expected near {}.",
+            tail.shape(),
+            duration(tail.beyond_s)
+        ),
+        Some(tail) => format!(
+            " Its tail shows no heavier than exponential (shape {}): of ten times as many, the slowest is expected near {}.",
+            tail.shape(),
+            duration(tail.beyond_s)
+        ),
+    };
+    format!(
+        "{name}: {} operations, half of them within {}{quantile}, the slowest {}.{heavy}",
+        units::count(n),
+        duration(place.quantile_s(0.5)),
+        duration(place.most_ps as f64 * 1e-12)
+    )
+}

@@ -1,0 +1,272 @@
+//! How are more durations counted than can be kept, in constant memory and with a stated error?
+//!
+//! Buckets are logarithmic with linear parts: each doubling has 128 equal ones (the layout of Tene's
+//! HdrHistogram), so a bucket is at most 1/128 of its lower edge wide, at 1 ps as at an hour. A value taken
+//! from a histogram, the middle of a bucket, is therefore at most [`RELATIVE_ERROR`] wrong. The buckets are
+//! the same everywhere, so histograms of ranks and runs add up without loss.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Sample;
+
+/// Each doubling has two to the power of this many buckets.
+pub const PRECISION: u32 = 7;
+
+/// Buckets that hold every duration from 0 to `u64::MAX`.
+pub const BUCKETS: usize = ((64 - PRECISION as usize) + 1) << PRECISION;
+
+/// What the middle of a bucket is wrong at most, as a share of the true value.
+pub const RELATIVE_ERROR: f64 = 1.0 / (2u32 << PRECISION) as f64;
+
+/// The bucket of a value; below [`BUCKETS`].
+#[inline(always)]
+pub fn bucket(value: u64) -> usize {
+    let shift = 63 - PRECISION - (value | 1 << PRECISION).leading_zeros();
+    ((shift as usize) << PRECISION) + (value >> shift) as usize
+}
+
+/// The smallest and the largest value of a bucket.
+pub fn edges(bucket: usize) -> (u64, u64) {
+    let shift = (bucket >> PRECISION).saturating_sub(1).min(63 - PRECISION as usize);
+    let mantissa = (bucket - (shift << PRECISION)) as u64;
+    let low = mantissa << shift;
+    (low, low + ((1 << shift) - 1))
+}
+
+/// The value that stands for a bucket: its middle.
+pub fn middle(bucket: usize) -> u64 {
+    let (low, high) = edges(bucket);
+    low + (high - low) / 2
+}
+
+/// Durations counted in buckets, in picoseconds. Only buckets that hold something take room.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// `[bucket, count]`, by ascending bucket.
+    buckets: Vec<(u32, u64)>,
+}
+
+impl Histogram {
+    /// From a count for each bucket.
+    pub fn of_counts(counts: impl IntoIterator<Item = u64>) -> Self {
+        let buckets = (0u32..).zip(counts).filter(|(_, count)| *count > 0).collect();
+        Self { buckets }
+    }
+
+    /// Buckets that hold something, ascending, with their counts.
+    pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.buckets.iter().map(|(bucket, count)| (*bucket as usize, *count)).filter(|(at, _)| *at < BUCKETS)
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Counts those of another too.
+    pub fn merge(&mut self, other: &Self) {
+        let mut sums: std::collections::BTreeMap<u32, u64> = self.buckets.iter().copied().collect();
+        for (bucket, count) in &other.buckets {
+            *sums.entry(*bucket).or_default() += count;
+        }
+        self.buckets = sums.into_iter().collect();
+    }
+
+    /// The `q`-quantile in ps, the value of rank `ceil(q n)`, within [`RELATIVE_ERROR`]; `None` of an empty
+    /// histogram.
+    pub fn quantile(&self, q: f64) -> Option<u64> {
+        let wanted = (q.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
+        let mut below = 0;
+        for (bucket, count) in &self.buckets {
+            below += count;
+            if below >= wanted {
+                return Some(middle(*bucket as usize));
+            }
+        }
+        self.buckets.last().map(|(bucket, _)| middle(*bucket as usize))
+    }
+
+    /// The lower edge of the lowest bucket from which on at most `most` values lie.
+    pub fn threshold(&self, most: u64) -> u64 {
+        let mut above = 0;
+        for (bucket, count) in self.buckets.iter().rev() {
+            above += count;
+            if above > most {
+                return edges(*bucket as usize).1.saturating_add(1);
+            }
+        }
+        0
+    }
+}
+
+/// What a run that counts keeps of one site: every duration in a histogram, and which of its samples stand
+/// in [`crate::Run::samples`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Index into [`crate::Run::sites`].
+    pub site: u32,
+    /// Durations of the operations that worked.
+    pub histogram: Histogram,
+    /// Sum of the same durations in seconds, of which the mean is exact.
+    pub total_s: f64,
+    /// The shortest, in ps.
+    pub least_ps: u64,
+    /// The longest, in ps.
+    pub most_ps: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Operations that failed; they are in no histogram, the first thousand of a rank are kept as samples.
+    pub failed: u64,
+    /// Every sample that took so long or longer is kept, in ps: 0 where all of them are.
+    pub kept_from_ps: u64,
+}
+
+impl Counted {
+    /// Adds what another rank counted at the same site. The samples kept are those that both kept.
+    pub fn merge(&mut self, other: &Self) {
+        match (self.histogram.count(), other.histogram.count()) {
+            (_, 0) => {}
+            (0, _) => (self.least_ps, self.most_ps) = (other.least_ps, other.most_ps),
+            _ => {
+                self.least_ps = self.least_ps.min(other.least_ps);
+                self.most_ps = self.most_ps.max(other.most_ps);
+            }
+        }
+        self.histogram.merge(&other.histogram);
+        self.total_s += other.total_s;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.failed += other.failed;
+        self.kept_from_ps = self.kept_from_ps.max(other.kept_from_ps);
+    }
+
+    /// The mean in seconds; 0 of none.
+    pub fn mean_s(&self) -> f64 {
+        self.total_s / (self.histogram.count().max(1)) as f64
+    }
+
+    /// The `q`-quantile in seconds, within [`RELATIVE_ERROR`] and never outside of what was seen.
+    pub fn quantile_s(&self, q: f64) -> f64 {
+        let ps = self.histogram.quantile(q).unwrap_or(0);
+        ps.clamp(self.least_ps, self.most_ps.max(self.least_ps)) as f64 * 1e-12
+    }
+}
+
+/// Adds what another rank counted to a list with one entry a site.
+pub fn join(all: &mut Vec<Counted>, more: Counted) {
+    match all.iter_mut().find(|known| known.site == more.site) {
+        Some(known) => known.merge(&more),
+        None => all.push(more),
+    }
+}
+
+/// Leaves, of each site that was counted, those samples that every rank kept: from the greatest of their
+/// thresholds on. Each rank kept more before its own threshold rose.
+pub fn keep_slowest(samples: &mut Vec<Sample>, counted: &[Counted]) {
+    let from: std::collections::BTreeMap<u32, u64> =
+        counted.iter().map(|counted| (counted.site, counted.kept_from_ps)).collect();
+    if !from.is_empty() {
+        let is_kept = |sample: &Sample| from.get(&sample.site).is_none_or(|from| sample.duration_ps >= *from);
+        samples.retain(|sample| sample.failed() || is_kept(sample));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn counted(values: &[u64]) -> Histogram {
+        let mut counts = vec![0; BUCKETS];
+        values.iter().for_each(|value| counts[bucket(*value)] += 1);
+        Histogram::of_counts(counts)
+    }
+
+    /// Durations of all magnitudes: a mantissa and a number of bits.
+    fn durations() -> impl Strategy<Value = Vec<u64>> {
+        proptest::collection::vec((any::<u64>(), 0u32..64).prop_map(|(value, shift)| value >> shift), 1..400)
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_lies_in_its_bucket_and_near_its_middle(value: u64, shift in 0u32..64) {
+            let value = value >> shift;
+            let bucket = bucket(value);
+            let (low, high) = edges(bucket);
+            prop_assert!(bucket < BUCKETS && low <= value && value <= high);
+            let wrong = middle(bucket).abs_diff(value) as f64;
+            prop_assert!(wrong <= RELATIVE_ERROR * value as f64, "{} for {value}", middle(bucket));
+        }
+
+        #[test]
+        fn quantiles_are_those_of_the_sorted_values_within_the_stated_error(
+            values in durations(), q in 0.0f64..=1.0,
+        ) {
+            let found = counted(&values).quantile(q).expect("not empty") as f64;
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            let rank = ((q * values.len() as f64).ceil() as usize).clamp(1, values.len());
+            let truth = sorted[rank - 1] as f64;
+            prop_assert!((found - truth).abs() <= RELATIVE_ERROR * truth, "{found} for {truth}");
+        }
+
+        #[test]
+        fn merged_histograms_are_the_histogram_of_all(one in durations(), other in durations()) {
+            let mut merged = counted(&one);
+            merged.merge(&counted(&other));
+            prop_assert_eq!(merged, counted(&[one, other].concat()));
+        }
+
+        #[test]
+        fn at_most_the_wanted_number_lies_at_or_above_a_threshold(values in durations(), most in 0u64..400) {
+            let threshold = counted(&values).threshold(most);
+            let above = values.iter().filter(|value| **value >= threshold).count() as u64;
+            prop_assert!(above <= most || threshold == u64::MAX, "{above} above {threshold}");
+            prop_assert!(threshold > 0 || values.len() as u64 <= most);
+        }
+    }
+
+    #[test]
+    fn buckets_follow_each_other_without_a_gap() {
+        let mut next = 0;
+        for bucket in 0..BUCKETS {
+            let (low, high) = edges(bucket);
+            assert_eq!(low, next, "bucket {bucket}");
+            next = high.wrapping_add(1);
+        }
+        assert_eq!(next, 0, "the last one ends with the largest number");
+    }
+
+    #[test]
+    fn a_merge_keeps_the_stricter_threshold_and_the_outer_extremes() {
+        let of = |values: &[u64], kept_from_ps| Counted {
+            histogram: counted(values),
+            total_s: values.iter().sum::<u64>() as f64 * 1e-12,
+            least_ps: values.iter().copied().min().unwrap_or(0),
+            most_ps: values.iter().copied().max().unwrap_or(0),
+            kept_from_ps,
+            ..Counted::default()
+        };
+        let mut all = of(&[], 0);
+        all.merge(&of(&[100, 5_000], 0));
+        all.merge(&of(&[30, 900], 800));
+        assert_eq!((all.least_ps, all.most_ps, all.kept_from_ps), (30, 5_000, 800));
+        assert!((all.mean_s() - 1507.5e-12).abs() < 1e-18);
+        assert_eq!(all.quantile_s(1.0), 5_000.0 * 1e-12);
+    }
+
+    #[test]
+    fn of_several_ranks_stay_the_samples_that_all_of_them_kept() {
+        let of = |site, kept_from_ps| Counted { site, kept_from_ps, ..Counted::default() };
+        let mut counted = Vec::new();
+        [of(3, 0), of(1, 50), of(3, 20)].into_iter().for_each(|one| join(&mut counted, one));
+        assert_eq!(
+            counted.iter().map(|one| (one.site, one.kept_from_ps)).collect::<Vec<_>>(),
+            [(3, 20), (1, 50)]
+        );
+        let sample = |site, duration_ps, errno| Sample { site, duration_ps, errno, ..Sample::default() };
+        let mut samples =
+            vec![sample(3, 19, 0), sample(3, 20, 0), sample(1, 30, 5), sample(2, 1, 0), sample(1, 49, 0)];
+        keep_slowest(&mut samples, &counted);
+        assert_eq!(samples.iter().map(|one| one.duration_ps).collect::<Vec<_>>(), [20, 30, 1]);
+    }
+}
