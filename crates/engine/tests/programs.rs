@@ -198,9 +198,13 @@ fn an_assertion_that_does_not_hold_is_the_answer_no() {
     let said = alone("an_assertion_that_does_not_hold_is_the_answer_no", || {
         let (_, outcome) =
             here("time[\"t\"] sleep(2ms);\nassert slowest(\"t\") < 1ms;\nassert p99(\"t\") < 3600s;", 1);
-        format!("{} {:?} {:?}", outcome.exit_status(), outcome.assertions, outcome.run.facts.failures)
+        // How long it took is the machine's matter.
+        let told: Vec<_> = outcome.assertions.iter().filter_map(|line| line.split_once(" is ")).collect();
+        let ends = told.iter().all(|(_, tail)| tail.ends_with(" over 1 sample"));
+        let heads: Vec<_> = told.iter().map(|(head, _)| head).collect();
+        format!("{} {heads:?} {ends} {:?}", outcome.exit_status(), outcome.run.facts.failures)
     });
-    insta::assert_snapshot!(said);
+    assert_eq!(said, "1 [\"test.ppl:2:1: the assertion does not hold: slowest(\\\"t\\\")\"] true []");
 }
 
 #[test]
@@ -298,7 +302,7 @@ fn the_time_of_each_rank_is_accounted_for() {
     let said = alone("the_time_of_each_rank_is_accounted_for", || {
         let text = r#"
             repeat $i 20 { write("own-$$rank", 64KiB); }
-            master { sleep(30000); }
+            master { sleep(300000); }
             barrier;
             phase "p" { write("own-$$rank", 4KiB); }
         "#;
@@ -310,13 +314,121 @@ fn the_time_of_each_rank_is_accounted_for() {
             let whole = (parts - one.wall_s).abs() < 1e-9 && one.wall_s > 0.03;
             let inside = one.wall_s <= run.facts.elapsed_s && one.operations_s > 0.0;
             // Rank 0 sleeps, and the others wait for it.
-            let (paused, waits) = (one.paused_s >= 0.03, one.waiting_s > 0.02);
+            let (paused, waits) = (one.paused_s >= 0.3, one.waiting_s > 0.02);
             lines.push(format!("rank {}: {whole} {inside}, slept {paused}, waited {waits}", one.rank));
         }
         for (number, site) in (0..).zip(&run.sites).filter(|(_, site)| site.line == 5) {
             lines.push(format!("{} {:?} x{}", site.name(), site.kind, run.of_site(number).count()));
         }
         lines.join("\n")
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn a_stonewall_ends_the_loops_of_all_when_the_first_rank_is_through_or_the_time_is_over() {
+    let said = alone(
+        "a_stonewall_ends_the_loops_of_all_when_the_first_rank_is_through_or_the_time_is_over",
+        || {
+            let (home, outcome) = here(
+                r#"
+            phase "first" stonewall {
+                $f = fcreat("f-$$rank");
+                if $$rank == 2 { repeat 3 fwrite($f, 1k); } else { while 1 { fwrite($f, 1k); think 1ms; } }
+                fclose($f);
+            }
+            phase "time" stonewall 20ms { while 1 { repeat 5 stat("f-$$rank"); } }
+            phase "workers" stonewall 20ms parallel 2 { for 60s getpid(); }
+            define groups {"pair":S};
+            group "pair" { phase "group" stonewall { if $$grank == 0 { stat("f-0"); } else { while 1 getpid(); } } }
+            "#,
+                3,
+            );
+            let files = std::fs::read_dir(home.path()).expect("there").count();
+            let notes: Vec<String> = outcome
+                .run
+                .facts
+                .warnings
+                .iter()
+                .filter(|warning| warning.code == "stonewall")
+                // How much they did is the machine's matter.
+                .map(|warning| {
+                    let (head, tail) = warning.text.split_once(" fell after ").expect("words");
+                    let cut = tail.split(", ").nth(1).and_then(|words| words.split(':').next()).expect("how");
+                    format!("{head}: {cut}")
+                })
+                .collect();
+            let of_last =
+                outcome.run.samples.iter().filter(|sample| sample.rank == 2 && sample.bytes == 1024).count();
+            format!(
+                "exit {} files {files} written by rank 2: {of_last}\n{}",
+                outcome.exit_status(),
+                notes.join("\n")
+            )
+        },
+    );
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn ranks_that_meet_in_a_loop_over_time_do_the_same_number_of_rounds() {
+    let said = alone("ranks_that_meet_in_a_loop_over_time_do_the_same_number_of_rounds", || {
+        let (_, outcome) =
+            here("think $$rank * 5ms; for 30ms { getpid(); think ($$rank + 1) * 1ms; barrier; }", 3);
+        let rounds = |rank: u32| {
+            let of = |operation: &str| {
+                let site =
+                    outcome.run.sites.iter().position(|site| site.operation == operation).expect("a site");
+                outcome.run.of_site(site as u32).filter(|sample| sample.rank == rank).count()
+            };
+            (of("getpid"), of("barrier"))
+        };
+        let same = (1..3).all(|rank| rounds(rank) == rounds(0)) && rounds(0).0 == rounds(0).1;
+        format!("exit {} the same {same} more than one {}", outcome.exit_status(), rounds(0).0 > 1)
+    });
+    assert_eq!(said, "exit 0 the same true more than one true");
+}
+
+#[test]
+fn assertions_about_samples_are_judged_over_all_ranks_or_over_each() {
+    let said = alone("assertions_about_samples_are_judged_over_all_ranks_or_over_each", || {
+        let text = r#"
+            define groups {"two":S};
+            repeat $$rank + 1 stat(".");
+            assert count("stat") == 6;
+            assert each count("stat") <= 2;
+            barrier;
+            assert $$rank < 2;
+            group "two" { assert count("stat") == 4; }
+            repeat 2 { time["block"] think 5ms; assert p50("block") < 1ms; }
+            assert count("stat") < 1 || mean("block") < $$size * 1ms;
+            assert each count("stat") == $$rank + 1;
+        "#;
+        let home = tempfile::tempdir().expect("a directory");
+        std::env::set_current_dir(home.path()).expect("the directory");
+        let settings = Settings { ranks: Some(3), groups: vec![("two".into(), 2)], ..Settings::default() };
+        let (plan, _) =
+            ppl::compile(&mut Source::new("test.ppl", text), &settings, false, None).expect("right");
+        let outcome = engine::run(&plan, &Options::new(3), |_| ()).expect("a run");
+        let lines: Vec<String> = outcome
+            .assertions
+            .iter()
+            .map(|line| match (line.find("(\"block\") is "), line.find(" over ")) {
+                // Times are the machine's matter.
+                (Some(from), Some(to)) => format!("{} … {}", &line[..from + 12], &line[to + 1..]),
+                _ => line.clone(),
+            })
+            .collect();
+        format!("exit {}\n{}", outcome.exit_status(), lines.join("\n"))
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn an_assertion_about_samples_that_are_not_there_is_a_mistake_of_the_program() {
+    let said = alone("an_assertion_about_samples_that_are_not_there_is_a_mistake_of_the_program", || {
+        let (_, outcome) = here("stat(\".\"); assert p99(\"raed\") < 1s; assert count(\"raed\") == 0;", 2);
+        format!("exit {}\n{}", outcome.exit_status(), outcome.assertions.join("\n"))
     });
     insta::assert_snapshot!(said);
 }

@@ -9,15 +9,16 @@ use crate::value::Value;
 
 /// `left op right` for everything but `&&` and `||`, which do not evaluate both sides.
 ///
-/// Integers wrap around, `/` and `%` truncate toward zero. A string that begins with a number
-/// counts as that number; where a string does not, `+` joins.
+/// `/` and `%` truncate toward zero. A string that begins with a number counts as that number; where a
+/// string does not, `+` joins. With `wraps` integers and times wrap around at 64 bits, as those of the
+/// original do; otherwise passing their end is an error.
 ///
 /// # Errors
-/// A message: a division by zero, or kinds that do not go together.
-pub fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
+/// A message: a division by zero, a result that does not fit, or kinds that do not go together.
+pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
     use BinaryOp::{And, AtLeast, AtMost, Equal, Greater, Less, NotEqual, Or};
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
-        return integers(op, *a, *b).map(Value::Int).ok_or_else(|| "division by zero".into());
+        return whole(op, *a, *b, wraps);
     }
     match op {
         Or => Ok(truth(left.truth() || right.truth())),
@@ -33,23 +34,22 @@ pub fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String
                 _ => matches!(order, Some(Ordering::Greater | Ordering::Equal)),
             }))
         }
-        BinaryOp::Add => add(left, right),
-        _ => numbers(op, left, right),
+        BinaryOp::Add => add(left, right, wraps),
+        _ => numbers(op, left, right, wraps),
     }
 }
 
-/// The integer operators; `None` for a division by zero.
+/// The integer operators; `None` where there is no result: a division by zero, or one that passes 64 bits.
 #[inline]
 pub(crate) fn integers(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
     Some(match op {
-        BinaryOp::Add => a.wrapping_add(b),
-        BinaryOp::Subtract => a.wrapping_sub(b),
-        BinaryOp::Multiply => a.wrapping_mul(b),
-        BinaryOp::Divide if b == 0 => return None,
-        BinaryOp::Divide => a.wrapping_div(b),
+        BinaryOp::Add => return a.checked_add(b),
+        BinaryOp::Subtract => return a.checked_sub(b),
+        BinaryOp::Multiply => return a.checked_mul(b),
+        BinaryOp::Divide => return a.checked_div(b),
         BinaryOp::Modulo if b == 0 => return None,
         BinaryOp::Modulo => a.wrapping_rem(b),
-        BinaryOp::Power => power(a, b),
+        BinaryOp::Power => return power(a, b),
         BinaryOp::Equal => i64::from(a == b),
         BinaryOp::NotEqual => i64::from(a != b),
         BinaryOp::Less => i64::from(a < b),
@@ -65,25 +65,50 @@ fn truth(value: bool) -> Value {
     Value::Int(i64::from(value))
 }
 
-/// `a ^ b`, wrapping; a negative exponent gives what truncation leaves of the fraction.
-fn power(base: i64, exponent: i64) -> i64 {
-    if exponent < 0 {
-        return match base {
-            1 => 1,
-            -1 if exponent % 2 == 0 => 1,
-            -1 => -1,
-            _ => 0,
-        };
+/// Integers, with words where there is no result.
+#[cold]
+fn whole(op: BinaryOp, a: i64, b: i64, wraps: bool) -> Result<Value, String> {
+    match integers(op, a, b) {
+        Some(result) => Ok(Value::Int(result)),
+        None if b == 0 && matches!(op, BinaryOp::Divide | BinaryOp::Modulo) => Err("division by zero".into()),
+        None if wraps => Ok(Value::Int(wrapped(op, a, b))),
+        None => Err(format!(
+            "{a} {} {b} passes the largest integer, {}; where an approximate result will do, write a float: `{a}.0`",
+            op.sign(),
+            i64::MAX
+        )),
     }
-    let (mut result, mut factor, mut rest) = (1i64, base, exponent as u64);
-    while rest > 0 {
-        if rest & 1 == 1 {
-            result = result.wrapping_mul(factor);
+}
+
+/// What the operators that can pass 64 bits leave of the result there.
+fn wrapped(op: BinaryOp, a: i64, b: i64) -> i64 {
+    match op {
+        BinaryOp::Add => a.wrapping_add(b),
+        BinaryOp::Subtract => a.wrapping_sub(b),
+        BinaryOp::Multiply => a.wrapping_mul(b),
+        BinaryOp::Power => {
+            let (mut result, mut factor, mut rest) = (1i64, a, b.unsigned_abs());
+            while rest > 0 {
+                if rest & 1 == 1 {
+                    result = result.wrapping_mul(factor);
+                }
+                factor = factor.wrapping_mul(factor);
+                rest >>= 1;
+            }
+            result
         }
-        factor = factor.wrapping_mul(factor);
-        rest >>= 1;
+        _ => a.wrapping_div(b),
     }
-    result
+}
+
+/// `a ^ b`; a negative exponent gives what truncation leaves of the fraction.
+fn power(base: i64, exponent: i64) -> Option<i64> {
+    match (base, exponent) {
+        (1, _) => Some(1),
+        (-1, _) => Some(if exponent % 2 == 0 { 1 } else { -1 }),
+        (0, 1..) | (_, ..=-1) => Some(0),
+        _ => base.checked_pow(u32::try_from(exponent).ok()?),
+    }
 }
 
 /// The number a value stands for: a string as its leading number, a handle as its index.
@@ -96,7 +121,7 @@ fn number(value: &Value) -> Option<Value> {
     }
 }
 
-fn add(left: &Value, right: &Value) -> Result<Value, String> {
+fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
     if let (Value::List(a), Value::List(b)) = (left, right) {
         return Ok(Value::List(Arc::new(a.iter().chain(b.iter()).cloned().collect())));
     }
@@ -110,30 +135,41 @@ fn add(left: &Value, right: &Value) -> Result<Value, String> {
         right.render(&mut out);
         return Ok(Value::Text(String::from_utf8_lossy(&out).into()));
     }
-    numbers(BinaryOp::Add, left, right)
+    numbers(BinaryOp::Add, left, right, wraps)
 }
 
 fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> String {
     format!("`{}` cannot be used between {} and {}", op.sign(), left.kind(), right.kind())
 }
 
-fn numbers(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
+fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
     use BinaryOp::{Add, Divide, Modulo, Multiply, Subtract};
     use Value::{Duration, Float, Int};
     let (Some(a), Some(b)) = (number(left), number(right)) else { return Err(mismatch(op, left, right)) };
     let zero = || "division by zero".to_owned();
-    let scaled = |ns: i64, factor: f64| Duration((ns as f64 * factor).round() as i64);
+    // Times are kept in nanoseconds: what passes the integers passes them.
+    let time = |op: BinaryOp, a: i64, b: i64| match whole(op, a, b, wraps) {
+        Ok(Int(ns)) => Ok(Duration(ns)),
+        _ => Err(longest(op, left, right)),
+    };
+    let scaled = |ns: i64, factor: f64| {
+        let product = (ns as f64 * factor).round();
+        if product.abs() < i64::MAX as f64 {
+            Ok(Duration(product as i64))
+        } else {
+            Err(longest(op, left, right))
+        }
+    };
     match (op, a, b) {
-        (_, Int(a), Int(b)) => integers(op, a, b).map(Int).ok_or_else(zero),
-        (Add, Duration(a), Duration(b)) => Ok(Duration(a.wrapping_add(b))),
-        (Subtract, Duration(a), Duration(b)) => Ok(Duration(a.wrapping_sub(b))),
+        (_, Int(a), Int(b)) => whole(op, a, b, wraps),
+        (Add | Subtract, Duration(a), Duration(b)) => time(op, a, b),
         (Divide | Modulo, Duration(_), Duration(0) | Int(0)) => Err(zero()),
         (Divide, Duration(a), Duration(b)) => Ok(Float(a as f64 / b as f64)),
         (Modulo, Duration(a), Duration(b)) => Ok(Duration(a.wrapping_rem(b))),
-        (Multiply, Duration(a), Int(b)) | (Multiply, Int(b), Duration(a)) => Ok(Duration(a.wrapping_mul(b))),
-        (Multiply, Duration(a), Float(b)) | (Multiply, Float(b), Duration(a)) => Ok(scaled(a, b)),
+        (Multiply, Duration(a), Int(b)) | (Multiply, Int(b), Duration(a)) => time(op, a, b),
+        (Multiply, Duration(a), Float(b)) | (Multiply, Float(b), Duration(a)) => scaled(a, b),
         (Divide, Duration(a), Int(b)) => Ok(Duration(a.wrapping_div(b))),
-        (Divide, Duration(a), Float(b)) if b != 0.0 => Ok(scaled(a, 1.0 / b)),
+        (Divide, Duration(a), Float(b)) if b != 0.0 => scaled(a, 1.0 / b),
         (_, Duration(_), _) | (_, _, Duration(_)) => Err(mismatch(op, left, right)),
         (op, a, b) => {
             let (a, b) = (a.float().unwrap_or(f64::NAN), b.float().unwrap_or(f64::NAN));
@@ -148,6 +184,10 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
             }))
         }
     }
+}
+
+fn longest(op: BinaryOp, left: &Value, right: &Value) -> String {
+    format!("{left} {} {right} passes the longest time, 292 years", op.sign())
 }
 
 /// Equal: strings by their letters; a string and a number by the number it spells.
@@ -197,12 +237,16 @@ pub fn unary(op: UnaryOp, value: &Value) -> Result<Value, String> {
     match (op, value) {
         (UnaryOp::Not, value) => Ok(truth(!value.truth())),
         (UnaryOp::Negate, value) => match number(value) {
-            Some(Value::Int(v)) => Ok(Value::Int(v.wrapping_neg())),
+            Some(Value::Int(v)) => v.checked_neg().map(Value::Int).ok_or_else(|| no_positive(v)),
             Some(Value::Float(v)) => Ok(Value::Float(-v)),
-            Some(Value::Duration(v)) => Ok(Value::Duration(v.wrapping_neg())),
+            Some(Value::Duration(v)) => Ok(Value::Duration(v.saturating_neg())),
             _ => Err(format!("`-` cannot be used before {}", value.kind())),
         },
     }
+}
+
+fn no_positive(value: i64) -> String {
+    format!("-({value}) passes the largest integer, {}", i64::MAX)
 }
 
 /// The built-in functions that draw nothing and ask nobody; `None` for the others.
@@ -224,13 +268,13 @@ pub(crate) fn function(
         Ok(best)
     };
     Some(match function {
-        F::Mod => binary(BinaryOp::Modulo, &values[0], &values[1]).and_then(|rest| {
-            let below =
-                compare(&rest, &binary(BinaryOp::Multiply, &rest, &Value::Int(0))?)? == Some(Ordering::Less);
-            let other = binary(BinaryOp::Multiply, &values[1], &Value::Int(0))?;
+        F::Mod => binary(BinaryOp::Modulo, &values[0], &values[1], false).and_then(|rest| {
+            let below = compare(&rest, &binary(BinaryOp::Multiply, &rest, &Value::Int(0), false)?)?
+                == Some(Ordering::Less);
+            let other = binary(BinaryOp::Multiply, &values[1], &Value::Int(0), false)?;
             let negative = compare(&values[1], &other)? == Some(Ordering::Less);
             if below != negative && rest.truth() {
-                binary(BinaryOp::Add, &rest, &values[1])
+                binary(BinaryOp::Add, &rest, &values[1], false)
             } else {
                 Ok(rest)
             }
@@ -238,11 +282,14 @@ pub(crate) fn function(
         F::Min => best(Ordering::Less),
         F::Max => best(Ordering::Greater),
         F::Abs => match number(&values[0]) {
-            Some(Value::Int(v)) => Ok(Value::Int(v.wrapping_abs())),
+            Some(Value::Int(v)) => v.checked_abs().map(Value::Int).ok_or_else(|| no_positive(v)),
             Some(Value::Float(v)) => Ok(Value::Float(v.abs())),
-            Some(Value::Duration(v)) => Ok(Value::Duration(v.wrapping_abs())),
+            Some(Value::Duration(v)) => Ok(Value::Duration(v.saturating_abs())),
             _ => Err(format!("{} has no magnitude", values[0].kind())),
         },
+        F::Int if values[0].float().is_some_and(|v| v.is_nan() || v.abs() >= 9.3e18) => {
+            Err(format!("{} does not fit an integer", values[0]))
+        }
         F::Int => values[0].integer().map(Value::Int).ok_or(format!("{} is no number", values[0].kind())),
         F::Float => values[0].float().map(Value::Float).ok_or(format!("{} is no number", values[0].kind())),
         F::Len => match &values[0] {
@@ -274,6 +321,10 @@ pub(crate) fn function(
 mod tests {
     use super::*;
 
+    fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
+        super::binary(op, left, right, false)
+    }
+
     #[test]
     fn strings_add_as_numbers_when_they_begin_with_one_and_join_otherwise() {
         let text = |text: &str| Value::Text(text.into());
@@ -295,10 +346,28 @@ mod tests {
     }
 
     #[test]
-    fn powers_wrap_as_in_the_original() {
-        assert_eq!(power(2, 63), i64::MIN);
-        assert_eq!(power(10, 18), 1_000_000_000_000_000_000);
-        assert_eq!(power(2, -1), 0);
+    fn what_passes_64_bits_is_an_error_or_wraps_as_in_the_original() {
+        assert_eq!(power(10, 18), Some(1_000_000_000_000_000_000));
+        assert_eq!(
+            [power(2, -1), power(-1, -3), power(0, 0), power(-2, 63)].map(Option::unwrap),
+            [0, -1, 1, i64::MIN]
+        );
+        let max = Value::Int(i64::MAX);
+        for (op, left, right, wrapped) in [
+            (BinaryOp::Add, &max, &Value::Int(1), i64::MIN),
+            (BinaryOp::Subtract, &Value::Int(-2), &max, i64::MAX),
+            (BinaryOp::Multiply, &max, &max, 1),
+            (BinaryOp::Power, &Value::Int(2), &Value::Int(63), i64::MIN),
+            (BinaryOp::Divide, &Value::Int(i64::MIN), &Value::Int(-1), i64::MIN),
+        ] {
+            let message = binary(op, left, right).unwrap_err();
+            assert!(message.contains("passes the largest integer, 9223372036854775807"), "{message}");
+            assert_eq!(super::binary(op, left, right, true), Ok(Value::Int(wrapped)));
+        }
+        assert_eq!(binary(BinaryOp::Modulo, &Value::Int(i64::MIN), &Value::Int(-1)), Ok(Value::Int(0)));
+        let century = Value::Duration(100 * 365 * 86_400_000_000_000);
+        assert!(binary(BinaryOp::Multiply, &century, &Value::Int(3)).unwrap_err().contains("292 years"));
+        assert!(binary(BinaryOp::Multiply, &century, &Value::Float(3.0)).unwrap_err().contains("292 years"));
     }
 
     #[test]

@@ -22,6 +22,7 @@
 
 pub mod arithmetic;
 pub mod check;
+pub mod claim;
 pub mod commands;
 pub mod count;
 pub mod diagnostic;

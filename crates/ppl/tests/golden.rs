@@ -79,6 +79,7 @@ fn mended() -> BTreeMap<&'static str, (Shown, &'static str)> {
         ("float", (lines(&["[0] 1.5"]), "floats are ours")),
         ("esc-dollar", (lines(&["[0] v=$x 3 3"]), "${x} is ours")),
         ("interp-neg", (lines(&["[0] -5 -5"]), "negative numbers interpolate as they are")),
+        ("pow-big", (refused(), "integers that pass 64 bits are an error; --classic wraps them around")),
         ("assign-var", (lines(&["[0] 5"]), "$b = $a; is accepted")),
         (
             "loopvar-nested-same",

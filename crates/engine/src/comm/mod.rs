@@ -77,6 +77,29 @@ pub trait Comm: std::fmt::Debug {
         StopFlag::default()
     }
 
+    /// This rank is through with the phase number `phase`, counted from 1 by all ranks alike: those that
+    /// ask [`Comm::raised`] see it. Not collective.
+    fn raise(&self, phase: u64) {
+        let _ = phase;
+    }
+
+    /// Is a rank through with the phase number `phase`? About one load; ask between operations. Not
+    /// collective.
+    fn raised(&self, phase: u64) -> bool {
+        let _ = phase;
+        false
+    }
+
+    /// The phase is over for all: what [`Comm::raise`] sent has come everywhere. Every rank has called
+    /// `raise` before. Collective.
+    ///
+    /// # Errors
+    /// As [`Comm::barrier`].
+    fn settle(&self, phase: u64) -> Result<(), CommError> {
+        let _ = phase;
+        Ok(())
+    }
+
     /// Tells the others that this rank gives up, so that they do not wait for it. Not collective.
     fn abandon(&self, why: &str);
 

@@ -170,6 +170,14 @@ impl Comm for Processes {
         StopFlag(Some(self.region))
     }
 
+    fn raise(&self, phase: u64) {
+        self.region.raise(self.cell, phase);
+    }
+
+    fn raised(&self, phase: u64) -> bool {
+        self.region.raised(self.cell, phase)
+    }
+
     fn abandon(&self, why: &str) {
         self.region.set_message(self.me, why);
         self.region.lose(self.me, &format!("rank {} gave up: {why}", self.me));

@@ -102,6 +102,8 @@ pub(crate) struct Cell {
     ended: AtomicU32,
     /// Largest value of even and of odd generations: the one not in use is cleared by the last to come.
     largest: [AtomicU64; 2],
+    /// The last phase with a stonewall that a member is through with.
+    raised: AtomicU64,
 }
 
 /// The mapping, seen from any process. A rank never unmaps it: it holds references into it.
@@ -246,6 +248,16 @@ impl Region {
         }
         state.waits.store(0, Relaxed);
         Ok(largest.load(Acquire))
+    }
+
+    /// A member of the cell is through with the phase of this number.
+    pub(crate) fn raise(&self, index: u32, phase: u64) {
+        self.cell(index).raised.fetch_max(phase, Relaxed);
+    }
+
+    /// Is one?
+    pub(crate) fn raised(&self, index: u32, phase: u64) -> bool {
+        self.cell(index).raised.load(Relaxed) >= phase
     }
 
     fn wait(&self, index: u32, me: u32, generation: u32) -> Result<(), CommError> {

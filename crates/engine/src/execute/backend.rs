@@ -226,6 +226,11 @@ pub trait Backend: Sized {
     /// Meets the others; the readings before and after.
     fn barrier(&mut self, comm: &dyn Comm) -> Result<(u64, u64), CommError>;
 
+    /// As [`Backend::barrier`], and gives the largest `value` that a rank brought.
+    fn agree(&mut self, comm: &dyn Comm, value: u64) -> Result<u64, CommError> {
+        comm.barrier(value)
+    }
+
     /// Does one operation. `operation` is its name in the language.
     ///
     /// # Errors

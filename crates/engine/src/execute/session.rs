@@ -9,7 +9,7 @@ use crate::files::Refusal;
 use crate::kernels::Request;
 use crate::ops::flags::errno_text;
 use crate::ops::posix::Outcome;
-use crate::record::{Entry, Place, Recorder, SiteTable};
+use crate::record::{Entry, Place, Recorder, SiteTable, Stonewalled};
 
 /// Failures of one site that are told in words; the rest is counted.
 const TOLD: u64 = 3;
@@ -399,6 +399,40 @@ impl<'a, B: Backend> Session<'a, B> {
         Ok(())
     }
 
+    /// Brings a number to the ranks of `group`, or of the world, and gets the largest.
+    pub fn agree(&mut self, group: Option<&dyn Comm>, value: u64) -> Result<u64, Stop> {
+        self.complete_all()?;
+        self.standing.set_state(Doing::Waiting);
+        let met = self.backend.agree(group.unwrap_or(self.comm), value);
+        self.standing.set_state(Doing::Running);
+        Ok(met?)
+    }
+
+    /// What was done so far: operations and bytes, and when that is.
+    pub(super) fn done(&self) -> (u64, u64, u64) {
+        (self.operations, self.bytes, self.backend.since_epoch_ns(self.backend.now()))
+    }
+
+    /// The phase at `place` is over, with which stonewall this rank began at `since` ([`Session::done`]).
+    pub(super) fn stonewalled(
+        &mut self,
+        place: usize,
+        since: (u64, u64, u64),
+        cut: bool,
+    ) -> Result<(), Stop> {
+        self.complete_all()?;
+        let site = self.site(place)?;
+        let (operations, bytes, ns) = self.done();
+        let entry = Entry::Stonewall(Stonewalled {
+            site,
+            operations: operations - since.0,
+            bytes: bytes - since.1,
+            ns: ns.saturating_sub(since.2),
+            cut,
+        });
+        Ok(self.recorder.note(&entry)?)
+    }
+
     /// Enters a `time`, `ctime` or `phase` block.
     pub fn enter(&mut self, place: usize, label: &str) -> Result<(), Stop> {
         self.sites.enter(label);
@@ -488,6 +522,21 @@ impl<'a, B: Backend> Session<'a, B> {
     /// Keeps the text of an assertion that did not hold.
     pub fn assertion_failed(&mut self, text: String) -> Result<(), Stop> {
         Ok(self.recorder.note(&Entry::Assertion { text })?)
+    }
+
+    /// Keeps an assertion that the samples of all ranks decide.
+    pub(super) fn claimed(&mut self, claim: ppl::claim::Claim) -> Result<(), Stop> {
+        if self.recorder.counts_samples() {
+            return Err(Stop::Program(
+                "the program asserts something about samples, but they are counted in histograms and not kept: \
+                 run it with --record samples"
+                    .into(),
+            ));
+        }
+        // What is under way belongs to what the program did before.
+        self.complete_all()?;
+        let at_ns = self.backend.since_epoch_ns(self.backend.now());
+        Ok(self.recorder.note(&Entry::Claim { claim, at_ns })?)
     }
 
     /// Sleeps, unless sleeps are to be left out.

@@ -199,6 +199,12 @@ impl Backend for Simulated {
         Ok((begin, self.now))
     }
 
+    fn agree(&mut self, comm: &dyn Comm, value: u64) -> Result<u64, CommError> {
+        // Everyone's clock goes on from the latest.
+        self.barrier(comm)?;
+        comm.barrier(value)
+    }
+
     fn perform(&mut self, operation: &str, call: Call<'_>) -> Result<Timed, Refusal> {
         let begin = self.now;
         let seconds = self.model.of(operation).draw(&mut self.random);

@@ -50,6 +50,8 @@ struct Meeting {
     stopped: AtomicBool,
     why: Mutex<Option<CommError>>,
     flag: StopFlag,
+    /// The stonewall around the workers has fallen.
+    fell: AtomicBool,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -137,6 +139,10 @@ impl Comm for Alone<'_> {
         }
     }
 
+    fn raised(&self, _phase: u64) -> bool {
+        self.meeting.fell.load(Ordering::Relaxed)
+    }
+
     fn abandon(&self, _why: &str) {}
 
     fn name(&self) -> &'static str {
@@ -154,7 +160,9 @@ impl<B: Backend> Session<'_, B> {
     ///
     /// # Errors
     /// The first reason for which one of them stopped.
-    pub fn workers<W>(&mut self, count: u32, work: W) -> Result<(), Stop>
+    ///
+    /// `fell` says whether the stonewall around them has fallen; the rank asks it while they work.
+    pub fn workers<W>(&mut self, count: u32, fell: &dyn Fn() -> bool, work: W) -> Result<(), Stop>
     where
         W: Fn(u32, &mut Session<'_, B>) -> Result<(), Stop> + Sync,
     {
@@ -168,7 +176,7 @@ impl<B: Backend> Session<'_, B> {
         }
         self.recorder.note(&Entry::Workers)?;
         let recorders = self.recorder.part(count);
-        let result = recorders.map_err(Stop::Record).and_then(|own| self.at_once(seeds, own, &work));
+        let result = recorders.map_err(Stop::Record).and_then(|own| self.at_once(seeds, own, fell, &work));
         self.recorder.joined();
         self.backend.joined();
         self.standing.set_recorded(self.recorder.total(), self.bytes);
@@ -192,7 +200,13 @@ impl<B: Backend> Session<'_, B> {
         Ok(())
     }
 
-    fn at_once<W>(&mut self, seeds: Vec<B::Seed>, mut recorders: Vec<Recorder>, work: &W) -> Result<(), Stop>
+    fn at_once<W>(
+        &mut self,
+        seeds: Vec<B::Seed>,
+        mut recorders: Vec<Recorder>,
+        fell: &dyn Fn() -> bool,
+        work: &W,
+    ) -> Result<(), Stop>
     where
         W: Fn(u32, &mut Session<'_, B>) -> Result<(), Stop> + Sync,
     {
@@ -203,6 +217,7 @@ impl<B: Backend> Session<'_, B> {
             stopped: AtomicBool::new(false),
             why: Mutex::default(),
             flag: self.comm.stop_flag(),
+            fell: AtomicBool::new(false),
         };
         let standings: Vec<Standing> = (0..count).map(|_| Standing::default()).collect();
         let (rank, size, places) = (self.rank, self.comm.size(), self.places);
@@ -261,6 +276,9 @@ impl<B: Backend> Session<'_, B> {
                 let (more, moved, samples) = total();
                 own_standing.set_recorded(samples, bytes + moved);
                 own_standing.set_progress(operations + more, planned);
+                if fell() {
+                    meeting.fell.store(true, Ordering::Relaxed);
+                }
                 comm.stopped()
             });
             let mut results: Vec<_> = threads

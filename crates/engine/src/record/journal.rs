@@ -43,6 +43,15 @@ pub enum Entry {
         /// The assertion with its position.
         text: String,
     },
+    /// An `assert` about samples: those of all ranks decide.
+    Claim {
+        /// What it says.
+        claim: ppl::claim::Claim,
+        /// When, in ns since the run's epoch: samples that end later do not count.
+        at_ns: u64,
+    },
+    /// A phase with a stonewall is over.
+    Stonewall(Stonewalled),
     /// A line that a simulated rank printed, and when: shown in the order of virtual time.
     Print {
         /// Virtual picoseconds.
@@ -67,6 +76,21 @@ pub enum Entry {
     Hints(HintsOfFile),
     /// Something that makes the result less trustworthy.
     Warning(samples::Warning),
+}
+
+/// What a rank did in a phase with a stonewall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stonewalled {
+    /// The rank's own number of the phase's site.
+    pub site: u32,
+    /// Operations in it.
+    pub operations: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// How long the rank was in it, without the barriers around, in ns.
+    pub ns: u64,
+    /// A loop of it ended early.
+    pub cut: bool,
 }
 
 /// The hints that MPI-IO uses for a file.

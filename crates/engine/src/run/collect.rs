@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use samples::{Cause, Causes, ClockOffset, Counted, Facts, Run, Sample, Site, Span, Warning, histogram};
 
+use super::claims::Claimed;
 use super::facts::Timing;
 use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
 use crate::causes::Sight;
 use crate::files::{self, Cleaned, Moment};
 use crate::launch;
-use crate::record::{Entry, HintsOfFile, RankRecord, ReadError, Region, State, read};
+use crate::record::{Entry, HintsOfFile, RankRecord, ReadError, Region, State, Stonewalled, read};
 
 /// Examples of failures kept for each site, over all ranks.
 const EXAMPLES: usize = 5;
@@ -92,6 +93,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
     Outcome {
         failures: together.failures(),
         assertions: together.assertions,
+        claims: together.claims,
         usage: together.usage,
         printed: together.printed.into_iter().map(|(.., text)| text).collect(),
         run: Run { facts, sites: together.sites, samples: together.samples },
@@ -124,6 +126,9 @@ struct Together {
     mpi: serde_json::Value,
     hints: Vec<HintsOfFile>,
     sight: Option<Sight>,
+    claims: Vec<Claimed>,
+    /// What ranks did in phases with a stonewall: their site, rank.
+    stonewalls: Vec<(u32, u32, Stonewalled)>,
     /// Clock offsets at the start and at the end, by rank.
     clocks: Vec<Vec<ClockOffset>>,
     spans: Vec<Span>,
@@ -182,6 +187,12 @@ impl Together {
                         self.noted.push(warning);
                     }
                 }
+                Entry::Claim { claim, at_ns } => self.claims.push(Claimed { rank, claim, at_ns }),
+                Entry::Stonewall(done) => {
+                    if let Some(site) = global(done.site) {
+                        self.stonewalls.push((site, rank, done));
+                    }
+                }
                 Entry::Print { at, text } => self.printed.push((at, rank, text)),
                 Entry::ClockOffsets(offsets) if rank == 0 => self.clocks.push(offsets),
                 Entry::ClockOffsets(_) => {}
@@ -235,6 +246,7 @@ impl Together {
 
     fn warnings(&mut self) -> Vec<Warning> {
         let mut warnings = std::mem::take(&mut self.noted);
+        warnings.extend(super::stonewall::words(&self.stonewalls, &self.sites));
         let short =
             self.samples.iter().filter(|sample| Causes(sample.causes).has(Cause::ShortTransfer)).count();
         if short > 0 {

@@ -80,7 +80,8 @@ pub fn job<T: Body>(
                         ended.ends = vec![End::Finished; records.len()];
                     }
                     let parts = collect::Parts { records, ended, timing, cleaned, ranks };
-                    let outcome = Box::new(collect::collect(options, parts));
+                    let mut outcome = Box::new(collect::collect(options, parts));
+                    body.judge(&mut outcome);
                     if is_whole { JobShare::Whole(outcome) } else { JobShare::Part(outcome) }
                 }
             };

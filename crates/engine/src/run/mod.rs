@@ -3,11 +3,13 @@
 //! [`ranks`] makes shared memory for every rank, forks them, lets each run the program's [`Body`],
 //! and collects what they recorded, also from those that died.
 
+mod claims;
 mod collect;
 mod facts;
 mod job;
 mod options;
 mod program;
+mod stonewall;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,6 +35,11 @@ pub trait Body {
     fn planned(&self, rank: u32) -> u64 {
         let _ = rank;
         0
+    }
+
+    /// Judges what ranks asserted about the samples of all of them.
+    fn judge(&self, outcome: &mut Outcome) {
+        let _ = outcome;
     }
 
     /// Runs the program as one rank.
@@ -107,6 +114,8 @@ pub struct Outcome {
     pub failures: Vec<SiteFailures>,
     /// Assertions that did not hold.
     pub assertions: Vec<String>,
+    /// Assertions about samples, still to be judged.
+    pub(crate) claims: Vec<claims::Claimed>,
     /// A rank ended because the program is at fault.
     pub usage: bool,
     /// What could be seen of the causes of slow operations; `None` where nobody looked.
@@ -172,6 +181,7 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
     let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
     outcome.run.facts.placement = placement.words();
+    body.judge(&mut outcome);
     Ok(outcome)
 }
 

@@ -8,7 +8,7 @@ use samples::units::bytes;
 use samples::{Facts, Warning};
 use serde_json::Value;
 
-use super::{BackendKind, Body, Options, RunError};
+use super::{BackendKind, Body, Options, Outcome, RunError};
 use crate::execute::{Backend, Session, Stop, interpret};
 use crate::record::Place;
 
@@ -99,6 +99,10 @@ impl Body for Program<'_> {
         const BUDGET: u64 = 200_000;
         let tally = ppl::count::count(self.plan, rank, BUDGET);
         if tally.at_least || tally.stopped.is_some() { 0 } else { tally.total }
+    }
+
+    fn judge(&self, outcome: &mut Outcome) {
+        super::claims::judge(self.plan, outcome);
     }
 
     fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {

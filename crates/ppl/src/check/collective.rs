@@ -3,7 +3,7 @@
 use crate::commands::Command;
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::syntax::template::{Part, parts};
-use crate::syntax::{Callee, ExprId, ExprKind, StatementId, StatementKind, Statements, Symbol};
+use crate::syntax::{Callee, ExprId, ExprKind, StatementId, StatementKind, Statements, Stonewall, Symbol};
 
 use super::Checker;
 
@@ -395,9 +395,15 @@ impl Checker<'_> {
                     self.taint_statement(otherwise, inner);
                 }
             }
-            StatementKind::ForTime { body, .. }
-            | StatementKind::Master(body)
-            | StatementKind::Parallel { body, .. } => {
+            StatementKind::ForTime { body, .. } => {
+                let inner = if self.meets(body) { context } else { 2 };
+                self.taint_statement(body, inner);
+            }
+            StatementKind::Master(body) | StatementKind::Parallel { body, .. } => {
+                self.taint_statement(body, 2);
+            }
+            // Its loops end differently often.
+            StatementKind::Phase { body, stonewall: Stonewall::First | Stonewall::Time(_), .. } => {
                 self.taint_statement(body, 2);
             }
             StatementKind::Choose { bodies, .. } => self.taint_statements(bodies, 2),

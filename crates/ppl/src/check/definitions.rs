@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::plan::{Expr, ExprIndex, Slot};
-use crate::syntax::{ExprId, ExprKind, Exprs, StatementKind};
+use crate::syntax::{ExprId, ExprKind, Exprs, Range, StatementKind};
 use crate::value::Value;
 
 use super::{Checker, Collective};
@@ -18,6 +18,8 @@ pub struct Parameter {
     pub(crate) default: ExprIndex,
     /// Is the default a number? Then values are read as numbers with units.
     pub numeric: bool,
+    /// The least value, the greatest, a list of all.
+    pub(crate) range: [Option<ExprIndex>; 3],
     /// Where it is defined.
     pub span: Span,
 }
@@ -78,7 +80,9 @@ impl Checker<'_> {
     /// A definition; `false` where the statement is none.
     pub(super) fn define(&mut self, kind: StatementKind, span: Span) -> bool {
         match kind {
-            StatementKind::DefineParam { name, variable, default } => self.parameter(name, variable, default),
+            StatementKind::DefineParam { name, variable, default, range } => {
+                self.parameter(name, variable, default, range);
+            }
             StatementKind::DefineGroups(items) => self.groups(items),
             StatementKind::DefinePattern(items) => self.pattern(items, span),
             StatementKind::DefineReport(items) => {
@@ -133,7 +137,7 @@ impl Checker<'_> {
         );
     }
 
-    fn parameter(&mut self, name: ExprId, variable: ExprId, default: ExprId) {
+    fn parameter(&mut self, name: ExprId, variable: ExprId, default: ExprId, range: Range) {
         let span = self.tree.span(name);
         let Some(name) = self.plain_text(name, "the name of a parameter") else { return };
         let ExprKind::Variable(symbol) = self.tree.expr_kind(variable) else { return };
@@ -165,7 +169,16 @@ impl Checker<'_> {
         } else {
             self.constant_expression(default)
         };
-        self.definitions.parameters.push(Parameter { name, slot, default: value, numeric: !text, span });
+        let range = [range.from, range.to, range.choices]
+            .map(|bound| bound.map(|bound| self.constant_expression(bound)));
+        self.definitions.parameters.push(Parameter {
+            name,
+            slot,
+            default: value,
+            numeric: !text,
+            range,
+            span,
+        });
     }
 
     fn groups(&mut self, items: Exprs) {

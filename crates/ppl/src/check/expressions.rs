@@ -226,7 +226,13 @@ impl Checker<'_> {
             return Expr::Int(0);
         }
         if self.survey.functions[number as usize].1.collective {
+            // Loops inside end early as well.
+            let cut = self.stonewall.map(|place| super::Restriction::Differs(2, place));
+            self.restrictions.extend(cut);
             self.collective(span, &format!("a barrier inside `{name}`"), None, false);
+            if cut.is_some() {
+                self.restrictions.pop();
+            }
         }
         let base = self.pending_exprs.len();
         for argument in arguments.iter() {

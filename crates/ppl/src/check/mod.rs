@@ -49,7 +49,7 @@ pub fn check(tree: &Tree, source: &Source) -> Checked {
         tree,
         text: source.text(),
         survey,
-        code: Code::default(),
+        code: Code { classic: tree.classic, ..Code::default() },
         definitions: Definitions::default(),
         diagnostics: Vec::new(),
         slots: vec![Slot::NONE; tree.names().len()],
@@ -59,6 +59,7 @@ pub fn check(tree: &Tree, source: &Source) -> Checked {
         loops: 0,
         outermost_end: 0,
         group: 0,
+        stonewall: None,
         restrictions: Vec::new(),
         loop_base: 0,
         left: None,
@@ -111,6 +112,8 @@ struct Checker<'a> {
     outermost_end: u32,
     /// The innermost group around this place.
     group: u16,
+    /// The stonewall around this place, whose loops end differently often.
+    stonewall: Option<Span>,
     restrictions: Vec<Restriction>,
     /// How many of them stood around the innermost loop.
     loop_base: usize,

@@ -3,8 +3,10 @@
 use samples::SiteKind;
 
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::plan::{Expr, Procedure, Slot, Step};
-use crate::syntax::{ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Symbol};
+use crate::plan::{Expr, NO_LIMIT, Procedure, Slot, Step};
+use crate::syntax::{
+    Callee, ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Stonewall, Symbol,
+};
 
 use super::collective::Restriction;
 use super::{Checker, Locals};
@@ -187,6 +189,10 @@ impl Checker<'_> {
         };
         self.loops += 1;
         let outer = (self.loop_base, self.left);
+        let restriction = match self.stonewall {
+            Some(place) if self.survey.collective => Some(Restriction::Differs(2, place)),
+            _ => restriction,
+        };
         self.restrictions.extend(restriction);
         self.loop_base = self.restrictions.len();
         // Who leaves early misses what stands before the jump in the next round, too.
@@ -294,9 +300,14 @@ impl Checker<'_> {
                 }
                 let place = self.tree.span(duration);
                 let duration = self.expression_pushed(duration);
-                let differs = self.survey.collective.then_some(Restriction::Differs(2, place));
+                // Where the ranks meet inside, they also agree on the last round.
+                let together = self.meets(body);
+                if together {
+                    self.collective(place, "this loop over time, in which ranks meet,", None, false);
+                }
+                let differs = (self.survey.collective && !together).then_some(Restriction::Differs(2, place));
                 let (_, body) = self.loop_body(id, None, differs, body);
-                Step::ForTime { duration, body }
+                Step::ForTime { duration, body, together }
             }
             StatementKind::While { condition, body } => {
                 let differs = self.differs(condition);
@@ -329,13 +340,23 @@ impl Checker<'_> {
                 let site = self.site(span, None, kind);
                 Step::Time { site, label, body: self.body(body) }
             }
-            StatementKind::Phase { name, body, .. } => {
+            StatementKind::Phase { name, stonewall, body } => {
                 self.collective(self.tree.span(name), "a phase", Some(u32::from(self.group)), false);
                 let label = self.label(Some(name));
                 let site = self.site(span, None, SiteKind::Phase);
                 // Its two barriers share the site behind it.
                 self.site(span, None, SiteKind::Barrier);
-                Step::Phase { site, label, body: self.body(body) }
+                let body = match stonewall {
+                    Stonewall::None => self.body(body),
+                    Stonewall::First => self.stonewall(span, self.tree.span(name), NO_LIMIT, body),
+                    Stonewall::Time(limit) => {
+                        self.needs_time(limit, "stonewall");
+                        let place = self.tree.span(limit);
+                        let limit = self.expression_pushed(limit);
+                        self.stonewall(span, place, limit, body)
+                    }
+                };
+                Step::Phase { site, label, body }
             }
             StatementKind::Group { name, body } => {
                 let place = self.tree.span(name);
@@ -435,7 +456,9 @@ impl Checker<'_> {
                 let errno = self.expression_pushed(errno);
                 Step::Expect { errno, body: self.body(body) }
             }
-            StatementKind::Assert(condition) => Step::Assert(self.expression_pushed(condition)),
+            StatementKind::Assert { condition, each } => {
+                Step::Assert { condition: self.expression_pushed(condition), each }
+            }
             StatementKind::OnError { stop } => Step::OnError { stop },
             StatementKind::Def { .. }
             | StatementKind::DefineParam { .. }
@@ -447,6 +470,101 @@ impl Checker<'_> {
             | StatementKind::DefineSpace { .. } => return,
         };
         self.pending.push((step, span.start));
+    }
+
+    /// The body of a phase with a stonewall: a block of one step.
+    fn stonewall(&mut self, span: Span, place: Span, limit: u32, body: StatementId) -> u32 {
+        if self.stonewall.is_some() {
+            self.push(
+                Diagnostic::error(Code::Misplaced, place, "a stonewall stands inside another one")
+                    .help("the phases inside end with the one around them: leave the inner `stonewall` out"),
+            );
+        }
+        let outer = self.stonewall.replace(place);
+        let body = self.body(body);
+        self.stonewall = outer;
+        let base = self.pending.len();
+        self.pending.push((Step::Stonewall { limit, body }, span.start));
+        let block = self.finish_block(base);
+        self.push_block(block)
+    }
+
+    /// Do ranks meet in the statement, directly or in a function that it calls?
+    pub(super) fn meets(&self, id: StatementId) -> bool {
+        if !self.survey.collective {
+            return false;
+        }
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            match self.tree.statement(id).kind {
+                StatementKind::Barrier(_) | StatementKind::Phase { .. } => return true,
+                StatementKind::Command { command, .. } if super::collective::is_collective(command) => {
+                    return true;
+                }
+                StatementKind::Assign { value, .. }
+                | StatementKind::Let { value, .. }
+                | StatementKind::AssignItem { value, .. }
+                | StatementKind::Call(value)
+                | StatementKind::Return(Some(value))
+                    if self.calls_together(value) =>
+                {
+                    return true;
+                }
+                StatementKind::Block(list) | StatementKind::Choose { bodies: list, .. } => {
+                    open.extend(list.iter());
+                }
+                StatementKind::If { then, otherwise, .. } => {
+                    open.push(then);
+                    open.extend(otherwise);
+                }
+                StatementKind::Repeat { body, .. }
+                | StatementKind::While { body, .. }
+                | StatementKind::ForRange { body, .. }
+                | StatementKind::ForEach { body, .. }
+                | StatementKind::ForTime { body, .. }
+                | StatementKind::Time { body, .. }
+                | StatementKind::Group { body, .. }
+                | StatementKind::Master(body)
+                | StatementKind::Rate { body, .. }
+                | StatementKind::At { body, .. }
+                | StatementKind::Async { body, .. }
+                | StatementKind::Parallel { body, .. }
+                | StatementKind::Verify(body)
+                | StatementKind::Expect { body, .. } => open.push(body),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Does the expression call something that ranks do together?
+    fn calls_together(&self, id: ExprId) -> bool {
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            match self.tree.expr_kind(id) {
+                ExprKind::Call(callee, arguments) => {
+                    let together = match callee {
+                        Callee::Command(command) => super::collective::is_collective(command),
+                        Callee::Named(symbol) => self
+                            .survey
+                            .function_numbers
+                            .get(&symbol)
+                            .is_some_and(|number| self.survey.functions[*number as usize].1.collective),
+                        Callee::Function(_) => false,
+                    };
+                    if together {
+                        return true;
+                    }
+                    open.extend(arguments.iter());
+                }
+                ExprKind::Unary(_, a) | ExprKind::Parens(a) => open.push(a),
+                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => open.extend([a, b]),
+                ExprKind::Choice(a, b, c) => open.extend([a, b, c]),
+                ExprKind::List(items) => open.extend(items.iter()),
+                _ => {}
+            }
+        }
+        false
     }
 
     fn needs_time(&mut self, id: ExprId, what: &str) {

@@ -108,15 +108,24 @@ impl Walk<'_> {
         }
     }
 
-    /// Calls inside an expression: only functions need to know them.
+    /// Calls inside an expression: which function makes them, and whether they are collective.
     fn expression(&mut self, id: ExprId) {
-        let Some(function) = self.inside else { return };
+        let has_parts = |kind| !matches!(kind, ExprKind::Number(_) | ExprKind::Text | ExprKind::Variable(_));
+        if !has_parts(self.tree.expr_kind(id)) {
+            return;
+        }
         let mut open = vec![id];
         while let Some(id) = open.pop() {
             match self.tree.expr_kind(id) {
                 ExprKind::Call(callee, arguments) => {
-                    if let Callee::Named(symbol) = callee {
-                        self.survey.functions[function].1.calls.push(symbol);
+                    match (callee, self.inside) {
+                        (Callee::Named(symbol), Some(function)) => {
+                            self.survey.functions[function].1.calls.push(symbol);
+                        }
+                        (Callee::Command(command), _) if super::collective::is_collective(command) => {
+                            self.collective();
+                        }
+                        _ => {}
                     }
                     open.extend(arguments.iter());
                 }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::arithmetic;
+use crate::claim;
 use crate::commands::Function;
-use crate::plan::{Builtin, Call, Expr, ExprIndex, Piece, Slot, Template};
+use crate::plan::{Builtin, Call, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::syntax::BinaryOp;
 use crate::value::{MAX_LIST_DEPTH, Value, integer};
 
 use super::execute::{Broken, Interpreter};
-use super::machine::{Machine, Statistic};
+use super::machine::Machine;
 
 /// Functions may call each other so deep,
 const MAX_CALLS: u32 = 200;
@@ -92,7 +93,27 @@ impl<M: Machine> Interpreter<'_, M> {
         {
             return Ok(Value::Int(value));
         }
-        arithmetic::binary(op, &left, &right).map_err(|message| self.fault(message))
+        self.slow_binary(op, first, &left, &right)
+    }
+
+    /// What is not two integers with a result.
+    #[cold]
+    #[inline(never)]
+    fn slow_binary(
+        &mut self,
+        op: BinaryOp,
+        first: ExprIndex,
+        left: &Value,
+        right: &Value,
+    ) -> Result<Value, Broken> {
+        arithmetic::binary(op, left, right, self.code.classic).map_err(|message| {
+            let local = |slot| self.slot(slot).to_string();
+            let [a, b] = [first, first + 1].map(|at| spell(self.code, at, true, &local));
+            let spelled = format!("{a} {} {b}", op.sign());
+            // Of numbers as they stand the message says enough.
+            let plain = message.starts_with(&spelled);
+            self.fault(if plain { message } else { format!("`{spelled}`: {message}") })
+        })
     }
 
     #[cold]
@@ -274,27 +295,11 @@ impl<M: Machine> Interpreter<'_, M> {
             return result.map_err(|message| self.fault(message));
         }
         let name = function.spec().name;
-        let label = |value: &Value| value.to_string();
-        let statistic = match function {
-            Function::Quantile => {
-                Some((Statistic::Quantile(self.float(&values[0], name)?.clamp(0.0, 1.0)), label(&values[1])))
-            }
-            Function::P50 => Some((Statistic::Quantile(0.5), label(&values[0]))),
-            Function::P90 => Some((Statistic::Quantile(0.9), label(&values[0]))),
-            Function::P99 => Some((Statistic::Quantile(0.99), label(&values[0]))),
-            Function::P999 => Some((Statistic::Quantile(0.999), label(&values[0]))),
-            Function::Mean => Some((Statistic::Mean, label(&values[0]))),
-            Function::Slowest => Some((Statistic::Slowest, label(&values[0]))),
-            Function::Count => Some((Statistic::Count, label(&values[0]))),
-            _ => None,
-        };
-        if let Some((statistic, label)) = statistic {
+        if let Some(asked) = claim::statistic_of(function, &values) {
+            let (statistic, label) = asked.map_err(|message| self.fault(message))?;
             let found = self.machine.statistic(&label, statistic);
-            return match (statistic, found) {
-                (Statistic::Count, found) => Ok(Value::Int(found.unwrap_or(0.0) as i64)),
-                (_, Some(seconds)) => Ok(Value::Duration((seconds * 1e9).round() as i64)),
-                (_, None) => Err(self.fault(format!("there are no samples of \"{label}\" yet"))),
-            };
+            return claim::statistic_value(statistic, found)
+                .ok_or_else(|| self.fault(format!("there are no samples of \"{label}\" yet")));
         }
         if let (Function::Empirical, Value::List(items)) = (function, &values[0]) {
             if items.is_empty() {

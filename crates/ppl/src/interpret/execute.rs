@@ -1,10 +1,11 @@
 //! How are the steps of a plan carried out?
 
+use crate::claim::{self, Claim, Part};
 use crate::plan::{BlockIndex, Code, Expr, ExprIndex, Plan, SiteId, Slot, Step};
 use crate::value::{MAX_LIST_DEPTH, Value};
 
 use super::arguments::Arguments;
-use super::loops::Pace;
+use super::loops::{Pace, Stonewall};
 use super::machine::{Fault, Machine, Stop, Wait, Work};
 use super::random::Random;
 
@@ -65,6 +66,10 @@ pub(super) struct Interpreter<'p, M> {
     pub activations: u64,
     pub expected: Option<i32>,
     pub stop_on_error: bool,
+    /// The phase around this place.
+    pub phase: SiteId,
+    /// The stonewall around this place.
+    pub stonewall: Option<Stonewall>,
 }
 
 impl<'p, M: Machine> Interpreter<'p, M> {
@@ -95,6 +100,8 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             activations: 0,
             expected: None,
             stop_on_error: false,
+            phase: SiteId(0),
+            stonewall: None,
         }
     }
 
@@ -196,20 +203,8 @@ impl<'p, M: Machine> Interpreter<'p, M> {
                 return self.count_up(slot, from, to, by, body);
             }
             Step::ForEach { slot, list, body } => return self.for_each(slot, list, body),
-            Step::ForTime { duration, body } => {
-                let duration = self.time(duration, "`for`")?;
-                let end = self.machine.now_ns().saturating_add(duration);
-                let outer = self.activate();
-                let mut flow = Flow::Next;
-                while self.machine.now_ns() < end {
-                    if let Some(ended) = self.iterate(body)? {
-                        flow = ended;
-                        break;
-                    }
-                }
-                self.activation = outer;
-                return Ok(flow);
-            }
+            Step::ForTime { duration, body, together } => return self.for_time(duration, body, together),
+            Step::Stonewall { limit, body } => return self.stonewall(limit, body),
             Step::While { condition, body } => {
                 let outer = self.activate();
                 let step = self.step;
@@ -243,7 +238,9 @@ impl<'p, M: Machine> Interpreter<'p, M> {
                 let waits = SiteId(site.0 + 1);
                 self.machine.barrier(waits, group).map_err(Box::new)?;
                 self.enter_block(site, label)?;
+                let outer = std::mem::replace(&mut self.phase, site);
                 let flow = self.block(body)?;
+                self.phase = outer;
                 self.machine.barrier(waits, group).map_err(Box::new)?;
                 self.machine.leave_block(site);
                 return Ok(flow);
@@ -306,7 +303,10 @@ impl<'p, M: Machine> Interpreter<'p, M> {
                 self.machine.judge_by(self.expected, self.stop_on_error);
                 return flow;
             }
-            Step::Assert(condition) => {
+            Step::Assert { condition, each } if claim::is_claim(self.code, condition) => {
+                self.claim(condition, each);
+            }
+            Step::Assert { condition, .. } => {
                 let holds = self.value(condition)?.truth();
                 let place = self.plan.place(self.step);
                 self.machine.asserted(holds, &place);
@@ -323,6 +323,24 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// What an assertion about samples is, with everything in it that has a value here and now.
+    fn claim(&mut self, condition: ExprIndex, each: bool) {
+        let mut parts = Vec::new();
+        for at in claim::parts_of(self.code, condition) {
+            let part = match self.value(at) {
+                Ok(value) => Part::from(&value),
+                // Perhaps nobody will ask for it: `count("x") == 0 || …`.
+                Err(broken) => Part::Fault(match *broken {
+                    Stop::Fault(fault) => fault.message,
+                    other => other.to_string(),
+                }),
+            };
+            parts.push((at, part));
+        }
+        let claim = Claim { condition, step: self.step, group: self.group as u32, parts };
+        self.machine.claimed(claim, each);
     }
 
     fn enter_block(&mut self, site: SiteId, label: ExprIndex) -> Result<(), Broken> {
@@ -378,10 +396,15 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             locals: self.locals.clone(),
             expected: self.expected,
             stop_on_error: self.stop_on_error,
+            stonewall: self.stonewall,
             seed: self.random.bits(),
             body,
         };
         self.machine.parallel(count as u32, &workers).map_err(Box::new)?;
+        if let Some(wall) = self.stonewall {
+            // What ended the workers' loops ended those of this rank.
+            self.fallen(wall);
+        }
         Ok(Flow::Next)
     }
 }
@@ -397,6 +420,7 @@ struct Workers<'p> {
     locals: Vec<Value>,
     expected: Option<i32>,
     stop_on_error: bool,
+    stonewall: Option<Stonewall>,
     seed: u64,
     body: BlockIndex,
 }
@@ -411,6 +435,7 @@ impl Work for Workers<'_> {
         worker.worker = index;
         worker.expected = self.expected;
         worker.stop_on_error = self.stop_on_error;
+        worker.stonewall = self.stonewall;
         worker.block(self.body).map(|_| ()).map_err(|stop| *stop)
     }
 }

@@ -1,6 +1,6 @@
 //! How does a loop go round, and when does its next round start?
 
-use crate::plan::{BlockIndex, ExprIndex, Slot};
+use crate::plan::{BlockIndex, ExprIndex, GroupId, NO_LIMIT, Slot};
 use crate::value::Value;
 
 use super::execute::{Broken, Flow, Interpreter};
@@ -14,7 +14,78 @@ pub(super) struct Pace {
     pub due: f64,
 }
 
+/// A stonewall, as a rank inside sees it.
+#[derive(Clone, Copy)]
+pub(super) struct Stonewall {
+    /// When it falls at the latest, in ns since the start of the run; `u64::MAX`: no such time.
+    deadline: u64,
+    /// One loop of this rank ended early.
+    cut: bool,
+}
+
 impl<M: Machine> Interpreter<'_, M> {
+    /// The body of a phase whose loops end when one rank is through, or when the time is over.
+    pub(super) fn stonewall(&mut self, limit: ExprIndex, body: BlockIndex) -> Result<Flow, Broken> {
+        if self.stonewall.is_some() {
+            return Err(self.fault("a stonewall stands inside another one, by way of a function"));
+        }
+        let limit = if limit == NO_LIMIT { u64::MAX } else { self.time(limit, "`stonewall`")? };
+        self.machine.enter_stonewall(self.phase, GroupId(self.group as u32)).map_err(Box::new)?;
+        let deadline = if limit == u64::MAX { limit } else { self.machine.now_ns().saturating_add(limit) };
+        self.stonewall = Some(Stonewall { deadline, cut: false });
+        let flow = self.block(body)?;
+        let cut = self.stonewall.take().is_some_and(|wall| wall.cut);
+        self.machine.leave_stonewall(cut).map_err(Box::new)?;
+        Ok(flow)
+    }
+
+    /// Does the loop end here, because the stonewall around it has fallen?
+    #[inline(never)]
+    pub(super) fn fallen(&mut self, wall: Stonewall) -> bool {
+        let over = wall.deadline != u64::MAX && self.machine.now_ns() >= wall.deadline;
+        let fell = over || self.machine.stonewall_fell();
+        if fell {
+            self.stonewall = Some(Stonewall { cut: true, ..wall });
+        }
+        fell
+    }
+
+    /// `for 60s S`: each rank by its own clock, or `together`: the first for which the time is over ends
+    /// the loop for all of the group.
+    pub(super) fn for_time(
+        &mut self,
+        duration: ExprIndex,
+        body: BlockIndex,
+        together: bool,
+    ) -> Result<Flow, Broken> {
+        let duration = self.time(duration, "`for`")?;
+        let group = GroupId(self.group as u32);
+        if together {
+            // The time begins when all have come.
+            self.machine.agree(group, 0).map_err(Box::new)?;
+        }
+        let end = self.machine.now_ns().saturating_add(duration);
+        let outer = self.activate();
+        let step = self.step;
+        let mut flow = Flow::Next;
+        loop {
+            let mut over = self.machine.now_ns() >= end;
+            if together {
+                over = self.machine.agree(group, u64::from(over)).map_err(Box::new)? != 0;
+            }
+            if over {
+                break;
+            }
+            if let Some(ended) = self.iterate(body)? {
+                flow = ended;
+                break;
+            }
+            self.step = step;
+        }
+        self.activation = outer;
+        Ok(flow)
+    }
+
     /// A new run of a loop: the paces inside start anew. What to restore afterwards.
     pub(super) fn activate(&mut self) -> u64 {
         self.activations += 1;
@@ -26,6 +97,11 @@ impl<M: Machine> Interpreter<'_, M> {
     pub(super) fn iterate(&mut self, body: BlockIndex) -> Result<Option<Flow>, Broken> {
         if let Some(stop) = self.machine.interrupted() {
             return Err(Box::new(stop));
+        }
+        if let Some(wall) = self.stonewall
+            && self.fallen(wall)
+        {
+            return Ok(Some(Flow::Next));
         }
         Ok(match self.block(body)? {
             Flow::Next | Flow::Continue => None,

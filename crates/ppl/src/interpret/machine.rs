@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::claim::Claim;
 use crate::commands::Command;
 use crate::plan::{GroupId, SiteId};
 use crate::source::Position;
@@ -77,6 +78,26 @@ pub enum Statistic {
     Slowest,
     /// How many there are.
     Count,
+}
+
+impl Statistic {
+    /// Of these durations, in seconds, which are reordered; `None`: there are none. A quantile is the least
+    /// duration that so large a share of them does not exceed.
+    pub fn of(self, durations: &mut [f64]) -> Option<f64> {
+        let count = durations.len();
+        if count == 0 {
+            return (self == Statistic::Count).then_some(0.0);
+        }
+        Some(match self {
+            Statistic::Count => count as f64,
+            Statistic::Mean => durations.iter().sum::<f64>() / count as f64,
+            Statistic::Slowest => durations.iter().copied().fold(0.0, f64::max),
+            Statistic::Quantile(q) => {
+                let at = (q * count as f64).ceil() as usize;
+                *durations.select_nth_unstable_by(at.clamp(1, count) - 1, f64::total_cmp).1
+            }
+        })
+    }
 }
 
 /// A command that failed.
@@ -242,9 +263,49 @@ pub trait Machine: Sized {
         None
     }
 
-    /// `assert` was evaluated: `text` is its source line.
+    /// `assert` was evaluated; nothing in it asked for samples.
     fn asserted(&mut self, holds: bool, place: &Position) {
         let _ = (holds, place);
+    }
+
+    /// `assert` asks for samples: with `each` for those of this rank, otherwise for those of all ranks of
+    /// the group around it, up to now.
+    fn claimed(&mut self, claim: Claim, each: bool) {
+        let _ = (claim, each);
+    }
+
+    /// Brings a number and gets the largest that a rank of the group brought; only called on ranks of that
+    /// group. Machines that run one rank after the other give it back.
+    ///
+    /// # Errors
+    /// Where the wait was broken off.
+    fn agree(&mut self, group: GroupId, value: u64) -> Result<u64, Stop> {
+        let _ = group;
+        Ok(value)
+    }
+
+    /// The body of a phase with a stonewall begins, behind its first barrier. `site` is the phase's.
+    ///
+    /// # Errors
+    /// Where it cannot.
+    fn enter_stonewall(&mut self, site: SiteId, group: GroupId) -> Result<(), Stop> {
+        let _ = (site, group);
+        Ok(())
+    }
+
+    /// Has the stonewall fallen: is another rank through? Asked at each iteration of a loop.
+    #[inline]
+    fn stonewall_fell(&mut self) -> bool {
+        false
+    }
+
+    /// This rank is through, or its time is over: the stonewall falls. `cut`: one of its loops ended early.
+    ///
+    /// # Errors
+    /// Where the wait for the others was broken off.
+    fn leave_stonewall(&mut self, cut: bool) -> Result<(), Stop> {
+        let _ = cut;
+        Ok(())
     }
 
     /// Should reads compare what they read with what was written?

@@ -41,7 +41,9 @@ impl Known<'_> {
             Expr::Builtin(Builtin::Size) => Value::Int(i64::from(self.ranks)),
             Expr::Environment(at) => Value::Text(self.environment[at as usize].as_str().into()),
             Expr::Unary(op, inner) => arithmetic::unary(op, &self.value(inner)?)?,
-            Expr::Binary(op, first) => arithmetic::binary(op, &self.value(first)?, &self.value(first + 1)?)?,
+            Expr::Binary(op, first) => {
+                arithmetic::binary(op, &self.value(first)?, &self.value(first + 1)?, code.classic)?
+            }
             Expr::Choice(first) => {
                 self.value(if self.value(first)?.truth() { first + 1 } else { first + 2 })?
             }

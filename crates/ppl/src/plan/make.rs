@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use samples::SiteKind;
 
-use crate::check::Checked;
+use crate::arithmetic;
+use crate::check::{Checked, Parameter};
 use crate::diagnostic::{Code as DiagnosticCode, Diagnostic, Span, has_errors, nearest};
 use crate::source::Source;
-use crate::syntax::literal;
+use crate::syntax::{BinaryOp, literal};
 use crate::value::Value;
 
 use super::constants::Known;
@@ -113,6 +114,7 @@ pub fn plan(
                 value = Value::Text(text.into());
             }
         }
+        maker.range(&known, parameter, &value);
         parameters.insert(name.clone(), value.to_string());
         variables[parameter.slot.0 as usize] = value;
     }
@@ -354,6 +356,50 @@ impl Maker {
                 format!("the parameter `{name}` must be a number, not `{text}`"),
             )
             .help(help),
+        );
+    }
+
+    /// Is the value one that the definition allows?
+    fn range(&mut self, known: &Known<'_>, parameter: &Parameter, value: &Value) {
+        let [from, to, choices] =
+            parameter.range.map(|bound| bound.map(|bound| self.value(known, bound, parameter.span)));
+        let holds =
+            |op, bound: &Value| arithmetic::binary(op, value, bound, false).map(|truth| truth.truth());
+        let quoted = |value: &Value| match value {
+            Value::Text(text) => format!("\"{text}\""),
+            other => other.to_string(),
+        };
+        let mut wanted = None;
+        for (op, bound, words) in [(BinaryOp::AtLeast, &from, "at least"), (BinaryOp::AtMost, &to, "at most")]
+        {
+            let Some(bound) = bound else { continue };
+            match holds(op, bound) {
+                Ok(true) => {}
+                Ok(false) => wanted = Some(format!("{words} {bound}")),
+                Err(why) => wanted = Some(format!("{words} {bound}: {why}")),
+            }
+        }
+        match &choices {
+            Some(Value::List(items))
+                if !items.iter().any(|item| holds(BinaryOp::Equal, item) == Ok(true)) =>
+            {
+                let all: Vec<String> = items.iter().map(quoted).collect();
+                wanted = Some(format!("one of {}", all.join(", ")));
+            }
+            Some(other) if !matches!(other, Value::List(_)) => {
+                wanted = Some(format!("in a list, and what stands behind `in` is {}", other.kind()));
+            }
+            _ => {}
+        }
+        let Some(wanted) = wanted else { return };
+        let (name, value) = (&parameter.name, quoted(value));
+        self.push(
+            Diagnostic::error(
+                DiagnosticCode::BadParameter,
+                parameter.span,
+                format!("the parameter `{name}` must be {wanted}; it is {value}"),
+            )
+            .help(format!("give another value: `--set {name}=…`")),
         );
     }
 

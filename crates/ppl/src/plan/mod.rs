@@ -7,6 +7,7 @@
 mod constants;
 mod groups;
 mod make;
+mod spell;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::syntax::{BinaryOp, UnaryOp};
 use crate::value::Value;
 
 pub use make::{Environment, Settings, plan};
+pub(crate) use spell::spell;
 
 /// A variable: the top bit set means that it is local to the function that runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,6 +61,8 @@ impl GroupId {
 
 /// An expression: an index into [`Code::exprs`].
 pub type ExprIndex = u32;
+/// No expression: a stonewall without a time.
+pub const NO_LIMIT: ExprIndex = u32::MAX;
 /// A block: an index into [`Code::blocks`].
 pub type BlockIndex = u32;
 
@@ -215,8 +219,9 @@ pub enum Step {
     ForRange { slot: Slot, first: ExprIndex, body: BlockIndex },
     /// Each item of a list.
     ForEach { slot: Slot, list: ExprIndex, body: BlockIndex },
-    /// Again and again until the time is over.
-    ForTime { duration: ExprIndex, body: BlockIndex },
+    /// Again and again until the time is over; `together`: the ranks of the group around meet before each
+    /// round, and go on or end as one.
+    ForTime { duration: ExprIndex, body: BlockIndex, together: bool },
     /// As long as it is true.
     While { condition: ExprIndex, body: BlockIndex },
     /// The first block if it is true, otherwise the next one.
@@ -249,8 +254,11 @@ pub enum Step {
     Verify(BlockIndex),
     /// Commands in the body are expected to fail with this errno.
     Expect { errno: ExprIndex, body: BlockIndex },
-    /// The run's answer is no where it is false.
-    Assert(ExprIndex),
+    /// The loops inside end for all ranks of the group around when the first is through, or when the time
+    /// is over where one is given ([`NO_LIMIT`]: none). Stands directly in a [`Step::Phase`].
+    Stonewall { limit: ExprIndex, body: BlockIndex },
+    /// The run's answer is no where it is false; `each`: each rank judges its own samples.
+    Assert { condition: ExprIndex, each: bool },
     /// Does a failed command end the program?
     OnError { stop: bool },
     /// Out of the innermost loop.
@@ -316,6 +324,8 @@ pub struct Code {
     pub variables: Vec<String>,
     /// Functions of the program.
     pub procedures: Vec<Procedure>,
+    /// Integers wrap, as those of the original do.
+    pub classic: bool,
     /// How many `rate` statements there are.
     pub paces: u32,
     /// The whole program.

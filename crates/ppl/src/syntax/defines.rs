@@ -28,9 +28,19 @@ impl Parser<'_, '_> {
                     self.absent()
                 };
                 let default = self.expression();
-                let first = self.push_nodes(&[name, variable, default]);
+                let mut nodes = vec![name, variable, default];
+                let mut flag = 0;
+                for (bit, word) in ["from", "to", "in"].into_iter().enumerate() {
+                    if self.accept_word(word) {
+                        nodes.push(self.expression());
+                        flag |= 1 << bit;
+                    }
+                }
+                let first = self.push_nodes(&nodes);
                 self.accept(b';');
-                self.row(Form::DefineParam, start, first, 0)
+                let mut row = self.row(Form::DefineParam, start, first, 0);
+                row.flag = flag;
+                row
             }
             "groups" => {
                 self.take();

@@ -21,8 +21,8 @@ pub use names::{Names, Symbol};
 pub use outline::{Defined, Definition, outline};
 pub use parser::{MAX_NESTING, MAX_OPERATORS, Parse, parse, parse_with};
 pub use tree::{
-    BinaryOp, Callee, Expr, ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Tree,
-    UnaryOp,
+    BinaryOp, Callee, Expr, ExprId, ExprKind, Exprs, Range, Statement, StatementId, StatementKind,
+    Statements, Stonewall, Tree, UnaryOp,
 };
 pub(crate) use tree::{Form, Tag};
 pub use words::{Keyword, KeywordSpec, Word};

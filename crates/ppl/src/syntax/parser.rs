@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Parse {
 /// Parses a program with the lexing of the original (`classic`), reading included files through
 /// `loader`, whose text is appended to `source`.
 pub fn parse_with(source: &mut Source, classic: bool, loader: Option<Loader<'_>>) -> Parse {
-    let mut tree = Tree::default();
+    let mut tree = Tree { classic, ..Tree::default() };
     let mut diagnostics = Vec::new();
     let text = source.text().to_owned();
     let mut parser = Parser::new(&text, 0, classic, loader.is_some(), &mut tree, &mut diagnostics);

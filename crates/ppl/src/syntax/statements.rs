@@ -311,23 +311,38 @@ impl Parser<'_, '_> {
                 self.row(Form::Async, start, depth, body)
             }
             Keyword::Phase => {
-                let name = self.expression_pushed();
-                let stonewall = self.is_word("stonewall");
-                if stonewall {
-                    let message = "`stonewall` is not part of the language yet".to_owned();
-                    let help = "a phase ends when its last rank is done".to_owned();
-                    self.error(self.here(), Code::ExpectedToken, message, Some(help));
-                    self.take();
-                }
+                let name = self.expression();
+                let stonewall = self.accept_word("stonewall");
+                // What begins no statement is the time.
+                let limited = stonewall
+                    && match self.token.kind {
+                        TokenKind::Number | TokenKind::Sign(b'(') => true,
+                        TokenKind::Variable => self.peek().kind != TokenKind::Sign(b'='),
+                        _ => false,
+                    };
+                let first = if limited {
+                    let limit = self.expression();
+                    self.push_nodes(&[name, limit])
+                } else {
+                    self.push_nodes(&[name])
+                };
                 let body = self.body();
-                let mut row = self.row(Form::Phase, start, name, body);
-                row.flag = u8::from(stonewall);
+                let mut row = self.row(Form::Phase, start, first, body);
+                row.flag = u8::from(stonewall) | u8::from(limited) << 1;
                 row
             }
-            Keyword::Think | Keyword::Assert => {
+            Keyword::Think => {
                 let value = self.expression_pushed();
                 self.end("the value");
-                self.row(if keyword == Keyword::Think { Form::Think } else { Form::Assert }, start, value, 0)
+                self.row(Form::Think, start, value, 0)
+            }
+            Keyword::Assert => {
+                let each = self.accept_word("each");
+                let value = self.expression_pushed();
+                self.end("the condition");
+                let mut row = self.row(Form::Assert, start, value, 0);
+                row.flag = u8::from(each);
+                row
             }
             Keyword::Choose => self.choose(start),
             Keyword::Expect => {

@@ -217,8 +217,8 @@ pub enum StatementKind {
     Def { name: ExprId, parameters: Exprs, body: StatementId },
     /// `include "file";` with the statements that came from it, where a loader was given.
     Include { path: ExprId, statements: Statements },
-    /// `define param "name" $v default`
-    DefineParam { name: ExprId, variable: ExprId, default: ExprId },
+    /// `define param "name" $v default [from a] [to b] [in [list]]`
+    DefineParam { name: ExprId, variable: ExprId, default: ExprId, range: Range },
     /// `define groups {"a":S, "b":D/1, "c"}`: name, tag, sub-tag take turns; what is missing is
     /// [`ExprKind::Error`] without a span.
     DefineGroups(Exprs),
@@ -244,14 +244,14 @@ pub enum StatementKind {
     Parallel { count: ExprId, body: StatementId },
     /// `async depth=32 S`
     Async { depth: ExprId, body: StatementId },
-    /// `phase "name" S`
-    Phase { name: ExprId, stonewall: bool, body: StatementId },
+    /// `phase "name" [stonewall [time]] S`
+    Phase { name: ExprId, stonewall: Stonewall, body: StatementId },
     /// `verify S`
     Verify(StatementId),
     /// `expect errno == ENOENT S`: the expression is the errno.
     Expect { errno: ExprId, body: StatementId },
-    /// `assert e;`
-    Assert(ExprId),
+    /// `assert e;` `assert each e;`: does each rank judge its own samples?
+    Assert { condition: ExprId, each: bool },
     /// `on_error stop;` `on_error continue;`
     OnError { stop: bool },
 }
@@ -356,6 +356,30 @@ pub struct Tree {
     pub(crate) wide: Vec<Value>,
     pub(crate) names: Names,
     pub(crate) top: Statements,
+    /// Read as the original would: integers wrap.
+    pub(crate) classic: bool,
+}
+
+/// Which values a parameter may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Range {
+    /// The least.
+    pub from: Option<ExprId>,
+    /// The greatest.
+    pub to: Option<ExprId>,
+    /// A list of all.
+    pub choices: Option<ExprId>,
+}
+
+/// When do the loops of a phase end before their time?
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stonewall {
+    /// They do not.
+    None,
+    /// When the first rank is through.
+    First,
+    /// Then, or when the time is over.
+    Time(ExprId),
 }
 
 /// A statement and where it stands.
@@ -550,7 +574,12 @@ impl Tree {
                 statements: Statements { first: row.b, count: u32::from(row.count) },
             },
             Form::DefineParam => {
-                StatementKind::DefineParam { name: expr(0), variable: expr(1), default: expr(2) }
+                let bound = |bit: u8| {
+                    let before = (row.flag & ((1 << bit) - 1)).count_ones();
+                    set(1 << bit).then(|| expr(3 + before))
+                };
+                let range = Range { from: bound(0), to: bound(1), choices: bound(2) };
+                StatementKind::DefineParam { name: expr(0), variable: expr(1), default: expr(2), range }
             }
             Form::DefineGroups => StatementKind::DefineGroups(exprs),
             Form::DefinePattern => StatementKind::DefinePattern(exprs),
@@ -569,10 +598,17 @@ impl Tree {
             },
             Form::Parallel => StatementKind::Parallel { count: expr(0), body },
             Form::Async => StatementKind::Async { depth: expr(0), body },
-            Form::Phase => StatementKind::Phase { name: expr(0), stonewall: set(1), body },
+            Form::Phase => {
+                let stonewall = match (set(1), set(2)) {
+                    (false, _) => Stonewall::None,
+                    (true, false) => Stonewall::First,
+                    (true, true) => Stonewall::Time(expr(1)),
+                };
+                StatementKind::Phase { name: expr(0), stonewall, body }
+            }
             Form::Verify => StatementKind::Verify(body),
             Form::Expect => StatementKind::Expect { errno: expr(0), body },
-            Form::Assert => StatementKind::Assert(expr(0)),
+            Form::Assert => StatementKind::Assert { condition: expr(0), each: set(1) },
             Form::OnError => StatementKind::OnError { stop: set(1) },
         };
         Statement { kind, span: Span::new(row.start, row.end) }

@@ -48,9 +48,9 @@ mod list {
     use crate::syntax::names::WordHasher;
 
     keywords! {
-        Define "define" "define param \"name\" $v default\ndefine groups {\"a\":S, \"b\":D/1, \"c\"};\ndefine pattern {\"p\", iterations, element, level[, \"group\"]};\ndefine ranks n\ndefine space [\"dir\"] bytes\ndefine report {\"gate\": \"label\"}\ndefine hints {\"cb_nodes\": \"4\"}"
-            "Says something about the whole program before it starts: a parameter, groups of ranks, a pattern of MPI-IO, the number of ranks, the free space it needs, what its report shows first, hints for MPI-IO. Stands at the top level, anywhere; its values are constant expressions. A semicolon may follow."
-            example "define param \"size\" $size 4KiB\ndefine ranks 1\nwrite(\"a.dat\", $size); delete(\"a.dat\");";
+        Define "define" "define param \"name\" $v default [from a] [to b] [in [a, b, …]]\ndefine groups {\"a\":S, \"b\":D/1, \"c\"};\ndefine pattern {\"p\", iterations, element, level[, \"group\"]};\ndefine ranks n\ndefine space [\"dir\"] bytes\ndefine report {\"gate\": \"label\"}\ndefine hints {\"cb_nodes\": \"4\"}"
+            "Says something about the whole program before it starts: a parameter, groups of ranks, a pattern of MPI-IO, the number of ranks, the free space it needs, what its report shows first, hints for MPI-IO. Stands at the top level, anywhere; its values are constant expressions. A semicolon may follow. A parameter outside of `from` and `to` (both included), or not in the list behind `in`, is refused before anything is done."
+            example "define param \"size\" $size 4KiB from 1 to 1GiB\ndefine param \"mode\" $mode \"w\" in [\"w\", \"a\"]\ndefine ranks 1\nwrite(\"a.dat\", $size); delete(\"a.dat\");";
         Repeat "repeat" "repeat n S\nrepeat $v n S\nrepeat ($v, n) S"
             "Does the statement n times. The counter runs from 0 and has its old value again behind the loop."
             example "repeat $i 3 print(\"round $i\");";
@@ -79,8 +79,8 @@ mod list {
             "Does the statement as long as the condition is not 0."
             example "$n = 3; while $n > 0 { $n = $n - 1; }";
         For "for" "for $i in a..b [step c] S\nfor $x in list S\nfor 60s S"
-            "Counts from a up to, not including, b; or takes each item of a list; or goes on until the time has passed. The variable has its old value again behind the loop. Nothing collective may stand in a loop over time: the ranks would disagree about its last round."
-            example "for $i in 0..10 step 5 print($i);\nfor $x in [1k, 4k] print($x);\nfor 1ms getpid();";
+            "Counts from a up to, not including, b; or takes each item of a list; or goes on until the time has passed. The variable has its old value again behind the loop. A loop over time goes by each rank's own clock; where ranks meet inside (a barrier, a phase, a collective command), they begin it together, meet before each round as well, and the first whose time is over ends it for all, so that everyone does the same number of rounds."
+            example "for $i in 0..10 step 5 print($i);\nfor $x in [1k, 4k] print($x);\nfor 1ms getpid();\nfor 1ms { getpid(); barrier; }";
         Break "break" "break;"
             "Ends the innermost loop."
             example "repeat $i 10 { if $i == 2 break; print($i); }";
@@ -105,8 +105,8 @@ mod list {
         Async "async" "async depth=n S"
             "Operations inside are started without waiting for those before, up to n under way at once."
             example "$f = fcreat(\"a.dat\"); async depth=4 { repeat $i 8 fwrite($f, 4k, $i * 4k); } fclose($f); delete(\"a.dat\");";
-        Phase "phase" "phase \"name\" S"
-            "A barrier, the statement, timed as a whole, and a barrier, of the group around it."
+        Phase "phase" "phase \"name\" S\nphase \"name\" stonewall S\nphase \"name\" stonewall time S"
+            "A barrier, the statement, timed as a whole, and a barrier, of the group around it. With `stonewall`, loops in it end early; see there."
             example "phase \"write\" { write(\"a-$$rank\", 4k); } phase \"delete\" { delete(\"a-$$rank\"); }";
         Rate "rate" "rate n/s S\nrate n/s poisson S"
             "Starts the statement n times a second where a loop repeats it: at even intervals, or with exponential gaps. It does not wait for what is late; each sample carries its intended start, so that the response time counts from there."
@@ -123,18 +123,18 @@ mod list {
         Expect "expect" "expect errno == ENOENT S"
             "The commands inside should fail with this errno: those that do are not counted as failed, those that do not are."
             example "expect errno == ENOENT stat(\"none\");";
-        Assert "assert" "assert condition;"
-            "Where the condition is 0 the run's answer is no: exit status 1. `p99(\"label\")` and its kin ask for what was measured so far."
-            example "repeat 10 getpid(); assert p99(\"getpid\") < 1s;";
+        Assert "assert" "assert condition;\nassert each condition;"
+            "Where the condition is 0 the run's answer is no: exit status 1, and a message that names the place and what was found. `p99(\"label\")` and its kin stand for the samples of all ranks of the group around it, up to here, and are judged when the run is over; with `each`, every rank judges its own samples at once. A condition without them is judged by every rank."
+            example "repeat 10 getpid(); assert p99(\"getpid\") < 1s; assert each count(\"getpid\") == 10;";
         OnError "on_error" "on_error stop;\non_error continue;"
             "Does a failed command end the program? At first it does not: failures are counted, and the exit status is 3."
             example "on_error stop;";
         Verify "verify" "verify S"
             "Reads inside compare what they read with what the program wrote there."
             example "write(\"a.dat\", 4k); verify read(\"a.dat\"); delete(\"a.dat\");";
-        Stonewall "stonewall" "phase \"name\" stonewall S"
-            "Reserved, and refused for now: the phase would end for all ranks when the first of them is done with it."
-            example "";
+        Stonewall "stonewall" "phase \"name\" stonewall S\nphase \"name\" stonewall time S"
+            "Ranks that are still at work when others have finished measure an idle machine. With a stonewall, all loops in the phase end, at their next round, as soon as one rank is through with the phase, or when the time is over, whichever comes first; what stands behind a loop is still done, so that files are closed. How much the ranks did is noted, the least and the most. Nothing collective may stand in a loop there."
+            example "phase \"write\" stonewall 1s { repeat $i 100 append(\"a-$$rank\", 4k); }\nphase \"delete\" { delete(\"a-$$rank\"); }";
     }
 
     /// All words: one look-up instead of a hundred comparisons.

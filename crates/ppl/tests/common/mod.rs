@@ -46,6 +46,7 @@ struct Open {
 }
 
 pub struct Memory<'a> {
+    plan: &'a Plan,
     rank: u32,
     files: Vec<Option<Open>>,
     buffers: Vec<u64>,
@@ -56,8 +57,8 @@ pub struct Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
-    pub fn new(rank: u32, out: &'a mut Outcome) -> Self {
-        Self { rank, files: Vec::new(), buffers: Vec::new(), out, now: 0, cost: 1000 }
+    pub fn new(plan: &'a Plan, rank: u32, out: &'a mut Outcome) -> Self {
+        Self { plan, rank, files: Vec::new(), buffers: Vec::new(), out, now: 0, cost: 1000 }
     }
 
     fn open(&mut self, name: &str, flags: &[&str]) -> Reply {
@@ -269,6 +270,12 @@ impl Machine for Memory<'_> {
         self.out.asserts.push(holds);
     }
 
+    fn claimed(&mut self, claim: ppl::claim::Claim, _: bool) {
+        let plan = self.plan;
+        let judged = ppl::claim::judge(plan, &claim, &mut |name, asked| self.statistic(name, asked));
+        self.out.asserts.push(judged.is_ok_and(|(holds, _)| holds));
+    }
+
     fn statistic(&mut self, name: &str, _: Statistic) -> Option<f64> {
         matches!(name, "known" | "getpid" | "read").then_some(0.002)
     }
@@ -293,7 +300,7 @@ pub fn plan_of(program: &str) -> Plan {
 pub fn execute(plan: &Plan) -> Outcome {
     let mut out = Outcome::default();
     for rank in 0..plan.ranks {
-        let mut machine = Memory::new(rank, &mut out);
+        let mut machine = Memory::new(plan, rank, &mut out);
         let result = run(plan, rank, &mut machine);
         if let Err(stop) = result {
             out.stops.push(stop.to_string());

@@ -7,15 +7,18 @@
 mod abi;
 pub(crate) mod find;
 mod library;
+mod news;
 mod survey;
 mod world;
 
+use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 
 pub use abi::Abi;
 pub(crate) use abi::Handle;
 pub use find::{Candidate, Found, Launcher, MpiChoice, Search, this_launcher};
 pub(crate) use library::{MpiLibrary, Status};
+use news::News;
 pub use survey::{Choice, Survey, survey};
 pub use world::MpiError;
 use world::World;
@@ -33,6 +36,7 @@ pub struct Mpi {
     rank: u32,
     /// World ranks of its members.
     members: Vec<u32>,
+    news: RefCell<News>,
 }
 
 /// The largest piece given to one MPI call, in bytes: every library takes it, whatever its `int`.
@@ -52,7 +56,7 @@ impl Mpi {
     ) -> Result<Self, MpiError> {
         let (world, handle) = World::start(library, search, planned, timeout, region)?;
         let members = (0..world.size).collect();
-        let mpi = Self { world, handle, rank: world.rank, members };
+        let mpi = Self { world, handle, rank: world.rank, members, news: RefCell::default() };
         // A number that no other job has, so that traces of an earlier one are not taken for ours.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let job = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
@@ -228,7 +232,8 @@ impl Comm for Mpi {
             return Ok(None);
         }
         let (rank, size) = self.world.numbers(handle)?;
-        let mut group = Self { world: self.world, handle, rank, members: vec![0; size as usize] };
+        let members = vec![0; size as usize];
+        let mut group = Self { world: self.world, handle, rank, members, news: RefCell::default() };
         group.members =
             group.everyones(u64::from(self.world.rank))?.into_iter().map(|rank| rank as u32).collect();
         Ok(Some(Box::new(group)))
@@ -277,6 +282,18 @@ impl Comm for Mpi {
 
     fn stop_flag(&self) -> StopFlag {
         StopFlag(Some(self.world.region))
+    }
+
+    fn raise(&self, phase: u64) {
+        self.spread(phase);
+    }
+
+    fn raised(&self, phase: u64) -> bool {
+        self.hear(phase)
+    }
+
+    fn settle(&self, phase: u64) -> Result<(), CommError> {
+        self.gather_news(phase)
     }
 
     fn abandon(&self, why: &str) {

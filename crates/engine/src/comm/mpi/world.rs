@@ -229,6 +229,12 @@ impl World {
         Ok(())
     }
 
+    /// Why this rank should leave, if it should: asks the others as well.
+    pub(super) fn look(&self) -> Result<Option<CommError>, CommError> {
+        self.listen()?;
+        Ok(self.stopped())
+    }
+
     /// Has another rank told that it gives up?
     fn listen(&self) -> Result<(), CommError> {
         if let Some((rank, reason)) = self.receive(TAG_LOST)? {

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use ppl::claim::Claim;
 use ppl::commands::Command;
 use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Wait, Work};
 use ppl::plan::{GroupId, Plan, SiteId};
 use ppl::source::Position;
+use samples::Warning;
 
 mod calls;
 
@@ -19,7 +21,7 @@ use calls::Answer;
 
 /// A rank as the interpreter sees it.
 pub(super) struct Rank<'m, 's, B: Backend> {
-    session: &'m mut Session<'s, B>,
+    pub(super) session: &'m mut Session<'s, B>,
     plan: &'m Plan,
     /// One communicator a group that this rank belongs to; the world's place stays empty.
     groups: Vec<Option<Box<dyn Comm>>>,
@@ -36,7 +38,26 @@ pub(super) struct Rank<'m, 's, B: Backend> {
     judgement: Judgement,
     /// The value of the command is wanted: it is done before the program goes on.
     wanted: bool,
+    stonewall: Option<Stonewall>,
+    /// How many phases with a stonewall each group has begun.
+    phases: Vec<u64>,
+    /// How often each assertion about samples was reached, by step.
+    claims: HashMap<u32, u32>,
 }
+
+/// The phase with a stonewall that this rank is in.
+#[derive(Clone, Copy)]
+struct Stonewall {
+    place: usize,
+    group: usize,
+    /// Its number in the group.
+    phase: u64,
+    /// What was done before.
+    since: (u64, u64, u64),
+}
+
+/// So often an assertion about the samples of all ranks is kept for the judgement at the end.
+const CLAIMS: u32 = 1000;
 
 impl<'m, 's, B: Backend> Rank<'m, 's, B> {
     /// Makes the communicators of all groups, which every rank does in the same order.
@@ -63,6 +84,9 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
             wrong: None,
             judgement: Judgement::default(),
             wanted: false,
+            stonewall: None,
+            phases: vec![0; plan.groups.len()],
+            claims: HashMap::new(),
         })
     }
 
@@ -72,6 +96,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
         plan: &'m Plan,
         verify: bool,
         judgement: Judgement,
+        stonewall: Option<Stonewall>,
     ) -> Self {
         Self {
             session,
@@ -84,7 +109,25 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
             wrong: None,
             judgement,
             wanted: false,
+            stonewall,
+            phases: Vec::new(),
+            claims: HashMap::new(),
         }
+    }
+
+    /// The communicator of a group; that of the session for the world.
+    fn comm(&self, group: usize) -> &dyn Comm {
+        self.groups.get(group).and_then(Option::as_deref).unwrap_or(self.session.comm)
+    }
+
+    /// What phases with a stonewall sent around has come everywhere. Collective in each group.
+    pub(super) fn settle(&self) -> Result<(), Stop> {
+        for (group, phase) in self.phases.iter().enumerate() {
+            if *phase > 0 {
+                self.comm(group).settle(*phase)?;
+            }
+        }
+        Ok(())
     }
 
     /// The reason of an early end, in our words.
@@ -214,6 +257,55 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
         self.halted().map_or(Ok(()), Err)
     }
 
+    fn agree(&mut self, group: GroupId, value: u64) -> Result<u64, Halt> {
+        if let Some(halt) = self.halted() {
+            return Err(halt);
+        }
+        let comm = self.groups.get(group.index()).and_then(Option::as_deref);
+        let agreed = self.session.agree(comm, value);
+        agreed.map_err(|stop| {
+            let halt = Halt::Machine(stop.to_string());
+            self.stop(stop);
+            halt
+        })
+    }
+
+    fn enter_stonewall(&mut self, site: SiteId, group: GroupId) -> Result<(), Halt> {
+        let at = group.index();
+        let before = self.phases[at];
+        if before > 0 {
+            let settled = self.comm(at).settle(before).map_err(Stop::from);
+            self.note(settled);
+        }
+        self.phases[at] += 1;
+        let since = self.session.done();
+        self.stonewall = Some(Stonewall { place: site.index(), group: at, phase: before + 1, since });
+        if self.session.backend.name() == "simulate" && self.session.rank_count() > 1 {
+            let warned = self.session.warn(Warning {
+                code: "stonewall-simulated".into(),
+                text: "in virtual time no rank sees that another one is through with its phase: only the \
+                       time of a stonewall ends loops"
+                    .into(),
+                advice: "give it a time (`stonewall 30s`), or measure".into(),
+            });
+            self.note(warned);
+        }
+        self.halted().map_or(Ok(()), Err)
+    }
+
+    fn stonewall_fell(&mut self) -> bool {
+        let Some(wall) = self.stonewall else { return false };
+        self.session.backend.name() != "simulate" && self.comm(wall.group).raised(wall.phase)
+    }
+
+    fn leave_stonewall(&mut self, cut: bool) -> Result<(), Halt> {
+        let Some(wall) = self.stonewall.take() else { return Ok(()) };
+        self.comm(wall.group).raise(wall.phase);
+        let kept = self.session.stonewalled(wall.place, wall.since, cut);
+        self.note(kept);
+        self.halted().map_or(Ok(()), Err)
+    }
+
     fn enter_block(&mut self, site: SiteId, label: &str) {
         let entered = self.session.enter(site.index(), label);
         self.note(entered);
@@ -294,20 +386,44 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
     fn statistic(&mut self, name: &str, statistic: Statistic) -> Option<f64> {
         let found = self.session.durations(name);
         let mut durations = found.map_err(|stop| self.stop(stop)).unwrap_or_default();
-        if durations.is_empty() {
-            return (statistic == Statistic::Count).then_some(0.0);
+        statistic.of(&mut durations)
+    }
+
+    fn claimed(&mut self, claim: Claim, each: bool) {
+        let place = self.plan.place(claim.step);
+        if each {
+            let rank = self.session.rank();
+            let plan = self.plan;
+            let judged =
+                ppl::claim::judge(plan, &claim, &mut |name, statistic| self.statistic(name, statistic));
+            let words = |evidence: &[_]| format!(": {} of rank {rank}", ppl::claim::words(evidence));
+            let text = match judged {
+                Ok((true, _)) => return,
+                Ok((false, evidence)) => format!("the assertion does not hold{}", words(&evidence)),
+                Err(why) => {
+                    let why = format!("{}:{}:{}: {why} on rank {rank}", place.file, place.line, place.column);
+                    return self.stop(Stop::Program(why));
+                }
+            };
+            let text = format!("{}:{}:{}: {text}", place.file, place.line, place.column);
+            let noted = self.session.assertion_failed(text);
+            return self.note(noted);
         }
-        let count = durations.len();
-        Some(match statistic {
-            Statistic::Count => count as f64,
-            Statistic::Mean => durations.iter().sum::<f64>() / count as f64,
-            Statistic::Slowest => durations.iter().copied().fold(0.0, f64::max),
-            Statistic::Quantile(q) => {
-                let at = (q * count as f64).ceil() as usize;
-                let at = at.clamp(1, count) - 1;
-                *durations.select_nth_unstable_by(at, f64::total_cmp).1
-            }
-        })
+        let reached = self.claims.entry(claim.step).or_default();
+        *reached += 1;
+        let noted = if *reached <= CLAIMS {
+            self.session.claimed(claim)
+        } else {
+            self.session.warn(Warning {
+                code: "many-assertions".into(),
+                text: format!(
+                    "line {}: the assertion was reached more than {CLAIMS} times; those after are not judged",
+                    place.line
+                ),
+                advice: "put it behind the loop, or let each rank judge at once: `assert each …`".into(),
+            })
+        };
+        self.note(noted);
     }
 
     fn asserted(&mut self, holds: bool, place: &Position) {
@@ -349,9 +465,17 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
         if let Some(halt) = self.halted() {
             return Err(halt);
         }
-        let (plan, verify, judgement) = (self.plan, self.verify, self.judgement);
-        let done = self.session.workers(count, |index, session| {
-            let mut rank = Rank::of_worker(session, plan, verify, judgement);
+        let (plan, verify, judgement, wall) = (self.plan, self.verify, self.judgement, self.stonewall);
+        let groups = &self.groups;
+        let world = self.session.comm;
+        let fell = || {
+            wall.is_some_and(|wall| {
+                let comm = groups.get(wall.group).and_then(Option::as_deref).unwrap_or(world);
+                comm.raised(wall.phase)
+            })
+        };
+        let done = self.session.workers(count, &fell, |index, session| {
+            let mut rank = Rank::of_worker(session, plan, verify, judgement, wall);
             let ended = work.run(index, &mut rank);
             rank.result(ended)
         });
@@ -376,5 +500,9 @@ pub fn interpret<B: Backend>(plan: &Plan, session: &mut Session<'_, B>) -> Resul
     let number = session.rank();
     let mut rank = Rank::new(session, plan)?;
     let ended = ppl::interpret::run(plan, number, &mut rank);
+    if ended.is_ok() && rank.stop.is_none() {
+        let settled = rank.settle();
+        rank.note(settled);
+    }
     rank.result(ended)
 }

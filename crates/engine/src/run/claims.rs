@@ -1,0 +1,109 @@
+//! Does what the program asserts about samples hold for the samples of all ranks?
+
+use std::collections::{BTreeMap, HashMap};
+
+use ppl::claim::{self, Claim};
+use ppl::plan::Plan;
+use samples::Sample;
+
+use super::Outcome;
+
+/// An assertion as a rank came to it.
+#[derive(Clone, Debug)]
+pub(crate) struct Claimed {
+    pub(super) rank: u32,
+    pub(super) claim: Claim,
+    /// Samples that end later do not count, in ns since the run's epoch.
+    pub(super) at_ns: u64,
+}
+
+/// The same assertion, reached for the same time, with the same values in it.
+struct Case {
+    claim: Claim,
+    /// When each rank came to it.
+    at_ns: HashMap<u32, u64>,
+}
+
+/// Judges all of them, and keeps those that do not hold.
+pub(super) fn judge(plan: &Plan, outcome: &mut Outcome) {
+    let claims = std::mem::take(&mut outcome.claims);
+    if claims.is_empty() {
+        return;
+    }
+    let mut times: HashMap<(u32, u32), u32> = HashMap::new();
+    let mut cases: BTreeMap<(u32, u32), Vec<Case>> = BTreeMap::new();
+    for Claimed { rank, claim, at_ns } in claims {
+        let time = times.entry((rank, claim.step)).or_default();
+        *time += 1;
+        let alike = cases.entry((claim.step, *time)).or_default();
+        match alike.iter_mut().find(|case| case.claim == claim) {
+            Some(case) => drop(case.at_ns.insert(rank, at_ns)),
+            None => alike.push(Case { claim, at_ns: HashMap::from([(rank, at_ns)]) }),
+        }
+    }
+    // The samples that an assertion can be about, once for all.
+    let mut by_site: Vec<Vec<&Sample>> = vec![Vec::new(); outcome.run.sites.len()];
+    for sample in &outcome.run.samples {
+        if let Some(list) = by_site.get_mut(sample.site as usize) {
+            list.push(sample);
+        }
+    }
+    let mut found = Vec::new();
+    for case in cases.values().flatten() {
+        let members = plan.groups.get(case.claim.group as usize).map_or(&[][..], |group| &group.ranks);
+        let latest = case.at_ns.values().copied().max().unwrap_or(u64::MAX);
+        let counts = |sample: &Sample| {
+            let until = case.at_ns.get(&sample.rank).copied().unwrap_or(latest);
+            let end = sample.start_ns.saturating_add(sample.duration_ps / 1000);
+            end <= until && members.binary_search(&sample.rank).is_ok()
+        };
+        let mut known: HashMap<String, Vec<f64>> = HashMap::new();
+        let mut look = |name: &str, statistic: ppl::interpret::Statistic| {
+            let durations = known.entry(name.to_owned()).or_insert_with(|| {
+                let sites = outcome.run.sites.iter().zip(&by_site);
+                let wanted = sites.filter(|(site, _)| site.matches(name)).flat_map(|(_, list)| list);
+                wanted.filter(|sample| counts(sample)).map(|sample| sample.seconds()).collect()
+            });
+            statistic.of(durations)
+        };
+        let place = plan.place(case.claim.step);
+        let place = format!("{}:{}:{}", place.file, place.line, place.column);
+        match claim::judge(plan, &case.claim, &mut look) {
+            Ok((true, _)) => {}
+            Ok((false, evidence)) => {
+                let of = of_whom(plan, &case.claim, members, &outcome.run.samples);
+                found.push((
+                    false,
+                    format!("{place}: the assertion does not hold: {}{of}", claim::words(&evidence)),
+                ));
+            }
+            Err(why) => found.push((true, format!("{place}: the assertion cannot be judged: {why}"))),
+        }
+    }
+    for (at_fault, text) in found {
+        outcome.usage |= at_fault;
+        if !outcome.assertions.contains(&text) {
+            outcome.assertions.push(text);
+        }
+    }
+}
+
+/// Whose samples they are, in words: ` of all 4 ranks`.
+fn of_whom(plan: &Plan, claim: &Claim, members: &[u32], samples: &[Sample]) -> String {
+    let present = {
+        let mut ranks: Vec<u32> = samples.iter().map(|sample| sample.rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
+    };
+    match (members, plan.ranks) {
+        (_, 1) => String::new(),
+        // Of a run in parts each process judges what it has.
+        _ if present.len() == 1 && members.len() > 1 => format!(", all of rank {}", present[0]),
+        (_, _) if claim.group == 0 => format!(", of all {} ranks", plan.ranks),
+        (members, _) => {
+            let name = &plan.groups[claim.group as usize].name;
+            format!(", of the {} ranks of \"{name}\"", members.len())
+        }
+    }
+}
