@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from .measured import pinned, server_processor
 from .sandbox import Mounted, is_mount_of, require_root, skip, unmount_below, wait_until
 
 SOURCE = Path(__file__).parent / "delayfs"
@@ -58,7 +59,7 @@ def delayed_directory(
     command = [program, point, f"--seed={seed}", *options, *(f"--fault={fault}" for fault in faults)]
     # Before other work where that is allowed, so that a delay ends when it should.
     if shutil.which("chrt") and subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode == 0:
-        command = ["chrt", "-f", "1", *command]
+        command = [*pinned(server_processor()), "chrt", "-f", "1", *command]
     with open(folder / "delayfs.log", "wb") as output:
         server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
@@ -70,7 +71,7 @@ def delayed_directory(
             if "ermission" in why or "not permitted" in why:
                 skip(f"this machine forbids FUSE mounts ({why})")
             raise RuntimeError(why)
-        yield Mounted(point, "delayfs", {"delays": delays, "seed": seed})
+        yield Mounted(point, "delayfs", {"delays": delays, "seed": seed, "server": server.pid})
     finally:
         unmount_below(point)
         try:

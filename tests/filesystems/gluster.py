@@ -36,7 +36,7 @@ def gluster_volume(folder: Path, bricks: int, shard: str) -> Iterator[Mounted]:
                 return False
             return True
 
-        wait_until(answers, "glusterd does not answer", 30)
+        wait_until(answers, "glusterd does not answer", 120)
         places = [f"{address}:{folder}/brick{number:02d}" for number in range(bricks)]
         gluster("volume", "create", VOLUME, *places, "force")
         gluster("volume", "set", VOLUME, "features.shard", "on")

@@ -1,6 +1,7 @@
 """How does a test run lastrank, and what did it measure?"""
 
 import json
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -15,6 +16,23 @@ if TYPE_CHECKING:
 # otherwise hold up lastrank too, and nobody would have injected that.
 PRIORITY = 2
 FIRST = ["chrt", "-f", str(PRIORITY)]
+
+
+def client_processor() -> int | None:
+    """The processor of what is measured, apart from that of the file system; none where there is only one."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[0] if len(allowed) > 1 else None
+
+
+def server_processor() -> int | None:
+    """The processor of the file system with known delays; none where there is only one."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[-1] if len(allowed) > 1 else None
+
+
+def pinned(processor: int | None) -> list[str]:
+    """What to write before a command so that it stays on this processor."""
+    return ["taskset", "-c", str(processor)] if processor is not None and shutil.which("taskset") else []
 
 
 @dataclass(frozen=True)
@@ -69,8 +87,9 @@ class Lastrank:
         first: bool = False,
         **parameters: object,
     ) -> Run:
-        """Run a program; `first` puts it before the machine's other work where that is allowed."""
-        before = FIRST if first and may_be_first() else []
+        """Run a program; `first` puts it before the machine's other work where that is allowed, on a
+        processor that the file system with known delays leaves alone."""
+        before = [*pinned(client_processor()), *FIRST] if first and may_be_first() else []
         command = [*before, *self.command(program, ranks, **parameters)]
         file = self.folder / "run.parquet"
         file.unlink(missing_ok=True)

@@ -2,12 +2,16 @@
 
 import errno
 import os
+import signal
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from .measured import Lastrank
+from .measured import Lastrank, Run
+from .nfs import NfsClient
 from .sandbox import Mounted
 
 GROWING = """
@@ -84,3 +88,65 @@ def test_a_short_write_is_completed_and_told(
     writes = run.operations("fwrite").reset_index()
     assert list(writes[writes.causes & 1024 != 0].index) == [69]
     assert (writes.bytes == 64 << 10).all()
+
+
+@pytest.mark.parametrize("name", ["ENOSPC", "EDQUOT", "ESTALE"])
+def test_what_a_remote_server_refuses_is_named_and_ends_with_status_3(
+    delayed: Callable[..., Mounted], lastrank: Lastrank, growing: Path, name: str
+) -> None:
+    mounted = delayed({}, faults=[f"write@{number}={name}" for number in range(150, 201)])
+    run = lastrank.run(growing, ranks=1, dir=mounted.path)
+    assert run.status == 3, run
+    assert name in run.messages, run
+    writes = run.operations("fwrite")
+    # A full disk ends a rank; a file that the server has lost is asked for to the end.
+    assert (writes.errno == getattr(errno, name)).sum() == (51 if name == "ESTALE" else 1)
+    assert (writes.errno == 0).sum() == 149
+
+
+def test_a_call_that_was_interrupted_is_made_again_and_told(
+    delayed: Callable[..., Mounted], lastrank: Lastrank, growing: Path
+) -> None:
+    mounted = delayed({}, faults=["write@70=EINTR"])
+    run = lastrank.run(growing, ranks=1, dir=mounted.path)
+    assert run.status == 0, run
+    writes = run.operations("fwrite").reset_index()
+    assert list(writes[writes.causes & 2048 != 0].index) == [69]
+    assert (writes.errno == 0).all()
+    assert (writes.bytes == 64 << 10).all()
+
+
+def test_a_server_that_goes_away_ends_with_status_3_and_keeps_what_was_measured(
+    delayed: Callable[..., Mounted], lastrank: Lastrank, growing: Path
+) -> None:
+    mounted = delayed({"write": "constant(10ms)"})
+    command = lastrank.command(growing, dir=mounted.path)
+    with subprocess.Popen(
+        command, cwd=lastrank.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        time.sleep(1)
+        os.kill(mounted.details["server"], signal.SIGKILL)
+        _, messages = running.communicate(timeout=60)
+    assert running.returncode == 3, messages
+    assert "ENOTCONN" in messages or "ECONNABORTED" in messages, messages
+    run = Run(running.returncode, "", messages, lastrank.folder / "run.parquet")
+    writes = run.operations("fwrite")
+    assert (writes.errno == 0).sum() > 10
+    assert set(writes.errno) <= {0, errno.ENOTCONN, errno.ECONNABORTED}
+    assert writes.errno.iloc[-1] != 0
+
+
+def test_a_file_that_the_server_has_lost_is_a_stale_handle(nfs: NfsClient, lastrank: Lastrank) -> None:
+    (nfs.work / "growing.ppl").write_text(GROWING.replace("repeat $step 200", "repeat $step 2000"))
+    program = nfs.work_inside / "growing.ppl"
+    command = " ".join(map(str, lastrank.command(program, ranks=1, dir=nfs.path)))
+    served, options = "127.0.0.1:/mnt/served", "sync,rw,insecure,no_root_squash,no_subtree_check"
+
+    def export(number: int) -> str:
+        return f"exportfs -u {served}; exportfs -i -o {options},fsid={number} {served}; exportfs -f"
+
+    # For a while the server knows the files by other handles than those that it gave out.
+    lose = f"sleep 1; {export(7)}; sleep 2; {export(0)}"
+    done = nfs.run("sh", "-c", f"({lose}) & {command}; echo exit $?; wait", seconds=100)
+    assert "exit 3" in done.stdout, f"{done.returncode}: {done.stdout}{done.stderr}"
+    assert "ESTALE" in done.stderr, done.stderr

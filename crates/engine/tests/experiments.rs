@@ -169,6 +169,17 @@ fn more_memory_than_there_is_fails_with_a_note_that_says_so() {
 }
 
 #[test]
+fn where_o_direct_is_not_possible_the_value_says_so_and_nothing_has_failed() {
+    let said = alone("where_o_direct_is_not_possible_the_value_says_so_and_nothing_has_failed", || {
+        // A file of `/proc` has no blocks behind it.
+        let text = "$f = fopen(\"/proc/version\", \"O_RDONLY\"); $step = odirect($f); assert $step == 0; fclose($f);";
+        let outcome = run(text, &[], &Options::new(1));
+        format!("exit {} {:?}", outcome.exit_status(), outcome.assertions)
+    });
+    assert_eq!(said, "exit 0 []");
+}
+
+#[test]
 fn what_was_written_is_in_the_page_cache_and_may_be_given_up() {
     let said = alone("what_was_written_is_in_the_page_cache_and_may_be_given_up", || {
         let home = tempfile::tempdir().expect("a directory");

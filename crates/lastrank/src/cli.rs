@@ -284,7 +284,7 @@ pub struct TryArgs {
     #[arg(default_value = ".")]
     pub directory: PathBuf,
     /// Seconds it may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 50)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 42)]
     pub limit: u64,
     /// The run file with every sample; `none`: keep none [default: try-TIME.parquet]
     #[arg(short, long, value_name = "FILE")]

@@ -136,6 +136,7 @@ fn words(cause: &str) -> &'static str {
     match cause {
         "run_queue" => "waiting for a processor",
         "throttled" => "throttled by a control group",
+        "device" => "the device at work",
         "blocked" => "waiting for a device or another process",
         "major_fault" => "page fault that read a device",
         "minor_fault" => "page fault",

@@ -22,7 +22,7 @@ pub struct Attribution {
 /// What one cause took of the excess.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// `run_queue`, `blocked`, or the name of a [`Cause`] that was seen meanwhile.
+    /// `run_queue`, `blocked`, `device` (blocked, and a device was at work), or the name of a [`Cause`] that was seen meanwhile.
     pub cause: &'static str,
     /// Its part of the excess, in ps.
     pub ps: u128,
@@ -66,7 +66,7 @@ impl Attribution {
 ///
 /// Of each slow sample the wait on the run queue is counted first, as it was read (throttling where a
 /// control group was seen to throttle meanwhile); then the time blocked beyond what is usual at this
-/// site. What is left was spent on the processor: it goes to an interrupt, a fault or a migration if one
+/// site: the device's where it was seen at work all that time, else nobody's by name. What is left was spent on the processor: it goes to an interrupt, a fault or a migration if one
 /// was seen in this very sample that does not belong to the usual ones, else it stays unattributed.
 pub fn attribute<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Option<Attribution> {
     let all: Vec<&Sample> = samples.into_iter().filter(|sample| !sample.failed()).collect();
@@ -94,7 +94,7 @@ pub fn attribute<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Option<At
         found.add(waited, queue);
         let longer = u64::from(sample.blocked_ns).saturating_sub(usual_ns).saturating_mul(1000);
         let blocked = longer.min(excess - queue);
-        found.add("blocked", blocked);
+        found.add(if causes.has(Cause::Device) { "device" } else { "blocked" }, blocked);
         if let Some((_, name)) = telling.iter().find(|(cause, _)| causes.has(*cause)) {
             found.add(name, excess - queue - blocked);
         }
@@ -141,6 +141,16 @@ mod tests {
         let shares: Vec<_> = found.shares.iter().map(|s| (s.cause, s.ps / 1_000_000)).collect();
         assert_eq!(shares, [("run_queue", 4000), ("blocked", 1000), ("timer", 100)]);
         assert_eq!(found.parts().last().map(|part| part.0), Some("unattributed"));
+    }
+
+    #[test]
+    fn time_blocked_is_the_device_s_where_that_was_seen_at_work() {
+        let mut all = vec![sample(50_000_000, 0, 40_000, Some(Cause::Blocked)); 299];
+        all.push(sample(1_050_000_000, 0, 1_040_000, Some(Cause::Blocked)));
+        all.push(sample(3_050_000_000, 0, 3_040_000, Some(Cause::Device)));
+        let found = attribute(&all).expect("enough samples");
+        let shares: Vec<_> = found.shares.iter().map(|s| (s.cause, s.ps / 1_000_000)).collect();
+        assert_eq!(shares, [("device", 3000), ("blocked", 1000)]);
     }
 
     #[test]

@@ -66,6 +66,12 @@ pub enum Meaning {
     SoftLeave,
     DeviceEnter,
     DeviceLeave,
+    /// A request was given to the scheduler of a block device.
+    RequestQueued,
+    /// A request was given to a block device.
+    RequestBegins,
+    /// A block device has done a request.
+    RequestEnds,
 }
 
 /// An open event of the calling thread.
@@ -76,14 +82,37 @@ pub struct Event {
     pub meaning: Meaning,
 }
 
-/// Opens one event on the calling thread, on whatever processor it runs.
+/// Whose events: those of the calling thread on whatever processor it runs, or those of all threads on
+/// one processor.
+#[derive(Clone, Copy)]
+enum Of {
+    ThisThread,
+    Processor(u32),
+}
+
+/// Opens one event.
 fn open(kind: u32, config: u64, extra: u64, meaning: Meaning) -> io::Result<Event> {
+    open_of(Of::ThisThread, kind, config, extra, SAMPLE, meaning)
+}
+
+fn open_of(
+    of: Of,
+    kind: u32,
+    config: u64,
+    extra: u64,
+    sample_type: u64,
+    meaning: Meaning,
+) -> io::Result<Event> {
+    let (process, processor) = match of {
+        Of::ThisThread => (0, -1),
+        Of::Processor(number) => (-1, i32::try_from(number).unwrap_or(-1)),
+    };
     let attributes = |exclude: u64| Attributes {
         kind,
         size: size_of::<Attributes>() as u32,
         config,
         sample_period: 1,
-        sample_type: SAMPLE,
+        sample_type,
         flags: DISABLED | SAMPLE_ID_ALL | USE_CLOCK | EXCLUDE_HYPERVISOR | exclude | extra,
         wakeup_events: NEVER,
         clock: libc::CLOCK_MONOTONIC_RAW,
@@ -94,8 +123,10 @@ fn open(kind: u32, config: u64, extra: u64, meaning: Meaning) -> io::Result<Even
     for exclude in [0, EXCLUDE_KERNEL] {
         let wanted = attributes(exclude);
         // SAFETY: `wanted` is a complete attribute structure whose size it states; pid 0 and cpu -1 mean
-        // this thread on any processor; there is no group.
-        let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &wanted, 0, -1, -1, CLOSE_ON_EXEC) };
+        // this thread on any processor, pid -1 all threads on one; there is no group.
+        let fd = unsafe {
+            libc::syscall(libc::SYS_perf_event_open, &wanted, process, processor, -1, CLOSE_ON_EXEC)
+        };
         if fd >= 0 {
             // SAFETY: the kernel has just given us this descriptor and nobody else knows it.
             let file = unsafe { OwnedFd::from_raw_fd(fd as i32) };
@@ -154,9 +185,27 @@ pub fn interrupts() -> io::Result<Vec<Event>> {
     if found.is_empty() { Err(last) } else { Ok(found) }
 }
 
+/// PERF_SAMPLE_TID and PERF_SAMPLE_RAW: who asked a device, and for what.
+const REQUEST: u64 = SAMPLE | (1 << 1) | (1 << 10);
+
+/// The tracepoints of requests to block devices; the first has no records where there is no scheduler.
+const REQUESTS: [(&str, Meaning); 3] = [
+    ("block/block_rq_issue", Meaning::RequestBegins),
+    ("block/block_rq_complete", Meaning::RequestEnds),
+    ("block/block_rq_insert", Meaning::RequestQueued),
+];
+
+/// Requests to block devices on one processor, whoever makes them: the thread that waits for one is not
+/// the one that sees it end. Needs CAP_PERFMON.
+pub fn requests(processor: u32) -> io::Result<Vec<Event>> {
+    let open =
+        |(name, meaning)| open_of(Of::Processor(processor), TRACEPOINT, number(name)?, 0, REQUEST, meaning);
+    REQUESTS.into_iter().map(open).collect()
+}
+
 /// Finds the numbers of all tracepoints, so that forked ranks need not.
 pub fn prepare() {
-    for (name, _) in WANTED {
+    for (name, _) in WANTED.into_iter().chain(REQUESTS) {
         // What is missing is told when it is opened.
         drop(number(name));
     }
@@ -173,20 +222,31 @@ fn number(name: &'static str) -> io::Result<u64> {
 /// The number of a tracepoint, where tracefs is mounted and readable, or root may mount it for itself.
 fn tracepoint(name: &str) -> io::Result<u64> {
     let places = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-    let paths = places.map(|place| format!("{place}/events/{name}/id"));
+    let paths = places.map(|place| format!("{place}/events/{name}/format"));
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for path in &paths {
         match fs::read_to_string(path) {
-            Ok(text) => return text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into()),
+            Ok(text) => return identified(name, &text),
             Err(error) => last = error,
         }
     }
-    if last.kind() == io::ErrorKind::NotFound { unmounted(&paths[0]) } else { Err(last) }
+    if last.kind() == io::ErrorKind::NotFound { identified(name, &unmounted(&paths[0])?) } else { Err(last) }
 }
 
-/// The number in a file of a tracefs that is not mounted: a child mounts it where only the child sees
-/// it, reads and leaves. Nothing of the machine is changed.
-fn unmounted(path: &str) -> io::Result<u64> {
+/// The number in the text of a `format` file; an error where a request's device and sector do not stand
+/// where they are looked for.
+fn identified(name: &str, format: &str) -> io::Result<u64> {
+    let at = |field: &str, offset: u32| format.contains(&format!("{field};\toffset:{offset};"));
+    if name.starts_with("block/") && !(at("dev_t dev", 8) && at("sector_t sector", 16)) {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let number = format.lines().find_map(|line| line.strip_prefix("ID: "));
+    number.and_then(|number| number.trim().parse().ok()).ok_or(io::ErrorKind::NotFound.into())
+}
+
+/// A file of a tracefs that is not mounted: a child mounts it where only the child sees it, reads and
+/// leaves. Nothing of the machine is changed.
+fn unmounted(path: &str) -> io::Result<String> {
     let path = CString::new(path)?;
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors.
@@ -200,7 +260,7 @@ fn unmounted(path: &str) -> io::Result<u64> {
     if child == 0 {
         // SAFETY: every string ends in zero; `text` has room for what is read into it.
         unsafe {
-            let mut text = [0u8; 32];
+            let mut text = [0u8; 4096];
             let (none, private) = (std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
             let place = c"/sys/kernel/tracing".as_ptr();
             if libc::unshare(libc::CLONE_NEWNS) == 0
@@ -223,8 +283,7 @@ fn unmounted(path: &str) -> io::Result<u64> {
     // SAFETY: a child of our own, which leaves by itself; no status is wanted.
     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
     read?;
-    let missing = |_| io::Error::new(io::ErrorKind::NotFound, "tracefs is not mounted");
-    text.trim().parse().map_err(missing)
+    Ok(text)
 }
 
 /// Lets the records of `event` go to the ring of `leader`.

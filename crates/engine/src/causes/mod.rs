@@ -19,9 +19,11 @@
 //!   an operation, so only while operations of 20 µs and more are about;
 //! - **events** (`perf_event_paranoid` at most 2): context switches and page faults as records in a
 //!   shared ring. Without a record nothing happened, and no system call is needed to know it;
-//! - **tracepoints** (root or CAP_PERFMON): also timer, soft and device interrupts.
+//! - **tracepoints** (root or CAP_PERFMON): also timer, soft and device interrupts, and when block devices
+//!   were at work for this thread.
 
 mod accounting;
+mod device;
 mod events;
 mod ring;
 
@@ -29,6 +31,7 @@ use samples::{Cause, Causes};
 use serde::{Deserialize, Serialize};
 
 pub use accounting::{Accounting, Counters};
+use device::Devices;
 use events::Meaning;
 pub use events::prepare;
 use ring::{Record, Ring};
@@ -41,7 +44,7 @@ pub enum Tier {
     Accounting,
     /// Context switches and page faults as records.
     Events,
-    /// Interrupts too.
+    /// Interrupts and block devices too.
     Tracepoints,
 }
 
@@ -58,6 +61,9 @@ pub struct Observed {
     pub cpu: u16,
     /// Time inside interrupt handlers, in ns; 0 below [`Tier::Tracepoints`].
     pub interrupt_ns: u64,
+    /// Of the time blocked that in which a block device had a request of this thread, in ns; 0 below
+    /// [`Tier::Tracepoints`].
+    pub device_ns: u64,
 }
 
 /// Sums over everything a [`Watch`] saw, between operations too.
@@ -97,6 +103,7 @@ pub struct Sight {
 pub struct Watch {
     accounting: Accounting,
     ring: Option<Ring>,
+    devices: Option<Devices>,
     sight: Sight,
     /// Counters before the operation (accounting), or after the last switch (events: only `queue_ns`).
     before: Counters,
@@ -130,6 +137,8 @@ struct Tally {
     causes: Causes,
     switched: bool,
     away_ns: u64,
+    /// From when to when, between which it may have been back for a while.
+    away: Option<(u64, u64)>,
     interrupt_ns: u64,
 }
 
@@ -142,11 +151,12 @@ impl Watch {
     /// As [`Watch::of_this_thread`], but with no better tier than `limit`.
     pub fn at_most(limit: Tier) -> Self {
         let accounting = Accounting::of_this_thread();
-        let (ring, sight) = open(limit, accounting.sees_queue());
+        let (ring, devices, sight) = open(limit, accounting.sees_queue());
         let before = accounting.read();
         Self {
             accounting,
             ring,
+            devices,
             sight,
             before,
             cpu: processor(),
@@ -200,6 +210,9 @@ impl Watch {
                 self.began_ns = crate::clock::monotonic_raw_ns();
             }
         }
+        if let Some(devices) = &mut self.devices {
+            devices.before();
+        }
         self.cpu = processor();
     }
 
@@ -244,7 +257,15 @@ impl Watch {
         // Off the processor a thread is either ready, and waits in the queue, or it is blocked.
         let blocked_ns =
             if tally.causes.has(Cause::Blocked) { tally.away_ns.saturating_sub(queue_ns) } else { 0 };
-        Observed { queue_ns, blocked_ns, causes: tally.causes, cpu: 0, interrupt_ns: tally.interrupt_ns }
+        let mut device_ns = 0;
+        if let (1.., Some(devices), Some((left, back))) = (blocked_ns, &mut self.devices, tally.away) {
+            device_ns = devices.busy_ns(left, back).min(blocked_ns);
+            if 2 * device_ns > blocked_ns {
+                tally.causes = tally.causes.with(Cause::Device);
+            }
+        }
+        let (causes, interrupt_ns) = (tally.causes, tally.interrupt_ns);
+        Observed { queue_ns, blocked_ns, causes, cpu: 0, interrupt_ns, device_ns }
     }
 
     /// Has the control group throttled since this was last asked?
@@ -285,7 +306,12 @@ impl Watch {
             ring.drain(|time, record| {
                 match record {
                     Record::Out { .. } => *left = Some(time),
-                    Record::In => tally.away_ns += left.take().map_or(0, |left| time.saturating_sub(left)),
+                    Record::In => {
+                        if let Some(left) = left.take() {
+                            tally.away_ns += time.saturating_sub(left);
+                            tally.away = Some((tally.away.map_or(left, |(first, _)| first), time));
+                        }
+                    }
                     _ => {}
                 }
                 tally.add(totals, entered, time, record);
@@ -328,7 +354,12 @@ impl Tally {
             Meaning::TimerEnter | Meaning::TimerLeave => (0, meaning == Meaning::TimerEnter),
             Meaning::SoftEnter | Meaning::SoftLeave => (1, meaning == Meaning::SoftEnter),
             Meaning::DeviceEnter | Meaning::DeviceLeave => (2, meaning == Meaning::DeviceEnter),
-            Meaning::Switches | Meaning::MinorFault | Meaning::MajorFault => return,
+            Meaning::Switches
+            | Meaning::MinorFault
+            | Meaning::MajorFault
+            | Meaning::RequestQueued
+            | Meaning::RequestBegins
+            | Meaning::RequestEnds => return,
         };
         let cause = [Cause::Timer, Cause::SoftInterrupt, Cause::DeviceInterrupt][slot];
         self.causes = self.causes.with(cause);
@@ -356,7 +387,7 @@ fn processor() -> u16 {
 }
 
 /// Opens the best ring within `limit`, and says what that leaves unseen.
-fn open(limit: Tier, queue: bool) -> (Option<Ring>, Sight) {
+fn open(limit: Tier, queue: bool) -> (Option<Ring>, Option<Devices>, Sight) {
     let mut sight = Sight {
         tier: Tier::Accounting,
         sees: vec![Cause::Preempted, Cause::Blocked, Cause::Migration, Cause::MinorFault, Cause::MajorFault],
@@ -387,10 +418,28 @@ fn open(limit: Tier, queue: bool) -> (Option<Ring>, Sight) {
             .blind
             .push("interrupts: they need tracepoints, which were not asked for or not to be had".into());
     }
-    sight.blind.push(
-        "time the hypervisor took, and time inside the device: what remains unexplained may be either".into(),
-    );
-    (ring, sight)
+    let mut devices = None;
+    if ring.is_some() && sight.tier == Tier::Tracepoints {
+        match Devices::of_this_thread() {
+            Ok(found) => {
+                sight.sees.push(Cause::Device);
+                devices = Some(found);
+            }
+            Err(error) => sight.blind.push(format!("time inside block devices: no tracepoints ({error})")),
+        }
+    }
+    sight.blind.push(match devices {
+        Some(_) => {
+            "time the hypervisor took, and what a device did for the kernel's own threads (a journal, \
+                    write-back): what remains unexplained may be either"
+                .into()
+        }
+        None => {
+            "time the hypervisor took, and time inside the device: what remains unexplained may be either"
+                .into()
+        }
+    });
+    (ring, devices, sight)
 }
 
 fn with_faults(leader: events::Event, limit: Tier, sight: &mut Sight) -> std::io::Result<Ring> {
@@ -514,5 +563,52 @@ mod tests {
     fn what_cannot_be_seen_is_said() {
         let blind = &Watch::at_most(Tier::Accounting).sight().blind.join("\n");
         assert!(blind.contains("interrupts") && blind.contains("hypervisor"), "{blind}");
+    }
+
+    #[test]
+    fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
+        use std::os::unix::fs::OpenOptionsExt;
+        let mut watch = Watch::of_this_thread();
+        if !watch.sight().sees.contains(&Cause::Device) {
+            eprintln!("skipped: {:?}", watch.sight().blind);
+            return;
+        }
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder on a disk");
+        let path = folder.path().join("data");
+        std::fs::write(&path, vec![7u8; 1 << 20]).expect("a file");
+        let mut options = std::fs::OpenOptions::new();
+        let Ok(file) = options.read(true).custom_flags(libc::O_DIRECT).open(&path) else {
+            eprintln!("skipped: no O_DIRECT here");
+            return;
+        };
+        file.sync_all().expect("on the disk");
+        #[repr(align(4096))]
+        struct Block([u8; 4096]);
+        let mut block = Box::new(Block([0; 4096]));
+        let (mut found, mut blocked_ns, mut device_ns) = (0, 0, 0);
+        for n in 0..100 {
+            use std::os::unix::fs::FileExt;
+            watch.before();
+            let got = file.read_at(&mut block.0, n * 4096);
+            let seen = watch.after();
+            assert_eq!(got.expect("a read"), 4096);
+            found += u32::from(seen.causes.has(Cause::Device));
+            assert!(seen.device_ns <= seen.blocked_ns, "{seen:?}");
+            blocked_ns += seen.blocked_ns;
+            device_ns += seen.device_ns;
+            assert!(seen.causes.has(Cause::Blocked) || !seen.causes.has(Cause::Device), "{seen:?}");
+        }
+        // A file system in memory or behind a process has no device; then nothing may be put down to one.
+        let place = crate::machine::describe(&[folder.path()]).places.remove(0);
+        match place.device {
+            Some(_) => {
+                assert!(found >= 50, "{found} of 100 reads, at work {device_ns} of {blocked_ns} ns blocked");
+            }
+            None => assert_eq!(found, 0),
+        }
+        watch.before();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let seen = watch.after();
+        assert!(seen.causes.has(Cause::Blocked) && !seen.causes.has(Cause::Device), "{seen:?}");
     }
 }

@@ -17,7 +17,8 @@ const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
 const RECORD_LOST: u32 = 2;
-const RECORD_SAMPLE: u32 = 9;
+/// The type of a record that an event of ours happened.
+pub const RECORD_SAMPLE: u32 = 9;
 const RECORD_SWITCH: u32 = 14;
 const MISC_SWITCH_OUT: u16 = 1 << 13;
 const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
@@ -35,18 +36,20 @@ pub enum Record {
     Lost(u64),
 }
 
-/// The mapped ring and the events that write into it.
+/// The mapped pages of one event.
 #[derive(Debug)]
-pub struct Ring {
+pub struct Pages {
     base: NonNull<u8>,
     page: usize,
     tail: u64,
-    events: Vec<Event>,
 }
 
-impl Ring {
-    /// Maps a ring on `leader` and lets the other events write into it too.
-    pub fn map(leader: Event, others: Vec<Event>) -> io::Result<Self> {
+/// The first words of a record, as many as anybody here looks at.
+pub type Words = [u64; 8];
+
+impl Pages {
+    /// Maps the ring of `leader`.
+    pub fn map(leader: &Event) -> io::Result<Self> {
         // SAFETY: asks for a number.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
         // SAFETY: a new shared mapping of an open perf event; the kernel chooses the place.
@@ -64,27 +67,11 @@ impl Ring {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::InvalidData)?;
-        let mut ring = Self { base, page, tail: 0, events: vec![leader] };
+        let mut pages = Self { base, page, tail: 0 };
         // SAFETY: a forked child must not write the parent's tail; the mapping is ours and page aligned.
         unsafe { libc::madvise(base.as_ptr().cast(), (PAGES + 1) * page, libc::MADV_DONTFORK) };
-        for event in others {
-            super::events::redirect(&event, &ring.events[0])?;
-            ring.events.push(event);
-        }
-        for event in &ring.events {
-            super::events::enable(event)?;
-        }
-        ring.tail = ring.head();
-        Ok(ring)
-    }
-
-    /// Switches the fault events off or on; the other events go on.
-    pub fn see_faults(&self, see: bool) {
-        let faults = |event: &&Event| matches!(event.meaning, Meaning::MinorFault | Meaning::MajorFault);
-        for event in self.events.iter().filter(faults) {
-            // Without it faults cost a microsecond more, or stay unseen: no reason to stop.
-            let _ = if see { super::events::enable(event) } else { super::events::disable(event) };
-        }
+        pages.tail = pages.head();
+        Ok(pages)
     }
 
     /// A counter in the control page.
@@ -100,18 +87,18 @@ impl Ring {
         self.counter(HEAD).load(Ordering::Acquire)
     }
 
-    /// Has nothing been written since the last [`Ring::drain`]?
+    /// Has nothing been written since the last [`Pages::drain`]?
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.head() == self.tail
     }
 
-    /// Hands every new record, with its time on CLOCK_MONOTONIC_RAW in ns, to `see` and gives its
-    /// place back to the kernel.
-    pub fn drain(&mut self, mut see: impl FnMut(u64, Record)) {
+    /// Hands every new record (type, miscellaneous bits, its words; those that it does not have are 0) to
+    /// `see` and gives its place back to the kernel.
+    pub fn drain(&mut self, mut see: impl FnMut(u32, u16, &Words)) {
         let head = self.head();
         while self.tail < head {
-            let mut words = [0u64; 4];
+            let mut words: Words = [0; 8];
             words[0] = self.word(self.tail);
             let (kind, misc, size) = header(words[0]);
             if size < 8 {
@@ -122,9 +109,7 @@ impl Ring {
             for (index, word) in words.iter_mut().enumerate().take(usize::from(size) / 8).skip(1) {
                 *word = self.word(self.tail + 8 * index as u64);
             }
-            if let Some((time, record)) = understand(kind, misc, &words, |id| self.meaning(id)) {
-                see(time, record);
-            }
+            see(kind, misc, &words);
             self.tail += u64::from(size);
         }
         fence(Ordering::SeqCst);
@@ -136,16 +121,65 @@ impl Ring {
         // SAFETY: records are eight-byte aligned, so the word lies wholly within the data pages.
         unsafe { self.base.as_ptr().add(self.page + offset).cast::<u64>().read_volatile() }
     }
-
-    fn meaning(&self, identifier: u64) -> Option<Meaning> {
-        self.events.iter().find(|event| event.identifier == identifier).map(|event| event.meaning)
-    }
 }
 
-impl Drop for Ring {
+impl Drop for Pages {
     fn drop(&mut self) {
         // SAFETY: unmaps exactly what `map` mapped; no reference into it outlives `self`.
         unsafe { libc::munmap(self.base.as_ptr().cast(), (PAGES + 1) * self.page) };
+    }
+}
+
+/// The mapped ring and the events that write into it.
+#[derive(Debug)]
+pub struct Ring {
+    pages: Pages,
+    events: Vec<Event>,
+}
+
+impl Ring {
+    /// Maps a ring on `leader` and lets the other events write into it too.
+    pub fn map(leader: Event, others: Vec<Event>) -> io::Result<Self> {
+        let pages = Pages::map(&leader)?;
+        let mut ring = Self { pages, events: vec![leader] };
+        for event in others {
+            super::events::redirect(&event, &ring.events[0])?;
+            ring.events.push(event);
+        }
+        for event in &ring.events {
+            super::events::enable(event)?;
+        }
+        ring.pages.tail = ring.pages.head();
+        Ok(ring)
+    }
+
+    /// Switches the fault events off or on; the other events go on.
+    pub fn see_faults(&self, see: bool) {
+        let faults = |event: &&Event| matches!(event.meaning, Meaning::MinorFault | Meaning::MajorFault);
+        for event in self.events.iter().filter(faults) {
+            // Without it faults cost a microsecond more, or stay unseen: no reason to stop.
+            let _ = if see { super::events::enable(event) } else { super::events::disable(event) };
+        }
+    }
+
+    /// Has nothing been written since the last [`Ring::drain`]?
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.pages.is_quiet()
+    }
+
+    /// Hands every new record, with its time on CLOCK_MONOTONIC_RAW in ns, to `see` and gives its
+    /// place back to the kernel.
+    pub fn drain(&mut self, mut see: impl FnMut(u64, Record)) {
+        let events = &self.events;
+        let meaning = |identifier: u64| {
+            events.iter().find(|event| event.identifier == identifier).map(|event| event.meaning)
+        };
+        self.pages.drain(|kind, misc, words| {
+            if let Some((time, record)) = understand(kind, misc, words, meaning) {
+                see(time, record);
+            }
+        });
     }
 }
 
@@ -159,7 +193,7 @@ fn header(word: u64) -> (u32, u16, u16) {
 fn understand(
     kind: u32,
     misc: u16,
-    words: &[u64; 4],
+    words: &Words,
     meaning: impl Fn(u64) -> Option<Meaning>,
 ) -> Option<(u64, Record)> {
     match kind {
@@ -179,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_preemption_is_told_from_giving_up() {
-        let words = [0, 77, 1, 0];
+        let words = [0, 77, 1, 0, 0, 0, 0, 0];
         let out = |misc| understand(RECORD_SWITCH, misc, &words, |_| None);
         assert_eq!(out(MISC_SWITCH_OUT), Some((77, Record::Out { preempted: false })));
         assert_eq!(
@@ -191,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_named_by_its_identifier() {
-        let words = [0, 5, 99, 0];
+        let words = [0, 5, 99, 0, 0, 0, 0, 0];
         let found = understand(RECORD_SAMPLE, 0, &words, |id| (id == 5).then_some(Meaning::MinorFault));
         assert_eq!(found, Some((99, Record::Event(Meaning::MinorFault))));
     }

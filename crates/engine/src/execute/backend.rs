@@ -66,6 +66,8 @@ pub enum Call<'a> {
     Advise { file: u32, offset: u64, length: u64, advice: i32 },
     /// `cachestat`: the value is the number of bytes of the file in the page cache.
     Cached { file: u32 },
+    /// What `O_DIRECT` asks sizes and offsets to be multiples of; 0 where it is not possible.
+    DirectAlignment { file: u32 },
     /// `opendir`, `readdir` to the end, `closedir`; the value is the number of names.
     ReadDirectory { path: &'a CStr },
     /// `sync`.

@@ -60,6 +60,7 @@ impl Simulated {
             | Call::Allocate { file, .. }
             | Call::Advise { file, .. }
             | Call::Cached { file } => Outcome { value: 0, ..files.size(file.into()) },
+            Call::DirectAlignment { file } => Outcome { value: 512, ..files.size(file.into()) },
             Call::Write { file, length, offset, .. } => {
                 return (files.write(file.into(), length, offset), Meaning::Bytes);
             }

@@ -1,11 +1,21 @@
 //! How are the kernel's small text files read, where any of them may be missing?
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Where a file of the kernel is read: where it is, but for tests that look at another machine.
+pub fn place(path: impl AsRef<Path>) -> PathBuf {
+    #[cfg(test)]
+    if let Some(root) = tests::root() {
+        let below = path.as_ref().strip_prefix("/").map(Path::to_path_buf);
+        return root.join(below.unwrap_or_else(|_| path.as_ref().to_path_buf()));
+    }
+    path.as_ref().to_path_buf()
+}
 
 /// The trimmed text of a file; none where it is missing, unreadable or empty.
 pub fn text(path: impl AsRef<Path>) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = fs::read_to_string(place(path)).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
@@ -60,8 +70,45 @@ pub fn size(text: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
+    use std::cell::RefCell;
+
     use super::*;
+
+    thread_local! {
+        static ROOT: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+    }
+
+    pub fn root() -> Option<PathBuf> {
+        ROOT.with_borrow(Clone::clone)
+    }
+
+    /// A machine that is not this one: files that this thread reads in the place of the kernel's.
+    pub struct Elsewhere(tempfile::TempDir);
+
+    impl Elsewhere {
+        /// With these files, `(path, text)`.
+        pub fn new(files: &[(&str, &str)]) -> Self {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let other = Self(folder);
+            files.iter().for_each(|(path, text)| other.write(path, text));
+            ROOT.set(Some(other.0.path().to_path_buf()));
+            other
+        }
+
+        /// One more file, or another text of it.
+        pub fn write(&self, path: &str, text: &str) {
+            let path = self.0.path().join(path.trim_start_matches('/'));
+            fs::create_dir_all(path.parent().expect("a folder above")).expect("temporary folder");
+            fs::write(path, text).expect("temporary file");
+        }
+    }
+
+    impl Drop for Elsewhere {
+        fn drop(&mut self) {
+            ROOT.set(None);
+        }
+    }
 
     #[test]
     fn the_word_in_brackets_is_the_chosen_one() {

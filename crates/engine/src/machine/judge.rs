@@ -151,6 +151,43 @@ fn processor(machine: &Machine, found: &mut Vec<Finding>) {
             "raise the quota (cpu.max), or keep ranks times their load below it: a throttled rank stands still for tens of ms",
         ));
     }
+    if let Some(times) = machine.processor.hot.filter(|times| *times > 0) {
+        found.push(finding(
+            "heat",
+            Severity::Warning,
+            format!("cores were slowed down for heat {times} times since the machine started"),
+            "cool it, or keep fewer cores at work; a run says whether it happened meanwhile",
+        ));
+    }
+    let balancing = machine.kernel.settings.get("kernel/numa_balancing").is_some_and(|on| on != "0");
+    if balancing && machine.processor.nodes.len() > 1 {
+        found.push(finding(
+            "numa-balancing",
+            Severity::Warning,
+            format!(
+                "the kernel moves memory between its {} nodes while programs use it",
+                machine.processor.nodes.len()
+            ),
+            "for the time of the measurement: sysctl kernel.numa_balancing=0, and bind ranks with numactl",
+        ));
+    }
+    if let Some(threads) = machine.processor.threads_per_core.filter(|threads| *threads > 1) {
+        found.push(finding(
+            "shared-cores",
+            Severity::Note,
+            format!("{threads} hardware threads share a core: each is slower while the other works"),
+            "start no more ranks than cores where the processor matters",
+        ));
+    }
+    let paranoid = machine.kernel.settings.get("kernel/perf_event_paranoid").and_then(|n| n.parse().ok());
+    if paranoid.is_some_and(|level: i32| level > 2) && !machine.limits.root {
+        found.push(finding(
+            "causes-unseen",
+            Severity::Note,
+            "kernel.perf_event_paranoid keeps events from this user".into(),
+            "causes are seen of operations of 20 µs and more only; sysctl kernel.perf_event_paranoid=2 shows more",
+        ));
+    }
     if let Some(hypervisor) = &machine.virtualisation.hypervisor {
         found.push(finding(
             "guest",
@@ -171,6 +208,14 @@ fn memory(machine: &Machine, found: &mut Vec<Finding>) {
             Severity::Warning,
             format!("only {} of {} of memory are available", bytes(available), bytes(total)),
             "end what is not needed: reclaiming memory shows as a tail in everything",
+        ));
+    }
+    if let Some(used) = machine.memory.swap_used.filter(|used| *used >= 64 << 20) {
+        found.push(finding(
+            "swap-used",
+            Severity::Note,
+            format!("{} of memory lie in swap space", bytes(used)),
+            "what is read back from there shows as page faults that read a device",
         ));
     }
     if machine.load.memory_pressure.unwrap_or(0.0) >= 1.0 {
@@ -225,6 +270,23 @@ fn place(place: &Place, found: &mut Vec<Finding>) {
             "nearly full file systems allocate slowly; make room or choose another directory",
         ));
     }
+    let has = |option: &str| place.mount.iter().flat_map(|mount| &mount.options).any(|one| one == option);
+    if has("nobarrier") || has("barrier=0") {
+        found.push(finding(
+            "no-barrier",
+            Severity::Warning,
+            format!("{path} is mounted without barriers: an fsync does not reach the medium"),
+            "what it shows of safe writes is too good; mount it with barriers",
+        ));
+    }
+    if place.file_system.as_deref() == Some("overlay") {
+        found.push(finding(
+            "overlay",
+            Severity::Note,
+            format!("{path} lies in a container's layers"),
+            "the first write to a file of the image copies all of it; a volume shows the disk itself",
+        ));
+    }
     if place.remote {
         found.push(finding(
             "network",
@@ -243,99 +305,6 @@ fn place(place: &Place, found: &mut Vec<Finding>) {
             "a write is acknowledged before it is safe unless it is synchronous: use O_SYNC, O_DSYNC or fsync",
         ));
     }
-}
-
-/// What changed between a description from before a run and one from after it, as warnings on the
-/// result.
-pub fn compare(before: &Machine, after: &Machine) -> Vec<Warning> {
-    let mut found = Vec::new();
-    let mut warn = |code: &str, text: String, advice: &str| {
-        found.push(Warning { code: code.into(), text, advice: advice.into() });
-    };
-    let changed = [
-        ("governor", &before.processor.governor, &after.processor.governor),
-        ("clock source", &before.processor.clock_source, &after.processor.clock_source),
-        ("huge-page policy", &before.kernel.huge_pages, &after.kernel.huge_pages),
-    ];
-    for (name, old, new) in changed {
-        if old != new {
-            let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
-            warn(
-                "machine-changed",
-                format!("the {name} changed from {} to {} during the run", word(old), word(new)),
-                "measure again without the change",
-            );
-        }
-    }
-    if before.processor.online != after.processor.online
-        || before.processor.allowed != after.processor.allowed
-    {
-        warn(
-            "machine-changed",
-            "the number of usable processors changed during the run".into(),
-            "measure again without the change",
-        );
-    }
-    let throttled = after.limits.throttled.unwrap_or(0).saturating_sub(before.limits.throttled.unwrap_or(0));
-    if throttled > 0 {
-        warn(
-            "throttled",
-            format!("the control group was throttled {throttled} times during the run"),
-            "raise cpu.max or use fewer ranks: a throttled rank stands still for tens of ms",
-        );
-    }
-    if let (Some(old), Some(new)) = (before.load.stolen_ms, after.load.stolen_ms) {
-        let stolen = new.saturating_sub(old) as f64;
-        let elapsed = after.load.uptime_s.unwrap_or(0.0) - before.load.uptime_s.unwrap_or(0.0);
-        let share = stolen / (elapsed * 10.0 * f64::from(after.processor.online.unwrap_or(1))).max(1.0);
-        if elapsed > 0.0 && share >= 1.0 {
-            warn(
-                "stolen",
-                format!(
-                    "the hypervisor gave {share:.0} % of the processors' time to other guests during the run"
-                ),
-                "measure again at a quieter time, or on a machine of its own",
-            );
-        }
-    }
-    let busy = |machine: &Machine| machine.load.processor_pressure.unwrap_or(0.0);
-    if before.load.processor_pressure.is_some() && busy(before) < 10.0 && busy(after) >= 40.0 {
-        warn(
-            "load-changed",
-            format!(
-                "waiting for processors rose from {:.0} to {:.0} % during the run",
-                busy(before),
-                busy(after)
-            ),
-            "the run's own ranks may be the cause: use no more of them than processors, or see the corrected results",
-        );
-    }
-    for (old, new) in before.places.iter().zip(&after.places) {
-        if old.mount != new.mount {
-            warn(
-                "mount-changed",
-                format!("{} was mounted anew during the run", old.path),
-                "measure again without the change",
-            );
-        }
-        let retried = |place: &Place| {
-            place
-                .nfs
-                .iter()
-                .flat_map(|nfs| nfs.operations.values())
-                .map(|o| o.transmissions - o.count.min(o.transmissions))
-                .sum::<u64>()
-        };
-        let again = retried(new).saturating_sub(retried(old));
-        if again > 0 {
-            warn(
-                "nfs-retransmitted",
-                format!("{again} NFS requests under {} were sent again during the run", old.path),
-                "the network loses packets or the server is overloaded: part of the tail is theirs",
-            );
-        }
-    }
-    found
 }
 
 #[cfg(test)]
@@ -390,17 +359,25 @@ mod tests {
     }
 
     #[test]
-    fn throttling_and_stealing_during_a_run_become_warnings() {
-        let at = |throttled, stolen_ms, uptime_s| Machine {
-            processor: Processor { online: Some(2), ..Processor::default() },
-            limits: Limits { throttled: Some(throttled), ..Limits::default() },
-            load: Load { stolen_ms: Some(stolen_ms), uptime_s: Some(uptime_s), ..Load::default() },
+    fn what_makes_safe_writes_unsafe_or_cores_slow_is_found() {
+        let mount = crate::machine::Mount {
+            file_system: "ext4".into(),
+            options: vec!["rw".into(), "nobarrier".into()],
+            ..Default::default()
+        };
+        let machine = Machine {
+            processor: Processor { hot: Some(3), ..Processor::default() },
+            places: vec![Place { path: "/d".into(), mount: Some(mount), ..Place::default() }],
             ..Machine::default()
         };
-        let found = compare(&at(3, 1000, 50.0), &at(5, 3000, 60.0));
-        let codes: Vec<_> = found.iter().map(|warning| warning.code.as_str()).collect();
-        assert_eq!(codes, ["throttled", "stolen"]);
-        assert!(found[1].text.contains("10 %"), "{}", found[1].text);
-        assert_eq!(compare(&at(3, 1000, 50.0), &at(3, 1000, 60.0)), []);
+        assert_eq!(codes(&machine), ["heat", "no-barrier"]);
+    }
+
+    #[test]
+    fn a_place_that_may_not_be_written_comes_first() {
+        let place = Place { path: "/d".into(), writable: Some(false), remote: true, ..Place::default() };
+        let busy = Load { processor_pressure: Some(12.0), ..Load::default() };
+        let machine = Machine { load: busy, places: vec![place], ..Machine::default() };
+        assert_eq!(codes(&machine), ["not-writable", "processor-busy", "network"]);
     }
 }

@@ -12,13 +12,19 @@
 //! }
 //! ```
 
+mod compare;
 mod device;
+#[cfg(test)]
+mod elsewhere;
 mod files;
 mod judge;
 mod mounts;
 mod nfs;
 mod place;
 mod processor;
+mod redact;
+mod show;
+mod speed;
 mod stripes;
 mod system;
 
@@ -27,8 +33,9 @@ use std::path::Path;
 use samples::units::bytes;
 use serde::{Deserialize, Serialize};
 
+pub use compare::compare;
 pub use device::Device;
-pub use judge::{Finding, Severity, compare, judge, verdict};
+pub use judge::{Finding, Severity, judge, verdict};
 pub use mounts::Mount;
 pub use nfs::{NfsMount, NfsOperation};
 pub use place::Place;
@@ -37,6 +44,11 @@ pub use stripes::Layout;
 pub use system::{Kernel, Limits, Load, Memory, Virtualisation, limits, memory};
 
 use crate::clock;
+
+/// Numbers of processors in a list as the kernel writes it: `0-3,8`.
+pub fn processors(list: &str) -> Vec<u32> {
+    files::list(list)
+}
 
 /// The schema of [`Machine`] as JSON.
 pub const SCHEMA: &str = "lastrank.machine/1";
@@ -118,42 +130,6 @@ impl Machine {
     pub fn lines(&self) -> Vec<String> {
         std::iter::once(self.line()).chain(self.places.iter().map(Place::line)).collect()
     }
-
-    /// A copy without names: host, paths, servers, kernel command line.
-    #[must_use]
-    pub fn redact(&self) -> Self {
-        let mut copy = self.clone();
-        copy.host = copy.host.map(|_| "redacted".into());
-        copy.kernel.command_line = copy.kernel.command_line.map(|_| "redacted".into());
-        for (index, place) in copy.places.iter_mut().enumerate() {
-            place.path = format!("path {}", index + 1);
-            place.real_path = place.real_path.take().map(|_| place.path.clone());
-            if let Some(mount) = &mut place.mount {
-                mount.mount_point = place.path.clone();
-                mount.options.iter_mut().for_each(redact_option);
-                if !mount.source.starts_with("/dev/") {
-                    mount.source = "redacted".into();
-                }
-            }
-            if let Some(nfs) = &mut place.nfs {
-                nfs.mount_point = place.path.clone();
-                nfs.source = "redacted".into();
-                nfs.options.iter_mut().for_each(redact_option);
-            }
-        }
-        copy
-    }
-}
-
-/// Hides addresses, users and folders that a mount option may carry.
-fn redact_option(option: &mut String) {
-    const TELLING: [&str; 9] =
-        ["addr", "clientaddr", "mountaddr", "username", "domain", "lowerdir", "upperdir", "workdir", "unc"];
-    if let Some((key, _)) = option.split_once('=')
-        && TELLING.contains(&key)
-    {
-        *option = format!("{key}=redacted");
-    }
 }
 
 #[cfg(test)]
@@ -186,27 +162,5 @@ mod tests {
         };
         assert_eq!(machine.line(), "AMD EPYC 9R14, 2 CPUs (KVM guest), 23.5 GiB, Linux 6.18");
         assert_eq!(Machine::default().line(), "unknown processor");
-    }
-
-    #[test]
-    fn a_redacted_description_holds_no_name() {
-        let mount = Mount {
-            mount_point: "/secret/data".into(),
-            source: "secret:/export".into(),
-            options: vec!["rw".into(), "addr=secret".into()],
-            ..Mount::default()
-        };
-        let place = Place {
-            path: "/secret/data/x".into(),
-            real_path: Some("/secret/data/x".into()),
-            nfs: Some(NfsMount { source: "secret:/export".into(), ..NfsMount::default() }),
-            mount: Some(mount),
-            ..Place::default()
-        };
-        let kernel = Kernel { command_line: Some("root=secret".into()), ..Kernel::default() };
-        let machine =
-            Machine { host: Some("secret".into()), kernel, places: vec![place], ..Machine::default() };
-        let shown = serde_json::to_string(&machine.redact()).expect("plain data");
-        assert!(!shown.contains("secret"), "{shown}");
     }
 }

@@ -46,6 +46,8 @@ pub struct Place {
     pub device: Option<Device>,
     /// Counters of an NFS mount.
     pub nfs: Option<NfsMount>,
+    /// What its inode asks for: `compressed`, `no copy on write`, `append only`, `synchronous` …
+    pub flags: Vec<String>,
     /// How files here are laid over storage targets.
     pub layout: Layout,
 }
@@ -70,6 +72,7 @@ pub fn describe(path: &Path) -> Place {
     let Ok(name) = CString::new(real.as_os_str().as_bytes()) else { return place };
     space(&name, &mut place);
     direct(&name, &mut place);
+    place.flags = flags(&name);
     // SAFETY: `name` is a string that ends in zero.
     place.writable = Some(unsafe { libc::access(name.as_ptr(), libc::W_OK) } == 0);
     place.layout = stripes::describe(place.file_system.as_deref().unwrap_or_default(), &name);
@@ -119,6 +122,35 @@ fn direct(name: &CString, place: &mut Place) {
     }
 }
 
+/// The flags of `FS_IOC_GETFLAGS` that change how writes are made; empty where the file system has none.
+fn flags(name: &CString) -> Vec<String> {
+    // SAFETY: `name` ends in zero; the descriptor is closed below.
+    let file = unsafe { libc::open(name.as_ptr(), libc::O_RDONLY | libc::O_NONBLOCK | libc::O_CLOEXEC) };
+    if file < 0 {
+        return Vec::new();
+    }
+    let mut found: libc::c_long = 0;
+    // SAFETY: the request writes at most a long, which `found` has room for.
+    let result = unsafe { libc::ioctl(file, libc::FS_IOC_GETFLAGS as _, &mut found) };
+    // SAFETY: the descriptor was opened here and is used no more.
+    unsafe { libc::close(file) };
+    if result == 0 { flag_names(found as u32) } else { Vec::new() }
+}
+
+fn flag_names(flags: u32) -> Vec<String> {
+    const NAMES: [(u32, &str); 8] = [
+        (0x4, "compressed"),
+        (0x8, "synchronous"),
+        (0x10, "immutable"),
+        (0x20, "append only"),
+        (0x800, "encrypted"),
+        (0x4000, "data journalled"),
+        (0x80_0000, "no copy on write"),
+        (0x200_0000, "direct access"),
+    ];
+    NAMES.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| (*name).to_owned()).collect()
+}
+
 impl Place {
     /// One line for the terminal: `/tmp on ext4 (/dev/vda, virtio disk, scheduler none), 80 GiB free`.
     pub fn line(&self) -> String {
@@ -135,7 +167,9 @@ impl Place {
         if let Some(nfs) = &self.nfs {
             details.extend(["rsize", "wsize"].iter().filter_map(|key| nfs.option(key)).map(|o| o.to_owned()));
         }
-        details.extend(self.layout.words());
+        let parallel = self.file_system.as_deref().is_some_and(stripes::is_parallel);
+        details.extend(self.layout.words().or_else(|| parallel.then(|| "layout unknown".into())));
+        details.extend(self.flags.iter().cloned());
         if !details.is_empty() {
             line += &format!(" ({})", details.join(", "));
         }
@@ -157,6 +191,14 @@ mod tests {
         let expected = folder.canonicalize().map(|p| p.display().to_string()).ok();
         assert_eq!(found.real_path, expected);
         assert!(found.free.is_some());
+    }
+
+    #[test]
+    fn a_layout_that_is_not_told_is_unknown_where_there_must_be_one() {
+        let on = |name: &str| Place { path: "/d".into(), file_system: Some(name.into()), ..Place::default() };
+        assert_eq!(on("lustre").line(), "/d on lustre (layout unknown)");
+        assert_eq!(on("xfs").line(), "/d on xfs");
+        assert_eq!(flag_names(0x80_0004), ["compressed", "no copy on write"]);
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Processor {
     pub online: Option<u32>,
     /// Those this process may run on.
     pub allowed: Option<u32>,
+    /// Which those are, as the kernel lists them: `0-3,8`.
+    pub allowed_list: Option<String>,
     /// Sockets.
     pub sockets: Option<u32>,
     /// Cores, over all sockets.
@@ -35,6 +37,11 @@ pub struct Processor {
     pub nodes: Vec<Node>,
     /// Nominal or present clock rate as the kernel shows it, in MHz.
     pub megahertz: Option<f64>,
+    /// Cycles in a nanosecond while it computes, measured on the processor this was called on: where
+    /// there is no other sight of the frequency, as in most guests, this is it.
+    pub gigahertz_measured: Option<f64>,
+    /// How often a core was slowed down for being too hot, over all cores, since the machine started.
+    pub hot: Option<u64>,
     /// The frequency governor: `performance`, `powersave`, `schedutil` …; none in most guests.
     pub governor: Option<String>,
     /// The frequency driver.
@@ -45,6 +52,12 @@ pub struct Processor {
     pub idle_driver: Option<String>,
     /// Processors kept from ordinary scheduling.
     pub isolated: Option<String>,
+    /// Processors without a periodic timer interrupt while one task runs.
+    pub tickless: Option<String>,
+    /// Processors that serve new device interrupts, as a mask in hexadecimal.
+    pub interrupts: Option<String>,
+    /// Of the features those that change how it can be timed or how fast memory is copied.
+    pub features: Vec<String>,
     /// The clock source of the kernel.
     pub clock_source: Option<String>,
     /// Mitigations of processor faults that are at work, by fault.
@@ -85,6 +98,34 @@ pub struct Node {
     pub distances: Vec<u32>,
 }
 
+/// Features worth telling: of x86, then of ARM.
+const FEATURES: [&str; 24] = [
+    "constant_tsc",
+    "nonstop_tsc",
+    "tsc_known_freq",
+    "tsc_reliable",
+    "rdtscp",
+    "lfence_rdtsc",
+    "ht",
+    "pcid",
+    "invpcid",
+    "pdpe1gb",
+    "erms",
+    "fsrm",
+    "clflushopt",
+    "clwb",
+    "avx2",
+    "avx512f",
+    "waitpkg",
+    "asimd",
+    "atomics",
+    "sve",
+    "sve2",
+    "dcpop",
+    "ecv",
+    "mops",
+];
+
 const CPU: &str = "/sys/devices/system/cpu";
 
 /// Describes this machine's processor; what cannot be read stays empty.
@@ -94,8 +135,10 @@ pub fn describe() -> Processor {
     found.online = text(format!("{CPU}/online")).map(|all| list(&all).len() as u32).or(found.online);
     found.allowed = std::thread::available_parallelism().ok().map(|n| n.get() as u32);
     if let Some(status) = text("/proc/self/status") {
-        let mask = field(&status, "Cpus_allowed_list").map(|all| list(all).len() as u32);
+        let allowed = field(&status, "Cpus_allowed_list");
+        let mask = allowed.map(|all| list(all).len() as u32);
         found.allowed = mask.filter(|n| *n > 0).or(found.allowed);
+        found.allowed_list = allowed.map(str::to_owned);
     }
     topology(&mut found);
     found.caches = caches();
@@ -108,6 +151,10 @@ pub fn describe() -> Processor {
         .or_else(|| number::<u8>(format!("{CPU}/intel_pstate/no_turbo")).map(|off| off == 0));
     found.idle_driver = text(format!("{CPU}/cpuidle/current_driver"));
     found.isolated = text(format!("{CPU}/isolated"));
+    found.tickless = text(format!("{CPU}/nohz_full")).filter(|list| list != "(null)");
+    found.interrupts = text("/proc/irq/default_smp_affinity");
+    found.hot = hot(&text(format!("{CPU}/online")).unwrap_or_default());
+    found.gigahertz_measured = super::speed::gigahertz();
     found.clock_source = text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     found.mitigations = mitigations();
     found
@@ -136,9 +183,26 @@ pub fn parse(cpuinfo: &str) -> Processor {
         identity,
         online: (online > 0).then_some(online),
         megahertz: get("cpu MHz").and_then(|value| value.parse().ok()),
+        features: features(&get("flags").or_else(|| get("Features")).unwrap_or_default()),
         guest: get("flags").is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
         ..Processor::default()
     }
+}
+
+fn features(all: &str) -> Vec<String> {
+    let has = |name: &&&str| all.split(' ').any(|feature| feature == **name);
+    FEATURES.iter().filter(has).map(|name| (*name).to_owned()).collect()
+}
+
+/// How often cores were throttled for heat, each core counted once though its threads all show it.
+fn hot(online: &str) -> Option<u64> {
+    let counts = list(online).into_iter().filter_map(|cpu| {
+        let siblings = text(format!("{CPU}/cpu{cpu}/topology/thread_siblings_list"));
+        let first = siblings.is_none_or(|all| list(&all).first().is_none_or(|first| *first == cpu));
+        let count = number::<u64>(format!("{CPU}/cpu{cpu}/thermal_throttle/core_throttle_count"))?;
+        first.then_some(count)
+    });
+    counts.reduce(|sum, count| sum + count)
 }
 
 fn arm_vendor(implementer: &str) -> Option<String> {
@@ -233,10 +297,13 @@ fn nodes() -> Vec<Node> {
 }
 
 fn mitigations() -> BTreeMap<String, String> {
-    let Ok(folder) = fs::read_dir(format!("{CPU}/vulnerabilities")) else { return BTreeMap::new() };
+    let Ok(folder) = fs::read_dir(files::place(format!("{CPU}/vulnerabilities"))) else {
+        return BTreeMap::new();
+    };
     let named = folder.flatten().filter_map(|entry| {
-        let state = text(entry.path())?;
-        (state != "Not affected").then(|| (entry.file_name().to_string_lossy().into_owned(), state))
+        let name = entry.file_name();
+        let state = text(format!("{CPU}/vulnerabilities/{}", name.to_string_lossy()))?;
+        (state != "Not affected").then(|| (name.to_string_lossy().into_owned(), state))
     });
     named.collect()
 }

@@ -30,18 +30,40 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// A few words for the terminal; none where nothing is known.
+    /// A few words for the terminal; none where nothing is known ([`is_parallel`] says where it ought to
+    /// be).
     pub fn words(&self) -> Option<String> {
         match self {
             Layout::Unknown => None,
             Layout::Striped { stripe_size, stripe_count, .. } => {
                 let count = stripe_count.map_or("all".into(), |n| n.to_string());
                 let size = stripe_size.map(|bytes| format!(" of {}", samples::units::bytes(bytes)));
-                Some(format!("striped over {count} targets{}", size.unwrap_or_default()))
+                let plural = if *stripe_count == Some(1) { "" } else { "s" };
+                Some(format!("striped over {count} target{plural}{}", size.unwrap_or_default()))
             }
             Layout::Described { text } => Some(text.clone()),
         }
     }
+}
+
+/// Does this file system lay files over several servers or targets, so that a layout is missed where
+/// none is known?
+pub fn is_parallel(file_system: &str) -> bool {
+    const PARALLEL: [&str; 12] = [
+        "lustre",
+        "ceph",
+        "fuse.ceph",
+        "fuse.ceph-fuse",
+        "beegfs",
+        "beegfs_nodev",
+        "fuse.glusterfs",
+        "gpfs",
+        "pvfs2",
+        "fuse.mfs",
+        "fuse.juicefs",
+        "wekafs",
+    ];
+    PARALLEL.contains(&file_system)
 }
 
 /// Asks the file system below `path`, in its own way.
@@ -67,38 +89,76 @@ fn attribute(path: &CString, name: &CStr) -> Option<Vec<u8>> {
     Some(value)
 }
 
+const LUSTRE_PLAIN: u32 = 0x0BD1_0BD0;
+const LUSTRE_WITH_POOL: u32 = 0x0BD3_0BD0;
+/// As with a pool, with the targets chosen one by one.
+const LUSTRE_CHOSEN: u32 = 0x0BD5_0BD0;
+const LUSTRE_COMPOSITE: u32 = 0x0BD6_0BD0;
+/// A stripe count of a folder that means all targets.
+const LUSTRE_ALL: u16 = 0xffff;
+/// The data lie on the metadata server.
+const LUSTRE_ON_METADATA: u32 = 0x100;
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn half(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes)
+}
+
 /// Lustre's `lov_user_md`: magic, pattern, object id, stripe size and count, then (version 3) the pool's
 /// name and the objects; a composite layout has another magic and several of them.
 fn lustre(bytes: &[u8]) -> Option<Layout> {
-    const VERSION_1: u32 = 0x0BD1_0BD0;
-    const VERSION_3: u32 = 0x0BD3_0BD0;
-    const COMPOSITE: u32 = 0x0BD6_0BD0;
-    const ALL: u16 = 0xffff;
-    let word = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
-    let half = |at: usize| bytes.get(at..at + 2)?.try_into().ok().map(u16::from_le_bytes);
-    let magic = word(0)?;
-    if magic == COMPOSITE {
-        return Some(Layout::Described { text: format!("composite layout of {} parts", half(14)?) });
-    }
+    let magic = word(bytes, 0)?;
     let objects = match magic {
-        VERSION_1 => 32,
-        VERSION_3 => 48,
+        LUSTRE_COMPOSITE => return lustre_composite(bytes),
+        LUSTRE_PLAIN => 32,
+        LUSTRE_WITH_POOL | LUSTRE_CHOSEN => 48,
         _ => return None,
     };
-    let (size, count) = (word(24)?, half(28)?);
-    let targets = (0..usize::from(if count == ALL { 0 } else { count }))
-        .map_while(|index| word(objects + index * 24 + 20))
+    let (size, count) = (word(bytes, 24)?, half(bytes, 28)?);
+    if word(bytes, 4)? & LUSTRE_ON_METADATA != 0 {
+        return Some(Layout::Described { text: "on the metadata server".into() });
+    }
+    let targets = (0..usize::from(if count == LUSTRE_ALL { 0 } else { count }))
+        .map_while(|index| word(bytes, objects + index * 24 + 20))
         .collect();
     let pool = bytes
         .get(32..48)
-        .filter(|_| magic == VERSION_3)
+        .filter(|_| magic != LUSTRE_PLAIN)
         .map(|name| String::from_utf8_lossy(name).trim_end_matches('\0').to_owned());
     Some(Layout::Striped {
         stripe_size: (size > 0).then_some(u64::from(size)),
-        stripe_count: (count != ALL && count > 0).then_some(u32::from(count)),
+        stripe_count: (count != LUSTRE_ALL && count > 0).then_some(u32::from(count)),
         targets,
         note: pool.filter(|name| !name.is_empty()).map(|name| format!("pool {name}")),
     })
+}
+
+/// Lustre's `lov_comp_md_v1`: 32 bytes with the number of parts at 14, then 48 bytes a part: where in the
+/// file it begins and ends (at 8 and 16) and where in these bytes its own layout stands (at 24).
+fn lustre_composite(bytes: &[u8]) -> Option<Layout> {
+    let long = |at: usize| bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
+    let part = |index: usize| {
+        let entry = 32 + 48 * index;
+        let (begin, end, at) = (long(entry + 8)?, long(entry + 16)?, word(bytes, entry + 24)?);
+        let inside = bytes.get(usize::try_from(at).ok()?..)?;
+        // A part of parts would be none that Lustre writes.
+        let layout = (word(inside, 0)? != LUSTRE_COMPOSITE).then(|| lustre(inside))??;
+        let place = match (begin, end) {
+            (_, u64::MAX) => format!("from {}", samples::units::bytes(begin)),
+            _ => format!("to {}", samples::units::bytes(end)),
+        };
+        Some(format!("{place} {}", layout.words()?))
+    };
+    let count = half(bytes, 14)?;
+    let parts: Vec<String> = (0..usize::from(count)).map_while(part).collect();
+    let text = match parts.len() {
+        0 => format!("composite layout of {count} parts"),
+        _ => parts.join("; "),
+    };
+    Some(Layout::Described { text })
 }
 
 /// CephFS: `stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=cephfs_data`.
@@ -133,25 +193,34 @@ fn beegfs(path: &CString) -> Option<Layout> {
     let result = unsafe { libc::ioctl(file, GET_STRIPE_INFO as _, &mut found) };
     // SAFETY: the descriptor was opened here and is used no more.
     unsafe { libc::close(file) };
-    let pattern = ["invalid", "RAID0", "RAID10", "buddy mirror"].get(found.pattern as usize);
-    (result == 0).then(|| Layout::Striped {
-        stripe_size: Some(u64::from(found.chunk_size)),
-        stripe_count: Some(u32::from(found.targets)),
-        targets: Vec::new(),
-        note: pattern.map(|name| format!("pattern {name}")),
-    })
+    (result == 0).then(|| beegfs_layout(found.pattern, found.chunk_size, found.targets))
 }
 
-/// Gluster names the bricks of a file or folder in an attribute it makes up.
+fn beegfs_layout(pattern: u32, chunk_size: u32, targets: u16) -> Layout {
+    let pattern = ["invalid", "RAID0", "RAID10", "buddy mirror"].get(pattern as usize);
+    Layout::Striped {
+        stripe_size: Some(u64::from(chunk_size)),
+        stripe_count: Some(u32::from(targets)),
+        targets: Vec::new(),
+        note: pattern.map(|name| format!("pattern {name}")),
+    }
+}
+
+/// Gluster names the bricks of a file or folder in an attribute it makes up; of a volume with shards the
+/// attribute is that of the first shard of a file, but of a folder on all bricks.
 fn gluster(path: &CString) -> Option<Layout> {
     let value =
         attribute(path, c"trusted.glusterfs.pathinfo").or_else(|| attribute(path, c"glusterfs.pathinfo"))?;
-    let bricks = gluster_bricks(&String::from_utf8_lossy(&value));
-    (bricks > 0).then(|| Layout::Described { text: format!("{bricks} bricks") })
+    gluster_bricks(&String::from_utf8_lossy(&value))
 }
 
-fn gluster_bricks(pathinfo: &str) -> usize {
-    pathinfo.matches("<POSIX(").count()
+/// `(<DISTRIBUTE:v-dht> (<REPLICATE:v-replicate-0> <POSIX(/b1):host:/b1/f> <POSIX(/b2):…>) …)`.
+fn gluster_bricks(pathinfo: &str) -> Option<Layout> {
+    let bricks = pathinfo.matches("<POSIX(").count();
+    let kinds = [("<STRIPE:", "striped"), ("<EC:", "dispersed"), ("<REPLICATE:", "replicated")];
+    let kind = kinds.iter().find(|(mark, _)| pathinfo.contains(mark)).map_or("distributed", |(_, kind)| kind);
+    let plural = if bricks == 1 { "" } else { "s" };
+    (bricks > 0).then(|| Layout::Described { text: format!("{bricks} brick{plural}, {kind}") })
 }
 
 #[cfg(test)]
@@ -206,6 +275,47 @@ mod tests {
         let found = ceph("stripe_unit=4194304 stripe_count=8 object_size=4194304 pool=data");
         assert_eq!(found.and_then(|l| l.words()).as_deref(), Some("striped over 8 targets of 4 MiB"));
         let info = "(<DISTRIBUTE:s-dht> <POSIX(/b1):h:/b1/> <POSIX(/b2):h:/b2/>)";
-        assert_eq!(gluster_bricks(info), 2);
+        let words = |info: &str| gluster_bricks(info).and_then(|layout| layout.words());
+        assert_eq!(words(info).as_deref(), Some("2 bricks, distributed"));
+        let info = "(<REPLICATE:v-replicate-0> <POSIX(/b1):h:/b1/> <POSIX(/b2):h:/b2/>)";
+        assert_eq!(words(info).as_deref(), Some("2 bricks, replicated"));
+        assert_eq!(words("(<DISTRIBUTE:s-dht> )"), None);
+    }
+
+    #[test]
+    fn a_composite_lustre_layout_is_told_part_by_part() {
+        let parts = [
+            (0u64, 64u64 << 20, lov(0x0BD1_0BD0, 1 << 20, 1, "", &[5])),
+            (64 << 20, u64::MAX, lov(0x0BD3_0BD0, 4 << 20, 0xffff, "flash", &[])),
+        ];
+        let mut bytes = LUSTRE_COMPOSITE.to_le_bytes().to_vec();
+        bytes.extend([0u8; 10]);
+        bytes.extend(2u16.to_le_bytes());
+        bytes.extend([0u8; 16]);
+        let mut at = 32 + 2 * 48;
+        for (begin, end, layout) in &parts {
+            bytes.extend([0u8; 8]);
+            bytes.extend([begin.to_le_bytes(), end.to_le_bytes()].concat());
+            bytes.extend([at as u32, layout.len() as u32].map(u32::to_le_bytes).concat());
+            bytes.extend([0u8; 16]);
+            at += layout.len();
+        }
+        parts.iter().for_each(|part| bytes.extend(&part.2));
+        let words = lustre(&bytes).and_then(|layout| layout.words());
+        assert_eq!(
+            words.as_deref(),
+            Some("to 64 MiB striped over 1 target of 1 MiB; from 64 MiB striped over all targets of 4 MiB")
+        );
+        // What is cut short is told as far as it goes.
+        let cut = lustre(&bytes[..40]).and_then(|layout| layout.words());
+        assert_eq!(cut.as_deref(), Some("composite layout of 2 parts"));
+    }
+
+    #[test]
+    fn a_beegfs_answer_is_a_pattern_a_chunk_and_targets() {
+        let found = beegfs_layout(3, 512 << 10, 4);
+        assert_eq!(found.words().as_deref(), Some("striped over 4 targets of 512 KiB"));
+        let Layout::Striped { note, .. } = found else { panic!("{found:?}") };
+        assert_eq!(note.as_deref(), Some("pattern buddy mirror"));
     }
 }

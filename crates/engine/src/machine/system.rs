@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{chosen, field, number, size, text};
+use super::files::{chosen, field, number, place, size, text};
 
 /// The kernel and those of its settings that move latencies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,14 @@ pub struct Kernel {
     pub huge_pages_defrag: Option<String>,
     /// Reserved huge pages.
     pub huge_pages_reserved: Option<u64>,
+    /// Of those the ones that nobody uses.
+    pub huge_pages_free: Option<u64>,
+    /// `none`, `voluntary`, `full`, `lazy`: when may a task lose the processor inside the kernel?
+    pub preemption: Option<String>,
+    /// Timer interrupts a second of a busy processor.
+    pub timer_hertz: Option<u32>,
+    /// Security modules that are asked at every access.
+    pub security: Option<String>,
     /// Bytes in a page.
     pub page_size: Option<u64>,
     /// Settings under `/proc/sys`, by name.
@@ -53,8 +61,14 @@ pub struct Limits {
     pub processors: Option<f64>,
     /// How often the group has been throttled so far.
     pub throttled: Option<u64>,
+    /// For how long its processes stood still for that in all, in ms.
+    pub throttled_ms: Option<f64>,
     /// Memory a control group grants, in bytes.
     pub memory: Option<u64>,
+    /// Processors that the group may use, as the kernel lists them.
+    pub cpuset: Option<String>,
+    /// Is a filter on system calls at work (`seccomp`)?
+    pub filtered: bool,
     /// Limits on devices (`io.max`, `blkio.throttle.*`), one a line.
     pub devices: Vec<String>,
     /// Soft resource limits: open files, locked memory, file size, stack; none is unlimited.
@@ -89,7 +103,9 @@ pub struct Load {
     pub average: Option<[f64; 3]>,
     /// Percentage of the last 10 s in which some task waited for a processor (pressure stall).
     pub processor_pressure: Option<f64>,
-    /// The same for the devices.
+    /// Tasks that run or are ready to, this one among them.
+    pub running: Option<u32>,
+    /// The same as for processors, for the devices.
     pub io_pressure: Option<f64>,
     /// The same for memory.
     pub memory_pressure: Option<f64>,
@@ -127,9 +143,50 @@ pub fn kernel() -> Kernel {
         huge_pages: text(format!("{huge}/enabled")).and_then(|line| chosen(&line)),
         huge_pages_defrag: text(format!("{huge}/defrag")).and_then(|line| chosen(&line)),
         huge_pages_reserved: number("/proc/sys/vm/nr_hugepages"),
+        huge_pages_free: field(&text("/proc/meminfo").unwrap_or_default(), "HugePages_Free")
+            .and_then(|n| n.parse().ok()),
+        preemption: preemption(
+            text("/sys/kernel/debug/sched/preempt").as_deref(),
+            &text("/proc/sys/kernel/version").unwrap_or_default(),
+            &text("/proc/cmdline").unwrap_or_default(),
+        ),
+        timer_hertz: timer_hertz(),
+        security: text("/sys/kernel/security/lsm"),
         page_size: u64::try_from(page).ok(),
         settings: SETTINGS.iter().filter_map(setting).collect(),
     }
+}
+
+/// The preemption model: what the scheduler shows to root, else what the command line asks for, else
+/// what the kernel was built with. A kernel that can change it while it runs says only that it can.
+fn preemption(shown: Option<&str>, version: &str, command_line: &str) -> Option<String> {
+    if let Some(line) = shown {
+        // `none (voluntary) full lazy`
+        let begin = line.find('(')? + 1;
+        return Some(line[begin..begin + line[begin..].find(')')?].to_owned());
+    }
+    if let Some(asked) = command_line.split(' ').find_map(|word| word.strip_prefix("preempt=")) {
+        return Some(asked.to_owned());
+    }
+    let word = version.split(' ').find(|word| word.starts_with("PREEMPT"))?;
+    Some(
+        match word {
+            "PREEMPT_RT" => "real time",
+            "PREEMPT_DYNAMIC" => "dynamic",
+            "PREEMPT_LAZY" => "lazy",
+            _ => "full",
+        }
+        .to_owned(),
+    )
+}
+
+/// The coarse clock advances with the timer, so its resolution is the timer's period.
+fn timer_hertz() -> Option<u32> {
+    let mut period = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `period` is a valid place to write to.
+    let result = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &mut period) };
+    (result == 0 && period.tv_sec == 0 && period.tv_nsec > 0)
+        .then(|| (1e9 / period.tv_nsec as f64).round() as u32)
 }
 
 /// Hypervisor and container.
@@ -146,7 +203,7 @@ pub fn virtualisation(guest: bool) -> Virtualisation {
 }
 
 fn container(groups: &str) -> Option<String> {
-    let exists = |path: &str| Path::new(path).exists();
+    let exists = |path: &str| place(path).exists();
     let variable = std::env::var("container").ok().filter(|name| !name.is_empty());
     if exists("/run/.containerenv") {
         return Some("podman".into());
@@ -165,6 +222,9 @@ fn container(groups: &str) -> Option<String> {
     }
     if groups.contains("/lxc") {
         return Some("lxc".into());
+    }
+    if groups.contains("/machine.slice/libpod") {
+        return Some("podman".into());
     }
     variable.or_else(|| std::env::var_os("APPTAINER_CONTAINER").map(|_| "apptainer".into()))
 }
@@ -207,7 +267,7 @@ pub fn limits() -> Limits {
     let mut found = Limits::default();
     if let Some(path) = &groups.unified {
         let places = up_to_root(Path::new("/sys/fs/cgroup"), path);
-        if places.iter().any(|place| place.join("cgroup.controllers").exists()) {
+        if places.iter().any(|at| place(at.join("cgroup.controllers")).exists()) {
             found.cgroup_version = Some(2);
             version_2(&places, &mut found);
         }
@@ -218,6 +278,7 @@ pub fn limits() -> Limits {
     }
     let status = text("/proc/self/status").unwrap_or_default();
     found.capabilities = field(&status, "CapEff").map(str::to_owned);
+    found.filtered = field(&status, "Seccomp").is_some_and(|mode| mode != "0");
     // SAFETY: takes nothing and returns a number.
     found.root = unsafe { libc::geteuid() } == 0;
     for (name, which) in [
@@ -266,9 +327,9 @@ fn up_to_root(root: &Path, path: &str) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let mut at = PathBuf::from(path.trim_start_matches('/'));
     loop {
-        let place = root.join(&at);
-        if place.exists() {
-            places.push(place);
+        let folder = root.join(&at);
+        if place(&folder).exists() {
+            places.push(folder);
         }
         if !at.pop() {
             return places;
@@ -277,6 +338,7 @@ fn up_to_root(root: &Path, path: &str) -> Vec<PathBuf> {
 }
 
 fn version_2(places: &[PathBuf], found: &mut Limits) {
+    found.cpuset = places.iter().find_map(|place| text(place.join("cpuset.cpus.effective")));
     for place in places {
         if let Some(share) = text(place.join("cpu.max")).and_then(|line| share(&line)) {
             found.processors = Some(found.processors.map_or(share, |least| least.min(share)));
@@ -287,8 +349,18 @@ fn version_2(places: &[PathBuf], found: &mut Limits) {
         let limits = text(place.join("io.max")).unwrap_or_default();
         found.devices.extend(limits.lines().map(str::to_owned));
         let statistics = text(place.join("cpu.stat")).unwrap_or_default();
-        let throttled = field(&statistics, "nr_throttled").and_then(|n| n.parse().ok());
-        found.throttled = found.throttled.max(throttled);
+        throttling(&statistics, "throttled_usec", 1e-3, found);
+    }
+}
+
+/// Adds what a `cpu.stat` says; a group above that throttles holds this one up too.
+fn throttling(statistics: &str, key: &str, ms: f64, found: &mut Limits) {
+    let get = |key| field(statistics, key).and_then(|n| n.parse::<u64>().ok());
+    if let Some(times) = get("nr_throttled") {
+        found.throttled = Some(found.throttled.unwrap_or(0) + times);
+    }
+    if let Some(time) = get(key) {
+        found.throttled_ms = Some(found.throttled_ms.unwrap_or(0.0) + time as f64 * ms);
     }
 }
 
@@ -312,9 +384,11 @@ fn version_1(groups: &Groups, found: &mut Limits) {
             found.processors = Some(found.processors.map_or(share, |least| least.min(share)));
         }
         let statistics = text(place.join("cpu.stat")).unwrap_or_default();
-        let throttled = field(&statistics, "nr_throttled").and_then(|n| n.parse().ok());
-        found.throttled = found.throttled.max(throttled);
+        throttling(&statistics, "throttled_time", 1e-6, found);
     }
+    found.cpuset = places("cpuset").iter().find_map(|place| {
+        text(place.join("cpuset.effective_cpus")).or_else(|| text(place.join("cpuset.cpus")))
+    });
     for place in places("memory") {
         // "No limit" is the greatest multiple of a page below 2⁶³.
         let limit = number::<u64>(place.join("memory.limit_in_bytes")).filter(|bytes| *bytes < 1 << 62);
@@ -353,6 +427,7 @@ pub fn load() -> Load {
     let uptime = text("/proc/uptime").and_then(|line| line.split(' ').next()?.parse().ok());
     Load {
         average: text("/proc/loadavg").and_then(|line| averages(&line)),
+        running: text("/proc/loadavg").and_then(|line| running(&line)),
         processor_pressure: pressure("cpu"),
         io_pressure: pressure("io"),
         memory_pressure: pressure("memory"),
@@ -364,6 +439,11 @@ pub fn load() -> Load {
 fn averages(line: &str) -> Option<[f64; 3]> {
     let numbers: Vec<f64> = line.split(' ').take(3).filter_map(|n| n.parse().ok()).collect();
     numbers.try_into().ok()
+}
+
+/// The first number of `3/104` in the fourth place.
+fn running(line: &str) -> Option<u32> {
+    line.split(' ').nth(3)?.split('/').next()?.parse().ok()
 }
 
 /// The share of the last 10 s in `some avg10=15.52 avg60=…`.

@@ -328,6 +328,33 @@ pub fn cached(fd: i32) -> Outcome {
     if failed == 0 { Outcome::value((pages * page).min(all.value)) } else { Outcome::error(failed) }
 }
 
+/// What `O_DIRECT` asks sizes and offsets to be multiples of, in bytes, and 0 where it is not possible:
+/// `statx(2)` of Linux 6.1 knows, before that the file is opened once more to see.
+pub fn direct_alignment(fd: i32) -> Outcome {
+    const DIRECT_ALIGN: u32 = 0x2000;
+    // SAFETY: all-zero bytes are a valid `statx`.
+    let mut found: libc::statx = unsafe { std::mem::zeroed() };
+    // SAFETY: the empty path ends in zero, `found` is a valid place to write to.
+    let asked = unsafe { libc::statx(fd, c"".as_ptr(), libc::AT_EMPTY_PATH, DIRECT_ALIGN, &mut found) };
+    if asked == 0 && found.stx_mask & DIRECT_ALIGN != 0 {
+        return Outcome::value(found.stx_dio_offset_align.into());
+    }
+    let name = format!("/proc/self/fd/{fd}\0");
+    // SAFETY: `name` ends in zero; the descriptor is closed right after.
+    let again =
+        unsafe { libc::open(name.as_ptr().cast(), libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC) };
+    match again {
+        0.. => {
+            // SAFETY: the descriptor was opened here and is used no more.
+            unsafe { libc::close(again) };
+            Outcome::value(4096)
+        }
+        _ if errno() == libc::EINVAL => Outcome::value(0),
+        // A file that may be written and not read: nothing speaks against it.
+        _ => Outcome::value(4096),
+    }
+}
+
 /// Maps a file, touches one byte of each page, unmaps it; the value is the number of bytes.
 pub fn map(fd: i32, length: usize, offset: u64) -> Outcome {
     if length == 0 {

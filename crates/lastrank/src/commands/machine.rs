@@ -36,39 +36,56 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
     let (_, clock) = Clock::choose();
     let mut found = machine::describe(&paths);
     found.clock = Some(clock.clone());
-    let findings = machine::judge(&found);
-    let verdict = machine::verdict(&findings);
     let shown = if args.redact { found.redact() } else { found };
+    // Of what is shown: findings name paths too.
+    let findings = machine::judge(&shown);
+    let verdict = machine::verdict(&findings);
     if args.redact {
         mpi = mpi.redact();
     }
     if args.json {
         output::json(&Answer { machine: &shown, mpi: &mpi, findings: &findings, verdict })?;
     } else {
-        let mut lines = shown.lines();
-        lines.push(clock_line(&clock));
-        lines.extend(mpi.lines());
-        let mut text = lines.join("\n") + "\n\n";
-        for finding in &findings {
-            text += &format!("{}: {}\n  {}\n", finding.severity, finding.text, finding.advice);
-        }
-        if !findings.is_empty() {
-            text.push('\n');
-        }
-        output::print(&(text + verdict + "\n"))?;
+        output::print(&text(&shown, &clock, &mpi, &findings, verdict))?;
     }
     Ok(Status::Ok)
 }
 
-/// `Clock: TSC, steps of 10.0 ns, 22.7 ns a reading`.
-pub fn clock_line(clock: &Description) -> String {
+/// A line for each thing, each path with what lies under it, then the findings in the order in which they
+/// are to be mended.
+fn text(shown: &Machine, clock: &Description, mpi: &Survey, findings: &[Finding], verdict: &str) -> String {
+    let row = |(name, words): (&str, String)| format!("{name:13} {words}\n");
+    let mut text: String = shown.table().into_iter().map(row).collect();
+    text += &row(("Clock", clock_words(clock)));
+    for line in mpi.lines() {
+        text += &row(("MPI", line.strip_prefix("MPI ").unwrap_or(&line).to_owned()));
+    }
+    for place in &shown.places {
+        text += &format!("\n{}\n", place.line());
+        for (name, words) in place.table() {
+            text += &format!("  {name:11} {words}\n");
+        }
+    }
+    text.push('\n');
+    for (number, finding) in findings.iter().enumerate() {
+        text += &format!("{}. {}: {}\n   {}\n", number + 1, finding.severity, finding.text, finding.advice);
+    }
+    if !findings.is_empty() {
+        text.push('\n');
+    }
+    text + verdict + "\n"
+}
+
+/// `the processor's counter, steps of 10.0 ns, 22.7 ns a reading`.
+fn clock_words(clock: &Description) -> String {
     let name = match clock.kind {
         engine::clock::Kind::Monotonic => "the kernel's monotonic clock",
         _ => "the processor's counter",
     };
     format!(
-        "Clock: {name}, steps of {}, {} a reading",
+        "{name}, steps of {}, {} a reading ({})",
         duration(clock.quantum_ps as f64 * 1e-12),
-        duration(clock.overhead.mean_ps as f64 * 1e-12)
+        duration(clock.overhead.mean_ps as f64 * 1e-12),
+        clock.fence
     )
 }

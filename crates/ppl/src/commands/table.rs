@@ -129,6 +129,10 @@ commands! {
         "Asks how much of a file the page cache holds. The value is in bytes; 0 proves that reads will be cold."
         errors "EBADF, ENOSYS (neither `cachestat` nor `mincore` is to be had)"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $held = cachestat($f); fclose($f); delete(\"a.dat\");";
+    Odirect "odirect" ("file" File Required) Int "lastrank"
+        "Asks for what sizes and offsets must be multiples of where the file is opened with `O_DIRECT`. The value is in bytes; 0 says that `O_DIRECT` is not possible here."
+        errors "EBADF"
+        example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $step = odirect($f); fclose($f); delete(\"a.dat\");";
     Write "write" ("name" Path Required, "size" BytesOrBuffer Required, "offset" Bytes Int(0)) Int "2010"
         "Opens (creates, truncates), writes, closes."
         errors "ENOENT (a directory is missing), EACCES, ENOSPC"

@@ -34,9 +34,10 @@ pub(crate) fn stacks(rows: Vec<Stack>, of: &str) -> Option<Figure> {
         }
     }
     // The same order and colours on every page; what is not known comes last.
-    const ORDER: [(&str, &str); 10] = [
+    const ORDER: [(&str, &str); 11] = [
         ("run_queue", draw::ALARM),
         ("throttled", "#8e6bbf"),
+        ("device", "#1f4e79"),
         ("blocked", draw::DATA),
         ("major_fault", "#b0578d"),
         ("device_interrupt", "#7a9a01"),

@@ -88,7 +88,7 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
         "From the first cache to the disk",
         "One operation of each kind, the quickest first. Times are less the clock's own.",
     )
-    .with([rungs_figure(&tour)], [rungs_table(&tour)]);
+    .with([rungs_figure(&tour)], [Some(rungs_table(&tour)), side_by_side(&tour)].into_iter().flatten());
     let named = |rung: &Rung| format!("{} {}", rung.name, duration(rung.headline_ps * PS));
     let group = |wanted: &str| {
         let of: Vec<String> = tour.rungs.iter().filter(|rung| rung.group == wanted).map(named).collect();
@@ -185,6 +185,33 @@ fn rungs_table(tour: &Tour) -> Table {
     }
     table.note = notes.join(" ");
     table
+}
+
+/// Rungs of calls that block, with and without their wait for a processor; none where none waited.
+fn side_by_side(tour: &Tour) -> Option<Table> {
+    let mut table = Table::new(
+        "With and without the wait for a processor (calls that block)",
+        &["<rung", "median", "without", "p99", "without", "p99.9", "without", "slowest", "without"],
+    );
+    let show = |ps: Option<f64>| ps.map_or("–".into(), |ps| duration(ps.max(0.0) * PS));
+    for rung in &tour.rungs {
+        let (raw, Some(less)) = (rung.raw, rung.corrected) else { continue };
+        table.push(
+            false,
+            [
+                rung.name.clone(),
+                show(Some(raw.median_ps)),
+                show(Some(less.median_ps)),
+                show(raw.p99_ps),
+                show(less.p99_ps),
+                show(raw.p999_ps),
+                show(less.p999_ps),
+                show(Some(raw.max_ps)),
+                show(Some(less.max_ps)),
+            ],
+        );
+    }
+    (!table.rows.is_empty()).then_some(table)
 }
 
 fn rungs_figure(tour: &Tour) -> Figure {

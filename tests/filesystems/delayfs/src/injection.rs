@@ -9,9 +9,6 @@ use fuser::Errno;
 
 use crate::distribution::{Distribution, Uniform};
 
-/// The last part of a delay is waited for awake, because a sleep ends late by about this much.
-const AWAKE: Duration = Duration::from_micros(200);
-
 /// The operations that can be delayed, by the name of the system call that causes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -84,7 +81,8 @@ impl FromStr for Fault {
             "EINTR" => Outcome::Failed(Errno::EINTR.code()),
             "ENOSPC" => Outcome::Failed(Errno::ENOSPC.code()),
             "EDQUOT" => Outcome::Failed(Errno::EDQUOT.code()),
-            _ => return Err(format!("`{outcome}` is none of EIO, EINTR, ENOSPC, EDQUOT, short")),
+            "ESTALE" => Outcome::Failed(Errno::ESTALE.code()),
+            _ => return Err(format!("`{outcome}` is none of EIO, EINTR, ENOSPC, EDQUOT, ESTALE, short")),
         };
         Ok(Self { operation: operation.parse()?, number: number.parse().map_err(|_| wrong())?, outcome })
     }
@@ -144,12 +142,9 @@ impl Injection {
         };
         let fault = self.faults.iter().find(|fault| fault.operation == operation && fault.number == count);
         let end = begin + drawn;
-        if let Some(asleep) = end.saturating_duration_since(Instant::now()).checked_sub(AWAKE) {
-            std::thread::sleep(asleep);
-        }
-        while Instant::now() < end {
-            std::hint::spin_loop();
-        }
+        // A sleep ends late by some tens of µs, and that is written down. Waiting awake for the right moment
+        // would hold up other requests, which is not.
+        std::thread::sleep(end.saturating_duration_since(Instant::now()));
         Held { operation, begin, drawn, outcome: fault.map_or(Outcome::Done, |fault| fault.outcome) }
     }
 

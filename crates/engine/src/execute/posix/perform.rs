@@ -79,6 +79,7 @@ impl Posix {
                 on_file(self, file, &|fd| posix::fallocate(fd, mode, offset, length))
             }
             Call::Cached { file } => on_file(self, file, &posix::cached),
+            Call::DirectAlignment { file } => on_file(self, file, &posix::direct_alignment),
             Call::Advise { file, offset, length, advice } => {
                 on_file(self, file, &|fd| posix::fadvise(fd, offset, length, advice))
             }

@@ -193,6 +193,7 @@ impl<B: Backend> Rank<'_, '_, B> {
                 (Call::Advise { file, offset, length, advice }, value)
             }
             Command::Cachestat => (Call::Cached { file }, Answer::Integer),
+            Command::Odirect => (Call::DirectAlignment { file }, Answer::Integer),
             Command::Write | Command::Append | Command::Dwrite => {
                 let flags = match command {
                     Command::Append => libc::O_APPEND,

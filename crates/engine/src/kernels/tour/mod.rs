@@ -67,7 +67,8 @@ pub struct Rung {
     pub headline_ps: f64,
     /// As it was.
     pub raw: Quantiles,
-    /// Less the wait on the run queue, where some of that was seen.
+    /// Less the wait on the run queue, where some of that was seen and most operations block: what
+    /// computes was interrupted, and that is not undone by taking the wait off.
     pub corrected: Option<Quantiles>,
     /// Of single operations, where `batch` is more than 1. The clock moves in steps
     /// ([`Description::quantum_ps`]), so near it these are multiples of a step.

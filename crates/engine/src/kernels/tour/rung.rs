@@ -1,6 +1,6 @@
 //! What is said of one rung: quantiles, the picture of its tail, the causes of its slow operations.
 
-use samples::Sample;
+use samples::{Cause, Causes, Sample};
 
 use super::{Group, Quantiles, Rung};
 use crate::kernels::measure::{Measured, Observation};
@@ -28,7 +28,11 @@ impl Rung {
             quantiles(&all, |ps| (ps as f64 - overhead_ps).max(0.0))
         });
         let waited = measured.observations.iter().any(|observation| observation.queue_ns > 0);
-        let corrected = waited.then(|| quantiles(&sorted(Observation::corrected_ps), each));
+        // A call that blocks waits anew for a processor each time; one that computes was interrupted, and
+        // taking the wait off would not undo what that did to its caches.
+        let of = |observation: &&Observation| Causes(observation.causes).has(Cause::Blocked);
+        let blocks = 2 * measured.observations.iter().filter(of).count() > raw.len();
+        let corrected = (waited && blocks).then(|| quantiles(&sorted(Observation::corrected_ps), each));
         Self {
             code: code.into(),
             name: name.into(),

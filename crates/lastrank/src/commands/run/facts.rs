@@ -74,16 +74,24 @@ pub fn with_summary(value: &impl serde::Serialize, summary: String) -> Value {
     value
 }
 
-/// The parameter `dir`, what `define space` names, and every given parameter that is a directory.
+/// Is it meant as a path? A directory may be called `1` or `on`; a parameter of that value is none.
+fn looks_like_a_path(value: &str) -> bool {
+    value.contains('/') || matches!(value, "." | "..")
+}
+
+/// The parameters `dir` and `paths`, what `define space` names, and every given parameter that is a
+/// directory.
 fn directories(planned: &Planned) -> Vec<String> {
     let plan = &planned.plan;
     let mut found: BTreeSet<String> = plan.space.iter().filter_map(|space| space.directory.clone()).collect();
     found.extend(plan.parameter("dir").map(str::to_owned));
+    let named = plan.parameter("paths").into_iter().flat_map(|paths| paths.split(',')).map(str::trim);
+    found.extend(named.filter(|path| Path::new(path).is_dir()).map(str::to_owned));
     let given = plan.given.iter().filter_map(|name| plan.parameter(name)).flat_map(|value| value.split(','));
     found.extend(
         given
             .map(str::trim)
-            .filter(|value| value.contains('/') && Path::new(value).is_dir())
+            .filter(|value| looks_like_a_path(value) && Path::new(value).is_dir())
             .map(str::to_owned),
     );
     if found.is_empty() {

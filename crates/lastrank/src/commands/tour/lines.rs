@@ -85,6 +85,7 @@ pub fn after(found: &Tour, warnings: &[Warning]) -> String {
         }
     }
     text += "\n";
+    text += &with_the_wait(found);
     for skipped in &found.skipped {
         text += &format!("left out: {skipped}\n");
     }
@@ -108,6 +109,38 @@ pub fn after(found: &Tour, warnings: &[Warning]) -> String {
         found.elapsed_s
     );
     text
+}
+
+/// The rungs marked with `*` as they were, where the wait for a processor made a difference.
+fn with_the_wait(found: &Tour) -> String {
+    let mut text = String::new();
+    let show = |ps: Option<f64>| ps.map_or("–".into(), |ps| duration(ps.max(0.0) * 1e-12));
+    for rung in &found.rungs {
+        let (raw, Some(less)) = (&rung.raw, &rung.corrected) else { continue };
+        let moved = |with: f64, without: f64| with > 1.05 * without;
+        let optional = |with: Option<f64>, without: Option<f64>| {
+            with.zip(without).is_some_and(|(with, without)| moved(with, without))
+        };
+        if !optional(raw.p99_ps, less.p99_ps)
+            && !optional(raw.p999_ps, less.p999_ps)
+            && !moved(raw.max_ps, less.max_ps)
+        {
+            continue;
+        }
+        if text.is_empty() {
+            text += "With the wait for a processor (above: without):\n";
+        }
+        text += &format!(
+            "{:18} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+            rung.name,
+            "",
+            show(Some(raw.median_ps)),
+            show(raw.p99_ps),
+            show(raw.p999_ps),
+            show(Some(raw.max_ps))
+        );
+    }
+    if text.is_empty() { text } else { text + "\n" }
 }
 
 /// `l1` as `L1 cache`.

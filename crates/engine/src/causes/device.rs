@@ -1,0 +1,203 @@
+//! How long was a block device at work for this thread?
+//!
+//! A request is this thread's if this thread gave it to the scheduler or to the device. It ends in an
+//! interrupt that hits whichever thread runs there, so the events of every processor are read. What the
+//! kernel asks in a thread's stead (a journal, write-back) is not counted: it would be a guess.
+
+use std::io;
+
+use super::events::{self, Event, Meaning};
+use super::ring::{Pages, RECORD_SAMPLE, Words};
+
+/// Rings on more processors than this are not worth their memory in every rank.
+const MOST_PROCESSORS: usize = 16;
+
+/// Requests of this thread that are remembered while they are under way.
+const MOST_OPEN: usize = 256;
+
+/// What one record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    time: u64,
+    meaning: Meaning,
+    thread: u32,
+    /// Device and first sector.
+    place: (u32, u64),
+}
+
+/// A request of this thread that has not ended.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    place: (u32, u64),
+    /// When the device got it; none while it is with the scheduler.
+    begin: Option<u64>,
+}
+
+/// Reads the requests to block devices on all processors.
+#[derive(Debug)]
+pub struct Devices {
+    rings: Vec<(Pages, Vec<Event>)>,
+    requests: Requests,
+    records: Vec<Seen>,
+}
+
+impl Devices {
+    /// For the calling thread.
+    pub fn of_this_thread() -> io::Result<Self> {
+        let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
+        let processors = crate::machine::processors(&online);
+        if processors.is_empty() || processors.len() > MOST_PROCESSORS {
+            return Err(io::Error::other(format!("this machine has {} processors", processors.len())));
+        }
+        let ring = |processor: u32| {
+            let events = events::requests(processor)?;
+            let (leader, others) = events.split_first().ok_or(io::ErrorKind::NotFound)?;
+            let pages = Pages::map(leader)?;
+            others.iter().try_for_each(|event| events::redirect(event, leader))?;
+            events.iter().try_for_each(events::enable)?;
+            Ok((pages, events))
+        };
+        // SAFETY: takes nothing and returns a number.
+        let me = unsafe { libc::gettid() } as u32;
+        Ok(Self {
+            rings: processors.into_iter().map(ring).collect::<io::Result<_>>()?,
+            requests: Requests { me, open: Vec::new(), done: Vec::new() },
+            records: Vec::with_capacity(1024),
+        })
+    }
+
+    /// To be called before an operation: what ended until now is not of it.
+    #[inline]
+    pub fn before(&mut self) {
+        if self.rings.iter().any(|(pages, _)| !pages.is_quiet()) {
+            self.read();
+        }
+        self.requests.done.clear();
+    }
+
+    /// Time within `begin..end` (ns on CLOCK_MONOTONIC_RAW) in which a device had a request of this thread.
+    pub fn busy_ns(&mut self, begin: u64, end: u64) -> u64 {
+        self.read();
+        self.requests.busy_ns(begin, end)
+    }
+
+    /// Reads what is new, in the order of time over all processors.
+    fn read(&mut self) {
+        let records = &mut self.records;
+        records.clear();
+        for (pages, events) in &mut self.rings {
+            let meaning = |identifier: u64| {
+                events.iter().find(|event| event.identifier == identifier).map(|event| event.meaning)
+            };
+            pages.drain(|kind, _, words| records.extend(understand(kind, words, meaning)));
+        }
+        records.sort_by_key(|seen| seen.time);
+        records.iter().for_each(|seen| self.requests.see(*seen));
+    }
+}
+
+/// The requests of one thread, from the records of all.
+#[derive(Debug, Default)]
+struct Requests {
+    me: u32,
+    open: Vec<Open>,
+    /// From when to when a device was at work.
+    done: Vec<(u64, u64)>,
+}
+
+impl Requests {
+    fn see(&mut self, seen: Seen) {
+        let known = self.open.iter().position(|open| open.place == seen.place);
+        match (seen.meaning, known) {
+            (Meaning::RequestBegins, Some(index)) => self.open[index].begin = Some(seen.time),
+            (Meaning::RequestBegins | Meaning::RequestQueued, None) if seen.thread == self.me => {
+                if self.open.len() == MOST_OPEN {
+                    self.open.remove(0);
+                }
+                let begin = (seen.meaning == Meaning::RequestBegins).then_some(seen.time);
+                self.open.push(Open { place: seen.place, begin });
+            }
+            (Meaning::RequestEnds, Some(index)) => {
+                if let Some(begin) = self.open.swap_remove(index).begin {
+                    self.done.push((begin, seen.time));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The length of the union of what is done, within `begin..end`.
+    fn busy_ns(&mut self, begin: u64, end: u64) -> u64 {
+        self.done.sort_unstable();
+        let (mut sum, mut reached) = (0, begin);
+        for (from, to) in &self.done {
+            let (from, to) = ((*from).max(reached), (*to).min(end));
+            sum += to.saturating_sub(from);
+            reached = reached.max(to);
+        }
+        sum
+    }
+}
+
+/// `[header, identifier, process and thread, time, size of what follows and its first half word, …]`: the
+/// device stands 8 bytes into what follows, the sector 16.
+fn understand(kind: u32, words: &Words, meaning: impl Fn(u64) -> Option<Meaning>) -> Option<Seen> {
+    if kind != RECORD_SAMPLE {
+        return None;
+    }
+    let place = ((words[5] >> 32) as u32, words[6] >> 32 | words[7] << 32);
+    let thread = (words[2] >> 32) as u32;
+    Some(Seen { time: words[3], meaning: meaning(words[1])?, thread, place })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(time: u64, meaning: Meaning, thread: u32, sector: u64) -> Seen {
+        Seen { time, meaning, thread, place: (8, sector) }
+    }
+
+    fn requests(all: &[Seen]) -> Requests {
+        let mut found = Requests { me: 7, ..Requests::default() };
+        all.iter().for_each(|one| found.see(*one));
+        found
+    }
+
+    #[test]
+    fn the_time_of_a_request_is_the_device_s_and_not_the_scheduler_s() {
+        let mut found = requests(&[
+            seen(10, Meaning::RequestQueued, 7, 64),
+            // Another thread's hand gives it to the device.
+            seen(15, Meaning::RequestBegins, 9, 64),
+            seen(40, Meaning::RequestEnds, 0, 64),
+        ]);
+        assert_eq!(found.busy_ns(0, 100), 25);
+        assert_eq!(found.busy_ns(20, 30), 10);
+    }
+
+    #[test]
+    fn what_others_ask_for_is_not_counted_and_what_overlaps_is_counted_once() {
+        let mut found = requests(&[
+            seen(5, Meaning::RequestBegins, 9, 1),
+            seen(10, Meaning::RequestBegins, 7, 2),
+            seen(20, Meaning::RequestBegins, 7, 3),
+            seen(30, Meaning::RequestEnds, 0, 2),
+            seen(50, Meaning::RequestEnds, 0, 3),
+            seen(90, Meaning::RequestEnds, 0, 1),
+            // Under way still.
+            seen(95, Meaning::RequestBegins, 7, 4),
+        ]);
+        assert_eq!(found.busy_ns(0, 100), 40);
+        assert_eq!(found.open.len(), 1);
+    }
+
+    #[test]
+    fn a_record_tells_thread_device_and_sector() {
+        let words: Words = [0, 5, 7 << 32 | 6, 99, 0, 8 << 32, 0x1234 << 32, 1];
+        let found = understand(RECORD_SAMPLE, &words, |id| (id == 5).then_some(Meaning::RequestEnds));
+        let place = (8, 1 << 32 | 0x1234);
+        assert_eq!(found, Some(Seen { time: 99, meaning: Meaning::RequestEnds, thread: 7, place }));
+        assert_eq!(understand(14, &words, |_| Some(Meaning::RequestEnds)), None);
+    }
+}

@@ -1,0 +1,177 @@
+"""Does lastrank work for an ordinary user, in a container, without perf events, and does it say what it cannot see?"""
+
+import ctypes
+import json
+import os
+import platform
+import shutil
+import struct
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from filesystems.measured import Lastrank
+
+NOBODY = 65534
+CPU = Path("/sys/fs/cgroup/cpu")
+CPU2 = Path("/sys/fs/cgroup")
+
+PROGRAM = """
+define param "dir" $dir "."
+$f = fopen("$dir/data", "O_RDWR|O_CREAT|O_TRUNC");
+time["write"] repeat 400 { fwrite($f, 4k, 0); fsync($f); }
+time["call"] repeat 2000 getpid();
+time["busy"] repeat 2000 chase(4MiB, 2000);
+fclose($f);
+delete("$dir/data");
+"""
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that everybody may write, with the program in it."""
+    folder = Path(tempfile.mkdtemp(prefix="lastrank-rights-"))
+    folder.chmod(0o777)
+    (folder / "small.ppl").write_text(PROGRAM)
+    (folder / "small.ppl").chmod(0o644)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def everybodys(lastrank: Lastrank, place: Path) -> Path:
+    """The program under test, where everybody may start it."""
+    program = place / "lastrank"
+    shutil.copy(lastrank.program, program)
+    program.chmod(0o755)
+    return program
+
+
+def run(command: list[object], place: Path, **options: object) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        list(map(str, command)), cwd=place, capture_output=True, text=True, timeout=120, **options
+    )
+
+
+def facts(file: Path) -> dict:
+    import pyarrow.parquet
+
+    return json.loads(pyarrow.parquet.read_metadata(file).metadata[b"lastrank.facts"])
+
+
+def measure(
+    program: Path, place: Path, before: tuple[object, ...] = (), **options: object
+) -> tuple[dict, subprocess.CompletedProcess]:
+    """Runs the small program; its facts and what it printed."""
+    done = run([*before, program, "run", "small.ppl", "-o", "run.parquet"], place, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return facts(place / "run.parquet"), done
+
+
+def require_root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("giving rights up for a test needs root")
+
+
+def without_perf_events() -> None:
+    """Lets `perf_event_open` fail with EACCES for this process and its children, as containers do."""
+    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
+    # Load the number of the call; if it is the one, return EACCES (13), else allow.
+    steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | 13), (0x06, 0, 0, 0x7FFF0000)]
+    code = b"".join(struct.pack("HBBI", *step) for step in steps)
+    kept = ctypes.create_string_buffer(code)
+    program = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(kept))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+    assert libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0) == 0  # PR_SET_SECCOMP, a filter
+
+
+def test_an_ordinary_user_sees_switches_and_is_told_about_interrupts(everybodys: Path, place: Path) -> None:
+    require_root()
+    as_nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+    seen, done = measure(everybodys, place, as_nobody)
+    sight = seen["sight"]
+    paranoid = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    assert sight["tier"] == ("events" if paranoid <= 2 else "accounting"), sight
+    assert "device" not in sight["sees"] and "timer" not in sight["sees"]
+    blind = " ".join(sight["blind"])
+    assert "interrupts" in blind and "device" in blind and "hypervisor" in blind
+    assert "Could not be seen" in done.stdout or "not seen" in done.stdout, done.stdout
+
+
+def test_without_perf_events_it_measures_and_says_what_it_could_not_see(everybodys: Path, place: Path) -> None:
+    seen, _ = measure(everybodys, place, preexec_fn=without_perf_events)
+    sight = seen["sight"]
+    assert sight["tier"] == "accounting"
+    assert any("no perf events" in line for line in sight["blind"]), sight
+    shown = run([everybodys, "machine"], place, preexec_fn=without_perf_events)
+    assert shown.returncode == 0, shown.stderr
+    assert "system calls filtered (seccomp)" in shown.stdout
+
+
+def test_in_a_container_it_works_without_the_rights_of_root(everybodys: Path, place: Path) -> None:
+    before = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount", "--mount-proc", "--net")
+    if run([*before, "true"], place).returncode != 0:
+        pytest.skip("this machine forbids user namespaces")
+    seen, _ = measure(everybodys, place, before)
+    assert seen["complete"] and "timer" not in seen["sight"]["sees"]
+    shown = run([*before, everybodys, "machine", ".", "--json"], place)
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["places"][0]["file_system"]
+
+
+def test_the_tour_of_an_ordinary_user_reaches_the_disk(everybodys: Path, place: Path) -> None:
+    require_root()
+    as_nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+    done = run([*as_nobody, everybodys, "try", ".", "--limit", "30", "--json"], place)
+    assert done.returncode == 0, done.stderr
+    tour = json.loads(done.stdout)
+    codes = [rung["code"] for rung in tour["rungs"]]
+    # What a busy machine leaves no time for is said.
+    left_out = " ".join(tour["skipped"])
+    assert {"l1", "memory"} <= set(codes), (codes, left_out)
+    for code, name in (("getpid", "getpid"), ("page_cache", "Page cache"), ("fsync", "write + fsync")):
+        assert code in codes or name in left_out, (codes, left_out)
+    assert tour["sight"]["blind"]
+
+
+@pytest.fixture
+def quota() -> Iterator[Callable[[], None]]:
+    """Puts the calling process into a control group that grants a fifth of a processor."""
+    require_root()
+    name = f"lastrank-tests-{os.getpid()}"
+    if (CPU / "cgroup.procs").exists():
+        group = CPU / name
+        group.mkdir()
+        (group / "cpu.cfs_period_us").write_text("100000")
+        (group / "cpu.cfs_quota_us").write_text("20000")
+    elif "cpu" in _read(CPU2 / "cgroup.subtree_control").split():
+        group = CPU2 / name
+        group.mkdir()
+        (group / "cpu.max").write_text("20000 100000")
+    else:
+        pytest.skip("this machine has no control group for processors")
+    yield lambda: (group / "cgroup.procs").write_text(str(os.getpid())) and None
+    group.rmdir()
+
+
+def _read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def test_throttling_by_a_control_group_is_seen_where_it_happens(
+    everybodys: Path, place: Path, quota: Callable[[], None]
+) -> None:
+    seen, done = measure(everybodys, place, preexec_fn=quota)
+    import pandas
+
+    samples = pandas.read_parquet(place / "run.parquet")
+    throttled = samples[samples.causes & 256 != 0]
+    assert len(throttled) > 0, done.stdout
+    # What stood still did so for milliseconds, and was ready all the while.
+    assert (throttled.queue_ns >= 1_000_000).all()
+    codes = {warning["code"] for warning in seen["warnings"]}
+    assert {"throttled", "cgroup-processor"} <= codes, codes
+    assert "throttled" in done.stdout + done.stderr
