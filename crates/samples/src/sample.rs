@@ -78,7 +78,7 @@ pub enum Cause {
     DeviceInterrupt = 1 << 7,
     /// Throttled by a cgroup or by the real-time limit.
     Throttled = 1 << 8,
-    /// The block device itself took the time.
+    /// A block device had a request of this thread for more than half of the time blocked.
     Device = 1 << 9,
     /// The call returned fewer bytes than asked for and was completed by further calls.
     ShortTransfer = 1 << 10,
