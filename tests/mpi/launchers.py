@@ -48,6 +48,13 @@ class Launcher:
         return self.start(ranks, [BINARY, command], words, timeout)
 
     def start(self, ranks: int, program: list, words: tuple, timeout: float) -> subprocess.CompletedProcess:
+        command, environment = self.command(ranks, program, words)
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, errors="replace", timeout=timeout
+        )
+
+    def command(self, ranks: int, program: list, words: tuple) -> tuple[list[str], dict[str, str]]:
+        """The command line that starts `program words` as so many ranks, and its environment."""
         tail = [*self.options, *words]
         command = [*self.words, "-n", ranks, *program, *tail] if self.words else [*program, "-n", ranks, *tail]
         command = [str(word) for word in command]
@@ -55,9 +62,7 @@ class Launcher:
         environment |= self.variables
         if self.path:
             environment["PATH"] = f"{self.path}:{environment['PATH']}"
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, errors="replace", timeout=timeout
-        )
+        return command, environment
 
 
 AS_ROOT = ("--allow-run-as-root",) if os.geteuid() == 0 else ()

@@ -36,6 +36,10 @@ pub struct Facts {
     pub placement: String,
     /// Under MPI: `library`, `version`, `abi`, `why` it was chosen and what `launcher` told. Null without.
     pub mpi: Value,
+    /// Under MPI: a number that all ranks of the job agreed on, in hexadecimal; by it parts of one run are
+    /// told from those of another. Empty without.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub job: String,
     /// Hints to MPI-IO (`define hints`): `asked` by the program, and those `used` by the library, for
     /// each file. Null where none were asked for.
     pub hints: Value,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use samples::{Counted, Run, Site, histogram};
 
 use crate::Error;
-use crate::read::read_file;
+use crate::read::{facts_of_file, read_file};
 use crate::write::write;
 
 /// The name of part `index` in the run directory `run`: `run/part-00007.parquet`.
@@ -23,12 +23,29 @@ pub fn write_part(run_directory: &Path, index: u32, run: &Run) -> Result<(), Err
     write(&part_path(run_directory, index), run)
 }
 
-/// Reads all parts in the order of their names as one run.
+/// Removes the parts in `run_directory` that are not of the job `job` ([`samples::Facts::job`]), or cannot be
+/// read: those of an earlier run of the same name. Returns how many. The directory stays: another rank may be
+/// about to write into it.
 ///
-/// Facts are those of the first part; `complete` holds only if it does in every part and none is missing,
-/// failures and warnings are gathered, and the same site in several parts becomes one.
-pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
-    let wrong = |what: String| Error::Parts { path: directory.into(), what };
+/// # Errors
+/// The directory cannot be listed, or a part not removed.
+pub fn remove_other_parts(run_directory: &Path, job: &str) -> Result<usize, Error> {
+    let mut removed = 0;
+    for path in part_files(run_directory)? {
+        if facts_of_file(&path).is_ok_and(|facts| facts.job == job) {
+            continue;
+        }
+        match std::fs::remove_file(&path) {
+            Ok(()) => removed += 1,
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
+            Err(cause) => return Err(Error::io("remove", &path, cause)),
+        }
+    }
+    Ok(removed)
+}
+
+/// The parts of a directory in the order of their names.
+fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let io = |cause| Error::io("read", directory, cause);
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(io)? {
@@ -39,6 +56,16 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
         }
     }
     paths.sort();
+    Ok(paths)
+}
+
+/// Reads all parts in the order of their names as one run.
+///
+/// Facts are those of the first part; `complete` holds only if it does in every part and none is missing,
+/// failures and warnings are gathered, and the same site in several parts becomes one.
+pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
+    let wrong = |what: String| Error::Parts { path: directory.into(), what };
+    let paths = part_files(directory)?;
     let Some((first, rest)) = paths.split_first() else {
         return Err(wrong("the directory holds no `part-*.parquet`".into()));
     };
@@ -50,10 +77,12 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
         let same = part.facts.program == run.facts.program
             && part.facts.parameters == run.facts.parameters
             && part.facts.seed == run.facts.seed
-            && part.facts.ranks == run.facts.ranks;
+            && part.facts.ranks == run.facts.ranks
+            && part.facts.job == run.facts.job;
         if !same {
             return Err(wrong(format!(
-                "{} and {} are parts of different runs (program, parameters, seed or ranks differ)",
+                "{} and {} are parts of different runs (program, parameters, seed, ranks or job differ); move \
+                 those of the earlier one away",
                 first.display(),
                 path.display()
             )));

@@ -50,6 +50,19 @@ pub(crate) fn read_file(path: &Path) -> Result<Run, Error> {
     })
 }
 
+/// The facts of a run file, without its samples.
+pub(crate) fn facts_of_file(path: &Path) -> Result<samples::Facts, Error> {
+    let damaged = |what: String| Error::Damaged { path: path.into(), what };
+    let file = open(path)?;
+    let read = catch_unwind(AssertUnwindSafe(|| SerializedFileReader::new(file)))
+        .map_err(|_| damaged("the Parquet library cannot make sense of it".into()))?;
+    let reader = read.map_err(|error| Error::parquet("read", path, error))?;
+    let pairs = reader.metadata().file_metadata().key_value_metadata();
+    let text = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == FACTS_KEY)?.value.as_deref());
+    serde_json::from_str(text.ok_or_else(|| Error::Foreign { path: path.into() })?)
+        .map_err(|cause| damaged(format!("its facts are not what this version expects ({cause})")))
+}
+
 fn open(path: &Path) -> Result<File, Error> {
     let io = |cause| Error::io("read", path, cause);
     let not_parquet = |why: &str| Error::NotParquet { path: path.into(), why: why.into() };

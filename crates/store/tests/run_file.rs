@@ -99,6 +99,45 @@ fn a_missing_part_is_told() {
 }
 
 #[test]
+fn parts_of_an_earlier_job_are_refused_and_can_be_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = folder.path().join("run.parts");
+    let mut run = paper_run();
+    run.facts.job = "00aa".into();
+    store::write_part(&parts, 0, &run).unwrap();
+    store::write_part(&parts, 3, &run).unwrap();
+    std::fs::write(parts.join("part-00005.parquet"), "cut short").unwrap();
+    run.facts.job = "00bb".into();
+    store::write_part(&parts, 0, &run).unwrap();
+    store::write_part(&parts, 1, &run).unwrap();
+    std::fs::remove_file(parts.join("part-00005.parquet")).unwrap();
+    let said = store::read(&parts).unwrap_err().to_string();
+    assert!(said.contains("part-00003.parquet are parts of different runs"), "{said}");
+    std::fs::write(parts.join("part-00005.parquet"), "cut short").unwrap();
+    assert_eq!(store::remove_other_parts(&parts, "00bb").unwrap(), 2);
+    assert_eq!(store::read(&parts).unwrap().facts.job, "00bb");
+    assert_eq!(store::remove_other_parts(&parts, "00cc").unwrap(), 2);
+    assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 0);
+}
+
+#[test]
+fn of_one_event_the_line_that_says_most_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = paper_run();
+    run.facts.ranks = 2;
+    for (rank, failure) in
+        [(0, "rank 1 was killed by SIGKILL"), (1, "rank 1 was killed by SIGKILL in or after x")]
+    {
+        run.facts.failures = vec![failure.into()];
+        store::write_part(folder.path(), rank, &run).unwrap();
+    }
+    assert_eq!(
+        store::read(folder.path()).unwrap().facts.failures,
+        ["rank 1 was killed by SIGKILL in or after x"]
+    );
+}
+
+#[test]
 fn parts_of_different_runs_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut run = paper_run();

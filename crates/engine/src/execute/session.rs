@@ -361,6 +361,8 @@ impl<'a, B: Backend> Session<'a, B> {
         for block in self.blocks.iter_mut().filter(|block| block.errno == 0) {
             block.errno = errno;
         }
+        // Words of an earlier failure that nobody asked for are not those of this one.
+        let said = crate::ops::mpiio::take_error().filter(|_| operation.starts_with('p'));
         let site = self.site(place)?;
         if self.failures.len() <= site as usize {
             self.failures.resize(site as usize + 1, 0);
@@ -376,7 +378,8 @@ impl<'a, B: Backend> Session<'a, B> {
             libc::ENODATA => "the file ended early".to_owned(),
             errno => errno_text(errno),
         };
-        let text = format!("line {}: {operation} failed{moved}: {why}", self.line(place));
+        let said = said.map(|words| format!(" ({words})")).unwrap_or_default();
+        let text = format!("line {}: {operation} failed{moved}: {why}{said}", self.line(place));
         self.recorder.note(&Entry::Failure { site, errno, text: text.clone() })?;
         if fatal { Err(Stop::Failed(text)) } else { Ok(()) }
     }

@@ -109,7 +109,7 @@ impl Job {
                 family.outcome()
             }
         };
-        outcome.first = region.job().map_or(self.rank, |(_, rank, _)| rank);
+        (outcome.job, outcome.first) = region.job().map_or((0, self.rank), |(job, rank, _)| (job, rank));
         if region.job().is_none()
             && let Some(End::Failed(why)) = outcome.ends.first()
         {

@@ -34,6 +34,8 @@ pub struct Outcome {
     pub first: u32,
     /// The signal that asked the run to stop, if one did.
     pub stopped: Option<i32>,
+    /// Under MPI: a number that all ranks of the job agreed on; 0 without, and before MPI has started.
+    pub job: u64,
 }
 
 impl Outcome {

@@ -334,7 +334,7 @@ impl Family {
             End::Left(reason) if outcome::is_stop(&reason) => End::Orphaned,
             end => end,
         });
-        Outcome { ends: ends.collect(), first: 0, stopped: self.stopped }
+        Outcome { ends: ends.collect(), stopped: self.stopped, ..Outcome::default() }
     }
 }
 

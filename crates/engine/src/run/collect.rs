@@ -76,6 +76,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
         },
         communicator: std::mem::take(&mut together.communicator),
         mpi: std::mem::take(&mut together.mpi),
+        job: if ended.job == 0 { String::new() } else { format!("{:016x}", ended.job) },
         hints: serde_json::json!({ "used": std::mem::take(&mut together.hints) }),
         started,
         elapsed_s,

@@ -50,8 +50,10 @@ pub fn job<T: Body>(
     let rank = job.rank();
     let memory = |error| RunError::Memory { rank, spill: options.spill_directory.clone(), error };
     let (clock, description) = clock_for(options);
-    let region =
-        Arc::new(Region::new(rank, options.samples_per_rank(), &options.spill_directory).map_err(memory)?);
+    // Ranks of other nodes have memory of their own.
+    let here = crate::comm::mpi::local_ranks().or(job.ranks()).unwrap_or(options.launch.ranks);
+    let limit = options.samples_per_rank(here);
+    let region = Arc::new(Region::new(rank, limit, &options.spill_directory).map_err(memory)?);
     let gathered = unnamed(&options.spill_directory).map_err(memory)?;
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;

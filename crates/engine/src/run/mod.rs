@@ -153,7 +153,7 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
         crate::causes::prepare();
     }
     let (clock, description) = clock_for(options);
-    let limit = options.samples_per_rank();
+    let limit = options.samples_per_rank(options.launch.ranks);
     options::allow_descriptors(2 * u64::from(options.launch.ranks) + 64);
     let regions: Vec<Arc<Region>> = (0..options.launch.ranks)
         .map(|rank| {

@@ -74,7 +74,7 @@ pub struct Options {
     pub on_error: OnError,
     /// Samples each rank will take, where the caller knows better than the plan; 0 where it does not.
     pub expected_samples: u64,
-    /// Bytes of memory for the samples of all ranks; further ones go to a file. `None`: a quarter of
+    /// Bytes of memory for the samples of all ranks of a machine; further ones go to a file. `None`: a quarter of
     /// what is available, at most 8 GiB.
     pub memory: Option<u64>,
     /// Are ranks pinned to processors? Those of a launcher are not: it has options for that.
@@ -111,9 +111,10 @@ impl Options {
         }
     }
 
-    pub(super) fn samples_per_rank(&self) -> usize {
+    /// Samples that each of `ranks` ranks of this machine keeps in memory.
+    pub(super) fn samples_per_rank(&self, ranks: u32) -> usize {
         let bytes = self.memory.unwrap_or_else(|| (available_memory() / 4).min(8 << 30));
-        let each = bytes / u64::from(self.launch.ranks.max(1)) / size_of::<samples::Sample>() as u64;
+        let each = bytes / u64::from(ranks.max(1)) / size_of::<samples::Sample>() as u64;
         usize::try_from(each).unwrap_or(usize::MAX).max(1024)
     }
 }

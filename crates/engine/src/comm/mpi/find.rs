@@ -85,6 +85,23 @@ pub fn this_launcher() -> Option<Launcher> {
     launcher(|name| std::env::var(name).ok())
 }
 
+/// Ranks on this machine, where the launcher says so.
+pub(crate) fn local_ranks() -> Option<u32> {
+    local_ranks_in(|name| std::env::var(name).ok())
+}
+
+fn local_ranks_in(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
+    let number = |name: &&str| variable(name)?.trim().parse().ok();
+    ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "PALS_LOCAL_SIZE"]
+        .iter()
+        .find_map(number)
+        // `16(x3),4`: 16 on each of three nodes, 4 on the last. The most there are on any.
+        .or_else(|| {
+            let nodes = variable("SLURM_STEP_TASKS_PER_NODE").or_else(|| variable("SLURM_TASKS_PER_NODE"))?;
+            nodes.split(',').filter_map(|node| node.split('(').next()?.trim().parse().ok()).max()
+        })
+}
+
 /// A library worth trying, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -310,6 +327,17 @@ mod tests {
         let slurm = [("SLURM_STEP_ID", "0"), ("SLURM_STEP_NUM_TASKS", "6")];
         assert_eq!(seen(&slurm), Some((Kind::Slurm, Some(6))));
         assert_eq!(seen(&[&slurm[..], &[("PMIX_RANK", "2")]].concat()), Some((Kind::Pmix, Some(6))));
+    }
+
+    #[test]
+    fn ranks_of_this_machine_are_told_by_each_launcher() {
+        let here =
+            |name: &str, value: &str| local_ranks_in(|asked| (asked == name).then(|| value.to_owned()));
+        assert_eq!(here("OMPI_COMM_WORLD_LOCAL_SIZE", "4"), Some(4));
+        assert_eq!(here("MPI_LOCALNRANKS", "8"), Some(8));
+        assert_eq!(here("SLURM_STEP_TASKS_PER_NODE", "16(x3),4"), Some(16));
+        assert_eq!(here("SLURM_TASKS_PER_NODE", "2,3(x2)"), Some(3));
+        assert_eq!(here("HOME", "4"), None);
     }
 
     #[test]

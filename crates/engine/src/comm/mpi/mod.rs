@@ -16,6 +16,7 @@ use std::ffi::{c_int, c_void};
 
 pub use abi::Abi;
 pub(crate) use abi::Handle;
+pub(crate) use find::local_ranks;
 pub use find::{Candidate, Found, Launcher, MpiChoice, Search, this_launcher};
 pub(crate) use library::{MpiLibrary, Status};
 use news::News;

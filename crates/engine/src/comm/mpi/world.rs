@@ -146,7 +146,7 @@ impl World {
             });
         }
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        world.crowded = local_ranks().unwrap_or(world.size) as usize > processors;
+        world.crowded = super::local_ranks().unwrap_or(world.size) as usize > processors;
         world.standing().set_state(State::Running);
         Ok((Box::leak(Box::new(world)), handle))
     }
@@ -354,11 +354,4 @@ impl World {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-}
-
-/// Ranks on this machine, where the launcher says so.
-fn local_ranks() -> Option<u32> {
-    ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok()?.parse().ok())
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_void};
 
 use super::hints::{self, Info};
-use super::{Direction, Hints, Layout, Mode, keep_error};
+use super::{Direction, Hints, Layout, Mode, forget_error, keep_error};
 use crate::comm::mpi::{Handle, Mpi, MpiLibrary, Status};
 use crate::ops::posix::Outcome;
 
@@ -184,6 +184,7 @@ impl File {
         if moved < length {
             // The end of the file for a read; a write that MPI calls a success is not short.
             let errno = if direction == Direction::Read { libc::ENODATA } else { libc::EIO };
+            forget_error();
             return Outcome { value: moved, ..Outcome::error(errno) };
         }
         Outcome::value(moved)

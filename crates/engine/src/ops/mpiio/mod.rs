@@ -192,6 +192,12 @@ pub fn take_error() -> Option<String> {
     ERROR.take()
 }
 
+/// The failure at hand is one that the library has no words for.
+#[cold]
+fn forget_error() {
+    ERROR.take();
+}
+
 fn keep_error(words: String) {
     ERROR.set(Some(words));
 }

@@ -109,7 +109,11 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
             JobShare::AtRankZero => Ok(Status::Ok),
             JobShare::Whole(outcome) => {
                 let outcome = complete(outcome);
-                results::deliver(args, &places, &outcome, None).map(|()| status(&outcome))
+                let delivered = results::deliver(args, &places, &outcome, None);
+                if delivered.is_ok() {
+                    results::replace_parts(&places, &outcome.run.facts.job);
+                }
+                delivered.map(|()| status(&outcome))
             }
             JobShare::Part(outcome) => {
                 let outcome = complete(outcome);

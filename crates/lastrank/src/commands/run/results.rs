@@ -157,6 +157,13 @@ pub fn deliver_part(places: &Places, outcome: &Outcome, rank: u32) -> anyhow::Re
     // Each rank tells what happened to itself; what happened to another is told once more, by rank 0.
     let left = outcome.ends.iter().any(|end| matches!(end, End::Left(_)));
     complain(outcome, !left);
+    if outcome.run.facts.job.is_empty() && outcome.run.samples.is_empty() {
+        // It ended before MPI had started: there is nothing to keep, and no reason to touch an earlier run.
+        return Ok(());
+    }
+    if rank == 0 {
+        remove_earlier_parts(&parts, &outcome.run.facts.job);
+    }
     store::write_part(&parts, rank, &outcome.run)
         .with_context(|| format!("the samples of rank {rank} could not be kept in {}", parts.display()))?;
     if rank == 0 {
@@ -166,8 +173,33 @@ pub fn deliver_part(places: &Places, outcome: &Outcome, rank: u32) -> anyhow::Re
             _ => "broke off".to_owned(),
         };
         eprintln!("note: the run {why}; each rank's samples are in {}", parts.display());
+        if places.run.exists() {
+            eprintln!("note: {} is an earlier run, not this one", places.run.display());
+        }
     }
     Ok(())
+}
+
+/// Of a complete run that is in one file: the parts of an earlier run of that name are not its own.
+pub fn replace_parts(places: &Places, job: &str) {
+    let parts = places.run.with_extension("parts");
+    remove_earlier_parts(&parts, job);
+    // It stays where there are files of somebody else.
+    drop(std::fs::remove_dir(parts));
+}
+
+/// A run file replaces an earlier one of its name; so do parts.
+fn remove_earlier_parts(parts: &Path, job: &str) {
+    if !parts.is_dir() {
+        return;
+    }
+    match store::remove_other_parts(parts, job) {
+        Ok(0) => {}
+        Ok(removed) => {
+            eprintln!("note: removed {} of an earlier run from {}", plural(removed, "part"), parts.display());
+        }
+        Err(error) => eprintln!("warning: parts of an earlier run remain: {error}"),
+    }
 }
 
 /// Say what went wrong, on standard error.
