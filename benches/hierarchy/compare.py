@@ -113,16 +113,20 @@ def clock() -> None:
 
 def record() -> None:
     heading("Keeping a timing, ns more than throwing it away", "what", "found", "aim")
-    raw, sample = map(float, output(OURS, "record").split())
+    tries = [list(map(float, output(OURS, "record").split())) for _ in range(5)]
+    raw, counted, sample = map(statistics.median, zip(*tries, strict=True))
     row("as a number in memory", f"{raw:.2f}", f"at most 1: {mark(raw <= 1)}")
+    row("in a histogram", f"{counted:.2f}", f"at most 3: {mark(counted <= 3)}")
     row("as a sample that outlives its rank (64 bytes)", f"{sample:.2f}", "")
 
 
 def check() -> None:
     title = "Mean of single loads against amortised ones, ns"
     heading(title, "working set", "single", "amortised", "differ by", "aim: at most")
-    for name, size in [("16 KiB", 16 << 10), ("256 KiB", 256 << 10), ("64 MiB", 64 << 20)]:
-        single, amortised, allowed = map(float, output(OURS, "check", size).split())
+    for name, size in [("16 KiB", 16 << 10), ("256 KiB", 256 << 10), ("4 MiB", 4 << 20), ("64 MiB", 64 << 20)]:
+        tries = [list(map(float, output(OURS, "check", size).split())) for _ in range(5)]
+        # The middle by how far they differ, as a whole: its parts belong together.
+        single, amortised, allowed = sorted(tries, key=lambda one: one[0] - one[1])[2]
         by = abs(single - amortised)
         row(name, f"{single:.2f}", f"{amortised:.2f}", f"{by:.2f}", f"{allowed:.2f}: {mark(by <= allowed)}")
 

@@ -5,7 +5,7 @@
 //! hierarchy call NAME DIRECTORY SECONDS      one call, in ns: the same
 //! hierarchy check BYTES                      single loads and amortised ones, in ns, and what they may differ by
 //! hierarchy clock                            cost of a read and of a pair, step, in ns
-//! hierarchy record                           what keeping a timing adds, in ns: as a number, as a sample
+//! hierarchy record                           what keeping a timing adds, in ns: as a number, in a histogram, as a sample
 //! ```
 
 use std::hint::black_box;
@@ -16,6 +16,7 @@ use engine::causes::Watch;
 use engine::clock::Clock;
 use engine::kernels::{Kernel, Request, Settings, build, measure};
 use engine::record::{Recorder, Region};
+use samples::histogram::{BUCKETS, bucket};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -97,11 +98,11 @@ fn clock() -> Done {
 }
 
 /// The time of a loop of single loads from L1 that are timed and thrown away, against loops that also
-/// keep what was timed.
+/// keep what was timed: as a number, in a histogram, as a sample that outlives its rank.
 fn record() -> Done {
     // So few that a round is seldom interrupted.
     const COUNT: usize = 1 << 12;
-    const ROUNDS: usize = 101;
+    const ROUNDS: usize = 201;
     let (clock, _) = Clock::choose();
     let mut kernel = build(&Request::Chase { bytes: 16 << 10, huge: false, seed: 1 })?;
     let folder = std::env::temp_dir();
@@ -110,33 +111,32 @@ fn record() -> Done {
     recorder.reserve(ROUNDS * COUNT + 1)?;
     let mut all = vec![0u32; ROUNDS * COUNT];
     all.fill(1);
-    let mut rounds = [Vec::new(), Vec::new()];
+    let mut counts = vec![0u64; BUCKETS];
+    let mut rounds = [const { Vec::new() }; 3];
     for kept in all.chunks_exact_mut(COUNT) {
+        // Neighbours in time, so that all of them meet the same machine.
         let bare = looped(clock, kernel.as_mut(), COUNT, |_, ticks| {
             black_box(ticks);
         });
         let raw = looped(clock, kernel.as_mut(), COUNT, |index, ticks| kept[index] = ticks as u32);
         black_box(&mut *kept);
-        rounds[0].push(raw - bare);
-    }
-    for _ in 0..ROUNDS {
-        let bare = looped(clock, kernel.as_mut(), COUNT, |_, ticks| {
-            black_box(ticks);
-        });
+        let counted = looped(clock, kernel.as_mut(), COUNT, |_, ticks| counts[bucket(ticks)] += 1);
+        black_box(&mut counts);
         let mut failed = Ok(());
         let sample = looped(clock, kernel.as_mut(), COUNT, |_, ticks| {
             let sample = samples::Sample { duration_ps: clock.ticks_to_ps(ticks), ..Default::default() };
             failed = recorder.push(sample);
         });
         failed?;
-        rounds[1].push(sample - bare);
+        for (all, one) in rounds.iter_mut().zip([raw, counted, sample]) {
+            all.push(one - bare);
+        }
     }
-    let median = |values: &mut Vec<f64>| {
+    let [raw, counted, sample] = rounds.map(|mut values: Vec<f64>| {
         values.sort_by(f64::total_cmp);
         values[values.len() / 2]
-    };
-    let [raw, sample] = &mut rounds;
-    println!("{:.2} {:.2}", median(raw), median(sample));
+    });
+    println!("{raw:.2} {counted:.2} {sample:.2}");
     Ok(())
 }
 

@@ -5,10 +5,11 @@ use std::io::{Read, Seek};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::Instant;
 
-use engine::ops::buffers::PERIOD;
+use engine::ops::buffers::{Buffer, PERIOD};
 
-use super::{BLOCK, FILE, Kind};
+use super::{BLOCK, BLOCK_OF, FILE, Kind};
 
 pub fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).expect("no NUL")
@@ -19,8 +20,11 @@ pub fn ns(kind: Kind, path: &Path, operations: u64) -> f64 {
     let name = c_path(path);
     // SAFETY: the name is NUL-terminated.
     let fd = unsafe { libc::open(name.as_ptr(), libc::O_RDWR) };
-    let mut buffer = vec![0x5Au8; BLOCK as usize];
-    let content = vec![0x5Au8; PERIOD];
+    // On a page, as the engine's are: where in a page a buffer begins changes what the kernel's copy costs by
+    // up to 100 ns for 4 KiB.
+    let page = |length: usize| Buffer::take(length).expect("memory");
+    let (buffer, mut content) = (page(BLOCK as usize), page(PERIOD));
+    content.fill(1);
     // SAFETY: all-zero bytes are a valid `stat`.
     let mut found: libc::stat = unsafe { std::mem::zeroed() };
     let mut turn = |n: u64| {
@@ -30,30 +34,31 @@ pub fn ns(kind: Kind, path: &Path, operations: u64) -> f64 {
         let result = unsafe {
             match kind {
                 Kind::Write => {
-                    let from = content.as_ptr().add(offset as usize % PERIOD);
+                    let from = content.pointer().add(offset as usize % PERIOD);
                     libc::pwrite(fd, from.cast(), BLOCK as usize, offset)
                 }
-                Kind::Read => libc::pread(fd, buffer.as_mut_ptr().cast(), BLOCK as usize, offset),
+                Kind::Read => libc::pread(fd, buffer.pointer().cast(), BLOCK as usize, offset),
                 Kind::Stat => libc::stat(name.as_ptr(), &mut found) as isize,
             }
         };
         assert!(result >= 0, "the raw call failed");
     };
     (0..1000).for_each(&mut turn);
-    let begin = processor_ns();
-    (0..operations).for_each(&mut turn);
-    let ns = (processor_ns() - begin) as f64 / operations as f64;
+    let ns = by_blocks(operations, |n| turn(n));
     // SAFETY: our own descriptor.
     unsafe { libc::close(fd) };
     ns
 }
 
-/// Processor time of this thread so far, in ns.
-pub fn processor_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid to write to.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+/// The median over blocks of [`BLOCK_OF`] turns of the time of one, in ns: the same measure for all.
+pub fn by_blocks(turns: u64, mut turn: impl FnMut(u64)) -> f64 {
+    let mut blocks = Vec::new();
+    for block in 0..turns / BLOCK_OF {
+        let begin = Instant::now();
+        (block * BLOCK_OF..(block + 1) * BLOCK_OF).for_each(&mut turn);
+        blocks.push(begin.elapsed().as_nanos() as f64 / BLOCK_OF as f64);
+    }
+    super::median(blocks)
 }
 
 /// What `work` (and its children) write to standard output.

@@ -303,8 +303,10 @@ impl<'a, B: Backend> Session<'a, B> {
     /// How late an operation is that began at `begin`.
     #[inline(always)]
     pub(super) fn late(&mut self, begin: u64) -> u64 {
-        let start_ns = self.backend.since_epoch_ns(begin);
-        self.pace.late(start_ns)
+        match self.pace {
+            Pace::None => 0,
+            _ => self.pace.late(self.backend.since_epoch_ns(begin)),
+        }
     }
 
     #[inline(always)]
