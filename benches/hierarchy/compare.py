@@ -3,10 +3,11 @@
 
     python3 benches/hierarchy/compare.py [--only chase,calls,clock,record,check,hog,peers] [--directory /var/tmp]
 
-Ours and the reference (`reference.c`, plain C) run by turns in one go, since machines drift; a ratio is that of
-the medians over turns. Needs cargo and cc; sysbench, stress-ng, fio and mbw are asked too where they are
-installed (apt-get install sysbench stress-ng fio mbw), for orientation: they measure something else. Takes
-about four minutes on a quiet machine (`lastrank machine` says whether it is one), builds not counted.
+Ours and the reference (`reference.c`, plain C) run by turns in one go on one processor, since machines drift; a
+ratio is the median of those of neighbouring turns, so that a neighbour who takes the shared cache away for a
+minute takes it from both. Needs cargo and cc. sysbench, stress-ng, mbw and fio are installed from Debian where they
+are missing and this is root (`--no-install`: not), else their rows say why they were left out. Takes about six
+minutes on a quiet machine (`lastrank machine` says whether it is one), builds not counted.
 """
 
 import argparse
@@ -54,8 +55,8 @@ def output(*command: object, timeout: int = 120) -> str:
     return done.stdout
 
 
-def by_turns(turns: int, ours: Callable[[], float], theirs: Callable[[], float]) -> tuple[float, float]:
-    """Medians of both, who begin by turns."""
+def by_turns(turns: int, ours: Callable[[], float], theirs: Callable[[], float]) -> tuple[float, float, float]:
+    """Medians of both, who begin by turns, and the median of the ratios of neighbouring turns."""
     pairs = []
     for turn in range(turns):
         if turn % 2:
@@ -63,7 +64,8 @@ def by_turns(turns: int, ours: Callable[[], float], theirs: Callable[[], float])
             pairs.append((ours(), second))
         else:
             pairs.append((ours(), theirs()))
-    return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
+    first, second = (statistics.median(side) for side in zip(*pairs, strict=True))
+    return first, second, statistics.median(mine / other for mine, other in pairs)
 
 
 def heading(title: str, *columns: str) -> None:
@@ -81,24 +83,23 @@ def mark(holds: bool) -> str:
 def chase(reference: Path, turns: int) -> None:
     heading("Pointer chase, ns a load", "working set", "ours", "C", "ratio", "aim: within 3 %")
     for name, size, pages in WORKING_SETS:
-        ours, theirs = by_turns(
-            turns,
-            lambda: float(output(OURS, "chase", size, pages, 0.4)),
-            lambda: float(output(reference, "chase", size, pages, 0.4)),
+        ours, theirs, ratio = by_turns(
+            # Short turns and many: the shared cache changes hands by the minute.
+            2 * turns + 1,
+            lambda: float(output(OURS, "chase", size, pages, 0.15)),
+            lambda: float(output(reference, "chase", size, pages, 0.15)),
         )
-        ratio = ours / theirs
         row(f"{name}, {pages} pages", f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.3f}", mark(abs(ratio - 1) <= 0.03))
 
 
 def calls(reference: Path, turns: int, directory: Path) -> None:
     heading("System calls, ns a call", "call", "ours", "tight C loop", "ratio", "aim: within 2 %")
     for name in CALLS:
-        ours, theirs = by_turns(
+        ours, theirs, ratio = by_turns(
             turns,
             lambda: float(output(OURS, "call", name, directory, 0.4)),
             lambda: float(output(reference, "call", name, directory, 0.4)),
         )
-        ratio = ours / theirs
         row(name, f"{ours:.1f}", f"{theirs:.1f}", f"{ratio:.3f}", mark(abs(ratio - 1) <= 0.02))
 
 
@@ -173,35 +174,113 @@ def hog(directory: Path, turns: int) -> None:
     row("share of the excess of the slowest hundredth with a cause", f"{share:.3f}", f"0.95: {mark(share >= 0.95)}")
 
 
-def peers(directory: Path) -> None:
-    """What others print of the same machine, beside ours where there is something alike."""
-    heading("Others, for orientation", "tool", "what", "says")
-    tools: list[tuple[str, str, list[str], str]] = [
-        ("sysbench", "memory, sequential reads of 1 MiB blocks, MiB/s",
-         ["memory", "--memory-oper=read", "--memory-block-size=1M", "--memory-total-size=20G", "run"],
-         r"\(([\d.]+) MiB/sec\)"),
-        ("stress-ng", "getpid and other calls, thousand bogus operations a second",
-         ["--get", "1", "-t", "2", "--metrics-brief"], r"get\s+\d+\s+[\d.]+\s+[\d.]+\s+[\d.]+\s+([\d.]+)"),
-        ("mbw", "memcpy of 256 MiB, MiB/s", ["-q", "-n", "3", "-t", "0", "256"], r"AVG.*Copy: ([\d.]+)"),
-    ]  # fmt: skip
-    for tool, what, words, pattern in tools:
-        if not shutil.which(tool):
-            row(tool, what, "not installed")
-            continue
-        done = subprocess.run([tool, *words], capture_output=True, text=True, timeout=60)
-        said = re.search(pattern, done.stdout + done.stderr)
-        row(tool, what, said[1] if said else "nothing that could be read")
-    if shutil.which("fio"):
+def installed(tool: str, may_install: bool) -> str:
+    """Empty where `tool` is there, installed from Debian if need be; else why it is not."""
+    if shutil.which(tool):
+        return ""
+    if not may_install:
+        return "not installed, and --no-install was given"
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        return "not installed, and only root can, with apt-get"
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for words in (["install"], ["update"], ["install"]):
+        package = [] if words == ["update"] else ["--no-install-recommends", tool]
+        command = ["apt-get", "-y", "-q", *words, *package]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
+        if shutil.which(tool):
+            return ""
+    return f"apt-get could not install it: {(done.stderr or done.stdout).strip().splitlines()[-1:]}"
+
+
+def said(pattern: str, *command: object) -> float:
+    """The number in what a peer prints, on standard output or error."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    found = re.search(pattern, done.stdout + done.stderr)
+    if not found:
+        sys.exit(f"{' '.join(map(str, command))} printed nothing that matches {pattern}\n{done.stdout}{done.stderr}")
+    return float(found[1])
+
+
+def program(text: str, directory: Path) -> dict[str, dict]:
+    """What `lastrank run` finds of a program, by operation: durations in s."""
+    with tempfile.TemporaryDirectory(dir=directory) as folder:
+        file = Path(folder) / "program.ppl"
+        file.write_text(text)
+        command = [LASTRANK, "run", file, "-o", f"{folder}/run.parquet", "--report", "none", "--record", "histogram"]
+        done = json.loads(output(*command, "--json"))
+    facts = done["facts"]
+    table = done["chapters"][0]["tables"][0]
+    names = [column["name"] for column in table["columns"]]
+    rows = {row["cells"][0]: dict(zip(names, row["cells"], strict=True)) for row in table["rows"]}
+    for counted in facts["counted"]:
+        n = sum(count for _, count in counted["histogram"]["buckets"])
+        for cells in rows.values():
+            if cells["n"].replace("\u202f", "") == str(n):
+                cells["seconds"] = counted["total_s"] / n
+    return rows
+
+
+def peers(directory: Path, may_install: bool, turns: int) -> None:
+    """The same by peers in the same run, and the ratio where they do the same thing."""
+    heading("Peers", "what", "lastrank", "peer", "ratio", "why they differ")
+    file = directory / "lastrank-peers"
+    output("dd", "if=/dev/urandom", f"of={file}", "bs=1M", "count=256", "conv=fsync")
+
+    def against(tool: str, what: str, unit: str, ours: Callable[[], float], theirs: Callable[[], float], why: str) -> None:
+        missing = installed(tool, may_install)
+        if missing:
+            row(what, "", f"{tool}: skipped: {missing}", "", "")
+            return
+        mine, other, ratio = by_turns(turns, ours, theirs)
+        row(what, f"{mine:.4g} {unit}", f"{tool} {other:.4g} {unit}", f"{ratio:.3f}", why)
+
+    def stream(what: str, size: int) -> float:
+        """GB/s: bytes read and written."""
+        return float(output(OURS, "stream", what, size, 0.4))
+
+    def sysbench(block: str) -> float:
+        words = ["memory", "--memory-oper=read", f"--memory-block-size={block}", "--memory-total-size=200G", "--time=1"]
+        return said(r"\(([\d.]+) MiB/sec\)", "sysbench", *words, "run") * 2**20 / 1e9
+
+    def reads() -> float:
+        text = f'$f = fopen("{file}", "O_RDONLY|O_DIRECT");'
+        text += " repeat 20000 fread($f, 4KiB, uniform(0, 65536) * 4KiB); fclose($f);"
+        return program(text, directory)["fread"]["seconds"] * 1e6
+
+    def fio() -> float:
+        text = output(
+            "fio", "--name=reads", f"--filename={file}", "--rw=randread", "--bs=4k", "--size=256m", "--direct=1",
+            "--ioengine=psync", "--number_ios=20000", "--output-format=json",
+        )  # fmt: skip
+        return json.loads(text[text.index("{") :])["jobs"][0]["read"]["clat_ns"]["mean"] / 1000
+
+    def fileio() -> float:
+        """Mean service time from the rate: sysbench prints latencies to 10 us only."""
+        words = ["fileio", "--file-num=1", "--file-total-size=256M", "--file-block-size=4096"]
         with tempfile.TemporaryDirectory(dir=directory) as folder:
-            text = output(
-                "fio", "--name=reads", f"--directory={folder}", "--rw=randread", "--bs=4k", "--size=256m",
-                "--direct=1", "--ioengine=psync", "--runtime=5", "--time_based", "--output-format=json",
-            )  # fmt: skip
-        reads = json.loads(text[text.index("{") :])["jobs"][0]["read"]["clat_ns"]
-        row("fio", "4 KiB O_DIRECT reads, µs: mean, p99",
-            f"{reads['mean'] / 1000:.1f}, {reads['percentile']['99.000000'] / 1000:.1f}")  # fmt: skip
-    else:
-        row("fio", "4 KiB O_DIRECT reads", "not installed")
+            there = {"cwd": folder, "capture_output": True, "text": True, "timeout": 60}
+            subprocess.run(["sysbench", *words, "prepare"], **there, check=True)
+            more = ["--file-test-mode=rndrd", "--file-extra-flags=direct", "--time=2"]
+            done = subprocess.run(["sysbench", *words, *more, "run"], **there, check=True)
+        return 1e6 / float(re.search(r"reads/s:\s+([\d.]+)", done.stdout)[1])
+
+    try:
+        against("mbw", "memcpy of 256 MiB", "GB/s copied", lambda: stream("copy", 512 << 20) / 2,
+                lambda: said(r"AVG.*Copy: ([\d.]+)", "mbw", "-q", "-n", "5", "-t", "0", "256") * 2**20 / 1e9,
+                "the same memcpy; which of its copies the C library takes")  # fmt: skip
+        against("sysbench", "read 1 MiB again and again", "GB/s", lambda: stream("read", 1 << 20),
+                lambda: sysbench("1M"), "both add words up; sysbench one a turn of a loop, and it stays in L2")  # fmt: skip
+        against("stress-ng", "read 256 MiB", "GB/s", lambda: stream("read", 256 << 20),
+                lambda: said(r"([\d.]+) read64 MB per sec", "stress-ng", "--memrate", "1", "--memrate-bytes", "256M",
+                             "-t", "3", "--metrics") / 1000,
+                "both in words of 64 bits; stress-ng on small pages, looking at the time in between")  # fmt: skip
+        against("fio", "4 KiB O_DIRECT read", "µs", reads, fio, "the same pread, mean of completion latency")
+        against("sysbench", "4 KiB O_DIRECT read", "µs", reads, fileio, "sysbench: one over the rate, its loop included")
+    finally:
+        file.unlink()
+    for tool, why in [("lmbench", "lat_mem_rd, lat_syscall: Debian has it not in main")]:
+        if not shutil.which("lat_syscall"):
+            row(tool, "", f"skipped: {why}", "", "")
 
 
 def main() -> None:
@@ -209,10 +288,12 @@ def main() -> None:
     parser.add_argument("--only", default="chase,calls,clock,record,check,hog,peers")
     parser.add_argument("--directory", type=Path, default=Path("/var/tmp"), help="on a disk, for files")
     parser.add_argument("--turns", type=int, default=7)
+    parser.add_argument("--no-install", action="store_true", help="install no peer that is missing")
+    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the processor all run on")
     asked = parser.parse_args()
     build = ["cargo", "build", "--release", "--quiet", "-p", "engine", "--example", "hierarchy"]
     subprocess.run(build, cwd=ROOT, check=True)
-    if "hog" in asked.only:
+    if "hog" in asked.only or "peers" in asked.only:
         subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "lastrank"], cwd=ROOT, check=True)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -225,12 +306,17 @@ def main() -> None:
             "record": record,
             "check": check,
             "hog": lambda: hog(asked.directory, 5),
-            "peers": lambda: peers(asked.directory),
+            "peers": lambda: peers(asked.directory, not asked.no_install, 3),
         }
         for name in asked.only.split(","):
             if name not in sections:
                 sys.exit(f"there is no section {name}; there are {', '.join(sections)}")
+            # All on one processor, so that both sides have the same caches; a hog wants every one.
+            before = os.sched_getaffinity(0)
+            if name != "hog":
+                os.sched_setaffinity(0, {asked.cpu})
             sections[name]()
+            os.sched_setaffinity(0, before)
     print(f"\n{time.monotonic() - begin:.0f} s.")
 
 

@@ -3,6 +3,7 @@
 //! ```text
 //! hierarchy chase BYTES huge|small SECONDS   one dependent load, in ns: median of blocks of 1 ms
 //! hierarchy call NAME DIRECTORY SECONDS      one call, in ns: the same
+//! hierarchy stream read|write|copy BYTES SECONDS   GB/s of passes over memory on huge pages: the same
 //! hierarchy check BYTES                      single loads and amortised ones, in ns, and what they may differ by
 //! hierarchy clock                            cost of a read and of a pair, step, in ns
 //! hierarchy record                           what keeping a timing adds, in ns: as a number, in a histogram, as a sample
@@ -40,16 +41,33 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             };
             headline(&request, seconds.parse()?)
         }
+        ["stream", what, bytes, seconds] => {
+            let (bytes, huge) = (bytes.parse()?, true);
+            let request = match what {
+                "read" => Request::StreamRead { bytes, huge },
+                "write" => Request::StreamWrite { bytes, huge },
+                "copy" => Request::StreamCopy { bytes, huge },
+                _ => return Err(format!("no stream is named {what}").into()),
+            };
+            let ns = headline_ns(&request, seconds.parse()?)?;
+            println!("{:.4}", bytes as f64 / ns);
+            Ok(())
+        }
         ["check", bytes] => check(bytes.parse()?),
         ["clock"] => clock(),
         ["record"] => record(),
-        _ => Err("hierarchy chase|call|check|clock|record …".into()),
+        _ => Err("hierarchy chase|call|stream|check|clock|record …".into()),
     }
 }
 
 type Done = Result<(), Box<dyn std::error::Error>>;
 
 fn headline(request: &Request, seconds: f64) -> Done {
+    println!("{:.4}", headline_ns(request, seconds)?);
+    Ok(())
+}
+
+fn headline_ns(request: &Request, seconds: f64) -> Result<f64, Box<dyn std::error::Error>> {
     let (clock, facts) = Clock::choose();
     let mut kernel = build(request)?;
     let settings = Settings {
@@ -59,8 +77,7 @@ fn headline(request: &Request, seconds: f64) -> Done {
         ..Settings::default()
     };
     let found = measure(kernel.as_mut(), clock, &facts, &mut Watch::of_this_thread(), &settings);
-    println!("{:.4}", found.headline_ps / 1000.0);
-    Ok(())
+    Ok(found.headline_ps / 1000.0)
 }
 
 fn check(bytes: u64) -> Done {

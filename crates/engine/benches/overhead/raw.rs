@@ -44,7 +44,7 @@ pub fn ns(kind: Kind, path: &Path, operations: u64) -> f64 {
         assert!(result >= 0, "the raw call failed");
     };
     (0..1000).for_each(&mut turn);
-    let ns = by_blocks(operations, |n| turn(n));
+    let ns = by_blocks(operations, &mut turn);
     // SAFETY: our own descriptor.
     unsafe { libc::close(fd) };
     ns

@@ -194,21 +194,12 @@ impl Watch {
     }
 
     /// To be called just before the clock is read.
-    #[inline]
+    #[inline(always)]
     pub fn before(&mut self) {
         match &self.ring {
             Some(ring) if ring.is_quiet() => {}
-            Some(_) => {
-                if self.drain().switched {
-                    self.before.queue_ns = self.accounting.queue_ns();
-                }
-            }
-            None => {
-                if self.near > 0 {
-                    self.before = self.accounting.read();
-                }
-                self.began_ns = crate::clock::monotonic_raw_ns();
-            }
+            Some(_) => self.before_records(),
+            None => self.before_accounting(),
         }
         if let Some(devices) = &mut self.devices {
             devices.before();
@@ -217,7 +208,7 @@ impl Watch {
     }
 
     /// To be called just after the clock was read again: what happened since [`Watch::before`].
-    #[inline]
+    #[inline(always)]
     pub fn after(&mut self) -> Observed {
         let cpu = processor();
         let mut seen = match &self.ring {
@@ -238,6 +229,22 @@ impl Watch {
             self.before.queue_ns = self.accounting.queue_ns();
         }
         self.totals
+    }
+
+    /// What lies in the ring belongs to nothing that is timed.
+    #[cold]
+    fn before_records(&mut self) {
+        if self.drain().switched {
+            self.before.queue_ns = self.accounting.queue_ns();
+        }
+    }
+
+    #[inline(never)]
+    fn before_accounting(&mut self) {
+        if self.near > 0 {
+            self.before = self.accounting.read();
+        }
+        self.began_ns = crate::clock::monotonic_raw_ns();
     }
 
     #[cold]
@@ -275,7 +282,7 @@ impl Watch {
         self.throttling.is_some_and(|now| now > before)
     }
 
-    #[cold]
+    #[inline(never)]
     fn after_accounting(&mut self) -> Observed {
         let took = crate::clock::monotonic_raw_ns().saturating_sub(self.began_ns);
         let was_read = self.near > 0;

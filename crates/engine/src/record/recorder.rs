@@ -169,18 +169,27 @@ impl Recorder {
     /// Errors: memory and the spill file are both full. The sample given is then lost; the caller stops.
     #[inline(always)]
     pub fn push(&mut self, sample: Sample) -> io::Result<()> {
-        match &mut self.tallies {
-            None => self.keep(sample),
+        if self.tallies.is_some() || self.is_worker() {
+            // Fresh copies: were the address of `sample` itself taken, it would be built in memory first, and
+            // copied from there at the price of a failed store forwarding.
+            return self.push_otherwise(Sample { ..sample });
+        }
+        self.keep(sample)
+    }
+
+    #[inline(never)]
+    fn push_otherwise(&mut self, sample: Sample) -> io::Result<()> {
+        let kept = match &mut self.tallies {
+            None => true,
             Some(tallies) => match tallies.of(sample.site) {
-                Some(tally) => {
-                    if tally.count(&sample) {
-                        self.keep(sample)
-                    } else {
-                        Ok(())
-                    }
-                }
-                None => self.count_first(sample),
+                Some(tally) => tally.count(&sample),
+                None => return self.count_first(sample),
             },
+        };
+        match (kept, self.is_worker()) {
+            (false, _) => Ok(()),
+            (true, false) => self.keep(sample),
+            (true, true) => self.push_of_worker(sample),
         }
     }
 
@@ -206,16 +215,32 @@ impl Recorder {
         };
         let kept =
             self.tallies.as_mut().is_none_or(|tallies| tallies.add(sample.site, place.0).count(&sample));
-        if kept { self.keep(sample) } else { Ok(()) }
+        match (kept, self.is_worker()) {
+            (false, _) => Ok(()),
+            (true, false) => self.keep(sample),
+            (true, true) => self.push_of_worker(sample),
+        }
     }
 
     #[inline(always)]
     fn keep(&mut self, sample: Sample) -> io::Result<()> {
-        if self.is_worker() {
-            return self.push_of_worker(sample);
+        // SAFETY: `used < ready <= limit` holds here: `make_room` restores it after each push. Field by field,
+        // from registers.
+        unsafe {
+            let place = self.base.add(self.used).as_ptr();
+            (*place).start_ns = sample.start_ns;
+            (*place).duration_ps = sample.duration_ps;
+            (*place).late_ns = sample.late_ns;
+            (*place).bytes = sample.bytes;
+            (*place).queue_ns = sample.queue_ns;
+            (*place).blocked_ns = sample.blocked_ns;
+            (*place).site = sample.site;
+            (*place).rank = sample.rank;
+            (*place).errno = sample.errno;
+            (*place).batch = sample.batch;
+            (*place).cpu = sample.cpu;
+            (*place).causes = sample.causes;
         }
-        // SAFETY: `used < ready <= limit` holds here: `make_room` restores it after each push.
-        unsafe { self.base.add(self.used).write(sample) };
         self.used += 1;
         self.total += 1;
         self.region.header().samples.store(self.total, Ordering::Release);
