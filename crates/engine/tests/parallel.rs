@@ -3,31 +3,10 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use engine::run::{BackendKind, Options, Outcome};
-use ppl::Source;
-use ppl::plan::{Plan, Settings};
+use support::language::{plan, run, run_in};
 use support::{alone, kill_child};
-
-fn plan(text: &str, ranks: u32, seed: u64) -> Plan {
-    let mut source = Source::new("test.ppl", text);
-    let settings = Settings { ranks: Some(ranks), seed, ..Settings::default() };
-    match ppl::compile(&mut source, &settings, false, None) {
-        Ok((plan, _)) => plan,
-        Err(found) => panic!("{:?}", found.iter().map(|one| one.message.clone()).collect::<Vec<_>>()),
-    }
-}
-
-fn run_in(home: &Path, text: &str, ranks: u32, seed: u64) -> Outcome {
-    std::env::set_current_dir(home).expect("the directory");
-    engine::run(&plan(text, ranks, seed), &Options::new(1), |_| ()).expect("a run")
-}
-
-fn run(text: &str) -> Outcome {
-    let home = tempfile::tempdir().expect("a directory");
-    run_in(home.path(), text, 1, 7)
-}
 
 fn counts(outcome: &Outcome) -> BTreeMap<&str, (usize, u64)> {
     let mut found = BTreeMap::new();

@@ -432,3 +432,29 @@ fn an_assertion_about_samples_that_are_not_there_is_a_mistake_of_the_program() {
     });
     insta::assert_snapshot!(said);
 }
+
+#[test]
+fn a_file_that_was_never_opened_is_named_where_it_is_used() {
+    let said = alone("a_file_that_was_never_opened_is_named_where_it_is_used", || {
+        let (_, outcome) = here(
+            "expect errno == ENOENT { $f = fopen(\"a/b\", \"r\"); }\nfwrite($f, 1k);\n$g = -77; fclose($g);",
+            1,
+        );
+        told(&outcome)
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn what_was_made_in_a_directory_is_removed_by_its_new_name() {
+    let said = alone("what_was_made_in_a_directory_is_removed_by_its_new_name", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let options = Options { clean: engine::run::Clean::Always, ..Options::new(1) };
+        let text =
+            "mkdir(\"d\"); mkdir(\"d/e\"); write(\"d/e/f\", 1k); write(\"d-x\", 1k); rename(\"d\", \"g\");";
+        let outcome = run_in(home.path(), text, 1, &options);
+        let left = std::fs::read_dir(home.path()).expect("there").count();
+        format!("exit {} left {left}", outcome.exit_status())
+    });
+    assert_eq!(said, "exit 0 left 0");
+}

@@ -10,7 +10,7 @@ use engine::execute::{Backend, Call, Session, Stop};
 use engine::run::{BackendKind, Clean, Options, Outcome};
 use engine::simulate::Model;
 use samples::{SiteKind, gates};
-use support::{Program, Work, alone, attempt, place, run};
+use support::{Program, Work, alone, attempt, place, run, small_disk};
 
 fn c(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).expect("no NUL")
@@ -148,26 +148,6 @@ fn a_full_disk_ends_the_run_and_names_rank_line_and_errno() {
         eprintln!("skipped: mounting a small tmpfs needs root");
     } else {
         assert_eq!(said, "3 false true true []");
-    }
-}
-
-/// A file system of 4 MiB on `directory`, unmounted when dropped; needs root.
-fn small_disk(directory: &Path) -> Option<Mounted> {
-    let target = c(directory);
-    // SAFETY: all strings are NUL-terminated.
-    let result = unsafe {
-        let kind = c"tmpfs".as_ptr();
-        libc::mount(kind, target.as_ptr(), kind, 0, c"size=4m".as_ptr().cast())
-    };
-    (result == 0).then_some(Mounted(target))
-}
-
-struct Mounted(CString);
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        // SAFETY: the string is NUL-terminated.
-        unsafe { libc::umount2(self.0.as_ptr(), libc::MNT_DETACH) };
     }
 }
 

@@ -219,6 +219,9 @@ pub struct FmtArgs {
     /// Write nothing; show what would change
     #[arg(long)]
     pub diff: bool,
+    /// Accept the original's lexing: unknown words and characters are ignored
+    #[arg(long)]
+    pub classic: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! What did this rank create?
 
 use std::collections::HashMap;
-use std::ffi::{CStr, OsString};
+use std::ffi::{CStr, CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::ptr::NonNull;
@@ -98,6 +98,11 @@ impl SharedRegistry {
         self.lock().settle(path, birth_times);
     }
 
+    /// As [`Registry::moved`].
+    pub fn moved(&self, from: &CStr, to: &CStr) {
+        self.lock().moved(from, to);
+    }
+
     /// As [`Registry::forget`].
     pub fn forget(&self, path: &CStr) {
         self.lock().forget(path);
@@ -174,6 +179,34 @@ impl Registry {
                 entry.state.store(CREATED, Ordering::Release);
             }
             None => self.forget(path),
+        }
+    }
+
+    /// A directory has another name: what was created in it is known by its new names. A file that only
+    /// another rank knows keeps its old one there.
+    pub fn moved(&mut self, from: &CStr, to: &CStr) {
+        if self.known.is_empty() || !look(to).is_some_and(|found| found.directory) {
+            return;
+        }
+        let prefix = |path: &CStr| {
+            let path = path.to_bytes();
+            [path.strip_suffix(b"/").unwrap_or(path), b"/"].concat()
+        };
+        let (old, new) = (prefix(from), prefix(to));
+        let inside: Vec<Box<[u8]>> =
+            self.known.keys().filter(|path| path.starts_with(&old)).cloned().collect();
+        for path in inside {
+            let Ok(before) = CString::new(&*path) else { continue };
+            let Ok(after) = CString::new([&new[..], &path[old.len()..]].concat()) else { continue };
+            self.forget(&before);
+            // It was born in this run, whatever the file system can tell: we knew it.
+            self.intend(&after, true);
+            if let (Some(&offset), Some(found)) = (self.known.get(after.to_bytes()), look(&after)) {
+                let entry = self.entry(offset);
+                entry.device.store(found.identity.0, Ordering::Relaxed);
+                entry.inode.store(found.identity.1, Ordering::Relaxed);
+                entry.state.store(CREATED, Ordering::Release);
+            }
         }
     }
 

@@ -163,6 +163,17 @@ impl Probe for Thread {
     }
 }
 
+/// Makes a call again as long as a signal interrupts it.
+#[inline(always)]
+fn again(mut call: impl FnMut() -> isize) -> isize {
+    loop {
+        let moved = call();
+        if moved >= 0 || errno() != libc::EINTR {
+            return moved;
+        }
+    }
+}
+
 /// A byte to another process through a pipe, and one back through another.
 #[derive(Debug)]
 pub struct PingPong {
@@ -192,8 +203,8 @@ impl PingPong {
                 libc::close(unused);
                 libc::close(other);
                 let mut byte = [0u8; 1];
-                while libc::read(from, byte.as_mut_ptr().cast(), 1) == 1 {
-                    if libc::write(to, byte.as_ptr().cast(), 1) != 1 {
+                while again(|| libc::read(from, byte.as_mut_ptr().cast(), 1)) == 1 {
+                    if again(|| libc::write(to, byte.as_ptr().cast(), 1)) != 1 {
                         break;
                     }
                 }
@@ -247,9 +258,10 @@ impl Probe for PingPong {
         for _ in 0..count.div_ceil(self.each) {
             // SAFETY: `byte` has room for one byte and lives through both calls.
             let moved = unsafe {
-                libc::write(to, byte.as_ptr().cast(), 1) + libc::read(from, byte.as_mut_ptr().cast(), 1)
+                again(|| libc::write(to, byte.as_ptr().cast(), 1)) == 1
+                    && again(|| libc::read(from, byte.as_mut_ptr().cast(), 1)) == 1
             };
-            if moved != 2 {
+            if !moved {
                 return errno();
             }
         }

@@ -1,6 +1,11 @@
 //! How does a test run ranks, which want a process with one thread?
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod language;
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -101,4 +106,25 @@ pub fn signal_child(number: usize, signal: &str) {
         .collect();
     let killed = Command::new("kill").args([signal, &children[number]]).status().expect("kill");
     assert!(killed.success());
+}
+
+/// A file system of 4 MiB on `directory`, unmounted when dropped; needs root.
+pub fn small_disk(directory: &Path) -> Option<Mounted> {
+    let target = CString::new(directory.as_os_str().as_bytes()).expect("no NUL");
+    // SAFETY: all strings are NUL-terminated.
+    let result = unsafe {
+        let kind = c"tmpfs".as_ptr();
+        libc::mount(kind, target.as_ptr(), kind, 0, c"size=4m".as_ptr().cast())
+    };
+    (result == 0).then_some(Mounted(target))
+}
+
+/// A file system that a test mounted.
+pub struct Mounted(CString);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // SAFETY: the string is NUL-terminated.
+        unsafe { libc::umount2(self.0.as_ptr(), libc::MNT_DETACH) };
+    }
 }

@@ -17,7 +17,7 @@ pub fn run(args: &FmtArgs) -> anyhow::Result<Status> {
     let (mut wrong, mut changed) = (0, 0);
     for name in &args.files {
         let found = load(name)?;
-        let formatted = match ppl::format::format(&found.text) {
+        let formatted = match ppl::format::format_as(&found.text, args.classic) {
             Ok(formatted) => formatted,
             Err(findings) => {
                 diagnostics::show(&Source::new(&found.path, &found.text), &findings);
@@ -27,7 +27,7 @@ pub fn run(args: &FmtArgs) -> anyhow::Result<Status> {
             }
         };
         // The layout is no place for surprises: what would be written is read again.
-        if !ppl::format::is_same_program(&found.text, &formatted) {
+        if !ppl::format::is_same_program_as(&found.text, &formatted, args.classic) {
             bail!(
                 "{name}: left as it is, for formatting would change what it does; please report this program"
             );

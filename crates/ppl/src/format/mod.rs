@@ -17,6 +17,7 @@ mod spacing;
 mod tokens;
 
 use crate::diagnostic::{Diagnostic, has_errors};
+use crate::source::Source;
 use crate::syntax;
 
 /// Lines are broken where they would pass so many columns; strings and comments never are.
@@ -34,7 +35,15 @@ const INDENT: usize = 4;
 /// # Errors
 /// What is wrong with the syntax of a program that cannot be read.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
-    let parse = syntax::parse(text);
+    format_as(text, false)
+}
+
+/// As [`format`]; with `classic` also a program with words and characters that the original ignored.
+///
+/// # Errors
+/// What is wrong with the syntax of a program that cannot be read.
+pub fn format_as(text: &str, classic: bool) -> Result<String, Vec<Diagnostic>> {
+    let parse = syntax::parse_with(&mut Source::new("", text), classic, None);
     if has_errors(&parse.diagnostics) {
         return Err(parse.diagnostics);
     }
@@ -44,7 +53,13 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
 /// Are two texts the same program, but for their layout and comments? `false` where one of them
 /// cannot be read.
 pub fn is_same_program(left: &str, right: &str) -> bool {
-    let (one, other) = (syntax::parse(left), syntax::parse(right));
+    is_same_program_as(left, right, false)
+}
+
+/// As [`is_same_program`], for programs that are read as the original read them.
+pub fn is_same_program_as(left: &str, right: &str, classic: bool) -> bool {
+    let read = |text: &str| syntax::parse_with(&mut Source::new("", text), classic, None);
+    let (one, other) = (read(left), read(right));
     !has_errors(&one.diagnostics)
         && !has_errors(&other.diagnostics)
         && one.tree.is_same(left, &other.tree, right)

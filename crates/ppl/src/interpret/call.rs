@@ -2,7 +2,7 @@
 
 use crate::commands::{Command, Kind};
 use crate::errno::{EBADF, EINVAL};
-use crate::plan::{Expr, ExprIndex, SiteId};
+use crate::plan::{Expr, ExprIndex, SiteId, spell};
 use crate::value::Value;
 
 use super::arguments::Argument;
@@ -60,16 +60,28 @@ impl<M: Machine> Interpreter<'_, M> {
         self.errno = i64::from(reply.errno);
         self.bytes = reply.bytes as i64;
         if reply.errno != 0 || (self.expected.is_some() && !reply.started) {
-            self.judge(command, site, &reply)?;
+            self.judge(command, site, &reply, first)?;
         }
         Ok(reply)
     }
 
     /// A command failed, or was expected to.
     #[cold]
-    fn judge(&mut self, command: Command, site: SiteId, reply: &Reply) -> Result<(), Broken> {
-        let failure =
-            Failure { site, command, arguments: &self.arguments, errno: reply.errno, bytes: reply.bytes };
+    fn judge(
+        &mut self,
+        command: Command,
+        site: SiteId,
+        reply: &Reply,
+        first: ExprIndex,
+    ) -> Result<(), Broken> {
+        let no_file = match (reply.errno, self.arguments.int(0), self.arguments.file(0)) {
+            (EBADF, Some(held), None) => {
+                Some((spell(self.code, first, false, &|_| "the variable".into()), held))
+            }
+            _ => None,
+        };
+        let (errno, bytes) = (reply.errno, reply.bytes);
+        let failure = Failure { site, command, arguments: &self.arguments, errno, bytes, no_file };
         match self.expected {
             Some(wanted) if wanted == reply.errno => self.machine.expected(&failure),
             Some(wanted) => self.machine.unexpected(&failure, wanted),

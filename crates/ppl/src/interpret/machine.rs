@@ -113,6 +113,9 @@ pub struct Failure<'a> {
     pub errno: i32,
     /// Bytes that were moved nevertheless (a short read).
     pub bytes: u64,
+    /// Where the command needs an open file and has none: its argument as the program says it (`$f`), and
+    /// what that holds.
+    pub no_file: Option<(String, i64)>,
 }
 
 /// Why a rank ended before the end of its program.

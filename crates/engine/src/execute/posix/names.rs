@@ -103,6 +103,7 @@ impl Posix {
         let timed = self.creating("rename to", to, |to, _| posix::rename(from, to), Meaning::Value)?;
         if timed.outcome.ok() {
             self.registry.forget(from);
+            self.registry.moved(from, to);
             self.confinement.forget();
         }
         Ok(timed)

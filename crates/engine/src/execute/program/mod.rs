@@ -43,6 +43,8 @@ pub(super) struct Rank<'m, 's, B: Backend> {
     phases: Vec<u64>,
     /// How often each assertion about samples was reached, by step.
     claims: HashMap<u32, u32>,
+    /// The last files that could not be opened: errno, path, line.
+    unopened: Vec<(i32, String, u32)>,
 }
 
 /// The phase with a stonewall that this rank is in.
@@ -87,6 +89,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
             stonewall: None,
             phases: vec![0; plan.groups.len()],
             claims: HashMap::new(),
+            unopened: Vec::new(),
         })
     }
 
@@ -112,6 +115,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
             stonewall,
             phases: Vec::new(),
             claims: HashMap::new(),
+            unopened: Vec::new(),
         }
     }
 
@@ -212,14 +216,38 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
         }
     }
 
+    /// What could not be opened is named where it is used all the same.
+    fn keep_unopened(&mut self, failure: &Failure<'_>) {
+        /// An errno names the last file that gave it: more than these are never needed.
+        const KEPT: usize = 16;
+        if !matches!(failure.command, Command::Fopen | Command::Fcreat | Command::Pfopen) {
+            return;
+        }
+        self.unopened.retain(|(errno, ..)| *errno != failure.errno);
+        if self.unopened.len() >= KEPT {
+            self.unopened.remove(0);
+        }
+        let path = failure.arguments.text(0).to_owned();
+        self.unopened.push((failure.errno, path, self.plan.site(failure.site).line));
+    }
+
     /// The command with the names in it, for a message.
     fn words(&self, failure: &Failure<'_>) -> String {
-        let named = match failure.arguments.file(0) {
-            Some(file) => match self.session.backend.path_of(file) {
+        let named = match (failure.arguments.file(0), &failure.no_file) {
+            (Some(file), _) => match self.session.backend.path_of(file) {
                 Some(path) => format!("\"{}\"", path.to_string_lossy()),
                 None => "a file that is not open".into(),
             },
-            None => failure.arguments.describe(),
+            (None, Some((argument, held))) => {
+                let unopened = self.unopened.iter().rev().find(|(errno, ..)| i64::from(-errno) == *held);
+                match unopened {
+                    Some((_, path, line)) => {
+                        format!("{argument}: \"{path}\", which line {line} did not open")
+                    }
+                    None => format!("{argument}, which holds {held} and no file"),
+                }
+            }
+            (None, None) => failure.arguments.describe(),
         };
         format!("{}({named})", failure.command.name())
     }
@@ -339,12 +367,17 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
         self.session.set_intended(ns);
     }
 
+    fn expected(&mut self, failure: &Failure<'_>) {
+        self.keep_unopened(failure);
+    }
+
     fn failed(&mut self, failure: &Failure<'_>) {
         if self.stop.is_some() {
             return;
         }
         let (place, errno) = (failure.site.index(), failure.errno);
         let wrong = self.wrong.take();
+        self.keep_unopened(failure);
         let stops = self.judgement.stop_on_error;
         let mut words = String::new();
         if stops || self.session.tells(place, errno) {
