@@ -314,7 +314,7 @@ fn the_time_of_each_rank_is_accounted_for() {
             let whole = (parts - one.wall_s).abs() < 1e-9 && one.wall_s > 0.03;
             let inside = one.wall_s <= run.facts.elapsed_s && one.operations_s > 0.0;
             // Rank 0 sleeps, and the others wait for it.
-            let (paused, waits) = (one.paused_s >= 0.3, one.waiting_s > 0.02);
+            let (paused, waits) = (one.paused_s >= 0.299, one.waiting_s > 0.02);
             lines.push(format!("rank {}: {whole} {inside}, slept {paused}, waited {waits}", one.rank));
         }
         for (number, site) in (0..).zip(&run.sites).filter(|(_, site)| site.line == 5) {

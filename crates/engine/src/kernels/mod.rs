@@ -29,6 +29,7 @@ mod tour;
 use std::path::PathBuf;
 
 use crate::clock::{Clock, Kind, Monotonic, Source, Tsc, TscMfence};
+use crate::ops::buffers::split_mix;
 
 pub use affinity::{Noise, Pinned, allowed, noise, pin, unpin};
 pub use commands::{Done, Kernels};
@@ -267,11 +268,7 @@ impl Random {
     #[inline(always)]
     #[allow(clippy::should_implement_trait, reason = "it never ends and needs no iterator's methods")]
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        split_mix(&mut self.0)
     }
 
     /// A number below `limit` (0 for a limit of 0), by the high half of a product.

@@ -111,6 +111,7 @@ pub fn sequence(seed: u64, bytes: &mut [u8]) {
 }
 
 /// The next output of SplitMix64.
+#[inline(always)]
 pub fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut z = *state;
