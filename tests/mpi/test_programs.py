@@ -42,15 +42,10 @@ def run(by: Launcher, ranks: int, folder: Path, text: str, *words: str, timeout:
     return by.lastrank("run", ranks, *words, timeout=timeout), output
 
 
-def skip_without_views(by: Launcher) -> None:
-    if by.name == "impi-standard-abi":
-        pytest.skip("libmpi_abi of Intel MPI 2021.18 aborts in MPI_File_set_view with a derived type")
-
-
 PAIRS = [(writer, NAMES[(at + 1) % len(NAMES)]) for at, writer in enumerate(NAMES)]
 
 
-@pytest.mark.parametrize(("writer", "reader"), [pair for pair in PAIRS if "impi-standard-abi" not in pair])
+@pytest.mark.parametrize(("writer", "reader"), PAIRS)
 def test_what_one_engine_wrote_another_verifies(tmp_path: Path, writer: str, reader: str) -> None:
     sizes = ("-g", "left:3", "-g", "right:2")
     wrote, _ = run(launcher(writer), 5, tmp_path, WRITE, *sizes)
@@ -61,7 +56,6 @@ def test_what_one_engine_wrote_another_verifies(tmp_path: Path, writer: str, rea
 
 
 def test_a_wrong_byte_is_found_by_the_rank_it_belongs_to(started_by: Launcher, tmp_path: Path) -> None:
-    skip_without_views(started_by)
     pattern = 'define pattern {"p", 4, 1000, 3};\n'
     wrote, _ = run(started_by, 2, tmp_path, pattern + 'pwrite("f", "p");')
     assert wrote.returncode == 0, wrote.stdout + wrote.stderr
@@ -80,7 +74,6 @@ HINTS = 'define hints {"cb_nodes": "1", "cb_buffer_size": "2097152", "no_such_hi
 
 
 def test_hints_reach_the_library_and_those_used_are_in_the_facts(started_by: Launcher, tmp_path: Path) -> None:
-    skip_without_views(started_by)
     text = HINTS + 'define pattern {"p", 4, 1000, 3};\npwrite("f", "p");\n$f = pfopen("g", "cw");\npfclose($f);\n'
     done, output = run(started_by, 2, tmp_path, text)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -113,7 +106,6 @@ def memory_path() -> Iterator[Path]:
 def test_a_sparse_file_is_read_beyond_two_gibibytes(
     started_by: Launcher, memory_path: Path, level: int, blocks: int
 ) -> None:
-    skip_without_views(started_by)
     if level != 2 and started_by.name not in ("processes", "mpich", "openmpi"):
         pytest.skip("one of each family will do")
     # One transfer of 2.25 GiB (levels 2 and 3), or blocks beyond 4 GiB (level 0), of a file of holes.
@@ -133,7 +125,6 @@ def test_a_sparse_file_is_read_beyond_two_gibibytes(
 def test_beyond_two_gibibytes_every_byte_is_its_owners(
     started_by: Launcher, tmp_path: Path, level: int, kind: int
 ) -> None:
-    skip_without_views(started_by)
     # Two ranks of 2.25 GiB each; another engine reads what was written.
     pattern = f'define pattern {{"p", {kind}, 9, {1 << 28}, {level}}};\n'
     wrote, output = run(started_by, 2, tmp_path, pattern + 'pwrite("f", "p");', timeout=600)

@@ -69,6 +69,8 @@ required {
     type_contiguous = "MPI_Type_contiguous" (c_int, Handle, *mut Handle);
     type_subarray = "MPI_Type_create_subarray"
         (c_int, *const c_int, *const c_int, *const c_int, c_int, Handle, *mut Handle);
+    type_hvector = "MPI_Type_create_hvector" (c_int, c_int, i64, Handle, *mut Handle);
+    type_resized = "MPI_Type_create_resized" (Handle, i64, i64, *mut Handle);
     type_commit = "MPI_Type_commit" (*mut Handle);
     type_free = "MPI_Type_free" (*mut Handle);
     file_open = "MPI_File_open" (Handle, *const c_char, c_int, Handle, *mut Handle);
@@ -101,6 +103,9 @@ pub(crate) struct MpiLibrary {
     pub(crate) abi: Abi,
     pub(crate) k: Constants,
     pub(crate) f: Functions,
+    /// Setting a view with a subarray ends the process. So it is in `libmpi_abi.so.1` of Intel MPI 2021.18,
+    /// also from C with the header of the standard; vectors work.
+    pub(crate) no_subarrays: bool,
 }
 
 impl MpiLibrary {
@@ -115,7 +120,9 @@ impl MpiLibrary {
         let abi = abi_of(&library, &f, &path);
         let k = Constants::of(abi, &library).map_err(|e| cause(&e))?;
         std::mem::forget(library);
-        Ok(Self { path, abi, k, f })
+        let mut opened = Self { path, abi, k, f, no_subarrays: false };
+        opened.no_subarrays = abi == Abi::Standard && opened.version().starts_with("Intel");
+        Ok(opened)
     }
 
     /// The library's description of itself, its first line.

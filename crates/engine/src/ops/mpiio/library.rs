@@ -33,6 +33,8 @@ struct Types {
     unit_is_byte: bool,
     /// The file type of levels 2 and 3.
     file: Option<Handle>,
+    /// Where the view begins in the file, in bytes.
+    begin: i64,
     /// How memory is described in one call: so many of such.
     memory: Memory,
 }
@@ -88,10 +90,11 @@ impl File {
         let byte = library.k.byte;
         let (unit, file) =
             types.file.filter(|_| layout.is_whole()).map_or((byte, byte), |file| (types.unit, file));
+        let begin = if layout.is_whole() { types.begin } else { 0 };
         // SAFETY: all handles are this library's and committed; the name of the representation is
         // NUL-terminated.
         let code = unsafe {
-            (library.f.file_set_view)(self.handle, 0, unit, file, c"native".as_ptr(), self.info.handle())
+            (library.f.file_set_view)(self.handle, begin, unit, file, c"native".as_ptr(), self.info.handle())
         };
         outcome(library, "MPI_File_set_view", code, 0)?;
         self.view = wanted;
@@ -274,7 +277,12 @@ impl Types {
                 Memory::Units(count as c_int, block)
             }
         };
+        let mut begin = 0;
         let file = match layout.is_whole() {
+            true if layout.blocks <= INT && library.no_subarrays => {
+                begin = layout.offset(0, rank, ranks) as i64;
+                Some(column(library, layout, row, unit, small)?)
+            }
             true if layout.blocks <= INT => {
                 // In bytes where that fits, else in blocks.
                 let scale = if small { layout.element as c_int } else { 1 };
@@ -283,7 +291,7 @@ impl Types {
             true => return Err(libc::EINVAL),
             false => None,
         };
-        Ok(Self { unit, unit_is_byte: small, file, memory })
+        Ok(Self { unit, unit_is_byte: small, file, begin, memory })
     }
 
     fn free(&self, library: &MpiLibrary) {
@@ -358,6 +366,36 @@ fn subarray(
     if code != 0 {
         return Err(failed_type(library, code));
     }
+    commit(library, made)
+}
+
+/// What [`subarray`] describes, for a view that begins at the rank's first block: blocks a `row` (bytes)
+/// apart, and the extent of one row or of the table.
+fn column(
+    library: &'static MpiLibrary,
+    layout: &Layout,
+    row: u64,
+    unit: Handle,
+    unit_is_byte: bool,
+) -> Result<Handle, i32> {
+    let (rows, extent) = match layout.kind {
+        super::Kind::Row => (1, row),
+        super::Kind::Table => (layout.blocks, row.checked_mul(layout.blocks).ok_or(libc::EINVAL)?),
+    };
+    let length = if unit_is_byte { layout.element as c_int } else { 1 };
+    let (mut blocks, mut made): (Handle, Handle) = (0, 0);
+    // SAFETY: the unit is this library's and committed; the new handles are live zeroed variables.
+    let code = unsafe {
+        match (library.f.type_hvector)(rows as c_int, length, row as i64, unit, &raw mut blocks) {
+            0 => (library.f.type_resized)(blocks, 0, extent as i64, &raw mut made),
+            failure => failure,
+        }
+    };
+    if code != 0 {
+        return Err(failed_type(library, code));
+    }
+    // SAFETY: made above; the type made of it keeps what it needs.
+    unsafe { (library.f.type_free)(&raw mut blocks) };
     commit(library, made)
 }
 
