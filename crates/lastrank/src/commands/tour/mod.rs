@@ -104,7 +104,8 @@ fn warnings(before: &Machine, after: &Machine, found: &Tour) -> Vec<Warning> {
                     units::duration(check.single_ps * 1e-12),
                     units::duration(check.amortised_ps * 1e-12)
                 ),
-                advice: "they should agree: something else was at work; try again on a quieter machine"
+                advice: "either many in a row overlap, which only the processor knows, or something else was at work: \
+                         try again on a quieter machine"
                     .into(),
             });
         }
