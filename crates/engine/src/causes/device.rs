@@ -5,12 +5,28 @@
 //! kernel asks in a thread's stead (a journal, write-back) is not counted: it would be a guess.
 
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::events::{self, Event, Meaning};
 use super::ring::{Pages, RECORD_SAMPLE, Words};
 
 /// Rings on more processors than this are not worth their memory in every rank.
 const MOST_PROCESSORS: usize = 16;
+
+/// Every request that ends is written down once for each thread that watches, in the middle of what is
+/// measured: a third of a microsecond each.
+const MOST_WATCHERS: u32 = 4;
+
+/// Ranks on this machine that will watch.
+static RANKS: AtomicU32 = AtomicU32::new(1);
+
+/// Threads of this process that watch.
+static WATCHING: AtomicU32 = AtomicU32::new(0);
+
+/// Says how many ranks will watch, before they are forked.
+pub fn expect(ranks: u32) {
+    RANKS.store(ranks, Ordering::Relaxed);
+}
 
 /// Requests of this thread that are remembered while they are under way.
 const MOST_OPEN: usize = 256;
@@ -44,10 +60,19 @@ pub struct Devices {
 impl Devices {
     /// For the calling thread.
     pub fn of_this_thread() -> io::Result<Self> {
+        // Workers of a rank watch too.
+        let here = WATCHING.load(Ordering::Relaxed).saturating_add(1);
+        let watchers = RANKS.load(Ordering::Relaxed).saturating_mul(here);
+        if watchers > MOST_WATCHERS {
+            let many =
+                format!("{watchers} ranks and workers would slow each other's requests down by looking");
+            return Err(io::Error::other(many));
+        }
         let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
         let processors = crate::machine::processors(&online);
         if processors.is_empty() || processors.len() > MOST_PROCESSORS {
-            return Err(io::Error::other(format!("this machine has {} processors", processors.len())));
+            let many = format!("on more than {MOST_PROCESSORS} processors it costs too much to look");
+            return Err(io::Error::other(many));
         }
         let ring = |processor: u32| {
             let events = events::requests(processor)?;
@@ -59,8 +84,10 @@ impl Devices {
         };
         // SAFETY: takes nothing and returns a number.
         let me = unsafe { libc::gettid() } as u32;
+        let rings = processors.into_iter().map(ring).collect::<io::Result<_>>()?;
+        WATCHING.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
-            rings: processors.into_iter().map(ring).collect::<io::Result<_>>()?,
+            rings,
             requests: Requests { me, open: Vec::new(), done: Vec::new() },
             records: Vec::with_capacity(1024),
         })
@@ -93,6 +120,12 @@ impl Devices {
         }
         records.sort_by_key(|seen| seen.time);
         records.iter().for_each(|seen| self.requests.see(*seen));
+    }
+}
+
+impl Drop for Devices {
+    fn drop(&mut self) {
+        WATCHING.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -33,8 +33,18 @@ use serde::{Deserialize, Serialize};
 pub use accounting::{Accounting, Counters};
 use device::Devices;
 use events::Meaning;
-pub use events::prepare;
 use ring::{Record, Ring};
+
+/// Finds out what forked ranks need not find out each by itself; so many of them will watch.
+pub fn prepare(ranks: u32) {
+    events::prepare();
+    expect(ranks);
+}
+
+/// Says how many ranks of this machine, or of others, will watch.
+pub fn expect(ranks: u32) {
+    device::expect(ranks);
+}
 
 /// What the watch can see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -432,7 +442,7 @@ fn open(limit: Tier, queue: bool) -> (Option<Ring>, Option<Devices>, Sight) {
                 sight.sees.push(Cause::Device);
                 devices = Some(found);
             }
-            Err(error) => sight.blind.push(format!("time inside block devices: no tracepoints ({error})")),
+            Err(error) => sight.blind.push(format!("time inside block devices ({error})")),
         }
     }
     sight.blind.push(match devices {

@@ -91,16 +91,19 @@ pub enum Identity {
     LibraryGetpid,
     /// `getppid` as a raw system call: lmbench's "null".
     Getppid,
+    /// `getppid` through the C library.
+    LibraryGetppid,
 }
 
 impl Probe for Identity {
     #[inline(always)]
     fn go(&mut self, count: u32) -> i32 {
-        // SAFETY of all three: they take nothing and return a number.
+        // SAFETY of all of them: they take nothing and return a number.
         match self {
             Identity::Getpid => repeat_call!(count, libc::syscall(libc::SYS_getpid)),
             Identity::LibraryGetpid => repeat_call!(count, libc::getpid()),
             Identity::Getppid => repeat_call!(count, libc::syscall(libc::SYS_getppid)),
+            Identity::LibraryGetppid => repeat_call!(count, libc::getppid()),
         }
     }
 }
@@ -110,14 +113,15 @@ impl Probe for Identity {
 pub struct Null {
     file: OwnedFd,
     write: bool,
+    raw: bool,
 }
 
 impl Null {
-    /// For reading, or for writing.
-    pub fn new(write: bool) -> Result<Self, Error> {
+    /// For reading, or for writing; `raw`: past the C library.
+    pub fn new(write: bool, raw: bool) -> Result<Self, Error> {
         let (path, flags) =
             if write { (c"/dev/null", libc::O_WRONLY) } else { (c"/dev/zero", libc::O_RDONLY) };
-        Ok(Self { file: open(path, flags)?, write })
+        Ok(Self { file: open(path, flags)?, write, raw })
     }
 }
 
@@ -139,11 +143,12 @@ impl Probe for Null {
     fn go(&mut self, count: u32) -> i32 {
         let mut byte = [0u8; 1];
         let (file, place) = (self.file.as_raw_fd(), byte.as_mut_ptr().cast::<libc::c_void>());
-        // SAFETY of both: `byte` has room for one byte and lives through the call.
-        if self.write {
-            repeat_call!(count, libc::write(file, place, 1))
-        } else {
-            repeat_call!(count, libc::read(file, place, 1))
+        // SAFETY of all four: `byte` has room for one byte and lives through the call.
+        match (self.write, self.raw) {
+            (true, false) => repeat_call!(count, libc::write(file, place, 1)),
+            (false, false) => repeat_call!(count, libc::read(file, place, 1)),
+            (true, true) => repeat_call!(count, libc::syscall(libc::SYS_write, file, place, 1usize)),
+            (false, true) => repeat_call!(count, libc::syscall(libc::SYS_read, file, place, 1usize)),
         }
     }
 
@@ -159,6 +164,8 @@ pub enum Lookup {
     Stat,
     /// `fstat` of an open file.
     Fstat,
+    /// The same past the C library, which may make another call of it.
+    RawFstat,
     /// `open(O_RDWR | O_SYNC | O_CREAT)` of a file that exists, and `close`.
     OpenClose,
     /// `fopen(…, "w")` and `fclose`.
@@ -207,6 +214,12 @@ impl Probe for Names {
                 let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
                 // SAFETY: `found` has room for the answer.
                 repeat_call!(count, libc::fstat(file, found.as_mut_ptr()))
+            }
+            Lookup::RawFstat => {
+                let file = self.file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+                let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+                // SAFETY: `found` has room for the answer, which is the kernel's own on 64-bit machines.
+                repeat_call!(count, libc::syscall(libc::SYS_fstat, file, found.as_mut_ptr()))
             }
             Lookup::OpenClose => {
                 let flags = libc::O_RDWR | libc::O_SYNC | libc::O_CREAT;
@@ -309,10 +322,14 @@ mod tests {
             assert_eq!(names.go(3), 0, "{what:?}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
-        for mut probe in [Identity::Getpid, Identity::LibraryGetpid, Identity::Getppid] {
+        for mut probe in
+            [Identity::Getpid, Identity::LibraryGetpid, Identity::Getppid, Identity::LibraryGetppid]
+        {
             assert_eq!(probe.go(2), 0);
         }
-        assert_eq!([false, true].map(|write| Null::new(write).map(|mut null| null.go(2)).ok()), [Some(0); 2]);
+        for (write, raw) in [(false, false), (true, false), (false, true), (true, true)] {
+            assert_eq!(Null::new(write, raw).map(|mut null| null.go(2)).ok(), Some(0));
+        }
         assert_eq!((MallocFree { bytes: 4 }.go(9), MmapMunmap { bytes: 4096 }.go(9)), (0, 0));
     }
 

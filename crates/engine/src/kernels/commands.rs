@@ -18,7 +18,12 @@ impl Request {
         };
         let huge = |index: usize| arguments.text(index) == "huge";
         let directory = || PathBuf::from(arguments.text(0));
+        let unknown = |at| !matches!(arguments.text(at), "" | "raw" | "libc");
         Some(match command {
+            Command::Getpid | Command::Getppid | Command::ReadNull | Command::WriteNull if unknown(1) => {
+                return None;
+            }
+            Command::Fstat if unknown(2) => return None,
             Command::Empty => (Self::Empty, 1),
             Command::Chase => (Self::Chase { bytes: bytes(0), huge: huge(2), seed }, count(1, 1000)),
             Command::Poke => (Self::Poke { bytes: bytes(0), huge: huge(2), seed }, count(1, 1000)),
@@ -35,9 +40,15 @@ impl Request {
             Command::Touch => (Self::Touch { bytes: bytes(0), huge: huge(2) }, count(1, 1)),
             Command::Getpid if arguments.text(1) == "libc" => (Self::LibraryGetpid, count(0, 1)),
             Command::Getpid => (Self::Getpid, count(0, 1)),
+            Command::Getppid if arguments.text(1) == "libc" => (Self::LibraryGetppid, count(0, 1)),
             Command::Getppid => (Self::Getppid, count(0, 1)),
+            Command::ReadNull if arguments.text(1) == "raw" => (Self::RawReadNull, count(0, 1)),
             Command::ReadNull => (Self::ReadNull, count(0, 1)),
+            Command::WriteNull if arguments.text(1) == "raw" => (Self::RawWriteNull, count(0, 1)),
             Command::WriteNull => (Self::WriteNull, count(0, 1)),
+            Command::Fstat if arguments.text(2) == "raw" => {
+                (Self::RawFstat { directory: directory() }, count(1, 1))
+            }
             Command::Fstat => (Self::Fstat { directory: directory() }, count(1, 1)),
             Command::OpenClose => (Self::OpenClose { directory: directory() }, count(1, 1)),
             Command::FopenFclose => (Self::FopenFclose { directory: directory() }, count(1, 1)),
@@ -58,6 +69,7 @@ impl Request {
         match self {
             Self::Stat { directory }
             | Self::Fstat { directory }
+            | Self::RawFstat { directory }
             | Self::OpenClose { directory }
             | Self::FopenFclose { directory }
             | Self::CreateDelete { directory } => Some(directory),

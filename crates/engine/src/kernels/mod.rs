@@ -189,14 +189,22 @@ pub enum Request {
     LibraryGetpid,
     /// `getppid`, as a raw system call.
     Getppid,
+    /// `getppid`, through the C library.
+    LibraryGetppid,
     /// Read one byte of `/dev/zero`.
     ReadNull,
+    /// The same, as a raw system call.
+    RawReadNull,
     /// Write one byte to `/dev/null`.
     WriteNull,
+    /// The same, as a raw system call.
+    RawWriteNull,
     /// `stat` of a file in `directory`.
     Stat { directory: PathBuf },
     /// `fstat` of an open file in `directory`.
     Fstat { directory: PathBuf },
+    /// The same, as a raw system call.
+    RawFstat { directory: PathBuf },
     /// `open` and `close` of a file in `directory`.
     OpenClose { directory: PathBuf },
     /// `fopen` and `fclose` of a file in `directory`.
@@ -236,8 +244,12 @@ pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
         Request::Getpid => Box::new(Identity::Getpid),
         Request::LibraryGetpid => Box::new(Identity::LibraryGetpid),
         Request::Getppid => Box::new(Identity::Getppid),
-        Request::ReadNull => Box::new(Null::new(false)?),
-        Request::WriteNull => Box::new(Null::new(true)?),
+        Request::LibraryGetppid => Box::new(Identity::LibraryGetppid),
+        Request::ReadNull => Box::new(Null::new(false, false)?),
+        Request::RawReadNull => Box::new(Null::new(false, true)?),
+        Request::WriteNull => Box::new(Null::new(true, false)?),
+        Request::RawWriteNull => Box::new(Null::new(true, true)?),
+        Request::RawFstat { directory } => Box::new(Names::new(Lookup::RawFstat, directory)?),
         Request::Stat { directory } => Box::new(Names::new(Lookup::Stat, directory)?),
         Request::Fstat { directory } => Box::new(Names::new(Lookup::Fstat, directory)?),
         Request::OpenClose { directory } => Box::new(Names::new(Lookup::OpenClose, directory)?),

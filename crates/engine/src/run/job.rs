@@ -48,6 +48,7 @@ pub fn job<T: Body>(
 ) -> Result<(), RunError> {
     let begun = Moment::now();
     let rank = job.rank();
+    crate::causes::expect(job.ranks().unwrap_or(u32::MAX));
     let memory = |error| RunError::Memory { rank, spill: options.spill_directory.clone(), error };
     let (clock, description) = clock_for(options);
     // Ranks of other nodes have memory of their own.

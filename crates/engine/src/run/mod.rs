@@ -150,7 +150,7 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
     options::enough_memory(options.launch.ranks)?;
     let begun = Moment::now();
     if options.causes {
-        crate::causes::prepare();
+        crate::causes::prepare(options.launch.ranks);
     }
     let (clock, description) = clock_for(options);
     let limit = options.samples_per_rank(options.launch.ranks);

@@ -281,20 +281,20 @@ commands! {
         "The cheapest system call. A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
         errors "none"
         example "getpid();";
-    Getppid "getppid" ("count" Integer Int(1)) Nothing "lastrank"
-        "A system call that looks up the parent: lmbench's \"null\". A sample is a batch of so many."
+    Getppid "getppid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing "lastrank"
+        "A system call that looks up the parent: lmbench's \"null\". A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
         errors "none"
         example "getppid();";
-    ReadNull "read_null" ("count" Integer Int(1)) Nothing "lastrank"
-        "Reads one byte of `/dev/zero`. A sample is a batch of so many calls."
+    ReadNull "read_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing "lastrank"
+        "Reads one byte of `/dev/zero`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT"
         example "read_null(100);";
-    WriteNull "write_null" ("count" Integer Int(1)) Nothing "lastrank"
-        "Writes one byte to `/dev/null`. A sample is a batch of so many calls."
+    WriteNull "write_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing "lastrank"
+        "Writes one byte to `/dev/null`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT"
         example "write_null(100);";
-    Fstat "fstat" ("directory" Path Required, "count" Integer Int(1)) Nothing "lastrank"
-        "Asks for the attributes of an open file that it keeps in the directory. A sample is a batch of so many calls."
+    Fstat "fstat" ("directory" Path Required, "count" Integer Int(1), "way" Text Absent("libc")) Nothing "lastrank"
+        "Asks for the attributes of an open file that it keeps in the directory. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT, EACCES"
         example "fstat(\".\", 100);";
     OpenClose "open_close" ("directory" Path Required, "count" Integer Int(1)) Nothing "lastrank"
