@@ -267,7 +267,10 @@ mod tests {
         let mut told = 0;
         let found = tour(&machine, folder.path(), Duration::from_secs(6), &mut |_| told += 1);
         let codes: Vec<&str> = found.rungs.iter().map(|rung| rung.code.as_str()).collect();
-        assert!(codes.contains(&"l1") && codes.contains(&"getpid"), "{codes:?} {:?}", found.skipped);
+        // What a busy machine leaves no time for is said.
+        let told_of = |name: &str| found.skipped.iter().any(|skipped| skipped.starts_with(name));
+        assert!(codes.contains(&"l1"), "{codes:?} {:?}", found.skipped);
+        assert!(codes.contains(&"getpid") || told_of("getpid"), "{codes:?} {:?}", found.skipped);
         assert!(told > found.rungs.len());
         let (sites, samples) = found.samples();
         assert!(sites.len() >= found.rungs.len());
