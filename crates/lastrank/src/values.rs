@@ -34,7 +34,16 @@ pub fn read(file: &Path, choice: &Choice) -> anyhow::Result<Values> {
         let numbers = store::numbers(file, choice.column())?;
         return Ok(Values::plain(numbers, file.display().to_string(), choice));
     }
-    of_run(store::read(file)?, file, choice)
+    of_run(open(file)?, file, choice)
+}
+
+/// Read a run, and say on standard error where its file is not one of this version.
+pub fn open(file: &Path) -> anyhow::Result<Run> {
+    let run = store::read(file)?;
+    for warning in run.facts.warnings.iter().filter(|warning| warning.code == store::OTHER_FILE) {
+        eprintln!("note: {}: {}", file.display(), warning.text);
+    }
+    Ok(run)
 }
 
 /// The durations that are wanted of a run, which came from `file`.

@@ -21,6 +21,7 @@ pub enum SiteKind {
 
 /// A place in the program that yields samples: position, labels around it, operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Site {
     /// Line in the program text, from 1.
     pub line: u32,

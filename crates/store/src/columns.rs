@@ -34,6 +34,15 @@ pub(crate) enum Column {
     Wide(fn(&Sample) -> i64, fn(&mut Sample, i64)),
 }
 
+/// Columns without which there is no sample. Any other may be missing in a file of an earlier version: it then
+/// reads as in [`Sample`] of nothing known, a batch of 1 on an unknown processor.
+pub(crate) const NEEDED: [&str; 4] = ["site", "rank", "start_ns", "duration_ps"];
+
+/// A sample of which nothing is known yet.
+pub(crate) fn blank() -> Sample {
+    Sample { batch: 1, cpu: u16::MAX, ..Sample::default() }
+}
+
 /// An unknown processor reads -1 in the file.
 fn cpu(sample: &Sample) -> i32 {
     if sample.cpu == u16::MAX { -1 } else { i32::from(sample.cpu) }

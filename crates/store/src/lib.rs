@@ -31,5 +31,5 @@ pub use columns::{FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
 pub use error::Error;
 pub use numbers::{LineError, NumberLines, numbers, numbers_from};
 pub use parts::{part_path, remove_other_parts, write_part};
-pub use read::{is_run, read};
+pub use read::{OTHER_FILE, is_run, read};
 pub use write::{Writer, write};

@@ -10,14 +10,19 @@ use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
-use samples::{Run, Sample};
+use samples::{Facts, Run, Sample, Warning};
 
 use crate::columns::{
-    CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY, add_values, sum_of_texts,
+    CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, NEEDED, SCHEMA, SCHEMA_KEY, SITES_KEY, add_values, blank,
+    sum_of_texts,
 };
 use crate::{Error, parts};
 
 const MAGIC: &[u8; 4] = b"PAR1";
+
+/// Code of the warning in the facts of a run whose file is not one of this version: a column is missing, or another
+/// tool wrote it anew.
+pub const OTHER_FILE: &str = "other-file";
 
 /// Reads a run: a run file, or a directory of parts as one logical run.
 ///
@@ -103,26 +108,59 @@ fn read_open(path: &Path, file: File) -> Result<Run, Error> {
     }
     let need = |key: &str| value(key).ok_or_else(|| damaged(format!("its footer has no `{key}`")));
     let (facts, sites) = (need(FACTS_KEY)?, need(SITES_KEY)?);
-    let sums =
-        Sums::of(&need(CHECKSUM_KEY)?).ok_or_else(|| damaged("its checksums are unreadable".into()))?;
-    if sums.texts != sum_of_texts(&facts, &sites) {
+    let writer = footer.created_by().unwrap_or("an unknown tool");
+    let is_ours = writer.starts_with("lastrank ");
+    let mut notes = Vec::new();
+    let layout = Layout::of(footer.schema_descr()).map_err(damaged)?;
+    if !layout.missing.is_empty() {
+        // What a version of ours drops or renames gets a new schema: one column for another is damage.
+        if let (true, Some(other)) = (is_ours, layout.unknown.first()) {
+            return Err(damaged(format!(
+                "it has no column `{}`, and an odd one `{other}`",
+                layout.missing[0]
+            )));
+        }
+        let names: Vec<String> = layout.missing.iter().map(|name| format!("`{name}`")).collect();
+        notes.push(format!("it has no column {}, which reads as not known", names.join(", ")));
+    }
+    let sums = match value(CHECKSUM_KEY) {
+        Some(words) => Some(Sums::of(&words).ok_or_else(|| damaged("its checksums are unreadable".into()))?),
+        None if is_ours => return Err(damaged(format!("its footer has no `{CHECKSUM_KEY}`"))),
+        None => None,
+    };
+    let checked = sums.as_ref().map_or(Ok(()), |sums| check_data(path, sums));
+    // Another tool that wrote it anew has kept the checksums of the file that it read.
+    let sums = match checked {
+        Err(error) if is_ours || matches!(error, Error::Io { .. }) => return Err(error),
+        Ok(()) if sums.is_some() => sums,
+        _ => {
+            notes.push(format!("it was written anew by {writer}, so that no checksum tells damage"));
+            None
+        }
+    };
+    let footer_sums = sums.as_ref().and_then(|sums| sums.footer);
+    if sums.is_some() && footer_sums.is_none() {
+        notes.push("an earlier lastrank wrote it, without a checksum of its facts".into());
+    }
+    if footer_sums.is_some_and(|(texts, _)| texts != sum_of_texts(&facts, &sites)) {
         return Err(damaged("its facts and sites are not those that were written (checksum differs)".into()));
     }
-    check_data(path, &sums)?;
     let mut run = Run {
         facts: serde_json::from_str(&facts)
+            .or_else(|cause| piecewise(&facts, &mut notes).ok_or(cause))
             .map_err(|cause| damaged(format!("its facts are not what this version expects ({cause})")))?,
         sites: serde_json::from_str(&sites)
             .map_err(|cause| damaged(format!("its sites are not what this version expects ({cause})")))?,
         samples: Vec::new(),
     };
-    let positions = positions(footer.schema_descr()).map_err(damaged)?;
+    // A footer that lies about the number of rows must not ask for all memory at once.
+    run.samples.reserve_exact(usize::try_from(footer.num_rows()).unwrap_or(0).min(1 << 24));
     let mut of_values = crc32fast::Hasher::new();
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(parquet)?;
-        read_group(group.as_ref(), &positions, &mut run.samples, &mut of_values).map_err(parquet)?;
+        read_group(group.as_ref(), &layout, &mut run.samples, &mut of_values).map_err(parquet)?;
     }
-    if of_values.finalize() != sums.values {
+    if footer_sums.is_some_and(|(_, values)| values != of_values.finalize()) {
         return Err(damaged("its footer leads to other numbers than were written (checksum differs)".into()));
     }
     let expected = footer.num_rows();
@@ -136,24 +174,49 @@ fn read_open(path: &Path, file: File) -> Result<Run, Error> {
             run.sites.len()
         )));
     }
+    if !notes.is_empty() {
+        run.facts.warnings.push(Warning {
+            code: OTHER_FILE.into(),
+            text: format!("The run file is not one of this version: {}.", notes.join("; ")),
+            advice: "what is not known is left out; numbers that are there are as they were written".into(),
+        });
+    }
     Ok(run)
 }
 
-/// `LENGTH:CRC32:CRC32:CRC32` of the footer.
+/// Facts of which some are of another form than this version's: those that are not. None where nothing can be
+/// read.
+fn piecewise(facts: &str, notes: &mut Vec<String>) -> Option<Facts> {
+    let all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(facts).ok()?;
+    let alone = |key: &String, value: &serde_json::Value| {
+        let one = serde_json::Map::from_iter([(key.clone(), value.clone())]);
+        serde_json::from_value::<Facts>(one.into()).is_ok()
+    };
+    let (known, odd): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, value)| alone(key, value));
+    let names: Vec<String> = odd.iter().map(|(key, _)| format!("`{key}`")).collect();
+    notes.push(format!("its facts {} are of another form and left out", names.join(", ")));
+    serde_json::from_value(serde_json::Map::from_iter(known).into()).ok()
+}
+
+/// `LENGTH:CRC32:CRC32:CRC32` of the footer, or `LENGTH:CRC32` of an early version.
 struct Sums {
     length: u64,
     data: u32,
-    texts: u32,
-    values: u32,
+    /// Of the texts, of the values.
+    footer: Option<(u32, u32)>,
 }
 
 impl Sums {
     fn of(words: &str) -> Option<Self> {
-        let words: Vec<&str> = words.split(':').collect();
-        let [length, sums @ ..] = words.as_slice() else { return None };
-        let [data, texts, values] =
-            <[&str; 3]>::try_from(sums).ok()?.map(|sum| u32::from_str_radix(sum, 16).ok());
-        Some(Self { length: length.parse().ok()?, data: data?, texts: texts?, values: values? })
+        let (length, sums) = words.split_once(':')?;
+        let sums: Vec<u32> =
+            sums.split(':').map(|sum| u32::from_str_radix(sum, 16)).collect::<Result<_, _>>().ok()?;
+        let (data, footer) = match sums.as_slice() {
+            [data] => (*data, None),
+            [data, texts, values] => (*data, Some((*texts, *values))),
+            _ => return None,
+        };
+        Some(Self { length: length.parse().ok()?, data, footer })
     }
 }
 
@@ -181,51 +244,97 @@ fn check_data(path: &Path, sums: &Sums) -> Result<(), Error> {
     }
 }
 
-/// Where each column stands that a sample is made of.
-fn positions(schema: &SchemaDescriptor) -> Result<Vec<(usize, Column)>, String> {
-    COLUMNS
-        .iter()
-        .filter_map(|(name, column)| {
-            let wanted = match column {
-                Column::Narrow(..) => Int32Type::get_physical_type(),
-                Column::Wide(..) => Int64Type::get_physical_type(),
-                _ => return None,
+/// Which columns a file has.
+struct Layout {
+    /// Those of numbers in the order of the file; of a column that this version does not know the place only, its
+    /// numbers belong to the checksum.
+    columns: Vec<(usize, Held)>,
+    /// Those that it could have and has not.
+    missing: Vec<&'static str>,
+    /// Those that this version does not know.
+    unknown: Vec<String>,
+}
+
+/// What a column of a file holds.
+#[derive(Clone, Copy)]
+enum Held {
+    Known(Column),
+    Narrow,
+    Wide,
+}
+
+impl Layout {
+    fn of(schema: &SchemaDescriptor) -> Result<Self, String> {
+        let mut found = Layout { columns: Vec::new(), missing: Vec::new(), unknown: Vec::new() };
+        for (at, field) in schema.columns().iter().enumerate() {
+            let [name] = field.path().parts() else { continue };
+            let (physical, plain) = (field.physical_type(), field.max_def_level() == 0);
+            let known = COLUMNS.iter().find(|(known, _)| known == name).map(|(_, column)| *column);
+            let wanted = match known {
+                Some(Column::Narrow(..)) => Some(Int32Type::get_physical_type()),
+                Some(Column::Wide(..)) => Some(Int64Type::get_physical_type()),
+                Some(_) => continue,
+                None => None,
             };
-            let found = schema.columns().iter().position(|field| field.path().parts() == [*name]);
-            Some(match found {
-                None => Err(format!("it has no column `{name}`")),
-                Some(at)
-                    if schema.column(at).physical_type() != wanted
-                        || schema.column(at).max_def_level() > 0 =>
-                {
-                    Err(format!("its column `{name}` has another type"))
+            match (known, wanted) {
+                (Some(column), Some(wanted)) if wanted == physical && plain => {
+                    found.columns.push((at, Held::Known(column)));
                 }
-                Some(at) => Ok((at, *column)),
-            })
-        })
-        .collect()
+                (Some(_), _) => return Err(format!("its column `{name}` has another type")),
+                (None, _) => {
+                    found.unknown.push(name.clone());
+                    if plain && physical == Int32Type::get_physical_type() {
+                        found.columns.push((at, Held::Narrow));
+                    } else if plain && physical == Int64Type::get_physical_type() {
+                        found.columns.push((at, Held::Wide));
+                    }
+                }
+            }
+        }
+        let has = |name: &str| schema.columns().iter().any(|field| field.path().parts() == [name]);
+        for (name, column) in COLUMNS {
+            let of_sample = matches!(column, Column::Narrow(..) | Column::Wide(..));
+            if of_sample && !has(name) {
+                if NEEDED.contains(&name) {
+                    return Err(format!("it has no column `{name}`"));
+                }
+                found.missing.push(name);
+            }
+        }
+        Ok(found)
+    }
 }
 
 fn read_group(
     group: &dyn RowGroupReader,
-    positions: &[(usize, Column)],
+    layout: &Layout,
     samples: &mut Vec<Sample>,
     sum: &mut crc32fast::Hasher,
 ) -> Result<(), ParquetError> {
     let first = samples.len();
-    for (index, (at, column)) in positions.iter().enumerate() {
-        match column {
-            Column::Narrow(_, set) => {
+    for (index, (at, held)) in layout.columns.iter().enumerate() {
+        match held {
+            Held::Known(Column::Narrow(_, set)) => {
                 let values = values::<Int32Type>(group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, set)?;
             }
-            Column::Wide(_, set) => {
+            Held::Known(Column::Wide(_, set)) => {
                 let values = values::<Int64Type>(group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, set)?;
             }
-            _ => {}
+            Held::Narrow => {
+                let values = values::<Int32Type>(group, *at)?;
+                add_values(sum, values.iter().map(|value| value.to_le_bytes()));
+                assign(&values, index == 0, first, samples, &((|_, _| {}) as fn(&mut Sample, i32)))?;
+            }
+            Held::Wide => {
+                let values = values::<Int64Type>(group, *at)?;
+                add_values(sum, values.iter().map(|value| value.to_le_bytes()));
+                assign(&values, index == 0, first, samples, &((|_, _| {}) as fn(&mut Sample, i64)))?;
+            }
+            Held::Known(_) => {}
         }
     }
     Ok(())
@@ -247,7 +356,7 @@ fn assign<T: Copy>(
     set: &fn(&mut Sample, T),
 ) -> Result<(), ParquetError> {
     if is_first {
-        samples.resize(first + values.len(), Sample::default());
+        samples.resize(first + values.len(), blank());
     }
     if samples.len() - first != values.len() {
         return Err(ParquetError::General("its columns differ in length".into()));

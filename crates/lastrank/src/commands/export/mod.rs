@@ -14,12 +14,12 @@ use samples::Run;
 
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit::Status;
-use crate::output;
+use crate::{output, values};
 
 /// Read the run, write it in the format asked for.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Status> {
-    let run = store::read(&args.run)?;
-    crate::values::every_sample(&run, &args.run)?;
+    let run = values::open(&args.run)?;
+    values::every_sample(&run, &args.run)?;
     if args.output.as_deref() == Some(Path::new("-")) {
         let mut text = Vec::new();
         write(args.to, &run, &mut text)?;
