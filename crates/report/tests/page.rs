@@ -21,11 +21,11 @@ fn own_part(html: &str) -> String {
 }
 
 #[test]
-fn plotly_is_embedded_once_and_the_formula_library_is_not() {
+fn plotly_is_embedded_once_and_only_what_draws_our_figures() {
     let html = report_of(&samples::example::parallel_write(4, 60, 1)).html();
-    assert_eq!(html.matches("* plotly.js v").count(), 1);
-    // With the formula library, 2 MB, it would be larger.
-    assert!(html.len() < 5_500_000, "{} bytes", html.len());
+    assert_eq!(html.matches("* plotly.js (basic").count(), 1);
+    // The whole library would be 4.6 MB.
+    assert!(html.len() < 1_800_000, "{} bytes", html.len());
 }
 
 #[test]
