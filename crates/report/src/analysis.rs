@@ -1,9 +1,11 @@
 //! What is said of one subject: its law, its far tail, its ranks, as chapters of figures and tables.
 
 use serde::Serialize;
+use tail::Series;
 use tail::latency::Latency;
 use tail::targets::Targets;
 
+use crate::by_clock::ByClock;
 use crate::figures::{Figure, curves, ranks, sample, targets, threshold, time};
 use crate::subject::Subject;
 use crate::summary::Summary;
@@ -28,6 +30,8 @@ pub struct Analysis {
     pub summary: Option<Summary>,
     /// Summary of T without the wait on the run queue, where that was read.
     pub corrected: Option<Summary>,
+    /// The steps of a gate from the first begin to the last end over ranks; of what is analysed first only.
+    pub by_clock: Option<ByClock>,
     /// The fitted law, levels, rivals, verdict.
     pub tail: Option<Tail>,
     /// The tail beyond a threshold (schema `lastrank.latency/1`), from 1,000 values on.
@@ -40,31 +44,37 @@ impl Analysis {
     /// Analyses all of a subject.
     pub(crate) fn of(subject: Subject, options: &tail::assess::Options) -> Analysis {
         let values = subject.values();
-        let tail = (!values.is_empty()).then(|| Tail::of(&values, options));
+        let series = Series::clean(&values);
+        let tail = (!values.is_empty()).then(|| Tail::of_series(&series, &values, options));
         let targets = (subject.gate && subject.ranks.len() > 1)
             .then(|| tail::targets::analyse(&subject.of_rank, options.level).ok())
             .flatten()
             .filter(|found| found.residual_sd > 0.0);
-        Analysis { tail, targets, ..Analysis::of_far_tail(subject, options) }
+        Analysis { tail, targets, ..Analysis::far(subject, &series, options) }
     }
 
     /// Analyses the far tail only: what single operations are asked for.
     pub(crate) fn of_far_tail(subject: Subject, options: &tail::assess::Options) -> Analysis {
-        let values = subject.values();
-        let summary = Summary::of(&values);
+        let series = Series::clean(&subject.values());
+        Analysis::far(subject, &series, options)
+    }
+
+    /// The same of a subject whose values are `series`.
+    fn far(subject: Subject, series: &Series, options: &tail::assess::Options) -> Analysis {
+        let summary = Summary::of_sorted(series.sorted());
         let unit = summary.as_ref().map_or(Unit::NONE, |summary| Unit::of_duration(summary.median));
         let corrected = subject
             .has_correction()
             .then(|| Summary::of(&subject.steps.iter().map(|step| step.corrected).collect::<Vec<_>>()))
             .flatten();
-        let far = (values.len() >= FEWEST_FAR)
+        let far = (series.len() >= FEWEST_FAR)
             .then(|| {
-                let reach = 100.0 * values.len() as f64;
+                let reach = 100.0 * series.len() as f64;
                 let periods: Vec<f64> = PERIODS.into_iter().filter(|period| *period <= reach).collect();
-                tail::latency::analyse(&values, &periods, options.level, options.seed).ok()
+                tail::latency::analyse_series(series, &periods, options.level, options.seed).ok()
             })
             .flatten();
-        Analysis { subject, unit, summary, corrected, tail: None, far, targets: None }
+        Analysis { subject, unit, summary, corrected, by_clock: None, tail: None, far, targets: None }
     }
 
     /// Its chapters in the order of reading; `prefix` keeps the names of several analyses apart.
@@ -141,7 +151,10 @@ impl Analysis {
         let Some(far) = &self.far else { return chapter };
         let what = self.subject.axis_name();
         let figures = threshold::all(prefix, &self.subject.values(), far, self.unit, &what);
-        chapter.with(figures, [table::far_levels(far, self.unit, self.subject.value_name())])
+        chapter.with(
+            figures,
+            [table::far_levels(far, self.unit, self.subject.value_name(), &self.subject.describe())],
+        )
     }
 
     fn ranks(&self, prefix: &str) -> Chapter {

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod by_clock;
 mod causes;
 mod chapter;
 pub mod comparison;
@@ -35,6 +36,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use analysis::Analysis;
+pub use by_clock::ByClock;
 pub use causes::Slowness;
 pub use chapter::Chapter;
 pub use figures::Figure;
@@ -106,7 +108,8 @@ pub fn build(run: &Run, options: &Options) -> Report {
         _ if is_tour => None,
         Ok(subject) => {
             warnings.extend(of_subject(&subject));
-            Some(Analysis::of(subject, &options.fit))
+            let by_clock = ByClock::of(run, &subject);
+            Some(Analysis { by_clock, ..Analysis::of(subject, &options.fit) })
         }
         Err(why) => {
             warnings.push(warning("nothing-to-analyse", &why, "name a site of the program"));

@@ -1,11 +1,11 @@
 //! What does extreme-value theory say of the analysed values?
 
 use serde::Serialize;
-use tail::assess::{Assessment, Panels, assess};
+use tail::assess::{Assessment, Panels, assess_and_panels};
 use tail::independence::Independence;
 use tail::rivals::{Family, Law};
 use tail::verdict::Code;
-use tail::{Gev, assess::Options};
+use tail::{Gev, Series, assess::Options};
 
 /// The tail of the analysed values: the assessment, or why there is none.
 #[derive(Clone, Debug, Serialize)]
@@ -22,9 +22,13 @@ pub struct Tail {
 impl Tail {
     /// Assesses values in time order, of any unit.
     pub fn of(values: &[f64], options: &Options) -> Tail {
-        match assess(values, options) {
-            Ok(assessment) => {
-                let panels = assessment.panels(values);
+        Tail::of_series(&Series::clean(values), values, options)
+    }
+
+    /// The same where the series of the values is at hand.
+    pub(crate) fn of_series(series: &Series, values: &[f64], options: &Options) -> Tail {
+        match assess_and_panels(series, values, options) {
+            Ok((assessment, panels)) => {
                 Tail { assessment: Some(assessment), refusal: None, panels: Some(panels) }
             }
             Err(why) => Tail { assessment: None, refusal: Some(why.to_string()), panels: None },

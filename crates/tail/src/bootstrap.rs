@@ -94,7 +94,7 @@ impl Refit {
     /// Refit what `y` holds, starting at `start`.
     pub fn fit(&mut self, start: [f64; 3], shape_max: f64) -> Standard {
         let ends = self.y.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &y| (l.min(y), h.max(y)));
-        let maxima = Maxima { y: &self.y, ends, shape_max };
+        let maxima = Maxima { y: &self.y, weights: &[], ends, shape_max };
         let mut at = start;
         at[1] = crate::surface::grow_scale(ends, at[0], at[1], at[2]);
         let tolerance = 1e-9 * self.y.len() as f64;

@@ -60,7 +60,14 @@ pub fn fit(series: &Series) -> Result<Fit, Error> {
     let maxima = likelihood.maxima();
     let fixed = Fixed { surface: &maxima, what: What::Shape, value: 0.0 };
     let mut newton = Newton::new(2);
-    let start = quantile_start();
+    let mut start = quantile_start();
+    let quick = likelihood.quick();
+    if !quick.weights.is_empty() {
+        let groups = Fixed { surface: &quick, what: What::Shape, value: 0.0 };
+        if newton.minimize(&groups, &start, 1e-3, 0).converged {
+            start = [newton.at[0], newton.at[1]];
+        }
+    }
     // A far outlier makes exp(-z) vanish on one side only: widen until the start is finite.
     let wide = [start[0], grow_scale(maxima.ends(), start[0], start[1], -0.02)];
     let tolerance = 1e-12 * series.len() as f64;

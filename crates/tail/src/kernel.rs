@@ -127,6 +127,18 @@ impl Terms {
         }
     }
 
+    /// Adds `weight` times another.
+    #[inline(always)]
+    fn add_times(&mut self, weight: f64, other: &Terms) {
+        self.value += weight * other.value;
+        for (a, b) in self.gradient.iter_mut().zip(&other.gradient) {
+            *a += weight * b;
+        }
+        for (a, b) in self.hessian.iter_mut().zip(&other.hessian) {
+            *a += weight * b;
+        }
+    }
+
     /// The Hessian as a full row-major 3 x 3 matrix.
     pub fn matrix(&self) -> [f64; 9] {
         let [mm, mp, pp, mx, px, xx] = self.hessian;
@@ -180,6 +192,26 @@ pub fn sum(xs: &[f64], location: f64, log_scale: f64, shape: f64, a: f64, b: f64
         let mut part = Terms::default();
         for &x in block {
             part.add(&row(x, location, log_scale, rate, shape, a, b)?);
+        }
+        total.add(&part);
+    }
+    if total.value.is_finite() { Some(total) } else { None }
+}
+
+/// [`sum`] of rows that stand for `weights` values each, with a and b of 1: a GEV sample in groups.
+pub(crate) fn sum_weighted(
+    xs: &[f64],
+    weights: &[f64],
+    location: f64,
+    log_scale: f64,
+    shape: f64,
+) -> Option<Terms> {
+    let rate = (-log_scale).exp();
+    let mut total = Terms::default();
+    for (block, weights) in xs.chunks(256).zip(weights.chunks(256)) {
+        let mut part = Terms::default();
+        for (&x, &weight) in block.iter().zip(weights) {
+            part.add_times(weight, &row(x, location, log_scale, rate, shape, 1.0, 1.0)?);
         }
         total.add(&part);
     }

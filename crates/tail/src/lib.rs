@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod grouped;
 mod series;
 mod status;
 mod surface;

@@ -1,5 +1,6 @@
 //! What was measured: the finite values in time order, how many were dropped, ties and the clock's tick.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -45,7 +46,7 @@ impl Series {
             }
         }
         let mut sorted = values.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
+        sorted.par_sort_unstable_by(f64::total_cmp);
         let distinct =
             if sorted.is_empty() { 0 } else { 1 + sorted.windows(2).filter(|w| w[1] > w[0]).count() };
         let tick = if distinct < sorted.len() { tick(&sorted) } else { None };

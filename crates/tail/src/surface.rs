@@ -25,6 +25,8 @@ pub(crate) trait Surface {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Maxima<'a> {
     pub y: &'a [f64],
+    /// How many values each stands for; empty where each is one.
+    pub weights: &'a [f64],
     pub ends: (f64, f64),
     pub shape_max: f64,
 }
@@ -32,14 +34,31 @@ pub(crate) struct Maxima<'a> {
 impl<'a> Maxima<'a> {
     /// Of ascending values.
     pub fn sorted(y: &'a [f64], shape_max: f64) -> Self {
-        Maxima { y, ends: (y[0], y[y.len() - 1]), shape_max }
+        Maxima { y, weights: &[], ends: (y[0], y[y.len() - 1]), shape_max }
+    }
+
+    /// Of ascending groups of values.
+    pub fn grouped(y: &'a [f64], weights: &'a [f64], shape_max: f64) -> Self {
+        Maxima { weights, ..Maxima::sorted(y, shape_max) }
+    }
+
+    /// How many values there are, and their sum.
+    pub fn count_and_sum(&self) -> (f64, f64) {
+        if self.weights.is_empty() {
+            return (self.y.len() as f64, self.y.iter().sum());
+        }
+        (self.weights.iter().sum(), self.y.iter().zip(self.weights).map(|(y, w)| y * w).sum())
     }
 }
 
 impl Surface for Maxima<'_> {
     #[inline]
     fn terms(&self, location: f64, log_scale: f64, shape: f64) -> Option<Terms> {
-        kernel::sum(self.y, location, log_scale, shape, 1.0, 1.0)
+        if self.weights.is_empty() {
+            kernel::sum(self.y, location, log_scale, shape, 1.0, 1.0)
+        } else {
+            kernel::sum_weighted(self.y, self.weights, location, log_scale, shape)
+        }
     }
 
     fn ends(&self) -> (f64, f64) {

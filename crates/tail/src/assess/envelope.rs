@@ -8,7 +8,7 @@ use crate::{Gev, Series, Xoshiro, bootstrap, special};
 
 /// The envelope that holds *all* points of a probability plot with the stated chance. The pointwise one holds
 /// each point with that chance, so of 400 points some twenty lie outside it by right.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     /// Chance that a sample of the fitted law has every point inside.
     pub level: f64,

@@ -1,9 +1,10 @@
 //! Which points does a reader see: probability plot, Q-Q plot, return levels, density?
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Assessment, Envelope};
-use crate::gev::{Likelihood, Target};
+use crate::gev::{Fit, Likelihood, Target};
 use crate::{Series, Status, special};
 
 /// A point of a figure with the band around it.
@@ -37,7 +38,7 @@ pub struct Band {
 }
 
 /// The points of the figures of one fit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Panels {
     /// x: (i - 1/2) / n; y: fitted F of the i-th smallest value. Envelope: Beta(i, n + 1 - i).
     pub probability: Vec<Point>,
@@ -54,21 +55,31 @@ pub struct Panels {
     pub envelope: Envelope,
 }
 
+/// Of more values fewer points are shown: a tail is judged by its last hundred, and each costs a simulation.
+const MANY: usize = 20_000;
+
 impl Assessment {
-    /// The points of the figures; `values` are those assessed. At most 2000 points a panel: the smallest
+    /// The points of the figures; `values` are those assessed. At most 2000 points a panel, 400 of more than 20,000 values: the smallest
     /// gaps in the middle are thinned, the tail is complete.
     pub fn panels(&self, values: &[f64]) -> Panels {
         let series = Series::clean(values);
+        match Likelihood::new(&series) {
+            Ok(likelihood) => self.panels_of(&series, &likelihood, &likelihood.fit()),
+            // Values that were assessed have a likelihood.
+            Err(_) => Panels::default(),
+        }
+    }
+
+    pub(super) fn panels_of(&self, series: &Series, likelihood: &Likelihood, fit: &Fit) -> Panels {
         let n = series.len();
         let size = n as f64;
         let law = self.law();
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_unstable_by(|&a, &b| series.values()[a].total_cmp(&series.values()[b]));
+        let order = crate::independence::order(series.values());
         let tail = 0.5 * (1.0 - self.level);
         let mut probability = Vec::new();
         let mut quantile = Vec::new();
         let mut return_points = Vec::new();
-        let shown = shown(n, 2000);
+        let shown = shown(n, if n > MANY { 400 } else { 2000 });
         for &i in &shown {
             let x = series.sorted()[i];
             let rank = i as f64 + 1.0;
@@ -88,20 +99,19 @@ impl Assessment {
             probability,
             quantile,
             return_points,
-            return_curve: self.return_curve(&series),
-            density: self.density(&series),
-            envelope: self.envelope(&series, &shown, 1),
+            return_curve: self.return_curve(likelihood, fit),
+            density: self.density(series),
+            envelope: self.envelope(series, &shown, 1),
         }
     }
 
-    fn return_curve(&self, series: &Series) -> Vec<Band> {
+    fn return_curve(&self, likelihood: &Likelihood, fit: &Fit) -> Vec<Band> {
         const STEPS: usize = 40;
-        let likelihood = Likelihood::new(series).ok();
-        let fit = likelihood.as_ref().map(Likelihood::fit);
-        let (from, to) = (1.01f64.ln(), (10.0 * series.len() as f64).max(1000.0).ln());
-        // A profile costs a refit per step of its search: fewer points where each is dear.
-        let profiled = self.status != Status::Boundary && series.len() <= 20_000;
+        let (from, to) = (1.01f64.ln(), (10.0 * fit.n as f64).max(1000.0).ln());
+        // Of very many values a profile differs from it by less than the line is wide.
+        let profiled = self.status != Status::Boundary && fit.n <= MANY;
         (0..=STEPS)
+            .into_par_iter()
             .map(|i| {
                 // Even steps in the Gumbel variate, which is what the axis shows.
                 let gumbel = |period: f64| -(-(-1.0 / period).ln_1p()).ln();
@@ -109,13 +119,11 @@ impl Assessment {
                 let c = a + (b - a) * i as f64 / STEPS as f64;
                 let period = 1.0 / -(-(-c).exp()).exp_m1();
                 let y = self.law().at_gumbel_level(c);
-                let interval = likelihood.as_ref().zip(fit.as_ref()).and_then(|(likelihood, fit)| {
-                    if profiled {
-                        likelihood.profile_corrected(fit, Target::ReturnLevel(period), self.level).ok()
-                    } else {
-                        fit.return_level(period).ok()?.interval(self.level)
-                    }
-                });
+                let interval = if profiled {
+                    likelihood.profile_corrected(fit, Target::ReturnLevel(period), self.level).ok()
+                } else {
+                    fit.return_level(period).ok().and_then(|level| level.interval(self.level))
+                };
                 Band {
                     x: period,
                     y,

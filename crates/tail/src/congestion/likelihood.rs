@@ -63,7 +63,7 @@ impl<'a> Joint<'a> {
             self.pool.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |e, &y| (e.0.min(y), e.1.max(y)));
         let mut value = None;
         if let Some(start) = self.warm {
-            let maxima = Maxima { y: &self.pool, ends, shape_max: SHAPE_MAX };
+            let maxima = Maxima { y: &self.pool, weights: &[], ends, shape_max: SHAPE_MAX };
             let outcome = self.newton.minimize(&Free(&maxima), &start, tolerance, 0);
             if outcome.converged {
                 value = Some(outcome.value);

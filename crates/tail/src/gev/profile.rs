@@ -5,7 +5,7 @@
 
 use crate::gev::fit::{Fit, Likelihood};
 use crate::status::Interval;
-use crate::surface::{self, Peak, What};
+use crate::surface::{self, Peak, Surface, What};
 use crate::{Error, Series};
 
 /// What an interval is wanted for.
@@ -122,10 +122,22 @@ impl Likelihood<'_> {
         self.profile_with(fit, target, level, bartlett_factor(fit.n, target, fit.shape))
     }
 
+    /// The peak of the surface that is profiled, at the fit.
+    fn peak(&self, fit: &Fit) -> Result<Peak, Error> {
+        let mut peak = fit.peak(self.center, self.spread, self.y.len() as f64)?;
+        // Of grouped values the height is that of the groups.
+        let surface = self.quick();
+        let [m, phi, shape] = peak.at;
+        if let (false, Some(terms)) = (surface.weights.is_empty(), surface.terms(m, phi, shape)) {
+            peak.value = terms.value;
+        }
+        Ok(peak)
+    }
+
     fn profile_with(&self, fit: &Fit, target: Target, level: f64, inflation: f64) -> Result<Interval, Error> {
         let what = target.what()?;
-        let peak = fit.peak(self.center, self.spread, self.y.len() as f64)?;
-        let interval = surface::profile(&self.maxima(), &peak, what, level, inflation)?;
+        let peak = self.peak(fit)?;
+        let interval = surface::profile(&self.quick(), &peak, what, level, inflation)?;
         Ok(in_units(interval, what, self.center, self.spread))
     }
 
@@ -136,14 +148,14 @@ impl Likelihood<'_> {
     /// As [`Likelihood::profile`].
     pub fn deviance(&self, fit: &Fit, target: Target, value: f64) -> Result<f64, Error> {
         let what = target.what()?;
-        let peak = fit.peak(self.center, self.spread, self.y.len() as f64)?;
+        let peak = self.peak(fit)?;
         let standard = match what {
             What::Location | What::Level(_) => (value - self.center) / self.spread,
             What::LogScale if value > 0.0 => (value / self.spread).ln(),
             What::LogScale => return Ok(f64::INFINITY),
             What::Shape => value,
         };
-        Ok(surface::deviance(&self.maxima(), &peak, what, standard))
+        Ok(surface::deviance(&self.quick(), &peak, what, standard))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Does a value say something about the next ones? Autocorrelation and the Ljung-Box test.
 
+use rayon::prelude::*;
+
 use crate::Xoshiro;
 use crate::special::chi_square_survival;
 
@@ -84,10 +86,21 @@ pub fn ljung_box_of_ranks(ranks: &[f64], lags: usize) -> (f64, f64) {
     (statistic, p)
 }
 
+/// Where the smallest value stands, the second …; equal ones in their order. Of up to 2³² values.
+pub(crate) fn order(values: &[f64]) -> Vec<usize> {
+    // The order of bits that is the order of numbers; sorted together with the places, without looking them up.
+    let key = |x: f64| {
+        let bits = x.to_bits();
+        if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+    };
+    let mut keyed: Vec<(u64, u32)> = values.iter().zip(0..).map(|(x, at)| (key(*x), at)).collect();
+    keyed.par_sort_unstable();
+    keyed.into_iter().map(|(_, at)| at as usize).collect()
+}
+
 /// Ranks from 1, ties sharing their mean rank.
 pub fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let order = order(values);
     let mut out = vec![0.0; values.len()];
     let mut from = 0;
     while from < order.len() {

@@ -17,10 +17,15 @@ pub struct Jump {
 
 /// Pettitt's rank test for one jump at an unknown time.
 pub fn pettitt(values: &[f64]) -> Jump {
-    let n = values.len() as f64;
+    pettitt_of_ranks(&ranks(values))
+}
+
+/// [`pettitt`] of values whose ranks are known.
+pub(super) fn pettitt_of_ranks(ranks: &[f64]) -> Jump {
+    let n = ranks.len() as f64;
     let mut sum = 0.0;
     let mut best = Jump { statistic: 0.0, last_before: 0, p: 1.0 };
-    for (t, rank) in ranks(values).into_iter().enumerate() {
+    for (t, rank) in ranks.iter().enumerate() {
         sum += 2.0 * rank - n - 1.0;
         if sum.abs() > best.statistic {
             best = Jump { statistic: sum.abs(), last_before: t, p: 1.0 };
@@ -43,8 +48,12 @@ impl Jump {
 
 /// Gumbel scores -ln(-ln(rank / (n + 1))): values with all units and tails taken out.
 pub fn gumbel_scores(values: &[f64]) -> Vec<f64> {
-    let n = values.len() as f64;
-    ranks(values).into_iter().map(|r| -(-(r / (n + 1.0)).ln()).ln()).collect()
+    scores_of_ranks(&ranks(values))
+}
+
+fn scores_of_ranks(ranks: &[f64]) -> Vec<f64> {
+    let n = ranks.len() as f64;
+    ranks.iter().map(|r| -(-(r / (n + 1.0)).ln()).ln()).collect()
 }
 
 /// Values are joined to at most this many blocks before the search, which is quadratic.
@@ -56,11 +65,16 @@ const BLOCKS: usize = 2000;
 /// them; on independent values a test holds reports of a jump to 6 % of runs. No segment is shorter than
 /// max(5, n / 100).
 pub fn change_points(values: &[f64]) -> Vec<usize> {
-    let n = values.len();
+    change_points_of_ranks(&ranks(values))
+}
+
+/// [`change_points`] of values whose ranks are known.
+pub(super) fn change_points_of_ranks(ranks: &[f64]) -> Vec<usize> {
+    let n = ranks.len();
     if n < 20 {
         return Vec::new();
     }
-    let scores = gumbel_scores(values);
+    let scores = scores_of_ranks(ranks);
     let difference = |lag: usize| -> f64 {
         scores[lag..].iter().zip(&scores).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / (n - lag) as f64
     };

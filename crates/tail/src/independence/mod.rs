@@ -10,12 +10,14 @@ mod modes;
 mod split;
 mod trend;
 
+pub(crate) use autocorrelation::order;
 pub use autocorrelation::{autocorrelations, ljung_box, ljung_box_of_ranks, ranks};
 pub use change::{Jump, change_points, gumbel_scores, pettitt};
 pub use modes::{Dip, dip_test};
 pub use split::{Mode, modes};
 pub use trend::{Trend, mann_kendall, theil_sen};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::series::sorted_quantile;
@@ -132,13 +134,13 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
     let ranks = ranks(values);
     let (q, q_p) = ljung_box_of_ranks(&ranks, lags);
     let trend = mann_kendall(values, lags);
-    let jump = pettitt(values);
+    let jump = change::pettitt_of_ranks(&ranks);
     let spread = spread_ties(series);
     let dip = dip_test(&spread, 999, 1);
     let correlations = autocorrelations(&ranks, 40.min(n / 4));
 
     let mut starts = vec![0];
-    starts.extend(change_points(values));
+    starts.extend(change::change_points_of_ranks(&ranks));
     let segments: Vec<Segment> = starts
         .iter()
         .enumerate()
@@ -233,7 +235,7 @@ fn spread_ties(series: &Series) -> Vec<f64> {
         for x in &mut sorted {
             *x += tick * (random.uniform() - 0.5);
         }
-        sorted.sort_unstable_by(f64::total_cmp);
+        sorted.par_sort_unstable_by(f64::total_cmp);
     }
     sorted
 }

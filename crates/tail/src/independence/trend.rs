@@ -102,7 +102,12 @@ fn inversions(values: &mut [f64], buffer: &mut [f64]) -> f64 {
     let mut count = {
         let (left, right) = values.split_at_mut(middle);
         let (bl, br) = buffer.split_at_mut(middle);
-        inversions(left, bl) + inversions(right, br)
+        if n > 50_000 {
+            let (a, b) = rayon::join(|| inversions(left, bl), || inversions(right, br));
+            a + b
+        } else {
+            inversions(left, bl) + inversions(right, br)
+        }
     };
     let (mut i, mut j) = (0, middle);
     for slot in buffer.iter_mut() {

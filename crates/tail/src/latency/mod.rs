@@ -69,20 +69,26 @@ pub struct LatencyLevel {
 /// # Errors
 /// [`Error::TooFew`] below 1000 values, else as [`gpd::fit`].
 pub fn analyse(values: &[f64], operations: &[f64], level: f64, seed: u64) -> Result<Latency, Error> {
+    analyse_series(&Series::clean(values), operations, level, seed)
+}
+
+/// [`analyse`] of a series.
+///
+/// # Errors
+/// As [`analyse`].
+pub fn analyse_series(series: &Series, operations: &[f64], level: f64, seed: u64) -> Result<Latency, Error> {
     if !(level > 0.0 && level < 1.0) {
         return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
     }
-    let series = Series::clean(values);
     series.require(1000, 20)?;
     let n = series.len();
-    let candidates = threshold::candidates(&series, seed);
+    let candidates = threshold::candidates(series, seed);
     let chosen = threshold::choose(&candidates.iter().map(|c| c.p).collect::<Vec<_>>());
-    let fit = chosen
-        .map(|i| gpd::Likelihood::new(&series, candidates[i].threshold).map(|l| l.fit()))
-        .transpose()?;
-    let (extremal_index, clusters) = clustering(&series, fit.as_ref());
+    let fit =
+        chosen.map(|i| gpd::Likelihood::new(series, candidates[i].threshold).map(|l| l.fit())).transpose()?;
+    let (extremal_index, clusters) = clustering(series, fit.as_ref());
     let theta = extremal_index[1].clamp(1e-6, 1.0);
-    let tail = Tail { series: &series, fit: fit.as_ref(), clusters: clusters.as_ref(), theta, level };
+    let tail = Tail { series, fit: fit.as_ref(), clusters: clusters.as_ref(), theta, level };
     let mut levels = Vec::new();
     for &operations in operations {
         levels.extend(tail.level(operations)?);

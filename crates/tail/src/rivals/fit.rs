@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::grouped::Grouped;
 use crate::newton::{Newton, Objective, brent_minimum};
 use crate::rivals::{Family, Law};
 use crate::special::{LN_SQRT_2PI, ln_minus_digamma, stirling_error, trigamma};
@@ -56,22 +57,22 @@ pub fn fit(series: &Series, family: Family) -> Result<Fit, Error> {
     let sorted = series.sorted();
     let n = sorted.len();
     if family == Family::Normal {
-        let (mean, sd) = mean_sd(sorted);
+        let (mean, sd) = mean_sd(sorted, &vec![1.0; n], n as f64);
         let law = Law { family, shift: 0.0, a: mean, b: sd };
         let nll = n as f64 * (sd.ln() + 0.5 + LN_SQRT_2PI);
         return Ok(Fit { law, n, negative_log_likelihood: nll, status: Status::Ok });
     }
     let least = sorted[0];
     let spread = gev::fit::standardisation(sorted).1;
-    let u: Vec<f64> = sorted.iter().map(|x| (x - least) / spread).collect();
+    let sample = Sample::of(sorted, least, spread);
     let (d, inner, status) = if family.shifted() {
-        shifted(family, &u)
+        shifted(family, &sample)
     } else {
         if least <= 0.0 {
             return Err(Error::Support { model: family.name(), needs: "positive values" });
         }
         let d = least / spread;
-        (d, at_distance(family, &u, d), Status::Ok)
+        (d, at_distance(family, &sample, d), Status::Ok)
     };
     if !inner.nll.is_finite() {
         return Err(Error::NotConverged { model: family.name() });
@@ -85,6 +86,33 @@ pub fn fit(series: &Series, family: Family) -> Result<Fit, Error> {
     Ok(Fit { law: Law { family, shift, a, b }, n, negative_log_likelihood, status })
 }
 
+/// Standardised distances from the minimum, ascending, and how many values each stands for.
+struct Sample {
+    u: Vec<f64>,
+    weights: Vec<f64>,
+    /// How many values in all.
+    n: f64,
+}
+
+impl Sample {
+    /// Very many values in groups, which leaves the maximum where it is.
+    fn of(sorted: &[f64], least: f64, spread: f64) -> Sample {
+        let n = sorted.len() as f64;
+        let center = crate::series::sorted_quantile(sorted, 0.5);
+        let standard = |x: &f64| (x - least) / spread;
+        match Grouped::of(sorted, center, spread) {
+            Some(groups) => {
+                Sample { u: groups.points.iter().map(standard).collect(), weights: groups.weights, n }
+            }
+            None => Sample { u: sorted.iter().map(standard).collect(), weights: vec![1.0; sorted.len()], n },
+        }
+    }
+
+    fn sum(&self, of: impl Fn(f64) -> f64) -> f64 {
+        self.u.iter().zip(&self.weights).map(|(u, w)| w * of(*u)).sum()
+    }
+}
+
 /// The two inner parameters and the likelihood at a fixed shift, in standardised units.
 #[derive(Debug, Clone, Copy)]
 struct Inner {
@@ -94,14 +122,19 @@ struct Inner {
 }
 
 /// The best distance of the shift below the minimum.
-fn shifted(family: Family, u: &[f64]) -> (f64, Inner, Status) {
-    // Where the likelihood of 2,000 order statistics dips, that of a million dips nearby.
-    let thinned: Vec<f64>;
-    let scanned = if u.len() > 20_000 {
-        thinned = std::iter::once(0.0).chain(u.iter().skip(1).step_by(u.len() / 2000).copied()).collect();
+fn shifted(family: Family, sample: &Sample) -> (f64, Inner, Status) {
+    // Where the likelihood of 2,000 order statistics dips, that of twenty thousand dips nearby.
+    let thinned: Sample;
+    let scanned = if sample.u.len() > 20_000 {
+        let stride = sample.u.len() / 2000;
+        let pick = |of: &[f64]| -> Vec<f64> {
+            std::iter::once(of[0]).chain(of.iter().skip(1).step_by(stride).copied()).collect()
+        };
+        let weights = pick(&sample.weights);
+        thinned = Sample { u: pick(&sample.u), n: weights.iter().sum(), weights };
         &thinned
     } else {
-        u
+        sample
     };
     let farthest: f64 = if family == Family::LogNormal3 { 1e8 } else { 1e6 };
     let (low, high) = (1e-4f64.ln(), farthest.ln());
@@ -112,20 +145,20 @@ fn shifted(family: Family, u: &[f64]) -> (f64, Inner, Status) {
     let dip = (1..grid.len() - 1)
         .filter(|&i| values[i] <= values[i - 1] && values[i] <= values[i + 1] && values[i].is_finite())
         .min_by(|&i, &j| values[i].total_cmp(&values[j]));
-    let far = at_distance(family, u, farthest);
+    let far = at_distance(family, sample, farthest);
     if let Some(i) = dip {
-        let wide = if scanned.len() < u.len() { 2.0 * step } else { step };
-        let f = |t: f64| at_distance(family, u, t.exp()).nll;
+        let wide = if scanned.u.len() < sample.u.len() { 2.0 * step } else { step };
+        let f = |t: f64| at_distance(family, sample, t.exp()).nll;
         let (t, _) = brent_minimum(f, grid[i] - wide, grid[i] + wide, 1e-8);
-        let inner = at_distance(family, u, t.exp());
+        let inner = at_distance(family, sample, t.exp());
         if inner.nll <= far.nll {
             return (t.exp(), inner, Status::Ok);
         }
     }
     // No dip: the family's limit far away, or for shapes below 1 the exponential from the minimum on.
     if matches!(family, Family::Gamma3 | Family::Weibull3) {
-        let mean = u.iter().sum::<f64>() / u.len() as f64;
-        let nll = u.len() as f64 * (1.0 + mean.ln());
+        let mean = sample.sum(|u| u) / sample.n;
+        let nll = sample.n * (1.0 + mean.ln());
         if nll < far.nll {
             return (0.0, Inner { a: 1.0, b: mean, nll }, Status::Boundary);
         }
@@ -134,17 +167,18 @@ fn shifted(family: Family, u: &[f64]) -> (f64, Inner, Status) {
 }
 
 /// The best inner parameters with the shift at distance `d` below the minimum, for `x - shift = d + u`.
-fn at_distance(family: Family, u: &[f64], d: f64) -> Inner {
-    let n = u.len() as f64;
-    let v: Vec<f64> = u.iter().map(|u| (u / d).ln_1p()).collect();
-    let (mean, sd) = mean_sd(&v);
+fn at_distance(family: Family, sample: &Sample, d: f64) -> Inner {
+    let n = sample.n;
+    let weights = &sample.weights;
+    let v: Vec<f64> = sample.u.iter().map(|u| (u / d).ln_1p()).collect();
+    let (mean, sd) = mean_sd(&v, weights, n);
     let mean_log = d.ln() + mean;
     match family {
         Family::Normal | Family::LogNormal | Family::LogNormal3 => {
             Inner { a: mean_log, b: sd, nll: n * (sd.ln() + 0.5 + LN_SQRT_2PI + mean_log) }
         }
         Family::Gamma | Family::Gamma3 => {
-            let excess = u.iter().sum::<f64>() / n / d;
+            let excess = sample.sum(|u| u) / n / d;
             // ln of the mean less the mean of the logarithms.
             let gap = excess.ln_1p() - mean;
             let shape = gamma_shape(gap);
@@ -153,7 +187,7 @@ fn at_distance(family: Family, u: &[f64], d: f64) -> Inner {
         }
         Family::Weibull | Family::Weibull3 => {
             let top = v[v.len() - 1];
-            let (shape, mean_power) = weibull_shape(&v, mean, sd);
+            let (shape, mean_power) = weibull_shape(&v, weights, n, mean, sd);
             let ln_power = shape * top + mean_power.ln();
             let scale = d * (ln_power / shape).exp();
             Inner { a: shape, b: scale, nll: n * (1.0 - shape.ln() + ln_power - shape * mean + mean_log) }
@@ -162,7 +196,7 @@ fn at_distance(family: Family, u: &[f64], d: f64) -> Inner {
             let z: Vec<f64> = v.iter().map(|v| (v - mean) / sd).collect();
             let mut newton = Newton::new(2);
             let start = [0.0, -(std::f64::consts::PI / 3f64.sqrt()).ln()];
-            let outcome = newton.minimize(&Logistic { z: &z }, &start, 1e-12 * n, 1);
+            let outcome = newton.minimize(&Logistic { z: &z, weights }, &start, 1e-12 * n, 1);
             let scale = sd * newton.at[1].exp();
             let nll = outcome.value + n * (sd.ln() + mean_log);
             Inner { a: 1.0 / scale, b: (mean_log + sd * newton.at[0]).exp(), nll }
@@ -191,13 +225,12 @@ fn gamma_shape(gap: f64) -> f64 {
 }
 
 /// The Weibull shape for logarithms `v` (ascending), and the mean of exp(shape (v - max)).
-fn weibull_shape(v: &[f64], mean: f64, sd: f64) -> (f64, f64) {
-    let n = v.len() as f64;
+fn weibull_shape(v: &[f64], weights: &[f64], n: f64, mean: f64, sd: f64) -> (f64, f64) {
     let top = v[v.len() - 1];
     let sums = |k: f64| {
         let (mut s0, mut s1, mut s2) = (0.0, 0.0, 0.0);
-        for v in v {
-            let e = (k * (v - top)).exp();
+        for (v, weight) in v.iter().zip(weights) {
+            let e = weight * (k * (v - top)).exp();
             let c = v - mean;
             s0 += e;
             s1 += e * c;
@@ -222,6 +255,7 @@ fn weibull_shape(v: &[f64], mean: f64, sd: f64) -> (f64, f64) {
 /// Logistic law of standardised values, in location and ln scale.
 struct Logistic<'a> {
     z: &'a [f64],
+    weights: &'a [f64],
 }
 
 impl Objective for Logistic<'_> {
@@ -232,18 +266,18 @@ impl Objective for Logistic<'_> {
     fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
         let rate = (-at[1]).exp();
         let (mut value, mut g0, mut g1, mut h00, mut h01, mut h11) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
-        for x in self.z {
+        for (x, weight) in self.z.iter().zip(self.weights) {
             let z = (x - at[0]) * rate;
             let e = (-z.abs()).exp();
-            value += at[1] + z.abs() + 2.0 * e.ln_1p();
+            value += weight * (at[1] + z.abs() + 2.0 * e.ln_1p());
             // tanh(z/2) and its derivative by z.
             let t = (1.0 - e) / (1.0 + e) * z.signum();
             let c = 2.0 * e / (1.0 + e).powi(2);
-            g0 -= rate * t;
-            g1 += 1.0 - z * t;
-            h00 += rate * rate * c;
-            h01 += rate * (c * z + t);
-            h11 += z * (c * z + t);
+            g0 -= weight * rate * t;
+            g1 += weight * (1.0 - z * t);
+            h00 += weight * rate * rate * c;
+            h01 += weight * rate * (c * z + t);
+            h11 += weight * z * (c * z + t);
         }
         gradient.copy_from_slice(&[g0, g1]);
         hessian.copy_from_slice(&[h00, h01, h01, h11]);
@@ -252,14 +286,13 @@ impl Objective for Logistic<'_> {
 }
 
 /// Mean and standard deviation (divisor n) in two passes.
-fn mean_sd(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
+fn mean_sd(values: &[f64], weights: &[f64], n: f64) -> (f64, f64) {
     let first = values[0];
-    let mean = first + values.iter().map(|x| x - first).sum::<f64>() / n;
+    let mean = first + values.iter().zip(weights).map(|(x, w)| w * (x - first)).sum::<f64>() / n;
     let (mut square, mut rest) = (0.0, 0.0);
-    for x in values {
-        square += (x - mean) * (x - mean);
-        rest += x - mean;
+    for (x, weight) in values.iter().zip(weights) {
+        square += weight * (x - mean) * (x - mean);
+        rest += weight * (x - mean);
     }
     (mean + rest / n, ((square - rest * rest / n) / n).sqrt())
 }

@@ -1,0 +1,86 @@
+//! How can a likelihood of a million values be climbed many times without a million terms each time?
+//!
+//! Values of the body that lie closer together than a thousandth of the interquartile range are replaced by
+//! their mean, with their number as its weight (data squashing: DuMouchel et al. 1999). The mean leaves the
+//! first order out, so an estimate moves by about (1/1024)²/24 of the interquartile range, less than a
+//! thousandth of its standard error below 10⁸ values. The extremes, which decide about the shape, stay as they are.
+
+/// From this many values on they are grouped.
+const FROM: usize = 50_000;
+/// Smallest values that stay single: the lower end holds the shifts of the rivals.
+const LOWEST: usize = 500;
+/// Largest values that stay single.
+const HIGHEST: usize = 2_000;
+/// Groups an interquartile range.
+const GROUPS: f64 = 1024.0;
+
+/// Ascending values with weights that add up to the number of values they stand for.
+#[derive(Debug, Clone)]
+pub(crate) struct Grouped {
+    /// The mean of each group.
+    pub points: Vec<f64>,
+    /// How many values it stands for.
+    pub weights: Vec<f64>,
+    /// The largest value of each group.
+    last: Vec<f64>,
+}
+
+impl Grouped {
+    /// Groups of ascending values, in their unit; none of fewer than 50,000 values. `spread` is their
+    /// interquartile range.
+    pub fn of(sorted: &[f64], center: f64, spread: f64) -> Option<Grouped> {
+        let n = sorted.len();
+        if n < FROM {
+            return None;
+        }
+        let mut found = Grouped { points: Vec::new(), weights: Vec::new(), last: Vec::new() };
+        let mut from = 0;
+        while from < n {
+            let first = sorted[from];
+            let single = from < LOWEST || from >= n - HIGHEST;
+            // Far out the likelihood bends over a length that grows with the distance.
+            let width = spread.max((first - center).abs()) / GROUPS;
+            let limit = if single { first } else { first + width };
+            let end = if single { n } else { n - HIGHEST };
+            let count = sorted[from..end].iter().take_while(|x| **x <= limit).count().max(1);
+            let group = &sorted[from..from + count];
+            let mean = first + group.iter().map(|x| x - first).sum::<f64>() / count as f64;
+            found.points.push(mean);
+            found.weights.push(count as f64);
+            found.last.push(group[count - 1]);
+            from += count;
+        }
+        Some(found)
+    }
+
+    /// The group of a value that is one of those grouped.
+    pub fn group_of(&self, value: f64) -> usize {
+        self.last.partition_point(|last| *last < value).min(self.last.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Gev, Series, Xoshiro, gev};
+
+    #[test]
+    fn groups_hold_every_value_once_and_leave_the_extremes_alone() {
+        let law = Gev { location: 10.0, scale: 0.2, shape: 0.2 };
+        let mut random = Xoshiro::new(1);
+        let values: Vec<f64> = (0..80_000).map(|_| law.sample(&mut random)).collect();
+        let series = Series::clean(&values);
+        let (center, spread) = gev::standardisation(series.sorted());
+        let found = Grouped::of(series.sorted(), center, spread).unwrap();
+        assert_eq!(found.weights.iter().sum::<f64>(), 80_000.0);
+        assert!(found.points.len() < 15_000, "{}", found.points.len());
+        assert_eq!(found.points[found.points.len() - HIGHEST..], series.sorted()[80_000 - HIGHEST..]);
+        let total: f64 = found.points.iter().zip(&found.weights).map(|(x, w)| x * w).sum();
+        assert!((total / values.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        for value in &values {
+            let at = found.group_of(*value);
+            assert!((found.points[at] - value).abs() <= spread.max((value - center).abs()) / GROUPS);
+        }
+        assert!(Grouped::of(&series.sorted()[..1000], center, spread).is_none());
+    }
+}
