@@ -125,11 +125,13 @@ pub(crate) fn models(found: &Assessment) -> Table {
     table
 }
 
-/// How rare values are in and beyond the sample, by the law beyond a threshold.
-pub fn far_levels(far: &Latency, unit: Unit, what: &str) -> Table {
+/// How rare values are in and beyond the sample, by the law beyond a threshold; `of` names what was measured in
+/// the title (`every write / fwrite`), empty where there is nothing to name.
+pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
     let level = far.levels.iter().find_map(|level| Some(level.interval?.level)).unwrap_or(0.95);
     let from = format!("{} from", confidence(level));
-    let mut table = Table::new("Far quantiles", &["<exceeded once in", "level", &from, "to", "<"]);
+    let title = if of.is_empty() { "Far quantiles".into() } else { format!("Far quantiles of {of}") };
+    let mut table = Table::new(&title, &["<exceeded once in", "level", &from, "to", "<"]);
     for level in &far.levels {
         let ends =
             level.quantile_interval.map_or((f64::NAN, f64::NAN), |interval| (interval.lower, interval.upper));

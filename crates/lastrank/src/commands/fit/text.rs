@@ -48,7 +48,7 @@ pub fn of(args: &FitArgs, found: &Found) -> String {
     }
     text += &targets(found, args.level);
     if let (Some(far), Fitted::Gev(_) | Fitted::Gumbel(..)) = (&found.latency, &found.fitted) {
-        text += &format!("\n{}", report::far_levels(far, unit, "value").text());
+        text += &format!("\n{}", report::far_levels(far, unit, "value", "").text());
     }
     text
 }
