@@ -58,6 +58,8 @@ pub enum Command {
     Lsp,
     /// Write a run in the formats of Parabench (text, XML, report) or as CSV
     Export(ExportArgs),
+    /// Make a program of what an application did: from a trace of strace, or a log of fio
+    Import(ImportArgs),
 }
 
 #[derive(Debug, Args)]
@@ -264,6 +266,31 @@ pub struct ExportArgs {
     /// Where it goes, or `-` for standard output [default: beside the run file]
     #[arg(short, long, value_name = "FILE|-")]
     pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    strace -f -ttt -T -o app.strace ./app && lastrank import app.strace -o app.ppl\n  \
+    lastrank import app.strace --only /scratch/run7 | less\n  \
+    fio --write_iolog=job.log job.fio && lastrank import job.log -o job.ppl")]
+pub struct ImportArgs {
+    /// A trace of `strace -f -ttt -T -o FILE`, or of `fio --write_iolog=FILE` (versions 2 and 3)
+    pub trace: PathBuf,
+    /// Where the program goes [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Only files whose paths begin so (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<String>,
+    /// Files of the system too (/usr, /lib, /etc …), but for /proc, /sys and /dev
+    #[arg(long)]
+    pub all: bool,
+    /// The working directory of the application [default: what it asked for with getcwd]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<String>,
+    /// Gaps between calls shorter than so many microseconds are left out
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 10.0)]
+    pub least_gap_us: f64,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ mod explain;
 mod export;
 mod fit;
 mod fmt;
+mod import;
 mod lsp;
 mod machine;
 mod plan_runs;
@@ -36,6 +37,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Try(args) => tour::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::Machine(args) => machine::run(&args),
     }
 }

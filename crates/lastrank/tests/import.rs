@@ -1,0 +1,115 @@
+//! Does the trace of an application become a program that does the same?
+
+mod common;
+
+use std::process::Command;
+
+use common::{all, lastrank};
+
+const TRACE: &str = r#"100 10.000000 getcwd("/home/u/app", 4096) = 12 <0.000010>
+100 10.000100 openat(AT_FDCWD, "/usr/lib/libc.so", O_RDONLY|O_CLOEXEC) = 3 <0.000010>
+100 10.000200 read(3, "\177ELF"..., 832) = 832 <0.000010>
+100 10.000300 close(3)        = 0 <0.000010>
+100 10.001000 mkdir("data", 0777) = 0 <0.000100>
+100 10.002000 openat(AT_FDCWD, "data/a \303\251.bin", O_WRONLY|O_CREAT|O_TRUNC|O_CLOEXEC, 0666) = 3 <0.000030>
+100 10.002100 write(3, "x, \") = 4096 <1>"..., 4096) = 4096 <0.000020>
+100 10.002121 write(3, "x"..., 4096) = 4096 <0.000020>
+100 10.002142 write(3, "x"..., 4096) = 4096 <0.000020>
+100 10.002200 dup(3) = 4 <0.000005>
+100 10.002300 close(3) = 0 <0.000005>
+100 10.002400 pwrite64(4, "y", 1, 8192) = 1 <0.000005>
+100 10.002500 fsync(4) = 0 <0.002000>
+100 10.005000 close(4) = 0 <0.000005>
+100 10.006000 openat(AT_FDCWD, "/home/u/app/in/old.csv", O_RDONLY) = 3 <0.000010>
+100 10.006100 read(3, "1,2"..., 65536) = 1000 <0.000010>
+100 10.006200 read(3, "", 65536) = 0 <0.000005>
+100 10.006300 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD) = 101 <0.000050>
+101 10.006500 lseek(3, 500, SEEK_SET) = 500 <0.000001>
+101 10.006600 read(3,  <unfinished ...>
+100 10.006700 newfstatat(AT_FDCWD, "nothing", 0x7ffd, 0) = -1 ENOENT (No such file or directory) <0.000010>
+101 10.006800 <... read resumed>"3"..., 100) = 100 <0.000200>
+100 10.020000 rename("data/a \303\251.bin", "data/b.bin") = 0 <0.000020>
+100 10.020100 unlinkat(AT_FDCWD, "data/b.bin", 0) = 0 <0.000020>
+100 10.020200 rmdir("data") = 0 <0.000020>
+101 10.020300 +++ exited with 0 +++
+"#;
+
+#[test]
+fn a_trace_of_two_processes_becomes_a_program_of_two_ranks_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("app.strace"), TRACE).unwrap();
+    let shown = lastrank(folder.path(), &["import", "app.strace"]);
+    insta::assert_snapshot!(all(&shown));
+    let made = lastrank(folder.path(), &["import", "app.strace", "-o", "app.ppl"]);
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    let run = lastrank(folder.path(), &["run", "app.ppl", "-c", "-s", "-o", "r.parquet", "--report", "none"]);
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    let formatted = lastrank(folder.path(), &["fmt", "--check", "app.ppl"]);
+    assert_eq!(formatted.status, Some(0), "{}", formatted.err);
+    assert!(!folder.path().join("imported").exists());
+}
+
+#[test]
+fn a_log_of_fio_becomes_a_program_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "fio version 3 iolog\n37 f add\n189 f open\n194 f write 0 16384\n2997 f write 16384 16384\n\
+               5000 f sync\n5001 f read 0 16384\n5100 f trim 0 512\n6000 f close\n";
+    std::fs::write(folder.path().join("job.log"), log).unwrap();
+    let shown = lastrank(folder.path(), &["import", "job.log"]);
+    insta::assert_snapshot!(all(&shown));
+    std::fs::write(folder.path().join("job.ppl"), &shown.out).unwrap();
+    let run = lastrank(folder.path(), &["run", "job.ppl", "-c", "-s", "-o", "r.parquet", "--report", "none"]);
+    assert_eq!(run.status, Some(0), "{}", run.err);
+}
+
+#[test]
+fn what_is_no_trace_is_refused_with_the_way_to_make_one() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "hello\n").unwrap();
+    std::fs::write(folder.path().join("v9.log"), "fio version 9 iolog\n").unwrap();
+    std::fs::write(
+        folder.path().join("none.strace"),
+        "1 1.5 openat(AT_FDCWD, \"/etc/x\", O_RDONLY) = 3 <0.1>\n",
+    )
+    .unwrap();
+    for (file, words) in [
+        ("notes.txt", "strace -f -ttt -T -o FILE COMMAND"),
+        ("v9.log", "versions 2 and 3 are known"),
+        ("none.strace", "with --all"),
+        ("missing", "cannot read missing"),
+    ] {
+        let done = lastrank(folder.path(), &["import", file]);
+        assert_eq!(done.status, Some(2), "{file}: {}", done.err);
+        assert!(done.err.contains(words), "{file}: {}", done.err);
+    }
+}
+
+#[test]
+fn a_real_trace_of_cp_runs_where_strace_is_installed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("from"), vec![7; 300_000]).unwrap();
+    let traced = Command::new("strace")
+        .args(["-f", "-ttt", "-T", "-o", "cp.strace", "cp", "from", "to"])
+        .current_dir(folder.path())
+        .status();
+    if !traced.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: strace is not installed, or may not trace here");
+        return;
+    }
+    let home = folder.path().canonicalize().unwrap();
+    let home = home.to_str().unwrap();
+    let made = lastrank(
+        &folder.path().join("."),
+        &["import", "cp.strace", "--cwd", home, "--only", home, "-o", "cp.ppl"],
+    );
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    let run = lastrank(folder.path(), &["run", "cp.ppl", "-s", "-o", "r.parquet", "--report", "none"]);
+    assert_eq!(
+        run.status,
+        Some(0),
+        "{}\n{}",
+        run.err,
+        std::fs::read_to_string(folder.path().join("cp.ppl")).unwrap()
+    );
+    assert_eq!(std::fs::metadata(folder.path().join("imported/to")).unwrap().len(), 300_000);
+}
