@@ -17,6 +17,17 @@ pub(super) fn is_wanted(places: &[Place]) -> bool {
 /// Fewest operations in one timing that count as a batch.
 const BATCH: u32 = 8;
 
+/// Is it the label of batches: `batch`, `raw batch`?
+fn is_batch(label: &str) -> bool {
+    label == "batch" || label.ends_with(" batch")
+}
+
+/// The label without the word that says how many were timed at once: `raw` of `raw batch`, nothing of `single`.
+fn way(label: &str) -> &str {
+    let rest = if is_batch(label) { label.strip_suffix("batch") } else { label.strip_suffix("single") };
+    rest.unwrap_or(label).trim_end()
+}
+
 /// Pairs of a single and a batched place of the same operation, in order. Places of few samples and
 /// members of a family of sizes are left out.
 fn rows(places: &[Place]) -> Vec<(Option<&Place>, Option<&Place>)> {
@@ -34,10 +45,14 @@ fn rows(places: &[Place]) -> Vec<(Option<&Place>, Option<&Place>)> {
         }
         let other = rows.iter_mut().find(|(single, batch)| {
             single.or(*batch).is_some_and(|known| {
-                is_way(known)
-                    && is_way(place)
-                    && known.operation == place.operation
+                let named = is_batch(&known.label) || is_batch(&place.label);
+                known.operation == place.operation
                     && known.label != place.label
+                    && if named {
+                        way(&known.label) == way(&place.label)
+                    } else {
+                        is_way(known) && is_way(place)
+                    }
             })
         });
         match (other, place.batch >= BATCH) {
@@ -66,7 +81,13 @@ pub(super) fn chapter(places: &[Place]) -> Option<Chapter> {
     for (single, batch) in rows(places) {
         let Some(named) = single.or(batch) else { continue };
         let is_way = of_label.get(named.label.as_str()).is_some_and(|count| *count >= WAYS);
-        let name = if is_way { named.operation.clone() } else { named.name() };
+        let way = way(&named.label);
+        let has_batch = !way.is_empty() && of_label.contains_key(format!("{way} batch").as_str());
+        let name = match (has_batch, is_way) {
+            (true, _) => format!("{way} / {}", named.operation),
+            (false, true) => named.operation.clone(),
+            (false, false) => named.name(),
+        };
         let each = batch.or(single).map_or(f64::NAN, Place::median);
         let optional = |value: Option<f64>| value.map_or("–".into(), duration);
         let summary = single.and_then(Place::summary);
@@ -96,4 +117,52 @@ pub(super) fn chapter(places: &[Place]) -> Option<Chapter> {
         chapter.brief = format!("One call takes: {}.", brief.join(", "));
     }
     Some(chapter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samples::{Run, Sample, Site};
+
+    #[test]
+    fn single_and_batched_calls_of_one_way_stand_in_one_row() {
+        let labels = ["single", "batch", "raw", "raw batch"];
+        let operations = ["getpid", "read", "write"];
+        let mut run = Run::default();
+        for (way, label) in labels.into_iter().enumerate() {
+            for (line, operation) in operations.into_iter().enumerate() {
+                let (site, batch) = (run.sites.len() as u32, if way % 2 == 1 { 1000 } else { 1 });
+                run.sites.push(Site {
+                    labels: vec![label.into()],
+                    operation: operation.into(),
+                    line: (10 * way + line) as u32,
+                    ..Site::default()
+                });
+                let duration_ps = 100_000 * u64::from(batch) * (1 + way as u64 / 2);
+                run.samples.extend((0..20).map(|n| Sample {
+                    duration_ps: duration_ps + n,
+                    site,
+                    batch,
+                    ..Sample::default()
+                }));
+            }
+        }
+        let table = chapter(&Place::all(&run)).expect("calls").tables.remove(0);
+        let rows: Vec<String> = table
+            .rows
+            .iter()
+            .map(|row| format!("{} {} {}", row.cells[0], row.cells[2], row.cells[3]))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "getpid 100.0 ns batches",
+                "read 100.0 ns batches",
+                "write 100.0 ns batches",
+                "raw / getpid 200.0 ns batches",
+                "raw / read 200.0 ns batches",
+                "raw / write 200.0 ns batches",
+            ]
+        );
+    }
 }

@@ -21,6 +21,7 @@ mod normal;
 mod operations;
 mod place;
 mod response;
+mod size_tables;
 mod sizes;
 mod time_use;
 mod tour;

@@ -9,6 +9,7 @@ use super::distributions::seconds_axis;
 use super::family::{Axis, Family};
 use super::line::AffineFit;
 use super::place::Place;
+use super::size_tables::{means, of_family, side_by_side};
 use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves, sample::above};
 use crate::unit::{Unit, duration, rounded, significant};
 use crate::{Chapter, Table};
@@ -204,6 +205,7 @@ fn of_transfers(run: &Run, places: &[Place], families: &[&Family]) -> Chapter {
         lines.push("no straight line fits, cost does not grow evenly with the size".into());
     }
     chapter.brief = format!("Latency and bandwidth: {}.", lines.join("; "));
+    chapter.tables.extend(side_by_side(places, families));
     chapter.tables.extend(families.iter().map(|family| of_family(run, places, family)));
     chapter.figures.extend(families.iter().take(MOST_OVERLAYS).map(|family| overlay(run, places, family)));
     chapter
@@ -217,6 +219,25 @@ fn push_line(table: &mut Table, family: &FamilyNumbers) {
     let unit = Unit::of_duration(line.latency);
     let [latency, from, to] =
         unit.with_interval(line.latency, line.latency_interval[0], line.latency_interval[1]);
+    if !line.holds() {
+        // Numbers of a line that does not fit, a latency below nothing among them, would be believed.
+        let nothing = || "–".to_owned();
+        table.push(
+            false,
+            [
+                family.name.clone(),
+                family.size.len().to_string(),
+                nothing(),
+                nothing(),
+                nothing(),
+                nothing(),
+                nothing(),
+                nothing(),
+                "no straight line".into(),
+            ],
+        );
+        return;
+    }
     table.push(
         false,
         [
@@ -228,7 +249,7 @@ fn push_line(table: &mut Table, family: &FamilyNumbers) {
             bandwidth(line.per_byte),
             bandwidth(line.per_byte_interval[1]),
             bandwidth(line.per_byte_interval[0]),
-            if line.holds() { String::new() } else { "no straight line".into() },
+            String::new(),
         ],
     );
 }
@@ -474,102 +495,6 @@ pub(super) fn slug(name: &str) -> String {
         }
     }
     out.trim_end_matches('-').into()
-}
-
-/// Size | mean | standard deviation of every family, side by side: at most four in a table.
-fn means(places: &[Place], families: &[&Family]) -> Vec<Table> {
-    let single: Vec<&&Family> = families
-        .iter()
-        .filter(|family| family.members.iter().all(|(_, place)| places[*place].batch == 1))
-        .collect();
-    single.chunks(4).map(|group| means_of(places, group)).collect()
-}
-
-fn means_of(places: &[Place], families: &[&&Family]) -> Table {
-    let mut columns: Vec<String> = vec!["<size".into()];
-    for family in families {
-        columns.push(format!("{} mean", family.name));
-        columns.push("std".into());
-    }
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut table = Table::new("Mean and standard deviation by size", &columns);
-    let mut sizes: Vec<f64> =
-        families.iter().flat_map(|family| family.members.iter().map(|(size, _)| *size)).collect();
-    sizes.sort_by(f64::total_cmp);
-    sizes.dedup();
-    for size in sizes {
-        let mut cells = vec![size_text(size)];
-        for family in families {
-            let found = family.members.iter().find(|(other, _)| *other == size);
-            match found.and_then(|(_, place)| places[*place].summary()) {
-                Some(summary) => cells.extend([duration(summary.mean), duration(summary.deviation)]),
-                None => cells.extend(["–".into(), "–".into()]),
-            }
-        }
-        table.push(false, cells);
-    }
-    table
-}
-
-/// Everything of one family: a row a size.
-fn of_family(run: &Run, places: &[Place], family: &Family) -> Table {
-    let quantum = run.facts.clock["quantum_ps"].as_f64().unwrap_or(0.0) * 1e-12;
-    let first = match &family.axis {
-        Axis::Count(name) => name.clone(),
-        _ => "size".into(),
-    };
-    let mut table = Table::new(
-        &family.name,
-        &[
-            &format!("<{first}"),
-            "n",
-            "mean",
-            "std",
-            "median",
-            "p99",
-            "p99.9",
-            "1000th largest",
-            "largest",
-            "zeros",
-        ],
-    );
-    for (size, place) in &family.members {
-        let place = &places[*place];
-        let Some(summary) = place.summary() else { continue };
-        let optional = |value: Option<f64>| value.map_or("–".into(), duration);
-        let n = place.sorted.len();
-        let floor = (quantum / f64::from(place.batch)).max(f64::MIN_POSITIVE);
-        let zeros = place.sorted.partition_point(|value| *value < floor);
-        table.push(
-            false,
-            [
-                match &family.axis {
-                    Axis::Count(_) => significant(*size, 4),
-                    _ => size_text(*size),
-                },
-                units::count(n as u64),
-                duration(summary.mean),
-                duration(summary.deviation),
-                duration(summary.median),
-                optional(summary.p99),
-                optional(summary.p999),
-                optional(n.checked_sub(1000).map(|at| place.sorted[at])),
-                duration(summary.max),
-                match zeros {
-                    0 => "none".into(),
-                    zeros => crate::percent(zeros as f64 / n as f64),
-                },
-            ],
-        );
-    }
-    let batch = family.members.iter().map(|(_, place)| places[*place].batch).max().unwrap_or(1);
-    if batch > 1 {
-        table.note = format!(
-            "Each of the n values is the mean of {} operations: trust mean and median, not the tail.",
-            units::count(u64::from(batch))
-        );
-    }
-    table
 }
 
 fn of_counts(run: &Run, places: &[Place], families: &[&Family], name: &str) -> Chapter {
