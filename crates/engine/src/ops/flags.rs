@@ -31,7 +31,7 @@ pub fn open_flags(mode: &str) -> Result<i32, String> {
     if any { Ok(flags) } else { Err("an empty open mode: one of r w a r+ w+ a+, or O_* names".into()) }
 }
 
-const NAMES: [(&str, i32); 16] = [
+const NAMES: [(&str, i32); 17] = [
     ("O_RDONLY", libc::O_RDONLY),
     ("O_WRONLY", libc::O_WRONLY),
     ("O_RDWR", libc::O_RDWR),
@@ -47,6 +47,7 @@ const NAMES: [(&str, i32); 16] = [
     ("O_NOFOLLOW", libc::O_NOFOLLOW),
     ("O_DIRECTORY", libc::O_DIRECTORY),
     ("O_TMPFILE", libc::O_TMPFILE),
+    ("O_CLOEXEC", libc::O_CLOEXEC),
     ("O_LARGEFILE", 0),
 ];
 

@@ -222,7 +222,7 @@ fn complain(outcome: &Outcome, own: bool) {
         eprintln!("warning: {}; {}", lost.text, lost.advice);
     }
     for assertion in &outcome.assertions {
-        eprintln!("error: the assertion does not hold: {assertion}");
+        eprintln!("error: {assertion}");
     }
     if let Some(cleaned) = &outcome.cleaned {
         if cleaned.removed > 0 {
