@@ -1,6 +1,6 @@
 //! Threshold, extremal index and levels of many latencies.
 
-use tail::latency::{analyse, intervals_estimate, k_gaps};
+use tail::latency::{analyse, intervals_estimate, k_gaps, of_slowest};
 use tail::{Gpd, Xoshiro};
 
 fn pareto(seed: u64, n: usize) -> Vec<f64> {
@@ -18,6 +18,25 @@ fn a_pure_tail_is_recognised_and_extrapolated() {
     let truth = Gpd { threshold: 1.0, scale: 0.5, shape: 0.2 }.upper_quantile(1e-6);
     assert!(found.levels[1].interval.unwrap().contains(truth), "{:?} {truth}", found.levels[1]);
     assert!(found.extremal_index.iter().all(|t| *t > 0.9), "{:?}", found.extremal_index);
+}
+
+#[test]
+fn the_slowest_alone_give_the_law_of_all_and_none_where_none_holds() {
+    let mut all = pareto(4, 200_000);
+    all.sort_unstable_by(f64::total_cmp);
+    let fit = of_slowest(&all[190_000..], 200_000, 1).unwrap().expect("a threshold");
+    assert!((fit.shape - 0.2).abs() < 0.1, "{fit:?}");
+    assert_eq!(fit.n, 200_000);
+    assert!((fit.rate * 200_000.0 - fit.exceedances as f64).abs() < 1e-6);
+    let truth = Gpd { threshold: 1.0, scale: 0.5, shape: 0.2 }.upper_quantile(1e-6);
+    let (level, error) = fit.return_level(1e6, 1.0).unwrap();
+    assert!((level - truth).abs() < 4.0 * error.expect("an error"), "{level} {truth}");
+
+    // Two kinds of slow operations, far from each other: the few slow ones end at once.
+    let steps: Vec<f64> =
+        (0..10_000).map(|i| if i < 9_950 { 1.0 + f64::from(i) * 1e-6 } else { 4e4 }).collect();
+    assert!(of_slowest(&steps, 1_000_000, 1).unwrap().is_none());
+    assert!(of_slowest(&all[199_980..], 200_000, 1).unwrap().is_none());
 }
 
 #[test]

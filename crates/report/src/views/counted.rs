@@ -13,12 +13,10 @@ use crate::{Chapter, Table};
 const MOST_LINES: usize = 8;
 const MOST_ROWS: usize = 60;
 
-/// The slowest of so many are fitted, in the middle of usual choices: nearer, the law is not one of the tail;
-/// farther, there are few.
-const FITTED_ONE_IN: f64 = 200.0;
-/// At most so many, and none where there would be fewer than the least.
-const FITTED: usize = 2_000;
-const LEAST_FITTED: usize = 50;
+/// Places whose far tail is fitted: each takes up to a second, most of it for the tests of twenty thresholds.
+const MOST_FITTED: usize = 8;
+/// Fewer slow operations than this are not fitted.
+const LEAST: usize = 50;
 
 /// Quantiles of every place from its histogram, its far tail from the samples that were kept, and a sentence
 /// about the place with the most time.
@@ -27,8 +25,8 @@ pub(crate) fn chapters(run: &Run) -> (Vec<Chapter>, Vec<String>) {
     places.retain(|place| (place.site as usize) < run.sites.len() && place.histogram.count() > 0);
     places.sort_by(|a, b| b.total_s.total_cmp(&a.total_s).then(a.site.cmp(&b.site)));
     let Some(first) = places.first() else { return (Vec::new(), Vec::new()) };
-    let tails: Vec<(&Counted, Option<FarTail>)> =
-        places.iter().take(MOST_ROWS).map(|place| (*place, FarTail::of(run, place))).collect();
+    let tails: Vec<(&Counted, FarTail)> =
+        places.iter().take(MOST_FITTED).map(|place| (*place, FarTail::of(run, place))).collect();
     let unit = Unit::of_duration(first.quantile_s(0.5));
     let curves = places.iter().take(MOST_LINES).map(|place| curve(run, place)).collect();
     let figure = survival_figure(
@@ -42,7 +40,7 @@ pub(crate) fn chapters(run: &Run) -> (Vec<Chapter>, Vec<String>) {
     let lead = "Every operation was counted; only the slowest were kept whole.";
     let chapter = Chapter::new("counted", "All durations, counted", lead)
         .with([figure], [durations(run, &places), far_tails(run, &tails)]);
-    (vec![chapter], vec![brief(run, first, tails[0].1.as_ref())])
+    (vec![chapter], vec![brief(run, first, &tails[0].1)])
 }
 
 /// The share that takes longer than the upper edge of each bucket that holds something.
@@ -99,72 +97,88 @@ fn durations(run: &Run, places: &[&Counted]) -> Table {
     table
 }
 
+/// What is known of the slowest operations of a place.
+enum FarTail {
+    /// They are too few to say.
+    Few,
+    /// There is no threshold beyond which they follow a Pareto law; so many were kept.
+    NoLaw(usize),
+    Law(Law),
+}
+
 /// A generalised Pareto law of the slowest operations of a place.
-struct FarTail {
-    threshold_s: f64,
-    exceedances: usize,
-    shape: f64,
-    shape_error: Option<f64>,
+struct Law {
+    fit: tail::gpd::Fit,
     /// What one operation in ten times as many as were done is expected to exceed.
     beyond_s: f64,
     kept: usize,
 }
 
 impl FarTail {
-    fn of(run: &Run, place: &Counted) -> Option<Self> {
-        let n = place.histogram.count() as f64;
-        let mut kept: Vec<f64> = run
+    fn of(run: &Run, place: &Counted) -> Self {
+        let n = place.histogram.count();
+        let kept: Vec<f64> = run
             .of_site(place.site)
             .filter(|sample| !sample.failed() && sample.duration_ps >= place.kept_from_ps)
             .map(samples::Sample::seconds)
             .collect();
-        kept.sort_unstable_by(f64::total_cmp);
-        let most = FITTED.min(kept.len().saturating_sub(1)).min((n / FITTED_ONE_IN) as usize);
-        if most < LEAST_FITTED {
-            return None;
+        if kept.len() < LEAST || n < 10 * LEAST as u64 {
+            return Self::Few;
         }
-        let threshold_s = kept[kept.len() - 1 - most];
-        let slow: Vec<f64> = kept.iter().copied().filter(|seconds| *seconds > threshold_s).collect();
-        let fit = tail::gpd::fit(&slow, threshold_s).ok()?;
-        let share = slow.len() as f64 / n;
-        let beyond_s = fit.law().upper_quantile((0.1 / n / share).min(1.0));
-        let shape_error = fit.standard_errors.map(|errors| errors[1]);
-        let exceedances = slow.len();
-        Some(Self { threshold_s, exceedances, shape: fit.shape, shape_error, beyond_s, kept: kept.len() })
-    }
-
-    fn shape(&self) -> String {
-        match self.shape_error {
-            Some(error) => format!("{} ± {}", fixed(self.shape, 2), significant(1.96 * error, 1)),
-            None => fixed(self.shape, 2),
+        match tail::latency::of_slowest(&kept, n, 1) {
+            Ok(Some(fit)) => {
+                let beyond_s = fit.law().upper_quantile((0.1 / n as f64 / fit.rate).min(1.0));
+                Self::Law(Law { fit, beyond_s, kept: kept.len() })
+            }
+            Ok(None) | Err(_) => Self::NoLaw(kept.len()),
         }
     }
 }
 
-fn far_tails(run: &Run, tails: &[(&Counted, Option<FarTail>)]) -> Table {
+impl Law {
+    fn shape(&self) -> String {
+        match self.fit.standard_errors {
+            Some([_, error]) => {
+                format!("{} ± {}", fixed(self.fit.shape, 2), significant(1.96 * error, 1))
+            }
+            None => fixed(self.fit.shape, 2),
+        }
+    }
+
+    /// The lower end of the shape's 95 % interval is above 0.
+    fn is_heavy(&self) -> bool {
+        self.fit.standard_errors.is_some_and(|[_, error]| self.fit.shape - 1.96 * error > 0.0)
+    }
+}
+
+fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
     let mut table = Table::new(
         "The far tail, from the slowest operations, which were kept whole",
         &["<what", "<line", "kept", "fitted beyond", "fitted", "shape", "once in 10 n"],
     );
     for (place, tail) in tails {
-        let Some(tail) = tail else { continue };
+        let (kept, cells) = match tail {
+            FarTail::Few => continue,
+            FarTail::NoLaw(kept) => (*kept, ["–".into(), "–".into(), "no law fits".into(), "–".into()]),
+            FarTail::Law(law) => {
+                let cells = [
+                    duration(law.fit.threshold),
+                    units::count(law.fit.exceedances as u64),
+                    law.shape(),
+                    duration(law.beyond_s),
+                ];
+                (law.kept, cells)
+            }
+        };
         let line = run.sites[place.site as usize].line;
-        table.push(
-            false,
-            [
-                site_name(run, place.site as usize),
-                if line == 0 { String::new() } else { line.to_string() },
-                units::count(tail.kept as u64),
-                duration(tail.threshold_s),
-                units::count(tail.exceedances as u64),
-                tail.shape(),
-                duration(tail.beyond_s),
-            ],
-        );
+        let line = if line == 0 { String::new() } else { line.to_string() };
+        let [beyond, fitted, shape, once] = cells;
+        let kept = units::count(kept as u64);
+        table.push(false, [site_name(run, place.site as usize), line, kept, beyond, fitted, shape, once]);
     }
-    table.note = "A generalised Pareto law beyond the threshold (Pickands 1975), as if operations did not \
-                  depend on each other; ± 1.96 standard errors. Shape above 0: heavy tail, the slowest grows like a \
-                  power of n."
+    table.note = "A generalised Pareto law beyond the lowest threshold above which one fits (Pickands 1975; \
+                  Anderson-Darling tests, ForwardStop), as if operations did not depend on each other; ± 1.96 \
+                  standard errors. Shape above 0: heavy tail, the slowest grows like a power of n."
         .into();
     if table.rows.is_empty() {
         table.note = "Nowhere are there enough slow operations to fit a law.".into();
@@ -172,7 +186,7 @@ fn far_tails(run: &Run, tails: &[(&Counted, Option<FarTail>)]) -> Table {
     table
 }
 
-fn brief(run: &Run, place: &Counted, tail: Option<&FarTail>) -> String {
+fn brief(run: &Run, place: &Counted, tail: &FarTail) -> String {
     let n = place.histogram.count();
     let name = site_name(run, place.site as usize);
     let far = [0.9999, 0.999, 0.99, 0.9].into_iter().find(|q| n as f64 * (1.0 - q) > 9.99);
@@ -184,22 +198,23 @@ fn brief(run: &Run, place: &Counted, tail: Option<&FarTail>) -> String {
         )
     });
     let heavy = match tail {
-        None => String::new(),
+        FarTail::Few => String::new(),
+        FarTail::NoLaw(_) => {
+            " No Pareto law fits its slowest beyond any threshold: more than one thing makes it slow, and what \
+             more operations would bring is not foretold."
+                .into()
+        }
         // A law that the slowest of all contradicts foretells nothing.
-        Some(tail) if tail.beyond_s < place.most_ps as f64 * 1e-12 => {
+        FarTail::Law(law) if law.beyond_s < place.most_ps as f64 * 1e-12 => {
             " The slowest lies beyond what the law of its far tail expects of ten times as many: more than one \
              thing makes it slow."
                 .into()
         }
-        Some(tail) if tail.shape - 1.96 * tail.shape_error.unwrap_or(f64::INFINITY) > 0.0 => format!(
-            " Its tail is heavy (shape {}): of ten times as many, the slowest is expected near {}.",
-            tail.shape(),
-            duration(tail.beyond_s)
-        ),
-        Some(tail) => format!(
-            " Its tail shows no heavier than exponential (shape {}): of ten times as many, the slowest is expected near {}.",
-            tail.shape(),
-            duration(tail.beyond_s)
+        FarTail::Law(law) => format!(
+            " Its tail {} (shape {}): of ten times as many, the slowest is expected near {}.",
+            if law.is_heavy() { "is heavy" } else { "shows no heavier than exponential" },
+            law.shape(),
+            duration(law.beyond_s)
         ),
     };
     format!(

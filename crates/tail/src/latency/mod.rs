@@ -120,6 +120,28 @@ pub fn analyse_series(series: &Series, operations: &[f64], level: f64, seed: u64
     })
 }
 
+/// The law beyond the lowest threshold above which a GPD holds, of the slowest of `n` values, `slowest`, which
+/// are all that exceed some level; at most a tenth of the `n` are fitted. `None` where no threshold stands, or
+/// fewer than 40 values could be fitted. `rate` of the fit is the share of all `n`.
+///
+/// # Errors
+/// As [`gpd::fit`].
+pub fn of_slowest(slowest: &[f64], n: u64, seed: u64) -> Result<Option<gpd::Fit>, Error> {
+    let series = Series::clean(slowest);
+    let most = series.len().saturating_sub(1).min((n / 10) as usize);
+    if most < 40 {
+        return Ok(None);
+    }
+    let candidates = threshold::between(&series, most, 40.0, seed);
+    let Some(chosen) = threshold::choose(&candidates.iter().map(|c| c.p).collect::<Vec<_>>()) else {
+        return Ok(None);
+    };
+    let mut fit = gpd::Likelihood::new(&series, candidates[chosen].threshold)?.fit();
+    fit.n = n as usize;
+    fit.rate = fit.exceedances as f64 / n as f64;
+    Ok(Some(fit))
+}
+
 /// The extremal index by intervals and by K-gaps, and the clusters beyond the threshold of a fit.
 fn clustering(series: &Series, fit: Option<&gpd::Fit>) -> ([f64; 2], Option<Clusters>) {
     let n = series.len();

@@ -52,10 +52,15 @@ const RATE: f64 = 0.1;
 
 /// Twenty thresholds from 10 % (at most 10 000) down to 40 exceedances, even in the logarithm, lowest first.
 pub(super) fn candidates(series: &Series, seed: u64) -> Vec<Candidate> {
+    between(series, series.len() / 10, 40f64.min(series.len() as f64 / 20.0), seed)
+}
+
+/// Twenty thresholds from `most` (at most 10 000) down to `least` exceedances.
+pub(super) fn between(series: &Series, most: usize, least: f64, seed: u64) -> Vec<Candidate> {
     let n = series.len();
     let sorted = series.sorted();
     let half = series.tick().map_or(0.0, |tick| 0.5 * tick);
-    let (most, least) = ((n / 10).min(MOST) as f64, 40f64.min(n as f64 / 20.0));
+    let most = most.min(MOST) as f64;
     let mut thresholds: Vec<f64> = (0..20)
         .map(|i| (most.ln() + (least / most).ln() * f64::from(i) / 19.0).exp() as usize)
         .map(|k| sorted[n - 1 - k.min(n - 1)] + half)
