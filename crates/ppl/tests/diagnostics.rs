@@ -110,6 +110,7 @@ const CASES: &[Case] = &[
         ..case("text unit", "define param \"size\" $size \"4k\"\nwrite(\"f\", $size);")
     },
     case("leading comma", "print(,1);"),
+    case("bare time", "sleep 0.5;"),
     case("unreachable", "repeat 2 { break; print(1); }"),
     on_four("shared groups", "define groups {\"writers\":D, \"readers\":D};"),
 ];

@@ -180,6 +180,13 @@ impl Checker<'_> {
                 if let Some(found @ ("a string" | "a list")) = literal {
                     self.wrong_kind(command, name, kind.name(), found, span);
                 }
+                if literal == Some("a float") {
+                    let number = self.text.get(span.start as usize..span.end as usize).unwrap_or("it");
+                    self.push(
+                        Diagnostic::warning(Code::BareTime, span, format!("{number} counts microseconds"))
+                            .help(format!("name the unit: `{number}s`, `{number}ms` or `{number}us`")),
+                    );
+                }
             }
             Kind::File | Kind::Buffer => {
                 if let Some(found) = literal {

@@ -129,6 +129,8 @@ codes! {
         "`print(,1)` is `print(1)`: the original accepts a comma without an argument before it, and so do we.";
     Unreachable = "W0108", "statements that are never reached",
         "They stand after a `break`, `continue` or `return`.";
+    BareTime = "W0109", "a time with a fraction and without a unit",
+        "A bare number counts microseconds, as in the original, so `sleep 0.5` waits half a microsecond. Name the unit: `500ms`.";
     SharedGroups = "N0101", "ranks were shared among groups",
         "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
 }
