@@ -69,4 +69,22 @@ mod tests {
         let subject = Subject::choose(&run, None, Some(true)).unwrap();
         assert_eq!(ByClock::of(&run, &subject), None);
     }
+
+    #[test]
+    fn the_table_has_a_row_for_steps_that_do_not_begin_together() {
+        let together = samples::example::parallel_write(4, 30, 3);
+        let mut apart = together.clone();
+        apart.samples.iter_mut().for_each(|sample| sample.start_ns += 1_000_000_000 * u64::from(sample.rank));
+        let row = |run: &Run| {
+            let report = crate::build(run, &crate::Options::default());
+            report
+                .terminal_text()
+                .lines()
+                .find(|line| line.contains("from the first begin"))
+                .map(str::to_owned)
+        };
+        assert_eq!(row(&together), None);
+        let row = row(&apart).expect("a row");
+        assert!(row.contains("3.0") && row.contains(" s "), "{row}");
+    }
 }

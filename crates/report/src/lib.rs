@@ -128,7 +128,7 @@ pub fn build(run: &Run, options: &Options) -> Report {
     let (mut chapters, further) = views::chapters(run, &time);
     let mut durations =
         Chapter::new("durations", "All durations", "Every place of the program that was timed.")
-            .with([], [table::sites(run, subject)]);
+            .with([], [table::sites(run, main.as_ref())]);
     // What the program is about comes first: its gate, or its curves.
     let has_curves = |chapters: &[Chapter]| chapters.iter().any(|chapter| !chapter.brief.is_empty());
     let about_curves = subject.is_none_or(|subject| !subject.gate)

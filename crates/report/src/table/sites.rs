@@ -5,7 +5,6 @@ use samples::{Run, SiteKind, units};
 use super::Table;
 use crate::Analysis;
 use crate::figures::{Effects, Last};
-use crate::subject::Subject;
 use crate::summary::Summary;
 use crate::tail_of::Tail;
 use crate::unit::{duration, fixed, percent, probability};
@@ -14,6 +13,8 @@ use crate::unit::{duration, fixed, percent, probability};
 const MOST_ROWS: usize = 60;
 /// Sites from which on blocks that ran once are left out.
 const MANY_SITES: usize = 20;
+/// Steps whose median by the clock is so many times that of T do not begin together.
+const APART: f64 = 1.5;
 
 /// Every duration with the unit that suits it.
 fn quantiles(summary: &Summary) -> [String; 7] {
@@ -30,13 +31,17 @@ fn quantiles(summary: &Summary) -> [String; 7] {
 }
 
 /// Count, mean and quantiles of T and of every site.
-pub(crate) fn sites(run: &Run, subject: Option<&Subject>) -> Table {
+///
+/// Steps that begin together on all ranks last as long as T; where they do not, a row says how long they took by the
+/// clock.
+pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
+    let subject = main.map(|main| &main.subject);
     let mut table = Table::new(
         "Durations",
         &["<what", "<line", "n", "mean", "median", "p90", "p99", "p99.9", "max", "failed"],
     );
-    let mut push = |strong: bool, name: String, line: String, values: &[f64], failed: usize| {
-        if let Some(summary) = Summary::of(values) {
+    let mut push = |strong: bool, name: String, line: String, summary: Option<Summary>, failed: usize| {
+        if let Some(summary) = summary {
             let failed = if failed == 0 { String::new() } else { units::count(failed as u64) };
             table.push(strong, [name, line].into_iter().chain(quantiles(&summary)).chain([failed]));
         }
@@ -44,10 +49,20 @@ pub(crate) fn sites(run: &Run, subject: Option<&Subject>) -> Table {
     if let Some(subject) = subject.filter(|subject| subject.gate && subject.ranks.len() > 1) {
         let line = run.sites.get(subject.site as usize).map_or(String::new(), |site| site.line.to_string());
         let name = format!("T = {}", subject.describe());
-        push(true, name, line.clone(), &subject.values(), subject.failed);
+        let longest = Summary::of(&subject.values());
+        let median = longest.as_ref().map_or(f64::INFINITY, |longest| longest.median);
+        push(true, name, line.clone(), longest, subject.failed);
         if subject.has_correction() {
             let corrected: Vec<f64> = subject.steps.iter().map(|step| step.corrected).collect();
-            push(false, "T without run-queue wait".into(), line, &corrected, 0);
+            push(false, "T without run-queue wait".into(), line.clone(), Summary::of(&corrected), 0);
+        }
+        let by_clock = main.and_then(|main| main.by_clock.as_ref());
+        if let Some(steps) = by_clock.filter(|steps| steps.whole.median > APART * median) {
+            let name = match steps.uncertainty_s {
+                0.0 => "from the first begin to the last end".to_owned(),
+                apart => format!("from the first begin to the last end, ± {}", duration(apart)),
+            };
+            push(false, name, line, Some(steps.whole.clone()), 0);
         }
     }
     let mut durations: Vec<(u128, Vec<f64>, usize)> = vec![(0, Vec::new(), 0); run.sites.len()];
@@ -76,7 +91,7 @@ pub(crate) fn sites(run: &Run, subject: Option<&Subject>) -> Table {
         let strong = subject.is_some_and(|subject| {
             (!subject.gate || subject.ranks.len() == 1) && subject.site as usize == *site
         });
-        push(strong, site_name(run, *site), line, values, *failed);
+        push(strong, site_name(run, *site), line, Summary::of(values), *failed);
     }
     if table.rows.iter().all(|row| row.cells.last().is_none_or(String::is_empty)) {
         table.columns.pop();
