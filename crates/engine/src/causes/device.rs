@@ -3,6 +3,10 @@
 //! A request is this thread's if this thread gave it to the scheduler or to the device. It ends in an
 //! interrupt that hits whichever thread runs there, so the events of every processor are read. What the
 //! kernel asks in a thread's stead (a journal, write-back) is not counted: it would be a guess.
+//!
+//! Some kernels do not tell what an interrupt does on an idle processor. The end of a request is among it, and a
+//! thread that waits leaves its processor idle. Then the request ended when the thread was woken, if the device has
+//! none under way any more.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,7 +33,7 @@ pub fn expect(ranks: u32) {
 }
 
 /// Requests of this thread that are remembered while they are under way.
-const MOST_OPEN: usize = 256;
+const MOST_OPEN: usize = 64;
 
 /// What one record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,8 @@ struct Open {
     place: (u32, u64),
     /// When the device got it; none while it is with the scheduler.
     begin: Option<u64>,
+    /// Of the operation that is being watched, not of an earlier one.
+    fresh: bool,
 }
 
 /// Reads the requests to block devices on all processors.
@@ -100,11 +106,13 @@ impl Devices {
             self.read();
         }
         self.requests.done.clear();
+        self.requests.open.iter_mut().for_each(|open| open.fresh = false);
     }
 
     /// Time within `begin..end` (ns on CLOCK_MONOTONIC_RAW) in which a device had a request of this thread.
     pub fn busy_ns(&mut self, begin: u64, end: u64) -> u64 {
         self.read();
+        self.requests.end_unseen(end, is_idle);
         self.requests.busy_ns(begin, end)
     }
 
@@ -129,6 +137,14 @@ impl Drop for Devices {
     }
 }
 
+/// Has a block device, numbered as in the kernel, no request under way?
+fn is_idle(device: u32) -> bool {
+    let path = format!("/sys/dev/block/{}:{}/inflight", device >> 20, device & 0xf_ffff);
+    // Reads and writes under way.
+    std::fs::read_to_string(path)
+        .is_ok_and(|text| text.split_whitespace().count() == 2 && text.split_whitespace().all(|n| n == "0"))
+}
+
 /// The requests of one thread, from the records of all.
 #[derive(Debug, Default)]
 struct Requests {
@@ -142,13 +158,21 @@ impl Requests {
     fn see(&mut self, seen: Seen) {
         let known = self.open.iter().position(|open| open.place == seen.place);
         match (seen.meaning, known) {
-            (Meaning::RequestBegins, Some(index)) => self.open[index].begin = Some(seen.time),
+            (Meaning::RequestBegins, Some(index)) => {
+                let open = &mut self.open[index];
+                open.begin = Some(seen.time);
+                open.fresh |= seen.thread == self.me;
+            }
+            // The one before it at this place has ended unseen.
+            (Meaning::RequestQueued, Some(index)) if seen.thread == self.me => {
+                self.open[index] = Open { place: seen.place, begin: None, fresh: true };
+            }
             (Meaning::RequestBegins | Meaning::RequestQueued, None) if seen.thread == self.me => {
                 if self.open.len() == MOST_OPEN {
                     self.open.remove(0);
                 }
                 let begin = (seen.meaning == Meaning::RequestBegins).then_some(seen.time);
-                self.open.push(Open { place: seen.place, begin });
+                self.open.push(Open { place: seen.place, begin, fresh: true });
             }
             (Meaning::RequestEnds, Some(index)) => {
                 if let Some(begin) = self.open.swap_remove(index).begin {
@@ -157,6 +181,23 @@ impl Requests {
             }
             _ => {}
         }
+    }
+
+    /// Ends at `end` the requests of this operation whose end was not told, on devices that are idle by now.
+    fn end_unseen(&mut self, end: u64, is_idle: impl Fn(u32) -> bool) {
+        let mut asked = None;
+        let mut idle = |device: u32| match asked {
+            Some((known, found)) if known == device => found,
+            _ => asked.insert((device, is_idle(device))).1,
+        };
+        let done = &mut self.done;
+        self.open.retain(|open| match open.begin {
+            Some(begin) if open.fresh && begin < end && idle(open.place.0) => {
+                done.push((begin, end));
+                false
+            }
+            _ => true,
+        });
     }
 
     /// The length of the union of what is done, within `begin..end`.
@@ -223,6 +264,24 @@ mod tests {
         ]);
         assert_eq!(found.busy_ns(0, 100), 40);
         assert_eq!(found.open.len(), 1);
+    }
+
+    #[test]
+    fn an_end_that_was_not_told_is_when_the_thread_came_back_if_the_device_is_idle() {
+        let all = [seen(5, Meaning::RequestBegins, 7, 1), seen(10, Meaning::RequestBegins, 7, 2)];
+        let mut found = requests(&all);
+        found.end_unseen(100, |_| false);
+        assert_eq!((found.busy_ns(0, 100), found.open.len()), (0, 2));
+        // One of an earlier operation may have ended long ago.
+        found.open[0].fresh = false;
+        found.end_unseen(100, |device| device == 8);
+        assert_eq!((found.busy_ns(0, 100), found.open.len()), (90, 1));
+        // The same place again is a new request.
+        found.done.clear();
+        found.see(seen(110, Meaning::RequestQueued, 7, 1));
+        found.see(seen(115, Meaning::RequestBegins, 9, 1));
+        found.end_unseen(200, |_| true);
+        assert_eq!((found.busy_ns(100, 200), found.open.len()), (85, 0));
     }
 
     #[test]
