@@ -116,7 +116,10 @@ def test_in_a_container_it_works_without_the_rights_of_root(everybodys: Path, pl
     if run([*before, "true"], place).returncode != 0:
         pytest.skip("this machine forbids user namespaces")
     seen, _ = measure(everybodys, place, before)
-    assert seen["complete"] and "timer" not in seen["sight"]["sees"]
+    assert seen["complete"] and seen["sight"]["blind"]
+    # Where somebody has mounted tracefs on the machine, its root's namesake may read the numbers of tracepoints.
+    if run([*before, "cat", "/sys/kernel/tracing/events/irq_vectors/local_timer_entry/format"], place).returncode != 0:
+        assert "timer" not in seen["sight"]["sees"]
     shown = run([*before, everybodys, "machine", ".", "--json"], place)
     assert shown.returncode == 0, shown.stderr
     assert json.loads(shown.stdout)["places"][0]["file_system"]
