@@ -9,5 +9,5 @@ fn main() {
     println!("cargo::rustc-env=LASTRANK_RUSTC={}", version.trim());
     println!("cargo::rustc-env=LASTRANK_TARGET={}", std::env::var("TARGET").unwrap_or_default());
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=../../experiments");
+    println!("cargo::rerun-if-changed=experiments");
 }

@@ -12,7 +12,7 @@ def example(name: str) -> Path:
     """An example of the engine; skips the test where it is not built."""
     program = Path(os.environ.get(f"LASTRANK_{name.upper()}", TARGET / "debug" / "examples" / name))
     if not program.exists():
-        pytest.skip(f"{program} is not built: cargo build -p engine --example {name}")
+        pytest.skip(f"{program} is not built: cargo build -p lastrank-engine --example {name}")
     return program
 
 

@@ -1,6 +1,6 @@
 //! How long does a barrier between forked ranks take?
 //!
-//! `cargo bench -p engine --bench barrier` prints a Markdown table: median and 99th percentile of single
+//! `cargo bench -p lastrank-engine --bench barrier` prints a Markdown table: median and 99th percentile of single
 //! barriers, the median with the range of the medians of several turns.
 
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! How many bytes of memory does a parsed and checked statement keep? Counted by the allocator.
 //!
-//! `cargo run --release -p engine --example statement_bytes`
+//! `cargo run --release -p lastrank-engine --example statement_bytes`
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

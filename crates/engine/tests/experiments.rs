@@ -40,7 +40,7 @@ fn small(name: &'static str, text: &'static str, parameters: &'static [(&str, &s
 fn the_memory_hierarchy_runs() {
     small(
         "the_memory_hierarchy_runs",
-        include_str!("../../../experiments/memory_hierarchy.ppl"),
+        include_str!("../../lastrank/experiments/memory_hierarchy.ppl"),
         &[("largest", "1MiB"), ("accesses", "200"), ("batches", "5"), ("passes", "2"), ("processes", "1")],
     );
 }
@@ -49,7 +49,7 @@ fn the_memory_hierarchy_runs() {
 fn the_table_of_system_calls_runs() {
     small(
         "the_table_of_system_calls_runs",
-        include_str!("../../../experiments/system_calls.ppl"),
+        include_str!("../../lastrank/experiments/system_calls.ppl"),
         &[("repeat", "20"), ("slow", "5"), ("batches", "2"), ("memory", "4MiB")],
     );
 }
@@ -58,7 +58,7 @@ fn the_table_of_system_calls_runs() {
 fn the_disk_experiment_runs() {
     small(
         "the_disk_experiment_runs",
-        include_str!("../../../experiments/disk.ppl"),
+        include_str!("../../lastrank/experiments/disk.ppl"),
         &[("size", "4MiB"), ("reads", "40"), ("writes", "10")],
     );
 }
@@ -67,7 +67,7 @@ fn the_disk_experiment_runs() {
 fn local_against_remote_runs() {
     small(
         "local_against_remote_runs",
-        include_str!("../../../experiments/local_remote.ppl"),
+        include_str!("../../lastrank/experiments/local_remote.ppl"),
         &[("repeat", "5"), ("reads", "20"), ("size", "2MiB"), ("paths", ".,.")],
     );
 }
@@ -78,7 +78,7 @@ fn the_olap_experiment_does_the_papers_numbers_for_500_indexes() {
     let said = alone(test, || {
         let home = tempfile::tempdir().expect("a directory");
         std::env::set_current_dir(home.path()).expect("the directory");
-        let text = include_str!("../../../experiments/olap_index.ppl");
+        let text = include_str!("../../lastrank/experiments/olap_index.ppl");
         let count = |indexes: usize, ranks: u32| {
             let mut source = Source::new("test.ppl", text);
             let parameters = vec![

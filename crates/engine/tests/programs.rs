@@ -46,7 +46,7 @@ fn told(outcome: &Outcome) -> String {
     lines.join("\n")
 }
 
-const PARALLEL_WRITE: &str = include_str!("../../../experiments/parallel_write.ppl");
+const PARALLEL_WRITE: &str = include_str!("../../lastrank/experiments/parallel_write.ppl");
 
 #[test]
 fn the_first_experiment_writes_cleans_up_and_has_a_gate_for_each_step() {

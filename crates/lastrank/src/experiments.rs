@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use include_dir::{Dir, include_dir};
 
-static SHIPPED: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+static SHIPPED: Dir = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 
 /// A program's text and where it comes from.
 #[derive(Clone, Debug)]

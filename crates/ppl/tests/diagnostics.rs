@@ -204,7 +204,7 @@ fn every_code_is_explained_and_has_a_snapshot() {
 fn page() -> String {
     let mut out = String::from(
         "# PPL: what can be wrong with a program\n\n\
-         <!-- Made from the tests by `cargo test -p ppl --test diagnostics`. -->\n\n\
+         <!-- Made from the tests by `cargo test -p lastrank-ppl --test diagnostics`. -->\n\n\
          `lastrank check program.ppl` finds these before anything runs; `E` is an error, `W` a warning, `N` a\n\
          note. Several are told at once. `--format json` writes the same for other programs, see\n\
          [PPL, the language](language.md#for-other-programs). Under each code stands a program that has it and\n\
@@ -240,7 +240,7 @@ fn the_page_of_all_codes_is_up_to_date() {
         std::fs::write(path, page()).unwrap();
     }
     let there = std::fs::read_to_string(path).unwrap();
-    assert!(there == page(), "write it anew: INSTA_UPDATE=always cargo test -p ppl --test diagnostics");
+    assert!(there == page(), "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test diagnostics");
 }
 
 #[test]

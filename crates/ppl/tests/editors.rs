@@ -1,6 +1,6 @@
 //! Does the grammar that colours programs in VS Code know the words of the language?
 //!
-//! `INSTA_UPDATE=always cargo test -p ppl --test editors` writes it anew.
+//! `INSTA_UPDATE=always cargo test -p lastrank-ppl --test editors` writes it anew.
 
 use ppl::commands::{Command, Function};
 use ppl::syntax::Keyword;
@@ -50,7 +50,7 @@ fn the_grammar_holds_every_word() {
         std::fs::write(PATH, grammar()).unwrap();
     }
     let there = std::fs::read_to_string(PATH).unwrap();
-    assert!(there == grammar(), "write it anew: INSTA_UPDATE=always cargo test -p ppl --test editors");
+    assert!(there == grammar(), "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test editors");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ppl::{Source, compile};
 
 #[test]
 fn every_shipped_experiment_compiles_without_a_remark_and_says_what_it_is() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../lastrank/experiments");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).expect("the experiments").flatten() {
         let path = entry.path();

@@ -137,7 +137,7 @@ fn every_golden_program_and_every_example_keeps_its_meaning() {
 
 #[test]
 fn the_shipped_experiments_are_formatted() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../experiments");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../lastrank/experiments");
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

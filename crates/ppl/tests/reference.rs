@@ -1,6 +1,6 @@
 //! Are the pages of the reference that come from the tables up to date, and do their examples work?
 //!
-//! `INSTA_UPDATE=always cargo test -p ppl --test reference` writes the page anew.
+//! `INSTA_UPDATE=always cargo test -p lastrank-ppl --test reference` writes the page anew.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn example(text: &str) -> String {
 fn page() -> String {
     let mut out = String::from(
         "# PPL reference: statements, commands, functions, built-in values\n\n\
-         <!-- Made from the tables of the language by `cargo test -p ppl --test reference`. -->\n\n\
+         <!-- Made from the tables of the language by `cargo test -p lastrank-ppl --test reference`. -->\n\n\
          What they are made of, and what is classic, is told in [PPL, the language](language.md); what can be\n\
          wrong with a program in [the list of diagnostics](language-diagnostics.md). Every example here runs in\n\
          the tests. `S` stands for a statement or a block, brackets enclose what may be left out.\n\n",
@@ -86,7 +86,7 @@ fn the_page_is_made_from_the_tables() {
         std::fs::write(PATH, page()).unwrap();
     }
     let there = std::fs::read_to_string(PATH).unwrap();
-    assert!(there == page(), "write it anew: INSTA_UPDATE=always cargo test -p ppl --test reference");
+    assert!(there == page(), "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test reference");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Does every random sample get a fit, and do the intervals and tests keep what they promise?
 //!
-//! `cargo run --release -p tail --example tail_census [SAMPLES [SECTION]]` (2000 samples by default): `statuses`
+//! `cargo run --release -p lastrank-tail --example tail_census [SAMPLES [SECTION]]` (2000 samples by default): `statuses`
 //! over 5 shapes and 5 sizes, `coverage` of profile and Wald intervals, `sizes` of the goodness-of-fit tests;
 //! all three without a section. Seeded: every run prints the same numbers.
 

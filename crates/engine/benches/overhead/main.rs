@@ -1,6 +1,6 @@
 //! What does the engine add to an operation: the statement, two clock reads, the stored sample?
 //!
-//! `cargo bench -p engine --bench overhead` runs the same calls on a file in /dev/shm three ways, in
+//! `cargo bench -p lastrank-engine --bench overhead` runs the same calls on a file in /dev/shm three ways, in
 //! turns: a loop of raw calls, the engine, and a program of the language. It prints nanoseconds an operation
 //! and what each adds to the raw loop. Every number is the median over blocks of 500 operations (some 0.5 ms)
 //! and then the median over the rounds: what other processes and the hypervisor took is in few blocks. fio, where

@@ -1,6 +1,6 @@
 //! Do the intervals, tests and alarms keep what they promise? Prints docs/statistics-calibration.md.
 //!
-//! `cargo run --release -p tail --example calibration -- [SHARE] [SECTION …]`: SHARE of the full numbers of
+//! `cargo run --release -p lastrank-tail --example calibration -- [SHARE] [SECTION …]`: SHARE of the full numbers of
 //! samples, 1 without it; sections are intervals, stage-one, fit-tests, likelihood-ratios, verdicts, comparisons,
 //! alarms, extremal-index and latencies, all without one. Seeded: every run prints the same numbers. In full
 //! about half an hour of one core; RAYON_NUM_THREADS=1 keeps it to one.
@@ -15,7 +15,7 @@ const PAGE: &str = "\
 # Calibration
 
 What intervals, tests and alarms promise, and what they keep: simulated with fixed seeds and printed by
-`cargo run --release -p tail --example calibration`. The quick set of the same code runs among the tests.
+`cargo run --release -p lastrank-tail --example calibration`. The quick set of the same code runs among the tests.
 
 All samples come from a GEV with location 11.1679, scale 0.212 and the shape that is named, unless a row says
 otherwise. The standard error is that of the simulation. A value outside its range is marked and stays as it
