@@ -37,20 +37,6 @@ pub(crate) struct Collective {
     pub restricted: Option<Span>,
 }
 
-/// Do all ranks of a group do this together?
-pub(crate) fn is_collective(command: Command) -> bool {
-    matches!(
-        command,
-        Command::Pfopen
-            | Command::Pfclose
-            | Command::Pfread
-            | Command::Pfwrite
-            | Command::Pread
-            | Command::Pwrite
-            | Command::Pdelete
-    )
-}
-
 impl Checker<'_> {
     pub(super) fn collective_command(
         &mut self,
@@ -60,7 +46,7 @@ impl Checker<'_> {
         pattern: Option<u32>,
     ) {
         let what = format!("`{}`", command.name());
-        if matches!(command, Command::Pfread | Command::Pfwrite) {
+        if command.spec().by_pattern {
             let restricted = self.restrictions.iter().rev().find_map(|restriction| match restriction {
                 Restriction::Master(span) | Restriction::Workers(span) | Restriction::Differs(2, span) => {
                     Some(*span)

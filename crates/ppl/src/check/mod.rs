@@ -22,8 +22,8 @@ use crate::source::Source;
 use crate::syntax::{Symbol, Tree};
 use crate::value::Value;
 
+pub(crate) use collective::Collective;
 use collective::Restriction;
-pub(crate) use collective::{Collective, is_collective};
 pub(crate) use definitions::classic_suffix;
 pub use definitions::{Definitions, GroupDefinition, GroupTag, Parameter, PatternDefinition};
 use survey::Survey;

@@ -498,7 +498,7 @@ impl Checker<'_> {
         while let Some(id) = open.pop() {
             match self.tree.statement(id).kind {
                 StatementKind::Barrier(_) | StatementKind::Phase { .. } => return true,
-                StatementKind::Command { command, .. } if super::collective::is_collective(command) => {
+                StatementKind::Command { command, .. } if command.is_collective() => {
                     return true;
                 }
                 StatementKind::Assign { value, .. }
@@ -544,7 +544,7 @@ impl Checker<'_> {
             match self.tree.expr_kind(id) {
                 ExprKind::Call(callee, arguments) => {
                     let together = match callee {
-                        Callee::Command(command) => super::collective::is_collective(command),
+                        Callee::Command(command) => command.is_collective(),
                         Callee::Named(symbol) => self
                             .survey
                             .function_numbers

@@ -122,7 +122,7 @@ impl Walk<'_> {
                         (Callee::Named(symbol), Some(function)) => {
                             self.survey.functions[function].1.calls.push(symbol);
                         }
-                        (Callee::Command(command), _) if super::collective::is_collective(command) => {
+                        (Callee::Command(command), _) if command.is_collective() => {
                             self.collective();
                         }
                         _ => {}
@@ -165,7 +165,7 @@ impl Walk<'_> {
                 self.expression(value);
             }
             StatementKind::Call(call) => self.expression(call),
-            StatementKind::Command { command, .. } if super::collective::is_collective(command) => {
+            StatementKind::Command { command, .. } if command.is_collective() => {
                 self.collective();
             }
             StatementKind::Barrier(_) => self.collective(),

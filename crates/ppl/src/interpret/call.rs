@@ -1,6 +1,6 @@
 //! How is a command called: what are its arguments, and what is made of its result?
 
-use crate::commands::{Command, Kind};
+use crate::commands::{Class, Command, Kind};
 use crate::errno::{EBADF, EINVAL};
 use crate::plan::{Expr, ExprIndex, SiteId, spell};
 use crate::value::Value;
@@ -19,27 +19,8 @@ impl<M: Machine> Interpreter<'_, M> {
         count: usize,
         site: SiteId,
     ) -> Result<Reply, Broken> {
-        match command {
-            Command::Print => return self.print(first, count),
-            Command::Sleep => {
-                let value = self.value(first)?;
-                let ns = match value {
-                    Value::Duration(ns) => ns,
-                    _ => value
-                        .integer()
-                        .ok_or_else(|| self.fault(format!("`sleep` needs a time, not {}", value.kind())))?
-                        .saturating_mul(1000),
-                };
-                self.machine.wait(ns.max(0) as u64, Wait::Sleep);
-                return Ok(Reply::done());
-            }
-            Command::Glob => {
-                let pattern = self.value(first)?.to_string();
-                let names =
-                    self.machine.glob(&pattern).into_iter().map(|name| Value::Text(name.into())).collect();
-                return Ok(Reply::value(Value::List(std::sync::Arc::new(names))));
-            }
-            _ => {}
+        if command.class() == Class::Language {
+            return self.language_command(command, first, count);
         }
         self.arguments.clear();
         let mut refused = 0;
@@ -63,6 +44,37 @@ impl<M: Machine> Interpreter<'_, M> {
             self.judge(command, site, &reply, first)?;
         }
         Ok(reply)
+    }
+
+    /// A command that the interpreter carries out itself: no sample, no errno.
+    fn language_command(
+        &mut self,
+        command: Command,
+        first: ExprIndex,
+        count: usize,
+    ) -> Result<Reply, Broken> {
+        match command {
+            Command::Print => self.print(first, count),
+            Command::Sleep => {
+                let value = self.value(first)?;
+                let ns = match value {
+                    Value::Duration(ns) => ns,
+                    _ => value
+                        .integer()
+                        .ok_or_else(|| self.fault(format!("`sleep` needs a time, not {}", value.kind())))?
+                        .saturating_mul(1000),
+                };
+                self.machine.wait(ns.max(0) as u64, Wait::Sleep);
+                Ok(Reply::done())
+            }
+            Command::Glob => {
+                let pattern = self.value(first)?.to_string();
+                let names =
+                    self.machine.glob(&pattern).into_iter().map(|name| Value::Text(name.into())).collect();
+                Ok(Reply::value(Value::List(std::sync::Arc::new(names))))
+            }
+            other => Err(self.fault(format!("the interpreter cannot carry out `{}`", other.name()))),
+        }
     }
 
     /// A command failed, or was expected to.
