@@ -1,4 +1,4 @@
-//! Which columns does a run file have, and how is each one encoded?
+//! The columns of a run file, their encoding, and the checksums.
 
 use std::sync::Arc;
 

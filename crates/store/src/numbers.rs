@@ -1,4 +1,4 @@
-//! Which numbers stand in a text file: one a line, or a column of a CSV table?
+//! Reads numbers from text: one a line, or a column of a CSV table.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

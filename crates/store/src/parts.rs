@@ -1,4 +1,4 @@
-//! How do the parts that ranks wrote into one directory make one run?
+//! Run directories: writes the part of one rank, and reads all parts as one run.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How does a Parquet file become a run again, and what is said of a file that is none?
+//! Reads a Parquet file as a run, and says why a file is not one.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};

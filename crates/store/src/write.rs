@@ -1,4 +1,4 @@
-//! How does a run become a Parquet file without ever leaving half a file under the final name?
+//! Writes a run as Parquet; the file gets its name when it is complete and on disk.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
