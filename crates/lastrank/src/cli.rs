@@ -1,4 +1,4 @@
-//! Which words does the command line understand?
+//! The subcommands and their command-line arguments.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! How is a finding about a program drawn for a reader, and how is it written for an editor?
+//! Renders findings about a program: as annotated source for a terminal, as records for JSON.
 
 use std::io::IsTerminal;
 

@@ -1,4 +1,4 @@
-//! How does the process end, and what is said then?
+//! Turns the result of a command into the exit status, and prints its error.
 
 use std::io;
 use std::process::ExitCode;

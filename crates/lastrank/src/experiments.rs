@@ -1,4 +1,4 @@
-//! Which programs ship inside the binary, and how is a program found by name?
+//! The programs that ship inside the binary, and loading a program by file or name.
 
 use std::io::Read;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! How does text reach standard output and error without a panic when the reader goes away?
+//! Writes text to standard output and error, without a panic when the reader has gone away.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;

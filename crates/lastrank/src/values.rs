@@ -1,4 +1,4 @@
-//! Which numbers does a file hold: a run's durations, a CSV column, or one number a line?
+//! Reads the numbers of a file: durations of a run, a CSV column, or one number a line.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What does a user read when something is wrong, and what is left behind?
+//! Tests of what a user reads when something is wrong, and of what is left behind.
 
 mod common;
 

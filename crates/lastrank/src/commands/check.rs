@@ -1,4 +1,4 @@
-//! `lastrank check`: what is wrong with a program?
+//! `lastrank check`: prints the mistakes of a program.
 
 use ppl::diagnostic::has_errors;
 use serde_json::json;

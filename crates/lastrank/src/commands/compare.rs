@@ -1,4 +1,4 @@
-//! `lastrank compare`: by what factor is the new system slower than the quiet one?
+//! `lastrank compare`: estimates the factor by which a new system is slower than a quiet one.
 
 use anyhow::{Context, anyhow, bail};
 use report::comparison::{ComparisonReport, Sample};

@@ -1,4 +1,4 @@
-//! Which function answers which subcommand?
+//! The subcommands, one module each, and their dispatch.
 
 mod check;
 mod compare;

@@ -1,4 +1,4 @@
-//! `lastrank plan-runs`: how many runs are needed for a wanted precision?
+//! `lastrank plan-runs`: computes how many runs a precision needs.
 
 use anyhow::{Context, anyhow, bail};
 use report::{Table, Unit, significant};

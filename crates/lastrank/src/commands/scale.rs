@@ -1,4 +1,4 @@
-//! `lastrank scale`: how long would the slowest of many more ranks take?
+//! `lastrank scale`: predicts the slowest of more ranks than were measured.
 
 use anyhow::{Context, bail};
 use report::{Table, Unit, fixed, probability};

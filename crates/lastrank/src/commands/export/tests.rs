@@ -1,4 +1,4 @@
-//! Do the exports say what the run holds, whatever its names?
+//! Tests of the exports: content and hostile names.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Do the parameters follow something: time, the hour of the day, load, a column?
+//! Fits laws whose parameters follow covariates: trend, hour of the day, load, a column.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `lastrank fit`: what does extreme-value theory say of these numbers?
+//! `lastrank fit`: extreme-value analysis of a file of numbers.
 //!
 //! [`sample`] makes of the values what is fitted (all of them, or maxima of blocks), [`models`] fits it,
 //! [`covariate`] lets parameters follow something, [`text`] shows it all.

@@ -1,4 +1,4 @@
-//! How is each model fitted, and what of it is told?
+//! Fits each model of `--model`, and makes its part of the JSON.
 
 use anyhow::{Context, bail};
 use serde::Serialize;

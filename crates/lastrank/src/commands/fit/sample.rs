@@ -1,4 +1,4 @@
-//! What is fitted: all values, or the maxima of blocks of them?
+//! Makes the fitted sample: all values, or the maxima of blocks of them.
 
 use anyhow::{Context, anyhow, bail};
 use serde::Serialize;

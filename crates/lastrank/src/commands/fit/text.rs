@@ -1,4 +1,4 @@
-//! How does a fit read in a terminal?
+//! Renders a fit as text for a terminal.
 
 use report::{Table, Unit, confidence, fixed, probability, sentence};
 use samples::units::count;

@@ -1,4 +1,4 @@
-//! Where does the tail begin: at a value, at a share of the values, or where a Pareto law fits?
+//! Chooses the threshold above which the tail is fitted: a value, a share of the values, or automatic.
 
 use anyhow::{anyhow, bail};
 use serde::Serialize;

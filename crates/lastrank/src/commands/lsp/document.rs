@@ -1,4 +1,4 @@
-//! What is known of an open document, and where in it is a place of the editor?
+//! An open document: its text, its analysis, and the conversion of editor positions to offsets.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `lastrank lsp`: what does an editor ask, and which function answers?
+//! `lastrank lsp`: dispatches the requests of an editor.
 //!
 //! The language server protocol over standard input and output. Messages are plain JSON: of the
 //! protocol's hundreds of types the server needs a dozen fields.

@@ -1,4 +1,4 @@
-//! `--dry-run`: what would be done, rank by rank?
+//! `--dry-run`: prints operations, bytes, files and space of each rank.
 
 use engine::run::Options;
 use ppl::count::{DEFAULT_BUDGET, Tally, count};

@@ -1,4 +1,4 @@
-//! Where do samples and report go, and what is said at the end?
+//! Chooses where run file and page go, writes them, and prints the result.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};

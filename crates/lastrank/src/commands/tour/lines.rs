@@ -1,4 +1,4 @@
-//! How does a rung look in one line of a terminal?
+//! Renders the rungs of the tour, one line each, and the notes below them.
 
 use engine::kernels::{Rung, Tour};
 use samples::Warning;

@@ -1,4 +1,4 @@
-//! What may the baseline promise, and how is that said before the first value?
+//! Reads and calibrates the baseline, and words its stated rates of false alarms.
 
 use anyhow::{Context, anyhow, bail};
 use tail::alarm::{Baseline, Options};

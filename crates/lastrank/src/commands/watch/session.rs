@@ -1,4 +1,4 @@
-//! What becomes of each value, and what is told of it?
+//! Passes values to the monitor, prints its events, and writes the state and metrics files.
 
 use std::collections::BTreeSet;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! Where do the values come from: a pipe, a text file, a run file, or a directory that fills with runs?
+//! Reads the watched values: from a pipe, a text file, a run file, or a directory of run files.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};

@@ -1,4 +1,4 @@
-//! What is remembered between two calls, for a cron job that brings one value at a time?
+//! The state file: keeps the monitor and the position in the stream between two calls.
 
 use std::collections::BTreeSet;
 use std::path::Path;
