@@ -240,7 +240,10 @@ fn the_page_of_all_codes_is_up_to_date() {
         std::fs::write(path, page()).unwrap();
     }
     let there = std::fs::read_to_string(path).unwrap();
-    assert!(there == page(), "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test diagnostics");
+    assert!(
+        there == page(),
+        "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test diagnostics"
+    );
 }
 
 #[test]

@@ -50,7 +50,10 @@ fn the_grammar_holds_every_word() {
         std::fs::write(PATH, grammar()).unwrap();
     }
     let there = std::fs::read_to_string(PATH).unwrap();
-    assert!(there == grammar(), "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test editors");
+    assert!(
+        there == grammar(),
+        "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test editors"
+    );
 }
 
 #[test]

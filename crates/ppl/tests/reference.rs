@@ -86,7 +86,10 @@ fn the_page_is_made_from_the_tables() {
         std::fs::write(PATH, page()).unwrap();
     }
     let there = std::fs::read_to_string(PATH).unwrap();
-    assert!(there == page(), "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test reference");
+    assert!(
+        there == page(),
+        "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test reference"
+    );
 }
 
 #[test]
