@@ -1,4 +1,4 @@
-//! What is said of one subject: its law, its far tail, its ranks, as chapters of figures and tables.
+//! The analysis of one subject: its law, its far tail, its ranks, as chapters of figures and tables.
 
 use serde::Serialize;
 use tail::Series;
@@ -11,7 +11,7 @@ use crate::subject::Subject;
 use crate::summary::Summary;
 use crate::tail_of::Tail;
 use crate::unit::Unit;
-use crate::{Chapter, table};
+use crate::{Chapter, table, words};
 
 /// Fewest values whose far tail is fitted beyond a threshold.
 const FEWEST_FAR: usize = 1_000;
@@ -35,14 +35,16 @@ pub struct Analysis {
     /// The fitted law, levels, rivals, verdict.
     pub tail: Option<Tail>,
     /// The tail beyond a threshold (schema `lastrank.latency/1`), from 1,000 values on.
+    #[serde(serialize_with = "words::serialize")]
     pub far: Option<Latency>,
     /// The ranks of a gate against each other (schema `lastrank.targets/1`).
+    #[serde(serialize_with = "words::serialize")]
     pub targets: Option<Targets>,
 }
 
 impl Analysis {
     /// Analyses all of a subject.
-    pub(crate) fn of(subject: Subject, options: &tail::assess::Options) -> Analysis {
+    pub(crate) fn of(subject: Subject, options: &tail::assess::AssessOptions) -> Analysis {
         let values = subject.values();
         let series = Series::clean(&values);
         let tail = (!values.is_empty()).then(|| Tail::of_series(&series, &values, options));
@@ -54,13 +56,13 @@ impl Analysis {
     }
 
     /// Analyses the far tail only: what single operations are asked for.
-    pub(crate) fn of_far_tail(subject: Subject, options: &tail::assess::Options) -> Analysis {
+    pub(crate) fn of_far_tail(subject: Subject, options: &tail::assess::AssessOptions) -> Analysis {
         let series = Series::clean(&subject.values());
         Analysis::far(subject, &series, options)
     }
 
     /// The same of a subject whose values are `series`.
-    fn far(subject: Subject, series: &Series, options: &tail::assess::Options) -> Analysis {
+    fn far(subject: Subject, series: &Series, options: &tail::assess::AssessOptions) -> Analysis {
         let summary = Summary::of_sorted(series.sorted());
         let unit = summary.as_ref().map_or(Unit::NONE, |summary| Unit::of_duration(summary.median));
         let corrected = subject

@@ -1,13 +1,13 @@
-//! What does a reader see of two samples and the factor between them?
+//! The report of a comparison: two samples and the factor between them.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use tail::congestion::Comparison;
 
 use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves, sample::above, thin};
-use crate::page::{Document, Tile, Verdict};
+use crate::page::{Document, Tile, VerdictCard};
 use crate::unit::{Unit, probability, rounded, significant};
-use crate::{Chapter, Table, quantile};
+use crate::{Chapter, Table, quantile, words};
 
 /// Quantiles of the pair that are drawn at most.
 const MOST_QUANTILES: usize = 400;
@@ -42,6 +42,7 @@ pub struct ComparisonReport {
     /// `new against quiet`.
     pub title: String,
     /// Numbers, words and advice of the comparison (schema `lastrank.compare/1`).
+    #[serde(serialize_with = "words::serialize")]
     pub comparison: Comparison,
     /// Figures and tables in the order of reading.
     pub chapters: Vec<Chapter>,
@@ -115,12 +116,12 @@ impl ComparisonReport {
             kicker: "Comparison of two samples".into(),
             place: self.place.clone(),
             warnings: &[],
-            verdict: Some(Verdict {
+            verdict: Some(VerdictCard {
                 label: "Verdict",
                 code: code.as_ref().and_then(Value::as_str).unwrap_or_default().into(),
-                text: found.text.clone(),
-                advice: &found.advice,
-                findings: &[],
+                text: words::comparison::text(found),
+                advice: words::comparison::advice(found),
+                findings: Vec::new(),
             }),
             tiles,
             chapters: &self.chapters,
@@ -461,7 +462,11 @@ fn arms(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Table {
     let mut table =
         Table::new("Both samples", &["<sample", "<what", "n", "median", "<independent draws of one law?"]);
     for (name, sample, arm) in [("quiet", quiet, &found.quiet), ("new", new, &found.new)] {
-        let words = if arm.independent { "as far as tested".into() } else { arm.against.join("; ") };
+        let words = if arm.independent {
+            "as far as tested".into()
+        } else {
+            arm.against.iter().map(words::finding).collect::<Vec<_>>().join("; ")
+        };
         table.push(
             false,
             [

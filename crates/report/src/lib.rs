@@ -1,4 +1,4 @@
-//! The numbers of every figure, tables and words, and the one-file HTML page.
+//! Reports: the numbers of every figure, tables, words, and the one-file HTML page.
 //!
 //! [`build`] turns a run into a [`Report`]: what was analysed, the fitted law, and chapters of figures and
 //! tables. A report prints itself for a terminal ([`Report::terminal_text`]), as one HTML page that opens
@@ -28,6 +28,7 @@ mod tail_of;
 mod text;
 mod unit;
 mod views;
+pub mod words;
 
 use std::collections::BTreeMap;
 
@@ -60,12 +61,13 @@ pub struct Options {
     /// Is T the maximum over ranks? Without it the program's hint decides, then: with several ranks, yes.
     pub gate: Option<bool>,
     /// Options of the statistics.
-    pub fit: tail::assess::Options,
+    pub fit: tail::assess::AssessOptions,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let fit = tail::assess::Options { non_finite: tail::assess::NonFinite::Drop, ..Default::default() };
+        let fit =
+            tail::assess::AssessOptions { non_finite: tail::assess::NonFinite::Drop, ..Default::default() };
         Options { site: None, gate: None, fit }
     }
 }
@@ -219,7 +221,7 @@ fn keep_apart(chapters: &mut [Chapter]) {
 fn single_operations(
     run: &Run,
     subject: Option<&Subject>,
-    options: &tail::assess::Options,
+    options: &tail::assess::AssessOptions,
 ) -> Option<Chapter> {
     let mut totals = vec![(0u128, 0usize); run.sites.len()];
     for sample in run.samples.iter().filter(|sample| !sample.failed()) {

@@ -87,7 +87,7 @@ proptest! {
         let mut random = tail::Xoshiro::new(seed);
         let mut draw = |k: f64| (0..120).map(|_| k * law.sample(&mut random)).collect::<Vec<f64>>();
         let (quiet, new) = (draw(1.0), draw(k));
-        let found = congestion::compare(&quiet, &new, &congestion::Options { bootstrap: 99, ..Default::default() }).unwrap();
+        let found = congestion::compare(&quiet, &new, &congestion::CompareOptions { bootstrap: 99, ..Default::default() }).unwrap();
         let page = ComparisonReport::of(
             &Sample { name: "quiet", values: &quiet },
             &Sample { name: "new", values: &new },
@@ -112,9 +112,12 @@ fn the_page_of_a_comparison_says_what_it_found() {
     let mut random = tail::Xoshiro::new(5);
     let mut draw = |k: f64| (0..200).map(|_| k * law.sample(&mut random)).collect::<Vec<f64>>();
     let (quiet, new) = (draw(1.0), draw(1.08));
-    let found =
-        congestion::compare(&quiet, &new, &congestion::Options { bootstrap: 199, ..Default::default() })
-            .unwrap();
+    let found = congestion::compare(
+        &quiet,
+        &new,
+        &congestion::CompareOptions { bootstrap: 199, ..Default::default() },
+    )
+    .unwrap();
     let unit = Unit::of_duration(10.0);
     let page = ComparisonReport::of(
         &Sample { name: "quiet.csv", values: &quiet },

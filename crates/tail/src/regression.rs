@@ -7,12 +7,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gev::fit::standardisation;
+use crate::interval_end::interval_end;
 use crate::kernel;
 use crate::newton::{Newton, Objective};
 use crate::series::sorted_quantile;
 use crate::status::Interval;
-use crate::surface::interval_end;
-use crate::{End, Error, Gev, Series, Status, gev, linalg, special};
+use crate::{End, Error, Gev, Series, Status, argument, gev, linalg, special};
 
 const SHAPE_MAX: f64 = 5.0;
 
@@ -58,7 +58,7 @@ impl Column {
 
 /// Which law follows the covariates.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Family {
+pub enum RegressionLaw {
     /// All three parameters.
     Gev,
     /// Shape 0.
@@ -82,7 +82,7 @@ pub struct Coefficient {
 
 /// A fitted regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fit {
+pub struct RegressionFit {
     /// How far to trust it; irregular when the shape is at or below -1/2 for any value.
     pub status: Status,
     /// Values used.
@@ -97,7 +97,7 @@ pub struct Fit {
     pub iterations: usize,
 }
 
-impl Fit {
+impl RegressionFit {
     /// Akaike's criterion.
     pub fn aic(&self) -> f64 {
         2.0 * (self.negative_log_likelihood + self.coefficients.len() as f64)
@@ -109,7 +109,7 @@ impl Fit {
     }
 
     /// Likelihood-ratio test of this fit against one nested in it: statistic, degrees of freedom, p-value.
-    pub fn against(&self, smaller: &Fit) -> (f64, usize, f64) {
+    pub fn against(&self, smaller: &RegressionFit) -> (f64, usize, f64) {
         let freedom = self.coefficients.len().saturating_sub(smaller.coefficients.len());
         let ratio = 2.0 * (smaller.negative_log_likelihood - self.negative_log_likelihood).max(0.0);
         let p = if freedom == 0 { 1.0 } else { special::chi_square_survival(ratio, freedom as f64) };
@@ -117,10 +117,10 @@ impl Fit {
     }
 }
 
-impl Fit {
-    /// [`Fit::against`] with the statistic divided by 1 + 6.5 / n (Bartlett 1937), which holds its size from 30
+impl RegressionFit {
+    /// [`RegressionFit::against`] with the statistic divided by 1 + 6.5 / n (Bartlett 1937), which holds its size from 30
     /// values on. The 6.5 is simulated for one column in the location of a GEV; for others it is a guide.
-    pub fn against_corrected(&self, smaller: &Fit) -> (f64, usize, f64) {
+    pub fn against_corrected(&self, smaller: &RegressionFit) -> (f64, usize, f64) {
         let (ratio, freedom, _) = self.against(smaller);
         let corrected = ratio / (1.0 + 6.5 / self.n.max(1) as f64);
         let p = if freedom == 0 { 1.0 } else { special::chi_square_survival(corrected, freedom as f64) };
@@ -131,7 +131,7 @@ impl Fit {
 /// A regression ready to fit.
 #[derive(Debug, Clone)]
 pub struct Regression {
-    family: Family,
+    family: RegressionLaw,
     columns: Vec<Column>,
     /// Standardised values.
     y: Vec<f64>,
@@ -150,7 +150,7 @@ impl Regression {
     /// # Errors
     /// [`Error::Lengths`] for a column of another length, [`Error::Support`] for values or covariates that
     /// are not finite, [`Error::Collinear`], [`Error::TooFew`] for fewer than 5 values plus one a column.
-    pub fn new(values: &[f64], family: Family, columns: Vec<Column>) -> Result<Regression, Error> {
+    pub fn new(values: &[f64], family: RegressionLaw, columns: Vec<Column>) -> Result<Regression, Error> {
         for column in &columns {
             if column.values.len() != values.len() {
                 let (left, right) = (column.values.len(), values.len());
@@ -163,21 +163,21 @@ impl Regression {
             return Err(Error::Support { model: "regression", needs });
         }
         let kept: Vec<usize> = match family {
-            Family::Gpd(threshold) => (0..values.len()).filter(|&i| values[i] > threshold).collect(),
+            RegressionLaw::Gpd(threshold) => (0..values.len()).filter(|&i| values[i] > threshold).collect(),
             _ => (0..values.len()).collect(),
         };
         let used: Vec<f64> = kept.iter().map(|&i| values[i]).collect();
         let series = Series::clean(&used);
         series.require(5 + columns.len(), 4)?;
         let (center, spread) = match family {
-            Family::Gpd(threshold) => (threshold, sorted_quantile(series.sorted(), 0.5) - threshold),
+            RegressionLaw::Gpd(threshold) => (threshold, sorted_quantile(series.sorted(), 0.5) - threshold),
             _ => standardisation(series.sorted()),
         };
         let y: Vec<f64> = used.iter().map(|x| (x - center) / spread).collect();
         let mut columns = columns;
         columns.retain(|c| {
-            !(c.part == Part::Location && matches!(family, Family::Gpd(_))
-                || c.part == Part::Shape && family == Family::Gumbel)
+            !(c.part == Part::Location && matches!(family, RegressionLaw::Gpd(_))
+                || c.part == Part::Shape && family == RegressionLaw::Gumbel)
         });
         let mut standard = Vec::new();
         let mut moments = Vec::new();
@@ -194,8 +194,8 @@ impl Regression {
         }
         let mut design = Vec::new();
         for part in [Part::Location, Part::LogScale, Part::Shape] {
-            let absent = part == Part::Location && matches!(family, Family::Gpd(_))
-                || part == Part::Shape && family == Family::Gumbel;
+            let absent = part == Part::Location && matches!(family, RegressionLaw::Gpd(_))
+                || part == Part::Shape && family == RegressionLaw::Gumbel;
             if absent {
                 continue;
             }
@@ -211,7 +211,7 @@ impl Regression {
     ///
     /// # Errors
     /// [`Error::NotConverged`] where there is no interior maximum (shape beyond -1) from any start.
-    pub fn fit(&self) -> Result<Fit, Error> {
+    pub fn fit(&self) -> Result<RegressionFit, Error> {
         let (at, value, inverse, iterations) = self.maximize()?;
         let p = self.design.len();
         let t = self.to_units();
@@ -232,7 +232,7 @@ impl Regression {
                 standard_error: regular.then(|| covariance[i * p + i].max(0.0).sqrt()),
             })
             .collect();
-        Ok(Fit {
+        Ok(RegressionFit {
             status,
             n: self.y.len(),
             coefficients,
@@ -244,7 +244,7 @@ impl Regression {
 
     /// The law of each value, in their order (for a GPD: location is the threshold; scale and shape are its
     /// own, not those of a maximum).
-    pub fn laws(&self, fit: &Fit) -> Vec<Gev> {
+    pub fn laws(&self, fit: &RegressionFit) -> Vec<Gev> {
         let part = |part: Part, row: usize| -> f64 {
             let own = fit.coefficients.iter().zip(&self.design).filter(|(c, _)| c.part == part);
             own.map(|(c, (_, column))| column.map_or(1.0, |k| self.columns[k].values[row]) * c.value).sum()
@@ -252,7 +252,7 @@ impl Regression {
         (0..self.y.len())
             .map(|i| Gev {
                 location: match self.family {
-                    Family::Gpd(threshold) => threshold,
+                    RegressionLaw::Gpd(threshold) => threshold,
                     _ => part(Part::Location, i),
                 },
                 scale: part(Part::LogScale, i).exp(),
@@ -263,7 +263,7 @@ impl Regression {
 
     /// Values made alike: standard Gumbel residuals (standard exponential ones for a GPD), to test the fit
     /// by (Coles 2001, 6.2.3).
-    pub fn residuals(&self, fit: &Fit) -> Vec<f64> {
+    pub fn residuals(&self, fit: &RegressionFit) -> Vec<f64> {
         let values = self.y.iter().map(|y| self.center + self.spread * y);
         let laws = self.laws(fit);
         values
@@ -287,9 +287,7 @@ impl Regression {
         let Some(index) = found else {
             return Err(Error::Parameter { what: "covariate", value: f64::NAN, must: "one of the model" });
         };
-        if !(level > 0.0 && level < 1.0) {
-            return Err(Error::Parameter { what: "confidence level", value: level, must: "between 0 and 1" });
-        }
+        argument::confidence_level(level)?;
         let (at, minimum, inverse, _) = self.maximize()?;
         let p = at.len();
         let z = special::normal_upper_quantile(0.5 * (1.0 - level));
@@ -311,27 +309,21 @@ impl Regression {
             *end = interval_end(root_deviance, at[index], error, z, side * f64::INFINITY);
         }
         let unit = self.to_units()[index * p + index];
-        Ok(Interval {
-            lower: unit * ends[0].0,
-            upper: unit * ends[1].0,
-            level,
-            lower_end: ends[0].1,
-            upper_end: ends[1].1,
-        })
+        Ok(Interval::from_ends(ends.map(|(at, end)| (unit * at, end)), level))
     }
 
     /// (coefficients, value, inverse Hessian, iterations), all standardised.
     fn maximize(&self) -> Result<(Vec<f64>, f64, Vec<f64>, usize), Error> {
         let model = match self.family {
-            Family::Gev => "GEV regression",
-            Family::Gumbel => "Gumbel regression",
-            Family::Gpd(_) => "GPD regression",
+            RegressionLaw::Gev => "GEV regression",
+            RegressionLaw::Gumbel => "Gumbel regression",
+            RegressionLaw::Gpd(_) => "GPD regression",
         };
         let p = self.design.len();
         let mut newton = Newton::new(p);
         let mut iterations = 0;
         let base = match self.family {
-            Family::Gpd(_) => [0.0, (1.0 / std::f64::consts::LN_2).ln()],
+            RegressionLaw::Gpd(_) => [0.0, (1.0 / std::f64::consts::LN_2).ln()],
             _ => gev::quantile_start(),
         };
         let ends = self.y.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &y| (l.min(y), h.max(y)));
@@ -353,7 +345,7 @@ impl Regression {
                 let inverse = linalg::inverse(&newton.hessian, p).ok_or(Error::NotConverged { model })?;
                 return Ok((newton.at.clone(), outcome.value, inverse, iterations));
             }
-            if self.family == Family::Gumbel {
+            if self.family == RegressionLaw::Gumbel {
                 break;
             }
         }
@@ -411,7 +403,7 @@ impl Objective for Regression {
         let p = self.design.len();
         gradient.fill(0.0);
         hessian.fill(0.0);
-        let b = if matches!(self.family, Family::Gpd(_)) { 0.0 } else { 1.0 };
+        let b = if matches!(self.family, RegressionLaw::Gpd(_)) { 0.0 } else { 1.0 };
         let mut value = 0.0;
         for (i, (location, phi, shape)) in self.rows(at).enumerate() {
             if shape <= -1.0 || shape >= SHAPE_MAX {
@@ -507,11 +499,12 @@ mod tests {
     fn a_trend_is_found_tested_and_bracketed() {
         let (time, values) = drifting(400);
         let trend =
-            Regression::new(&values, Family::Gev, vec![Column::new(Part::Location, "t", time)]).unwrap();
+            Regression::new(&values, RegressionLaw::Gev, vec![Column::new(Part::Location, "t", time)])
+                .unwrap();
         let fit = trend.fit().unwrap();
         let slope = fit.coefficient(Part::Location, "t").unwrap();
         assert!((slope.value - 0.002).abs() < 4.0 * slope.standard_error.unwrap());
-        let flat = Regression::new(&values, Family::Gev, vec![]).unwrap().fit().unwrap();
+        let flat = Regression::new(&values, RegressionLaw::Gev, vec![]).unwrap().fit().unwrap();
         let (_, freedom, p) = fit.against(&flat);
         assert_eq!(freedom, 1);
         assert!(p < 1e-6);
@@ -527,11 +520,11 @@ mod tests {
     fn without_covariates_it_is_the_plain_fit() {
         let (_, values) = drifting(100);
         let plain = gev::fit(&values).unwrap();
-        let fit = Regression::new(&values, Family::Gev, vec![]).unwrap().fit().unwrap();
+        let fit = Regression::new(&values, RegressionLaw::Gev, vec![]).unwrap().fit().unwrap();
         assert!((fit.negative_log_likelihood - plain.negative_log_likelihood).abs() < 1e-9);
         assert!((fit.coefficients[0].value - plain.location).abs() < 1e-8);
         let gumbel = gumbel::fit(&Series::clean(&values)).unwrap();
-        let zero = Regression::new(&values, Family::Gumbel, vec![]).unwrap().fit().unwrap();
+        let zero = Regression::new(&values, RegressionLaw::Gumbel, vec![]).unwrap().fit().unwrap();
         assert!((zero.negative_log_likelihood - gumbel.negative_log_likelihood).abs() < 1e-9);
     }
 
@@ -542,10 +535,10 @@ mod tests {
         let column = |name: &str, v: Vec<f64>| Column::new(Part::Location, name, v);
         let both = vec![column("t", time.clone()), column("2t", twice)];
         assert_eq!(
-            Regression::new(&values, Family::Gev, both).unwrap_err(),
+            Regression::new(&values, RegressionLaw::Gev, both).unwrap_err(),
             Error::Collinear { parameter: "location" }
         );
-        assert!(Regression::new(&values, Family::Gev, vec![column("c", vec![1.0; 50])]).is_err());
-        assert!(Regression::new(&values, Family::Gev, vec![column("c", vec![1.0; 49])]).is_err());
+        assert!(Regression::new(&values, RegressionLaw::Gev, vec![column("c", vec![1.0; 50])]).is_err());
+        assert!(Regression::new(&values, RegressionLaw::Gev, vec![column("c", vec![1.0; 49])]).is_err());
     }
 }

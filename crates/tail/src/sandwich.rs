@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gev::{Fit, Parameters};
+use crate::gev::{GevFit, Parameters};
 use crate::kernel;
 use crate::{Error, linalg};
 
@@ -21,7 +21,7 @@ pub struct Sandwich {
 
 /// Derivatives of the log-likelihood of each value by (location / scale, ln scale, shape), in the order of
 /// the values. Values outside the fitted support give zeros.
-pub fn scores(values: &[f64], fit: &Fit) -> Vec<[f64; 3]> {
+pub fn scores(values: &[f64], fit: &GevFit) -> Vec<[f64; 3]> {
     let rate = 1.0 / fit.scale;
     values
         .iter()
@@ -38,7 +38,7 @@ pub fn scores(values: &[f64], fit: &Fit) -> Vec<[f64; 3]> {
 /// # Errors
 /// [`Error::NotConverged`] when the fit has no interior maximum, [`Error::Lengths`] when the values are not
 /// those of the fit.
-pub fn sandwich(values: &[f64], fit: &Fit, bandwidth: Option<usize>) -> Result<Sandwich, Error> {
+pub fn sandwich(values: &[f64], fit: &GevFit, bandwidth: Option<usize>) -> Result<Sandwich, Error> {
     let finite: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
     if finite.len() != fit.n {
         return Err(Error::Lengths { what: "values and fit", left: finite.len(), right: fit.n });

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use tail::assess::{Band, Point};
+use tail::gumbel_level;
 
 use super::{Curve, Figure, Numbers, draw};
 use crate::tail_of::Tail;
@@ -153,9 +154,9 @@ pub(crate) fn quantiles(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Op
     })
 }
 
-/// The Gumbel level of a return period: the axis on which a law of shape 0 is a straight line.
-fn gumbel_level(period: f64) -> f64 {
-    -(-(-1.0 / period).ln_1p()).ln()
+/// The place of a return period on its axis, on which a law of shape 0 is a straight line.
+fn place(period: f64) -> f64 {
+    gumbel_level(1.0 / period)
 }
 
 /// `y` at `x` on the line through the points (`xs` ascending), none outside.
@@ -171,7 +172,7 @@ fn interpolate(xs: &[f64], ys: &[f64], x: f64) -> Option<f64> {
 impl ReturnLevels {
     fn of(points: &[Point], curve: &[Band]) -> ReturnLevels {
         let finite = |end: f64| Some(end).filter(|end| end.is_finite());
-        let level: Vec<f64> = curve.iter().map(|band| gumbel_level(band.x)).collect();
+        let level: Vec<f64> = curve.iter().map(|band| place(band.x)).collect();
         let reach = |end: fn(&Band) -> f64, open: f64| -> Vec<f64> {
             curve.iter().map(end).map(|end| if end.is_finite() { end } else { open }).collect()
         };
@@ -180,7 +181,7 @@ impl ReturnLevels {
         let outside = points
             .iter()
             .map(|point| {
-                let c = gumbel_level(point.x);
+                let c = place(point.x);
                 interpolate(&level, &lower, c).is_some_and(|end| point.y < end)
                     || interpolate(&level, &upper, c).is_some_and(|end| point.y > end)
             })
@@ -202,7 +203,7 @@ pub(crate) fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -
     let n = tail.assessment.as_ref()?.n;
     let numbers = ReturnLevels::of(&panels.return_points, &panels.return_curve);
     let hover = format!("%{{y}} {}: exceeded once in %{{customdata:.4~g}}<extra></extra>", unit.name);
-    let axis: Vec<f64> = numbers.period.iter().map(|period| gumbel_level(*period)).collect();
+    let axis: Vec<f64> = numbers.period.iter().map(|period| place(*period)).collect();
     let pick = |outside: bool| {
         (
             Unit::NONE.scale_all(&chosen(&axis, &numbers.outside, outside)),
@@ -210,7 +211,7 @@ pub(crate) fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -
             Unit::NONE.scale_all(&chosen(&numbers.period, &numbers.outside, outside)),
         )
     };
-    let line_x: Vec<f64> = numbers.line_period.iter().map(|period| rounded(gumbel_level(*period))).collect();
+    let line_x: Vec<f64> = numbers.line_period.iter().map(|period| rounded(place(*period))).collect();
     let (mut x, mut lower, mut upper) = (Vec::new(), Vec::new(), Vec::new());
     for ((at, low), high) in line_x.iter().zip(&numbers.lower).zip(&numbers.upper) {
         if let (Some(low), Some(high)) = (low, high) {
@@ -274,7 +275,7 @@ fn period_ticks(first: f64, last: f64) -> (Vec<f64>, Vec<String>) {
     [1.1]
         .into_iter()
         .chain(decades.filter(|period| *period > 1.0))
-        .map(|period| (period, gumbel_level(period)))
+        .map(|period| (period, place(period)))
         .filter(|(_, level)| (first..=last).contains(level))
         .filter(|(_, level)| {
             let apart = *level - kept > (last - first) / 14.0;

@@ -245,7 +245,7 @@ mod tests {
             sample.duration_ps = (sample.duration_ps as f64 * change(step % 200)) as u64;
         }
         let subject = Subject::choose(&run, None, None).unwrap();
-        let options = tail::assess::Options { bootstrap: 0, ..Default::default() };
+        let options = tail::assess::AssessOptions { bootstrap: 0, ..Default::default() };
         Series::of(&subject, Some(&Tail::of(&subject.values(), &options)))
     }
 

@@ -1,9 +1,10 @@
-//! What is a table?
+//! Tables: the same cells in a terminal and on a page.
 
 mod law;
 mod sites;
 
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 pub use law::far_levels;
 pub(crate) use law::{independence, levels, models, parameters, tests};
@@ -59,10 +60,10 @@ impl Table {
     /// wider than about 110 columns, its widest text column wraps.
     pub fn text(&self) -> String {
         const WIDEST: usize = 110;
-        let mut widths: Vec<usize> = self.columns.iter().map(|column| column.name.chars().count()).collect();
+        let mut widths: Vec<usize> = self.columns.iter().map(|column| width(&column.name)).collect();
         for row in &self.rows {
-            for (width, cell) in widths.iter_mut().zip(&row.cells) {
-                *width = (*width).max(cell.chars().count());
+            for (widest, cell) in widths.iter_mut().zip(&row.cells) {
+                *widest = (*widest).max(width(cell));
             }
         }
         let total: usize = widths.iter().map(|width| width + 2).sum();
@@ -72,13 +73,9 @@ impl Table {
         }
         let line = |cells: &mut dyn Iterator<Item = &String>| {
             let mut text = String::new();
-            for ((cell, width), column) in cells.zip(&widths).zip(&self.columns) {
-                let space = " ".repeat(width.saturating_sub(cell.chars().count()));
+            for ((cell, wanted), column) in cells.zip(&widths).zip(&self.columns) {
                 text.push_str("  ");
-                let (before, after) = if column.number { (space.as_str(), "") } else { ("", space.as_str()) };
-                text.push_str(before);
-                text.push_str(cell);
-                text.push_str(after);
+                text.push_str(&padded(cell, *wanted, column.number));
             }
             format!("{}\n", text.trim_end())
         };
@@ -107,13 +104,23 @@ impl Table {
     }
 }
 
-/// Lines of at most `width` characters, broken between words; at least one.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+/// Columns of a terminal that the text takes: wide characters take two, combining ones none.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The text in a field of `wanted` columns, at its right end or at its left.
+fn padded(text: &str, wanted: usize, right: bool) -> String {
+    let space = " ".repeat(wanted.saturating_sub(width(text)));
+    if right { format!("{space}{text}") } else { format!("{text}{space}") }
+}
+
+/// Lines of at most so many columns, broken between words; at least one.
+pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let line = lines
-            .last_mut()
-            .filter(|line| line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width);
+        let line =
+            lines.last_mut().filter(|line| line.is_empty() || width(line) + 1 + width(word) <= columns);
         match line {
             Some(line) => {
                 if !line.is_empty() {
@@ -137,5 +144,13 @@ mod tests {
         table.push(false, ["µ".into(), "1".into()]);
         table.push(true, ["longer".into(), "1000000".into()]);
         assert_eq!(table.text(), "Title\n  name      count\n  µ             1\n  longer  1000000\n");
+    }
+
+    #[test]
+    fn wide_and_combining_characters_keep_the_columns_aligned() {
+        let mut table = Table::new("T", &["<name", "n"]);
+        table.push(false, ["読み".into(), "1".into()]);
+        table.push(false, ["cafe\u{301}".into(), "22".into()]);
+        assert_eq!(table.text(), "T\n  name   n\n  読み   1\n  cafe\u{301}  22\n");
     }
 }

@@ -108,7 +108,7 @@ enum FarTail {
 
 /// A generalised Pareto law of the slowest operations of a place.
 struct Law {
-    fit: tail::gpd::Fit,
+    fit: tail::gpd::GpdFit,
     /// What one operation in ten times as many as were done is expected to exceed.
     beyond_s: f64,
     kept: usize,

@@ -1,4 +1,4 @@
-//! What has the stream shown so far? A state that can be stored and resumed.
+//! The state of a monitored stream, which can be stored and resumed.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What does `fit --json` hold?
+//! The result of an assessment: what `fit --json` holds.
 
 use std::collections::BTreeMap;
 

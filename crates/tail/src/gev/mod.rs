@@ -4,16 +4,17 @@ pub(crate) mod fit;
 pub(crate) mod profile;
 
 pub(crate) use fit::quantile_start;
-pub use fit::{Fit, Influence, Level, Likelihood, Parameters, effective_size, fit};
+pub use fit::{GevFit, Influence, LevelEstimate, Likelihood, Parameters, effective_size, fit};
 pub(crate) use fit::{SHAPE_MAX, maximize_maxima, standardisation};
 pub use profile::{
-    Target, bartlett_factor, profile_location, profile_quantile, profile_return_level, profile_scale,
+    GevTarget, bartlett_factor, profile_location, profile_quantile, profile_return_level, profile_scale,
     profile_shape,
 };
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel;
+use crate::return_period::gumbel_level;
 use crate::{Error, Xoshiro};
 
 /// A generalised extreme-value distribution, F(x) = exp(-(1 + shape z)^(-1/shape)) with
@@ -83,7 +84,7 @@ impl Gev {
 
     /// Quantile of an exceedance probability, accurate when it is small.
     pub fn upper_quantile(&self, exceedance: f64) -> f64 {
-        self.at_gumbel_level(-(-(-exceedance).ln_1p()).ln())
+        self.at_gumbel_level(gumbel_level(exceedance))
     }
 
     /// The level exceeded once in `period` values on average (`period` > 1).

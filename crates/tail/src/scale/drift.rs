@@ -1,4 +1,4 @@
-//! Does the shape itself change with the number of parts, and how far would it go?
+//! Fits a shape that drifts with the number of parts.
 //!
 //! Maxima of m parts come close to their limiting law slowly, with a shape that drifts on the way (penultimate
 //! approximation: Cohen 1982; Smith 1987): ξ(m) = a + b / ln m. Scale and location follow from it, as each more
@@ -38,6 +38,11 @@ pub struct ShapeDrift {
 }
 
 impl ShapeDrift {
+    /// Whether the drift is clear enough that predictions rest on it: p below 5 %.
+    pub fn is_clear(&self) -> bool {
+        self.p < 0.05
+    }
+
     /// The law of the slowest of `m` parts (at least 2).
     pub fn law_at(&self, m: f64) -> Gev {
         self.law_of(&self.parameters(), m)
@@ -153,17 +158,24 @@ impl Drifting<'_> {
     }
 }
 
-/// Fit the drift to standardised samples of at least four sizes, all above one part. `start` is the fit without
-/// drift (location, ln scale, shape, exponent), `constant` its negative log-likelihood and `separate` that of
-/// fits of their own, all standardised.
+/// The fit without drift, all standardised.
+pub(super) struct WithoutDrift {
+    /// Location, ln scale, shape, exponent.
+    pub at: [f64; 4],
+    /// Its negative log-likelihood.
+    pub value: f64,
+    /// The negative log-likelihood of fits of each size on its own.
+    pub separate: f64,
+}
+
+/// Fit the drift to standardised samples of at least four sizes, all above one part.
 pub(super) fn fit(
     sizes: &[f64],
     samples: &[Vec<f64>],
     (center, spread): (f64, f64),
-    start: [f64; 4],
-    constant: f64,
-    separate: f64,
+    without: &WithoutDrift,
 ) -> Option<ShapeDrift> {
+    let &WithoutDrift { at: start, value: constant, separate } = without;
     let smallest = *sizes.first()?;
     if sizes.len() < 4 || smallest < 2.0 {
         return None;
