@@ -30,6 +30,8 @@ pub mod errno;
 pub mod explain;
 pub mod format;
 pub mod interpret;
+pub mod literal;
+pub mod number;
 pub mod plan;
 pub mod source;
 pub mod syntax;

@@ -11,6 +11,7 @@ mod expressions;
 mod statements;
 mod strings;
 mod survey;
+mod taint;
 mod uniform;
 
 use samples::SiteKind;

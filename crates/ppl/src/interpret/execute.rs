@@ -1,6 +1,7 @@
 //! How are the steps of a plan carried out?
 
 use crate::claim::{self, Claim, Part};
+use crate::literal;
 use crate::plan::{BlockIndex, Code, Expr, ExprIndex, Plan, SiteId, Slot, Step};
 use crate::value::{MAX_LIST_DEPTH, Value};
 
@@ -177,7 +178,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
     /// A time in nanoseconds.
     pub(super) fn time(&mut self, index: ExprIndex, what: &str) -> Result<u64, Broken> {
         let value = match self.value(index)? {
-            Value::Text(text) => crate::syntax::literal::signed(&text).unwrap_or(Value::Text(text)),
+            Value::Text(text) => literal::signed(&text).map_or(Value::Text(text.clone()), Value::from),
             value => value,
         };
         match value {

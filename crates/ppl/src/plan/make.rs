@@ -8,8 +8,9 @@ use samples::SiteKind;
 use crate::arithmetic;
 use crate::check::{Checked, Parameter};
 use crate::diagnostic::{Code as DiagnosticCode, Diagnostic, Span, has_errors, nearest};
+use crate::literal;
 use crate::source::Source;
-use crate::syntax::{BinaryOp, literal};
+use crate::syntax::BinaryOp;
 use crate::value::Value;
 
 use super::constants::Known;
@@ -97,7 +98,7 @@ pub fn plan(
             given.push(name.clone());
             if parameter.numeric {
                 match literal::signed(&text) {
-                    Ok(number) => value = number,
+                    Ok(number) => value = number.into(),
                     Err(bad) => maker.bad_parameter(name, &text, &bad, parameter.span),
                 }
             } else {
