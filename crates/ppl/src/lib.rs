@@ -23,6 +23,7 @@
 pub mod arithmetic;
 pub mod check;
 pub mod claim;
+pub mod code;
 pub mod commands;
 pub mod count;
 pub mod diagnostic;
@@ -34,6 +35,7 @@ pub mod literal;
 pub mod number;
 pub mod plan;
 pub mod source;
+pub mod statistic;
 pub mod syntax;
 pub mod value;
 

@@ -1,8 +1,8 @@
 //! Checks the definitions of a program and keeps what they say.
 
 use crate::arithmetic;
+use crate::code::{Expr, ExprIndex, Slot};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::plan::{Expr, ExprIndex, Slot};
 use crate::syntax::{Callee, Define, ExprId, ExprKind, Exprs, Range};
 use crate::value::Value;
 

@@ -1,9 +1,9 @@
 //! Checks expressions and compiles them.
 
+use crate::code::{Builtin, Call, Expr, SiteId};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::errno;
 use crate::number::Number;
-use crate::plan::{Builtin, Call, Expr, SiteId};
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
 
 use super::Checker;

@@ -2,8 +2,8 @@
 
 use samples::SiteKind;
 
+use crate::code::{Expr, NO_LIMIT, Procedure, Slot, Step};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::plan::{Expr, NO_LIMIT, Procedure, Slot, Step};
 use crate::syntax::{
     ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Stonewall, Symbol,
 };
@@ -367,7 +367,7 @@ impl Checker<'_> {
                 let restriction = (number != 0).then_some(Restriction::Group(number, place));
                 let body = self.restricted(restriction, body);
                 self.group = outer;
-                Step::Group { group: crate::plan::GroupId(number), body }
+                Step::Group { group: crate::code::GroupId(number), body }
             }
             StatementKind::Master(body) => {
                 let place = Span::new(span.start, span.start + 6);
@@ -384,7 +384,7 @@ impl Checker<'_> {
                 };
                 self.collective(span, &what, Some(number), false);
                 let site = self.site(span, None, SiteKind::Barrier);
-                Step::Barrier { site, group: crate::plan::GroupId(number) }
+                Step::Barrier { site, group: crate::code::GroupId(number) }
             }
             StatementKind::Break | StatementKind::Continue => {
                 let is_break = statement.kind == StatementKind::Break;

@@ -1,4 +1,4 @@
-//! What does a machine see of the arguments of a command?
+//! The evaluated arguments of a command, as a machine sees them.
 
 use std::ffi::CStr;
 

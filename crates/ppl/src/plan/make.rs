@@ -7,6 +7,7 @@ use samples::SiteKind;
 
 use crate::arithmetic;
 use crate::check::{Checked, Parameter};
+use crate::code::GroupId;
 use crate::diagnostic::{Code as DiagnosticCode, Diagnostic, Span, has_errors, nearest};
 use crate::literal;
 use crate::source::Source;
@@ -15,7 +16,7 @@ use crate::value::Value;
 
 use super::constants::Known;
 use super::groups::ranks_of_groups;
-use super::{GroupId, Pattern, Plan, SiteSpec, Space};
+use super::{Pattern, Plan, SiteSpec, Space};
 
 /// More ranks than this are a mistake.
 const MAX_RANKS: u32 = 1 << 20;
