@@ -1,4 +1,4 @@
-//! How is an expression written? For messages that name it.
+//! Writes an expression as a program would say it, for messages that name it.
 
 use crate::commands::{Command, Function};
 use crate::syntax::UnaryOp;

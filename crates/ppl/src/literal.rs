@@ -1,6 +1,6 @@
-//! What is the value of a number as it is written?
+//! Reads numbers and their units, in programs and in strings.
 
-use crate::value::Value;
+use crate::number::Number;
 
 /// Why a number cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn meant(text: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// Where it does not fit 64 bits or carries an unknown unit.
-pub fn number(text: &str) -> Result<Value, BadLiteral> {
+pub fn number(text: &str) -> Result<Number, BadLiteral> {
     let bytes = text.as_bytes();
     let mut end = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if end == 0 {
@@ -83,16 +83,16 @@ pub fn number(text: &str) -> Result<Value, BadLiteral> {
     if float {
         let value: f64 = digits.parse().map_err(|_| BadLiteral::NotANumber)?;
         return match unit {
-            Unit::Factor(1) => Ok(Value::Float(value)),
-            Unit::Factor(factor) => whole(value * factor as f64).map(Value::Int),
-            Unit::Nanoseconds(factor) => whole(value * factor as f64).map(Value::Duration),
+            Unit::Factor(1) => Ok(Number::Float(value)),
+            Unit::Factor(factor) => whole(value * factor as f64).map(Number::Int),
+            Unit::Nanoseconds(factor) => whole(value * factor as f64).map(Number::Duration),
         };
     }
     let value: i64 = digits.parse().map_err(|_| BadLiteral::TooLarge)?;
     match unit {
-        Unit::Factor(factor) => value.checked_mul(factor).map(Value::Int).ok_or(BadLiteral::TooLarge),
+        Unit::Factor(factor) => value.checked_mul(factor).map(Number::Int).ok_or(BadLiteral::TooLarge),
         Unit::Nanoseconds(factor) => {
-            value.checked_mul(factor).map(Value::Duration).ok_or(BadLiteral::TooLarge)
+            value.checked_mul(factor).map(Number::Duration).ok_or(BadLiteral::TooLarge)
         }
     }
 }
@@ -102,16 +102,11 @@ fn whole(value: f64) -> Result<i64, BadLiteral> {
 }
 
 /// A signed number with an optional unit, as it stands in a parameter or a variable.
-pub fn signed(text: &str) -> Result<Value, BadLiteral> {
+pub fn signed(text: &str) -> Result<Number, BadLiteral> {
     let text = text.trim();
     match text.strip_prefix('-') {
         None => number(text),
-        Some(rest) => number(rest).map(|value| match value {
-            Value::Int(v) => Value::Int(-v),
-            Value::Float(v) => Value::Float(-v),
-            Value::Duration(v) => Value::Duration(-v),
-            other => other,
-        }),
+        Some(rest) => number(rest).map(|value| -value),
     }
 }
 
@@ -119,7 +114,7 @@ pub fn signed(text: &str) -> Result<Value, BadLiteral> {
 ///
 /// As in the original its leading integer counts (`"12k"` is 12), but a unit written in full
 /// (`"4MiB"`, `"5ms"`) or a fraction is understood.
-pub fn leading(text: &str) -> Option<Value> {
+pub fn leading(text: &str) -> Option<Number> {
     let text = text.trim_start();
     let classic = |suffix: &str| matches!(suffix, "k" | "m" | "g");
     let digits = text.strip_prefix('-').unwrap_or(text).trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -138,7 +133,7 @@ pub fn leading(text: &str) -> Option<Value> {
     if end == 0 {
         return None;
     }
-    rest[..end].parse::<i64>().ok().map(|value| Value::Int(sign * value))
+    rest[..end].parse::<i64>().ok().map(|value| Number::Int(sign * value))
 }
 
 #[cfg(test)]
@@ -147,11 +142,11 @@ mod tests {
 
     #[test]
     fn units_multiply() {
-        assert_eq!(number("4k"), Ok(Value::Int(4096)));
-        assert_eq!(number("1.5KiB"), Ok(Value::Int(1536)));
-        assert_eq!(number("5ms"), Ok(Value::Duration(5_000_000)));
-        assert_eq!(number("1.25s"), Ok(Value::Duration(1_250_000_000)));
-        assert_eq!(number("2.5"), Ok(Value::Float(2.5)));
+        assert_eq!(number("4k"), Ok(Number::Int(4096)));
+        assert_eq!(number("1.5KiB"), Ok(Number::Int(1536)));
+        assert_eq!(number("5ms"), Ok(Number::Duration(5_000_000)));
+        assert_eq!(number("1.25s"), Ok(Number::Duration(1_250_000_000)));
+        assert_eq!(number("2.5"), Ok(Number::Float(2.5)));
     }
 
     #[test]
@@ -161,9 +156,9 @@ mod tests {
 
     #[test]
     fn a_string_counts_as_its_leading_number_unless_its_unit_is_written_in_full() {
-        assert_eq!(leading("12k"), Some(Value::Int(12)));
-        assert_eq!(leading("4MiB"), Some(Value::Int(4 << 20)));
-        assert_eq!(leading("-7 apples"), Some(Value::Int(-7)));
+        assert_eq!(leading("12k"), Some(Number::Int(12)));
+        assert_eq!(leading("4MiB"), Some(Number::Int(4 << 20)));
+        assert_eq!(leading("-7 apples"), Some(Number::Int(-7)));
         assert_eq!(leading("apples"), None);
     }
 }
