@@ -1,4 +1,4 @@
-//! How long did every site take, and which gates and ranks are there?
+//! Tables of the durations of every site, of the gates and of the ranks.
 
 use samples::{Run, SiteKind, units};
 
