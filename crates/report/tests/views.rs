@@ -1,8 +1,8 @@
 //! What all places of a run make together: curves, tables, causes, response times.
 
-use report::{Shares, Sizes};
 use report::figures::Stacks;
 use report::{Options, Report, build};
+use report::{Shares, Sizes};
 use samples::{Cause, Run, Sample, Site, SiteKind, Span};
 
 /// A run whose places are `(label, operation, batch, bytes, duration in ps of the n-th sample)`.

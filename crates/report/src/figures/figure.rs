@@ -32,7 +32,7 @@ pub struct Figure {
     pub plot: Value,
 }
 
-/// The numbers of a figure: a struct of the file that draws it, such as [`super::Survival`].
+/// The numbers of a figure: a struct of the file that draws it, such as `Survival`.
 ///
 /// As JSON they are the fields of that struct with its `kind`.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use samples::{Run, SiteKind, units};
 
-use super::Table;
+use super::grid::Table;
 use crate::Analysis;
 use crate::figures::{Effects, Last};
 use crate::summary::Summary;

@@ -20,7 +20,7 @@ use crate::Chapter;
 pub use numbers::{SizeCurve, Sizes};
 
 /// Chapters for transfers, working sets and other numbers, as far as there are any.
-pub(in crate::views) fn chapters(run: &Run, places: &[Place], families: &[Family]) -> Vec<Chapter> {
+pub(super) fn chapters(run: &Run, places: &[Place], families: &[Family]) -> Vec<Chapter> {
     let of = |wanted: &dyn Fn(&Axis) -> bool| -> Vec<&Family> {
         families.iter().filter(|family| wanted(&family.axis)).collect()
     };
