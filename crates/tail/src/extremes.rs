@@ -6,7 +6,7 @@
 use crate::gev::fit::{SHAPE_MAX, in_units, standardisation};
 use crate::gev::profile::in_units as interval_in_units;
 use crate::gev::{self, GevFit, GevTarget};
-use crate::kernel::{self, Terms};
+use crate::kernel::{self, At, Terms};
 use crate::newton::Newton;
 use crate::status::Interval;
 use crate::surface::{self, Surface, grow_scale};
@@ -22,10 +22,10 @@ struct Rows {
 
 impl Surface for Rows {
     fn terms(&self, location: f64, log_scale: f64, shape: f64) -> Option<Terms> {
-        let rate = (-log_scale).exp();
+        let at = At::new(location, log_scale, shape);
         let mut total = Terms::default();
         for ((&y, &a), &b) in self.y.iter().zip(&self.a).zip(&self.b) {
-            total.add(&kernel::row(y, location, log_scale, rate, shape, a, b)?);
+            total.add(&kernel::row(y, &at, a, b)?);
         }
         if total.value.is_finite() { Some(total) } else { None }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::interval_end::interval_end;
-use crate::kernel;
+use crate::kernel::{self, At};
 use crate::newton::{Newton, Objective};
 use crate::series::sorted_quantile;
 use crate::status::Interval;
@@ -180,7 +180,9 @@ impl Objective for Pareto<'_> {
         if at[1] <= -1.0 || at[1] >= SHAPE_MAX {
             return f64::INFINITY;
         }
-        let Some(t) = kernel::sum(self.y, 0.0, at[0], at[1], 1.0, 0.0) else { return f64::INFINITY };
+        let Some(t) = kernel::sum(self.y, &At::new(0.0, at[0], at[1]), 1.0, 0.0) else {
+            return f64::INFINITY;
+        };
         gradient.copy_from_slice(&t.gradient[1..]);
         hessian.copy_from_slice(&[t.hessian[2], t.hessian[4], t.hessian[4], t.hessian[5]]);
         t.value
@@ -212,7 +214,7 @@ impl Objective for One<'_> {
         if !(-1.0..=SHAPE_MAX).contains(&shape) {
             return f64::INFINITY;
         }
-        let Some(t) = kernel::sum(self.y, 0.0, phi, shape, 1.0, 0.0) else { return f64::INFINITY };
+        let Some(t) = kernel::sum(self.y, &At::new(0.0, phi, shape), 1.0, 0.0) else { return f64::INFINITY };
         let (gp, gx) = (t.gradient[1], t.gradient[2]);
         let (pp, px, xx) = (t.hessian[2], t.hessian[4], t.hessian[5]);
         let (g, h) = match self.slice {
@@ -301,7 +303,7 @@ impl GpdLikelihood {
         let scale = self.unit * at[0].exp();
         let curvature = interior
             .then(|| {
-                let t = kernel::sum(&self.y, 0.0, at[0], at[1], 1.0, 0.0)?;
+                let t = kernel::sum(&self.y, &At::new(0.0, at[0], at[1]), 1.0, 0.0)?;
                 let v = linalg::inverse(&[t.hessian[2], t.hessian[4], t.hessian[4], t.hessian[5]], 2)?;
                 Some([[v[0] * scale * scale, v[1] * scale], [v[2] * scale, v[3]]])
             })

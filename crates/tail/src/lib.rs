@@ -28,6 +28,7 @@ mod argument;
 mod error;
 mod grouped;
 mod interval_end;
+mod nullable;
 mod return_period;
 mod series;
 mod status;

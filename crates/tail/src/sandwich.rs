@@ -23,11 +23,12 @@ pub struct Sandwich {
 /// the values. Values outside the fitted support give zeros.
 pub fn scores(values: &[f64], fit: &GevFit) -> Vec<[f64; 3]> {
     let rate = 1.0 / fit.scale;
+    let at = kernel::At::standard(fit.shape);
     values
         .iter()
         .map(|x| {
             let z = ((x - fit.center) - fit.location_offset) * rate;
-            kernel::row(z, 0.0, 0.0, 1.0, fit.shape, 1.0, 1.0).map_or([0.0; 3], |t| t.gradient.map(|g| -g))
+            kernel::row(z, &at, 1.0, 1.0).map_or([0.0; 3], |t| t.gradient.map(|g| -g))
         })
         .collect()
 }

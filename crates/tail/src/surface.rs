@@ -2,7 +2,7 @@
 //! standardised units, its maximum, and its profiles.
 
 use crate::interval_end::interval_end;
-use crate::kernel::{self, Terms};
+use crate::kernel::{self, At, Terms};
 use crate::newton::{Newton, Objective, Outcome};
 use crate::status::{End, Interval};
 use crate::{Error, Status, argument, linalg, special};
@@ -55,10 +55,11 @@ impl<'a> Maxima<'a> {
 impl Surface for Maxima<'_> {
     #[inline]
     fn terms(&self, location: f64, log_scale: f64, shape: f64) -> Option<Terms> {
+        let at = At::new(location, log_scale, shape);
         if self.weights.is_empty() {
-            kernel::sum(self.y, location, log_scale, shape, 1.0, 1.0)
+            kernel::sum(self.y, &at, 1.0, 1.0)
         } else {
-            kernel::sum_weighted(self.y, self.weights, location, log_scale, shape)
+            kernel::sum_weighted(self.y, self.weights, &at)
         }
     }
 

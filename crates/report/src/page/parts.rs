@@ -46,13 +46,13 @@ fn html_table(table: &Table, is_wide: bool) -> Markup {
                 thead {
                     tr {
                         @for column in &table.columns {
-                            th scope="col" .number[column.number] { (column.name) }
+                            th scope="col" class=[column.number.then_some("number")] { (column.name) }
                         }
                     }
                 }
                 tbody {
                     @for row in &table.rows {
-                        tr .strong[row.strong] {
+                        tr class=[row.strong.then_some("strong")] {
                             @for (cell, column) in row.cells.iter().zip(&table.columns) {
                                 td class=(cell_class(column.number, cell)) { (cell) }
                             }
@@ -129,7 +129,7 @@ fn listing(program: &str, timed_lines: &[usize]) -> Markup {
             h3 { "The program" }
             ol.program tabindex="0" {
                 @for (index, line) in program.lines().enumerate() {
-                    li .timed[timed.contains(&(index + 1))] { (line) }
+                    li class=[timed.contains(&(index + 1)).then_some("timed")] { (line) }
                 }
             }
             p.note { "Timed lines are shaded." }

@@ -2,7 +2,7 @@
 
 use samples::units;
 
-use super::{Document, Tile, VerdictCard};
+use super::document::{Document, Tile, VerdictCard};
 use crate::text::{heading, surroundings};
 use crate::unit::{Unit, duration, significant};
 use crate::{Analysis, Report, Subject};

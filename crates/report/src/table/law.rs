@@ -6,7 +6,7 @@ use tail::independence::{Independence, Question};
 use tail::latency::Latency;
 use tail::verdict::Preference;
 
-use super::Table;
+use super::grid::Table;
 use crate::tail_of::Tail;
 use crate::unit::{Unit, confidence, fixed, probability, significant};
 use crate::words;

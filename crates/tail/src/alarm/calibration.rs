@@ -223,11 +223,6 @@ impl Baseline {
         [self.cusum, self.cusum_fast] = self.cusum_guaranteed;
         self.guaranteed = true;
     }
-
-    /// A monitor that has seen nothing yet.
-    pub fn watch(self) -> super::Watch {
-        super::Watch::new(self)
-    }
 }
 
 /// Quiet runs from which thresholds that keep the rates on average over baselines can be trusted.

@@ -23,14 +23,11 @@ mod panels;
 mod result;
 mod summarise;
 
+pub use crate::verdict::{Alternative, Dependence, Diagnostics, GumbelTest, Rounded, TrendFit};
 pub use envelope::Envelope;
 pub use options::{AssessOptions, NonFinite};
 pub use panels::{Band, Panels, Point};
-pub(crate) use result::nullable;
-pub use result::{
-    Alternative, Assessment, Dependence, Diagnostics, GevResult, GumbelTest, ParameterIntervals, ReturnLevel,
-    Rounded, TrendFit,
-};
+pub use result::{Assessment, GevResult, ParameterIntervals, ReturnLevel};
 pub use summarise::{QuantileEstimate, Summary, quantile_interval, summarise};
 
 use rayon::prelude::*;

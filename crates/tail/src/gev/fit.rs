@@ -227,8 +227,9 @@ impl<'a> Likelihood<'a> {
     fn influence(&self, best: &Standard, inverse: &[f64], newton: &mut Newton) -> Option<Influence> {
         let n = self.y.len();
         let [m, phi, shape] = best.at;
+        let at = kernel::At::new(m, phi, shape);
         let shift_without = |y: f64| -> f64 {
-            let Some(t) = kernel::row(y, m, phi, (-phi).exp(), shape, 1.0, 1.0) else { return 0.0 };
+            let Some(t) = kernel::row(y, &at, 1.0, 1.0) else { return 0.0 };
             (0..3)
                 .map(|i| {
                     let step: f64 = (0..3).map(|j| inverse[3 * i + j] * t.gradient[j]).sum();
@@ -245,7 +246,7 @@ impl<'a> Likelihood<'a> {
         let mut shift = high.max(low);
         let mut shape_without = {
             let y = if high >= low { self.y[n - 1] } else { self.y[0] };
-            let t = kernel::row(y, m, phi, (-phi).exp(), shape, 1.0, 1.0)?;
+            let t = kernel::row(y, &at, 1.0, 1.0)?;
             shape + (0..3).map(|j| inverse[6 + j] * t.gradient[j]).sum::<f64>()
         };
         if shift > 0.5 && n > 5 {

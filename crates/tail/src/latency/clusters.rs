@@ -55,7 +55,7 @@ pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::GpdFit, extremal_ind
     let mut sizes = vec![0.0; count];
     for (&time, &label) in times.iter().zip(&labels) {
         let z = (values[time] - fit.threshold) / fit.scale;
-        let row = kernel::row(z, 0.0, 0.0, 1.0, fit.shape, 1.0, 0.0)?;
+        let row = kernel::row(z, &kernel::At::standard(fit.shape), 1.0, 0.0)?;
         sums[label][0] += row.gradient[1];
         sums[label][1] += row.gradient[2];
         sizes[label] += 1.0;

@@ -244,6 +244,7 @@ pub fn unit_error(shape: f64, quantity: Quantity) -> Result<f64, Error> {
 /// double-exponential quadrature over p in (0, 1), which keeps the integrable ends for shape > -1/2.
 fn information(shape: f64) -> [f64; 9] {
     let law = Gev { location: 0.0, scale: 1.0, shape };
+    let at = kernel::At::standard(shape);
     let mut out = [0.0; 9];
     let step = 1.0 / 64.0;
     for i in -460..=460i32 {
@@ -260,7 +261,7 @@ fn information(shape: f64) -> [f64; 9] {
             continue;
         }
         let z = law.at_gumbel_level(-intensity.ln());
-        let Some(terms) = kernel::row(z, 0.0, 0.0, 1.0, shape, 1.0, 1.0) else { continue };
+        let Some(terms) = kernel::row(z, &at, 1.0, 1.0) else { continue };
         for a in 0..3 {
             for b in 0..3 {
                 let product = terms.gradient[a] * terms.gradient[b] * weight;

@@ -7,8 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::{self, At};
 use crate::newton::{Newton, Objective};
-use crate::{Gev, gev, kernel, linalg, special};
+use crate::{Gev, gev, linalg, special};
 
 /// The fit with a drifting shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,7 +142,7 @@ impl Drifting<'_> {
             if own[2] <= -1.0 || own[2] >= gev::SHAPE_MAX || !own[0].is_finite() {
                 return None;
             }
-            let terms = kernel::sum(values, own[0], own[1], own[2], 1.0, 1.0)?;
+            let terms = kernel::sum(values, &At::new(own[0], own[1], own[2]), 1.0, 1.0)?;
             value += terms.value;
             for (k, slot) in total.iter_mut().enumerate() {
                 let (mut up, mut down) = (at, at);

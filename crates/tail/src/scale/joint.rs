@@ -268,7 +268,8 @@ impl Objective for Powers<'_> {
         let mut total = kernel::Terms::default();
         for (ln_ratio, values) in self.rows {
             let power = self.exponent * ln_ratio;
-            let Some(part) = kernel::sum(values, at[0], at[1], at[2], 1.0, power.exp()) else {
+            let Some(part) = kernel::sum(values, &kernel::At::new(at[0], at[1], at[2]), 1.0, power.exp())
+            else {
                 return f64::INFINITY;
             };
             total.add(&part);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, FEWEST_FOR_VERDICT, VerdictCode};
+use super::evidence::{Evidence, FEWEST_FOR_VERDICT, VerdictCode};
 use crate::independence::Question;
 
 /// One piece of advice.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, Preference, VerdictCode};
+use super::evidence::{Evidence, VerdictCode};
+use super::vuong::Preference;
 use crate::Status;
 use crate::gev::Influence;
 use crate::gof::GoodnessOfFit;
@@ -64,7 +65,7 @@ pub enum Finding {
         /// Which is preferred; none where they cannot be compared.
         preference: Option<Preference>,
         /// Vuong's z; NaN (null in JSON) where they cannot be compared.
-        #[serde(with = "crate::assess::nullable")]
+        #[serde(with = "crate::nullable")]
         z: f64,
         /// AIC weight of the rival.
         aic_weight: f64,

@@ -5,42 +5,22 @@
 //! how many more values would tell (Vuong 1989). A good GEV plot alone is no evidence of a maximum.
 
 mod advice;
+mod evidence;
 mod findings;
 mod vuong;
 
 pub use advice::Advice;
+pub use evidence::{
+    Alternative, Dependence, Diagnostics, Evidence, FEWEST_FOR_VERDICT, GumbelTest, Rounded, TrendFit,
+    VerdictCode,
+};
 pub use findings::{Explained, Finding};
 pub use vuong::{Preference, Vuong, long_run_variance, vuong};
 
 use serde::{Deserialize, Serialize};
 
 use crate::Status;
-use crate::assess::{Alternative, Diagnostics};
-use crate::gev::GevFit;
 use crate::rivals::Family;
-
-/// Fewest values for a verdict about the law; below it only a description is given.
-pub const FEWEST_FOR_VERDICT: usize = 100;
-
-/// The verdict as a stable code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum VerdictCode {
-    /// Stage one: the values are not independent draws of one law.
-    NotIndependent,
-    /// The likelihood has no interior maximum: no GEV describes the values.
-    NoMaximum,
-    /// Stage two: the GEV does not fit.
-    GevRejected,
-    /// Stage three: another law is clearly better.
-    RivalPreferred,
-    /// The GEV fits, but a rival does as well, or could not be compared.
-    GevConsistent,
-    /// The GEV fits, and every rival was compared with it and is clearly worse.
-    GevPreferred,
-    /// Too few values to tell.
-    TooFew,
-}
 
 /// How many values would decide between the GEV and its closest rival.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -68,21 +48,6 @@ pub struct Verdict {
     pub preferred: Option<Family>,
     /// How many values would tell the GEV from each law of `not_distinguished`, fewest first.
     pub runs_needed: Vec<RunsNeeded>,
-}
-
-/// What a verdict is made of.
-#[derive(Debug, Clone, Copy)]
-pub struct Evidence<'a> {
-    /// Number of values.
-    pub n: usize,
-    /// The fit.
-    pub fit: &'a GevFit,
-    /// Stages one and two.
-    pub diagnostics: &'a Diagnostics,
-    /// Stage three.
-    pub alternatives: &'a [Alternative],
-    /// Level of the test of fit.
-    pub significance: f64,
 }
 
 /// The verdict on the evidence.

@@ -1,12 +1,14 @@
-//! How likely is it to take longer, in the sample and after the fitted laws?
+//! Draws how often a value is exceeded, in the sample and by the fitted laws.
 
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Figure, Numbers, draw, thin};
+use super::curve::{Curve, above};
+use super::draw;
+use super::figure::{Figure, Input, Numbers};
 use crate::subject::Subject;
 use crate::tail_of::Tail;
-use crate::unit::{Unit, rounded};
+use crate::unit::rounded;
 
 /// Empirical and fitted probabilities of taking longer.
 #[derive(Clone, Debug, Serialize)]
@@ -23,31 +25,6 @@ pub struct Survival {
     pub laws: Vec<Curve>,
     /// How many values there are.
     pub of: usize,
-}
-
-/// One fitted law as a line.
-#[derive(Clone, Debug, Serialize)]
-pub struct Curve {
-    /// `GEV`, `normal`.
-    pub name: String,
-    /// In the unit of the data.
-    pub x: Vec<f64>,
-    /// Probability or density at `x`.
-    pub y: Vec<f64>,
-}
-
-/// Several lines.
-#[derive(Clone, Debug, Serialize)]
-pub struct Curves {
-    /// Each with its name; axes as the figure says, in seconds where it shows durations.
-    pub curves: Vec<Curve>,
-}
-
-/// Ascending values and the share above each, thinned.
-pub(crate) fn above(mut values: Vec<f64>) -> (Vec<f64>, Vec<f64>) {
-    values.sort_unstable_by(f64::total_cmp);
-    let n = values.len();
-    thin::ascending(n).into_iter().map(|at| (values[at], (n as f64 - at as f64 - 0.5) / n as f64)).unzip()
 }
 
 impl Survival {
@@ -78,27 +55,23 @@ impl Survival {
     }
 }
 
-pub(crate) fn survival(
-    prefix: &str,
-    subject: &Subject,
-    tail: Option<&Tail>,
-    unit: Unit,
-    what: &str,
-) -> Figure {
-    let numbers = Survival::of(subject, tail);
+pub(super) fn figures(input: &Input) -> Vec<Figure> {
+    let Input { prefix, analysis, what, .. } = *input;
+    let unit = input.unit();
+    let numbers = Survival::of(&analysis.subject, analysis.tail.as_ref());
     let hover = format!("%{{y:.3g}} take longer than %{{x}} {}<extra></extra>", unit.name);
     let mut traces = Vec::new();
     if !numbers.corrected_seconds.is_empty() {
         let x = unit.scale_all(&numbers.corrected_seconds);
         let name = "without run-queue wait";
-        traces.push(draw::points(name, x, numbers.corrected_share.clone(), draw::SECOND, 4.0, &hover));
+        traces.push(draw::points(name, x, numbers.corrected_share.clone(), (draw::SECOND, 4.0), &hover));
     }
     let x = unit.scale_all(&numbers.seconds);
-    traces.push(draw::points("measured", x, numbers.share.clone(), draw::DATA, 5.0, &hover));
+    traces.push(draw::points("measured", x, numbers.share.clone(), (draw::DATA, 5.0), &hover));
     for law in &numbers.laws {
         let (colour, dash) = if law.name == "GEV" { (draw::LAW, "solid") } else { (draw::OTHER, "dash") };
         let y = law.y.iter().map(|y| rounded(*y)).collect();
-        traces.push(draw::line(&law.name, unit.scale_all(&law.x), y, colour, dash, &hover));
+        traces.push(draw::line(&law.name, unit.scale_all(&law.x), y, (colour, dash), &hover));
     }
     let mut x = draw::axis(&unit.axis(what));
     if numbers.seconds[0] > 0.0 {
@@ -117,7 +90,7 @@ pub(crate) fn survival(
          storage's."
     };
     let title = "How often it takes longer".to_string();
-    Figure {
+    vec![Figure {
         id: format!("{prefix}survival"),
         caption: format!(
             "Both axes are logarithmic. The right end is the tail: read off how often a value is exceeded.{compared}\
@@ -130,6 +103,6 @@ pub(crate) fn survival(
         wide: false,
         plot: draw::figure(&title, traces, x, y),
         title,
-        numbers: Numbers::Survival(numbers),
-    }
+        numbers: Numbers::new("survival", numbers),
+    }]
 }

@@ -1,14 +1,14 @@
-//! How did T go over time, and which values stand out?
+//! Draws all values in time order and marks those that stand out.
 
 use serde::Serialize;
 use serde_json::json;
 use tail::independence::Segment;
 
-use super::{Figure, Numbers, draw, thin};
+use super::figure::{Figure, Input, MOST_POINTS, Numbers};
+use super::{draw, thin};
 use crate::subject::Subject;
 use crate::summary::quantile;
 use crate::tail_of::Tail;
-use crate::unit::{Unit, rounded};
 
 /// T in time order.
 #[derive(Clone, Debug, Serialize)]
@@ -55,7 +55,7 @@ impl Series {
             median,
             outliers: (0..values.len())
                 .filter(|&at| threshold.is_some_and(|threshold| above[at] > threshold))
-                .take(super::MOST_POINTS)
+                .take(MOST_POINTS)
                 .collect(),
             threshold,
             segments,
@@ -74,8 +74,10 @@ fn threshold(residuals: &[f64]) -> Option<f64> {
     Some(middle + scale * (reach - gumbel(0.5))).filter(|_| scale > 0.0)
 }
 
-pub(crate) fn series(prefix: &str, subject: &Subject, tail: Option<&Tail>, unit: Unit, what: &str) -> Figure {
-    let numbers = Series::of(subject, tail);
+pub(super) fn figures(input: &Input) -> Vec<Figure> {
+    let Input { prefix, analysis, what, .. } = *input;
+    let (subject, unit) = (&analysis.subject, input.unit());
+    let numbers = Series::of(subject, analysis.tail.as_ref());
     let title = "T over time".to_string();
     let positions = |steps: &[usize]| steps.iter().map(|&step| step as f64 + 1.0).collect::<Vec<_>>();
     let hover = format!("%{{x}}: %{{y}} {}<extra></extra>", unit.name);
@@ -86,8 +88,7 @@ pub(crate) fn series(prefix: &str, subject: &Subject, tail: Option<&Tail>, unit:
             "T",
             positions(&numbers.step),
             unit.scale_all(&numbers.seconds),
-            draw::DATA,
-            5.0,
+            (draw::DATA, 5.0),
             &hover,
         ),
         draw::guide("median", ends.clone(), unit.scale_all(&[numbers.median; 2])),
@@ -101,7 +102,7 @@ pub(crate) fn series(prefix: &str, subject: &Subject, tail: Option<&Tail>, unit:
             y.extend([segment.median, segment.median, f64::NAN]);
         }
         let name = "median of each stretch";
-        traces.push(draw::line(name, x, unit.scale_all(&y), draw::SECOND, "solid", &hover));
+        traces.push(draw::line(name, x, unit.scale_all(&y), (draw::SECOND, "solid"), &hover));
     }
     if !numbers.outliers.is_empty() {
         let name = if numbers.outliers.len() == 1 { "outlier" } else { "outliers" };
@@ -137,7 +138,7 @@ pub(crate) fn series(prefix: &str, subject: &Subject, tail: Option<&Tail>, unit:
          {found}{rule}.{changes}{thinned}"
     );
     let unit_axis = unit.axis(what);
-    Figure {
+    vec![Figure {
         id: format!("{prefix}series"),
         alternative: format!(
             "{} values of T in time order around {}; {found}.",
@@ -155,8 +156,8 @@ pub(crate) fn series(prefix: &str, subject: &Subject, tail: Option<&Tail>, unit:
             plot
         },
         title,
-        numbers: Numbers::Series(numbers),
-    }
+        numbers: Numbers::new("series", numbers),
+    }]
 }
 
 /// `value 120, 310 and 2 more`.
@@ -166,73 +167,6 @@ fn listed_changes(later: &[Segment]) -> String {
         later.iter().take(SHOWN).map(|segment| (segment.start + 1).to_string()).collect();
     let more = if later.len() > SHOWN { format!(" and {} more", later.len() - SHOWN) } else { String::new() };
     format!("{}{more}", positions.join(", "))
-}
-
-/// How values resemble those before them.
-#[derive(Clone, Debug, Serialize)]
-pub struct Autocorrelation {
-    /// Distance in time order, from 1.
-    pub lag: Vec<usize>,
-    /// Correlation of the ranks of values that far apart.
-    pub correlation: Vec<f64>,
-    /// Single correlations of independent values stay within plus or minus this in 95 of 100 cases.
-    pub bound: f64,
-}
-
-pub(crate) fn autocorrelation(prefix: &str, tail: &Tail) -> Option<Figure> {
-    let found = tail.independence().filter(|found| !found.autocorrelations.is_empty())?;
-    let numbers = Autocorrelation {
-        lag: (1..=found.autocorrelations.len()).collect(),
-        correlation: found.autocorrelations.iter().map(|r| rounded(*r)).collect(),
-        bound: found.autocorrelation_bound,
-    };
-    let lags = numbers.lag.len() as f64;
-    let ends = [0.3, lags + 0.7];
-    let colours: Vec<&str> = numbers
-        .correlation
-        .iter()
-        .map(|r| if r.abs() > numbers.bound { draw::LAW } else { draw::DATA })
-        .collect();
-    let bound = rounded(numbers.bound);
-    let mut traces: Vec<_> =
-        draw::band("95 % of independent values", &ends, vec![-bound; 2], vec![bound; 2], draw::NEUTRAL_BAND)
-            .into();
-    traces.push(json!({
-        "type": "bar", "name": "autocorrelation", "x": numbers.lag, "y": numbers.correlation,
-        "showlegend": false, "width": 0.55, "marker": {"color": colours},
-        "hovertemplate": "distance %{x}: %{y:.3f}<extra></extra>"
-    }));
-    let outside = numbers.correlation.iter().filter(|r| r.abs() > numbers.bound).count();
-    let reach = |sign: f64| {
-        let far = numbers.correlation.iter().fold(1.6 * numbers.bound, |far, r| far.max(sign * r * 1.15));
-        sign * rounded(far.min(1.05))
-    };
-    let range = [reach(-1.0), reach(1.0)];
-    let title = "Does a value resemble those before it?".to_string();
-    let n = tail.assessment.as_ref().map_or(0, |found| found.n);
-    Some(Figure {
-        id: format!("{prefix}autocorrelation"),
-        caption: format!(
-            "Rank correlation of values so many places apart. Slow decay to the right: slow times come in clusters. \
-             {outside} of {} bars leave the band; one in twenty does so by chance. For a mean, the {n} values are \
-             worth {:.0} independent ones.",
-            numbers.lag.len(),
-            found.effective_size
-        ),
-        alternative: format!(
-            "Autocorrelation of ranks at {} distances; {outside} outside the band.",
-            numbers.lag.len()
-        ),
-        wide: false,
-        plot: draw::figure(
-            &title,
-            traces,
-            draw::axis_with("distance in time order", json!({"range": ends})),
-            draw::axis_with("rank correlation", json!({"range": range, "zeroline": true})),
-        ),
-        title,
-        numbers: Numbers::Autocorrelation(numbers),
-    })
 }
 
 #[cfg(test)]

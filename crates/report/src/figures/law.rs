@@ -1,11 +1,15 @@
-//! Does the fitted law describe the values? The panels of the paper's Figure 2, and quantiles with an envelope.
+//! Draws the values against the fitted law: probabilities, return levels, density, and quantiles with an envelope.
+//!
+//! The first three are the panels of Henwood et al. 2016, Figure 2.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use tail::assess::{Band, Point};
 use tail::gumbel_level;
 
-use super::{Curve, Figure, Numbers, draw};
+use super::curve::Curve;
+use super::draw;
+use super::figure::{Figure, Input, Numbers};
 use crate::tail_of::Tail;
 use crate::unit::{Unit, rounded};
 
@@ -84,7 +88,7 @@ impl Points {
         traces.push(draw::guide("equal", ends.clone(), ends));
         let pick = |wanted: bool, values: &[f64]| unit.scale_all(&chosen(values, &self.outside, wanted));
         let (x, y) = (pick(false, &self.x), pick(false, &self.y));
-        traces.push(draw::points("measured", x, y, draw::DATA, 5.0, hover));
+        traces.push(draw::points("measured", x, y, (draw::DATA, 5.0), hover));
         let (x, y) = (pick(true, &self.x), pick(true, &self.y));
         let outside = x.len();
         if outside > 0 {
@@ -96,7 +100,21 @@ impl Points {
     }
 }
 
-pub(crate) fn probability(prefix: &str, tail: &Tail) -> Option<Figure> {
+pub(super) fn figures(input: &Input) -> Vec<Figure> {
+    let Input { prefix, analysis, values, what } = *input;
+    let (Some(tail), unit) = (&analysis.tail, input.unit()) else { return Vec::new() };
+    [
+        probability(prefix, tail),
+        return_levels(prefix, tail, unit, what),
+        density(prefix, values, tail, unit, what),
+        quantiles(prefix, tail, unit, what),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn probability(prefix: &str, tail: &Tail) -> Option<Figure> {
     let numbers = Points::of(&tail.panels.as_ref()?.probability);
     let worst = numbers.x.iter().zip(&numbers.y).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
     let n = tail.assessment.as_ref()?.n;
@@ -123,11 +141,11 @@ pub(crate) fn probability(prefix: &str, tail: &Tail) -> Option<Figure> {
             draw::axis_with("fitted probability", range),
         ),
         title,
-        numbers: Numbers::Probability(numbers),
+        numbers: Numbers::new("probability", numbers),
     })
 }
 
-pub(crate) fn quantiles(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
+fn quantiles(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
     let numbers = Points::of(&tail.panels.as_ref()?.quantile);
     let hover = format!("measured %{{y}}, law %{{x}} {}<extra></extra>", unit.name);
     let envelope = (numbers.x.as_slice(), numbers.lower.as_slice(), numbers.upper.as_slice());
@@ -150,7 +168,7 @@ pub(crate) fn quantiles(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Op
             draw::axis(&unit.axis(what)),
         ),
         title,
-        numbers: Numbers::Quantiles(numbers),
+        numbers: Numbers::new("quantiles", numbers),
     })
 }
 
@@ -198,7 +216,7 @@ impl ReturnLevels {
     }
 }
 
-pub(crate) fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
+fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
     let panels = tail.panels.as_ref()?;
     let n = tail.assessment.as_ref()?.n;
     let numbers = ReturnLevels::of(&panels.return_points, &panels.return_curve);
@@ -226,11 +244,11 @@ pub(crate) fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -
         traces.extend(draw::band("95 % band of the law", &x, lower, upper, draw::BAND));
     }
     let level = unit.scale_all(&numbers.level);
-    let mut law = draw::line("GEV", line_x.clone(), level, draw::LAW, "solid", &hover);
+    let mut law = draw::line("GEV", line_x.clone(), level, (draw::LAW, "solid"), &hover);
     law["customdata"] = json!(Unit::NONE.scale_all(&numbers.line_period));
     traces.push(law);
     let (x, y, periods) = pick(false);
-    let mut inside = draw::points("measured", x, y, draw::DATA, 5.0, &hover);
+    let mut inside = draw::points("measured", x, y, (draw::DATA, 5.0), &hover);
     inside["customdata"] = json!(periods);
     traces.push(inside);
     let (x, y, periods) = pick(true);
@@ -264,7 +282,7 @@ pub(crate) fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -
             draw::axis(&unit.axis(what)),
         ),
         title,
-        numbers: Numbers::ReturnLevels(numbers),
+        numbers: Numbers::new("return_levels", numbers),
     })
 }
 
@@ -321,7 +339,7 @@ impl Density {
     }
 }
 
-pub(crate) fn density(prefix: &str, values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
+fn density(prefix: &str, values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
     tail.law()?;
     let numbers = Density::of(values, tail);
     let middle: Vec<f64> = numbers.edges.windows(2).map(|edge| 0.5 * (edge[0] + edge[1])).collect();
@@ -339,8 +357,7 @@ pub(crate) fn density(prefix: &str, values: &[f64], tail: &Tail, unit: Unit, wha
             &law.name,
             unit.scale_all(&law.x),
             per_unit(&law.y),
-            colour,
-            dash,
+            (colour, dash),
             "%{y:.3g}<extra></extra>",
         ));
     }
@@ -359,6 +376,6 @@ pub(crate) fn density(prefix: &str, values: &[f64], tail: &Tail, unit: Unit, wha
             draw::axis_with(&if unit.name.is_empty() { "density".into() } else { format!("density (1/{})", unit.name) }, json!({"rangemode": "tozero"})),
         ),
         title,
-        numbers: Numbers::Density(numbers),
+        numbers: Numbers::new("density", numbers),
     })
 }

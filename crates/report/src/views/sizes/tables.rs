@@ -1,12 +1,12 @@
-//! Which numbers stand in the tables of operations at several sizes?
+//! Tables of operations at several sizes.
 
 use samples::{Run, units};
 
-use super::family::{Axis, Family};
-use super::place::Place;
-use super::sizes::size_text;
+use super::axis::size_text;
 use crate::Table;
 use crate::unit::{duration, significant};
+use crate::views::family::{Axis, Family};
+use crate::views::place::Place;
 
 /// Size | median | MiB/s of every place that moves so many bytes, side by side: at most four in a table. None of a
 /// single one, whose own table says it all.
