@@ -15,6 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 CRATES = ROOT / "crates"
 MOST_LINES = 500
+MOST_LINES_OF_A_FUNCTION = 100
+MOST_PARAMETERS = 5
 
 # Crate → the crates of this workspace that it may use, from the lowest floor up. Tests may use any.
 MAY_USE = {
@@ -97,6 +99,75 @@ def test_a_long_file_says_why_it_is_long(crate: str) -> None:
         if lines > MOST_LINES and "Long because: " not in " ".join(header(text)):
             long.append(f"{shown(path)}: {lines} lines")
     assert not long, f"more than {MOST_LINES} lines without `Long because: …` in the first comment:\n" + "\n".join(long)
+
+
+def functions(text: str) -> Iterator[tuple[str, list[str], int]]:
+    """Name, parameters without `self`, and lines of code of each function, as rustfmt lays them out."""
+    lines = text.splitlines()
+    head = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?(?:const )?(?:unsafe )?(?:extern \"C\" )?fn (\w+)")
+    for first, line in enumerate(lines):
+        if not (found := head.match(line)):
+            continue
+        end = next((at for at in range(first, len(lines)) if lines[at] == found[1] + "}"), first)
+        if line.rstrip().endswith(("}", ";")):
+            end = first
+        code = [line for line in lines[first : end + 1] if line.strip() and not line.strip().startswith("//")]
+        yield found[2], parameters("\n".join(lines[first : first + 40])[found.end() :]), len(code)
+
+
+def parameters(signature: str) -> list[str]:
+    """The parameters at the beginning of `<'a, T>(a: &'a T, b: (u8, u8)) …`, without `self`."""
+    depth, begin, found = 0, -1, []
+    text = signature.replace("->", "  ")
+    for at, sign in enumerate(text):
+        if sign in "(<[{":
+            depth += 1
+            if sign == "(" and depth == 1 and begin < 0:
+                begin = at + 1
+        elif sign in ")>]}":
+            depth -= 1
+        if begin >= 0 and ((sign == "," and depth == 1) or depth == 0):
+            found.append(text[begin:at].strip())
+            begin = at + 1
+        if begin >= 0 and depth == 0:
+            break
+    return [one for one in found if one and not re.fullmatch(r"(&('\w+ )?)?(mut )?self", one)]
+
+
+def test_functions_are_read_from_source() -> None:
+    text = """impl<'a> Reader<'a> {
+    pub fn short(&mut self) -> u8 {
+        // why
+        1
+    }
+
+    fn long<T: Fn(u8) -> u8>(
+        &self,
+        pair: (u8, u8),
+        map: HashMap<String, u8>,
+        act: impl Fn(u8, u8) -> u8,
+    ) -> T {
+        act(1, 2)
+    }
+}
+"""
+    found = list(functions(text))
+    assert found == [
+        ("short", [], 3),
+        ("long", ["pair: (u8, u8)", "map: HashMap<String, u8>", "act: impl Fn(u8, u8)    u8"], 8),
+    ]
+
+
+@pytest.mark.parametrize("crate", crates())
+def test_functions_are_short_and_have_few_parameters(crate: str) -> None:
+    wrong = []
+    for path in rust_files(crate):
+        for name, taken, lines in functions(path.read_text()):
+            if lines > MOST_LINES_OF_A_FUNCTION:
+                wrong.append(f"{shown(path)}: {name} has {lines} lines of code")
+            if len(taken) > MOST_PARAMETERS:
+                wrong.append(f"{shown(path)}: {name} has {len(taken)} parameters")
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("crate", crates())

@@ -1,8 +1,7 @@
 //! Replaces a file in one step: whoever reads it sees the old content or the whole new one.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -25,9 +24,8 @@ impl Replacement {
         let content = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.to_string_lossy()))
             .suffix(".partial")
-            // As for any new file, less the umask; the default of the library is 0o600.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder)?;
+            // Opened here for the permissions of any new file, 0o666 less the umask, and for plain errors.
+            .make_in(folder, |path| File::options().write(true).create_new(true).open(path))?;
         Ok(Self { content, path: path.into() })
     }
 

@@ -11,7 +11,7 @@ use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, not_alike, read};
+use crate::values::{Values, read, why_not_comparable};
 
 /// Below so many new runs each is judged by itself.
 const FEWEST: usize = 10;
@@ -37,7 +37,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         bail!("the unit of the numbers of {} is not known; --unit says it", plain.name);
     }
     let mut warnings: Vec<String> = quiet.warnings().into_iter().chain(new.warnings()).collect();
-    warnings.extend(not_alike(&quiet, &new));
+    warnings.extend(why_not_comparable(&quiet, &new));
     let lower = if new.numbers.len() < FEWEST {
         if args.output.is_some() {
             bail!(

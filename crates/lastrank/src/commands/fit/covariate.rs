@@ -8,7 +8,7 @@ use tail::regression::{Column, Part, Regression, RegressionLaw};
 use tail::{Interval, Status, independence};
 
 use super::models::Fitted;
-use super::sample::Sample;
+use super::sample::FittedSample;
 use crate::cli::FitArgs;
 use crate::values::Values;
 
@@ -56,7 +56,7 @@ pub struct Term {
 }
 
 /// What was asked for, with its numbers.
-struct Asked {
+struct RequestedTerm {
     text: String,
     part: Part,
     columns: Vec<(String, Vec<f64>)>,
@@ -66,7 +66,7 @@ struct Asked {
 pub fn fit(
     args: &FitArgs,
     values: &Values,
-    sample: &Sample,
+    sample: &FittedSample,
     fitted: &Fitted,
 ) -> anyhow::Result<Option<Regressed>> {
     if args.covariate.is_empty() {
@@ -77,9 +77,9 @@ pub fn fit(
         Fitted::Gpd(found) => RegressionLaw::Gpd(found.threshold.value),
         _ => RegressionLaw::Gev,
     };
-    let mut terms: Vec<Asked> = Vec::new();
+    let mut terms: Vec<RequestedTerm> = Vec::new();
     for text in &args.covariate {
-        let asked = asked(text, args, values, sample, family)?;
+        let asked = requested_term(text, args, values, sample, family)?;
         if terms.iter().any(|other| other.text == asked.text && other.part == asked.part) {
             bail!("--covariate {text} is given twice");
         }
@@ -143,13 +143,13 @@ pub fn fit(
     }))
 }
 
-fn asked(
+fn requested_term(
     text: &str,
     args: &FitArgs,
     values: &Values,
-    sample: &Sample,
+    sample: &FittedSample,
     family: RegressionLaw,
-) -> anyhow::Result<Asked> {
+) -> anyhow::Result<RequestedTerm> {
     let usual = if matches!(family, RegressionLaw::Gpd(_)) { Part::LogScale } else { Part::Location };
     let (part, name) = match text.split_once(':') {
         Some(("location", name)) => (Part::Location, name),
@@ -180,7 +180,7 @@ fn asked(
     let picked = columns
         .into_iter()
         .map(|(column, numbers)| (column, sample.index.iter().map(|index| numbers[*index]).collect()));
-    Ok(Asked { text: name.into(), part, columns: picked.collect() })
+    Ok(RequestedTerm { text: name.into(), part, columns: picked.collect() })
 }
 
 /// The numbers of a covariate, one for each value of the input.

@@ -9,7 +9,7 @@ use tail::extremes::Model as Extremes;
 use tail::gev::{self, Parameters};
 use tail::{Interval, Series, Status, gpd, gumbel, independence, latency};
 
-use super::sample::Sample;
+use super::sample::FittedSample;
 use super::threshold::Threshold;
 use crate::cli::FitArgs;
 
@@ -59,7 +59,7 @@ pub struct Pareto {
     pub values: Vec<f64>,
 }
 
-/// Does a Pareto law fit beyond the threshold?
+/// The test whether a Pareto law fits above the threshold.
 #[derive(Clone, Copy, Serialize)]
 pub struct AndersonDarling {
     pub a2: f64,
@@ -182,7 +182,7 @@ pub fn gpd(
 }
 
 /// Fit the law of block maxima to the r largest of each block.
-pub fn r_largest(args: &FitArgs, sample: &Sample, periods: &[f64]) -> anyhow::Result<Maxima> {
+pub fn r_largest(args: &FitArgs, sample: &FittedSample, periods: &[f64]) -> anyhow::Result<Maxima> {
     let smallest = sample.members.iter().map(Vec::len).min().unwrap_or(0);
     let r = args.r.unwrap_or_else(|| smallest.clamp(1, 5));
     if r == 0 || r > smallest {
@@ -208,7 +208,7 @@ pub fn r_largest(args: &FitArgs, sample: &Sample, periods: &[f64]) -> anyhow::Re
 pub fn point_process(
     values: &[f64],
     threshold: Threshold,
-    sample: &Sample,
+    sample: &FittedSample,
     periods: &[f64],
     level: f64,
 ) -> anyhow::Result<Maxima> {
@@ -297,7 +297,7 @@ impl Fitted {
     }
 
     /// The fields that depend on the model.
-    pub fn object(&self, sample: &Sample, level: f64) -> anyhow::Result<Value> {
+    pub fn object(&self, sample: &FittedSample, level: f64) -> anyhow::Result<Value> {
         let named = |intervals: &[Option<Interval>], names: &[&str]| {
             let pairs = names.iter().zip(intervals);
             Value::Object(pairs.map(|(name, interval)| (name.to_string(), json!(interval))).collect())

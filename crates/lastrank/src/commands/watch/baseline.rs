@@ -6,19 +6,19 @@ use tail::alarm::{AlarmOptions, Baseline};
 use crate::cli::WatchArgs;
 use crate::values::{self, Values};
 
-/// The quiet values and what was asked of them.
-pub struct Quiet {
+/// The values of the quiet runs and the options of the monitor.
+pub struct QuietRuns {
     pub values: Values,
     pub options: AlarmOptions,
-    /// Changes with every bit of the values: a state made from others is not gone on with.
+    /// A hash of the values: a state file of other values is refused.
     pub fingerprint: String,
 }
 
 /// Rate of false spike alarms where none is asked for and the baseline is long enough.
 const DEFAULT_RATE: f64 = 1e-3;
 
-/// Read the baseline, and see that the options are such as it can carry.
-pub fn read(args: &WatchArgs) -> anyhow::Result<Quiet> {
+/// Reads the baseline, and checks that it has enough values for the options.
+pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
     let factor = factor(&args.shift)?;
     let choice = &args.choice;
     let values = if args.stream.is_dir() || store::is_run(&args.stream) || store::is_run(&args.baseline) {
@@ -62,7 +62,7 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<Quiet> {
         seed: args.seed,
         ..AlarmOptions::default()
     };
-    Ok(Quiet { fingerprint: fingerprint(&values.numbers), values, options })
+    Ok(QuietRuns { fingerprint: fingerprint(&values.numbers), values, options })
 }
 
 fn copy(choice: &crate::cli::Choice) -> crate::cli::Choice {
@@ -97,7 +97,7 @@ fn fingerprint(numbers: &[f64]) -> String {
     format!("{hash:016x}")
 }
 
-impl Quiet {
+impl QuietRuns {
     /// Fit and calibrate: the part that takes a moment.
     pub fn calibrate(&self, guaranteed: bool) -> anyhow::Result<Baseline> {
         if self.values.numbers.len() < 50 {
@@ -117,7 +117,7 @@ impl Quiet {
 }
 
 /// What the monitor promises, for a reader.
-pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
+pub fn words(quiet: &QuietRuns, baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
     let spike = &baseline.spike;
     let options = &baseline.options;
     let mut text = format!(

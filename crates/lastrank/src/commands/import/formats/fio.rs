@@ -1,12 +1,20 @@
-//! What does a log of `fio --write_iolog` say? Versions 2 and 3.
+//! Reads a log of `fio --write_iolog`, versions 2 and 3.
 
 use std::collections::HashMap;
 
 use anyhow::{Context, bail};
 
-use super::{Event, Op, Rank, Trace};
+use crate::cli::ImportArgs;
+use crate::commands::import::trace::{Format, Op, Trace, TracedCall, TracedRank};
 
-pub(super) fn read(text: &str) -> anyhow::Result<Trace> {
+pub(super) const FORMAT: Format = Format {
+    name: "fio",
+    made_by: "fio --write_iolog=FILE …",
+    detect: |text| text.starts_with("fio version"),
+    parse,
+};
+
+fn parse(text: &str, _: &ImportArgs) -> anyhow::Result<Trace> {
     let mut lines = text.lines().enumerate();
     let head = lines.next().map_or("", |(_, line)| line.trim());
     let version: u32 = head
@@ -16,8 +24,8 @@ pub(super) fn read(text: &str) -> anyhow::Result<Trace> {
     if !(2..=3).contains(&version) {
         bail!("a fio log of version {version}: versions 2 and 3 are known");
     }
-    let mut rank = Rank { name: "fio".into(), events: Vec::new() };
-    let mut trace = Trace { kind: "fio", ..Trace::default() };
+    let mut rank = TracedRank { name: "fio".into(), calls: Vec::new() };
+    let mut trace = Trace::default();
     let mut open: HashMap<String, usize> = HashMap::new();
     let (mut now, mut files) = (0.0, 0);
     for (number, line) in lines {
@@ -33,13 +41,12 @@ pub(super) fn read(text: &str) -> anyhow::Result<Trace> {
             let word = words.next().with_context(|| format!("line {}: no {what}", number + 1))?;
             word.parse().with_context(|| format!("line {}: `{word}` is no {what}", number + 1))
         };
-        let mut file = |rank: &mut Rank| match open.get(path) {
+        let mut file = |rank: &mut TracedRank| match open.get(path) {
             Some(file) => *file,
             None => {
-                // It is there before: as long as what is read of it.
                 let flags = "O_RDWR".to_owned();
                 let op = Op::Open { file: files, path: path.to_owned(), flags };
-                rank.events.push(Event { start: now, end: now, op, failed: None });
+                rank.calls.push(TracedCall { start: now, end: now, op, failed: None });
                 open.insert(path.to_owned(), files);
                 files += 1;
                 files - 1
@@ -60,19 +67,19 @@ pub(super) fn read(text: &str) -> anyhow::Result<Trace> {
                 let (file, at) = (file(&mut rank), Some(at));
                 if action == "read" { Op::Read { file, bytes, at } } else { Op::Write { file, bytes, at } }
             }
-            "sync" | "datasync" => Op::Sync { file: file(&mut rank), data: action == "datasync" },
+            "sync" | "datasync" => Op::Sync { file: file(&mut rank), data_only: action == "datasync" },
             "wait" => {
                 now += number_of("time")? as f64 * 1e-6;
                 continue;
             }
             other => {
-                *trace.left_out.entry(other.to_owned()).or_default() += 1;
+                trace.leave_out(other);
                 continue;
             }
         };
-        rank.events.push(Event { start: now, end: now, op, failed: None });
+        rank.calls.push(TracedCall { start: now, end: now, op, failed: None });
     }
-    if !rank.events.is_empty() {
+    if !rank.calls.is_empty() {
         trace.ranks.push(rank);
     }
     Ok(trace)
