@@ -1,4 +1,4 @@
-//! Do the arguments of a command fit it?
+//! Checks the arguments of commands.
 
 use crate::code::{Expr, SiteId};
 use crate::commands::{Command, Default, Kind, mode};
@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::syntax::{ExprId, ExprKind, Exprs, template};
 use samples::SiteKind;
 
-use super::Checker;
+use super::checker::Checker;
 
 impl Checker<'_> {
     /// The arguments of a command: first expression, number, site. What was left out and has a

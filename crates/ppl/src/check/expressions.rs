@@ -6,7 +6,8 @@ use crate::errno;
 use crate::number::Number;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
 
-use super::Checker;
+use super::checker::Checker;
+use super::restriction::Restriction;
 
 impl Checker<'_> {
     /// An expression, put into the code.
@@ -227,7 +228,7 @@ impl Checker<'_> {
         }
         if self.survey.functions[number as usize].1.collective {
             // Loops inside end early as well.
-            let cut = self.stonewall.map(|place| super::Restriction::Differs(2, place));
+            let cut = self.stonewall.map(|place| Restriction::Differs(2, place));
             self.restrictions.extend(cut);
             self.collective(span, &format!("a barrier inside `{name}`"), None, false);
             if cut.is_some() {

@@ -1,11 +1,11 @@
-//! Which variables does a string name?
+//! Resolves the variables in strings.
 
 use crate::code::{Builtin, Expr, Piece, Slot, Template};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::syntax::template::{Part, parts};
 use crate::syntax::{ExprId, ExprKind, Symbol, template};
 
-use super::Checker;
+use super::checker::Checker;
 
 impl Checker<'_> {
     /// A string, with its variables resolved.

@@ -4,7 +4,7 @@ use crate::arithmetic;
 use crate::syntax::template::{self, Part, parts};
 use crate::syntax::{Callee, ExprId, ExprKind, StatementId, StatementKind, Statements, Stonewall, Symbol};
 
-use super::Checker;
+use super::checker::Checker;
 
 impl Checker<'_> {
     /// Can the value differ between ranks? 0 no, 1 perhaps, 2 surely.
