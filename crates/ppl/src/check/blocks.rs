@@ -3,7 +3,7 @@
 use samples::SiteKind;
 
 use crate::code::{Expr, ExprIndex, GroupId, NO_LIMIT, Slot, Step};
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{ExprId, Exprs, StatementId, Statements, Stonewall};
 
 use super::checker::Checker;
@@ -65,8 +65,12 @@ impl Checker<'_> {
         let place = self.tree.span(duration);
         if let Some(found) = self.literal_kind(duration).filter(|found| *found != "a duration") {
             self.push(
-                Diagnostic::error(Code::WrongKind, place, format!("`for` needs a time, not {found}"))
-                    .help("`for 60s { … }` runs for a minute; `repeat 60 { … }` runs 60 times"),
+                Diagnostic::error(
+                    DiagnosticCode::WrongKind,
+                    place,
+                    format!("`for` needs a time, not {found}"),
+                )
+                .help("`for 60s { … }` runs for a minute; `repeat 60 { … }` runs 60 times"),
             );
         }
         let duration = self.expression_pushed(duration);
@@ -188,7 +192,7 @@ impl Checker<'_> {
     fn stonewall(&mut self, span: Span, place: Span, limit: ExprIndex, body: StatementId) -> u32 {
         if self.stonewall.is_some() {
             self.push(
-                Diagnostic::error(Code::Misplaced, place, "a stonewall stands inside another one")
+                Diagnostic::error(DiagnosticCode::Misplaced, place, "a stonewall stands inside another one")
                     .help("the phases inside end with the one around them: leave the inner `stonewall` out"),
             );
         }
@@ -247,7 +251,7 @@ impl Checker<'_> {
         }
         if blocks.is_empty() {
             self.push(
-                Diagnostic::error(Code::BadDefine, place, "`choose` has nothing to choose from")
+                Diagnostic::error(DiagnosticCode::BadDefine, place, "`choose` has nothing to choose from")
                     .help("the form is `choose { 70: read(…); 30: write(…); }`"),
             );
         }
@@ -278,8 +282,12 @@ impl Checker<'_> {
         if let Some(found) = self.literal_kind(id).filter(|found| *found != "a duration") {
             let span = self.tree.span(id);
             self.push(
-                Diagnostic::error(Code::WrongKind, span, format!("`{what}` needs a time, not {found}"))
-                    .help("name the unit: `5ms`, `1.25s`"),
+                Diagnostic::error(
+                    DiagnosticCode::WrongKind,
+                    span,
+                    format!("`{what}` needs a time, not {found}"),
+                )
+                .help("name the unit: `5ms`, `1.25s`"),
             );
         }
         self.expression_pushed(id)

@@ -1,7 +1,7 @@
 //! Checks that every rank reaches what all of them must do together.
 
 use crate::commands::Command;
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{Callee, ExprId, ExprKind, Statement, StatementId, StatementKind};
 
 use super::checker::Checker;
@@ -49,7 +49,7 @@ impl Checker<'_> {
                 Restriction::Master(place) => {
                     self.push(
                         Diagnostic::error(
-                            Code::Collective,
+                            DiagnosticCode::Collective,
                             span,
                             format!("only one rank reaches {what}, which waits for all"),
                         )
@@ -61,7 +61,7 @@ impl Checker<'_> {
                 Restriction::Workers(place) => {
                     self.push(
                         Diagnostic::error(
-                            Code::Collective,
+                            DiagnosticCode::Collective,
                             span,
                             format!("{what} cannot stand in `parallel`"),
                         )
@@ -73,7 +73,7 @@ impl Checker<'_> {
                 Restriction::Differs(2, place) if !lenient => {
                     self.push(
                         Diagnostic::error(
-                            Code::Collective,
+                            DiagnosticCode::Collective,
                             span,
                             format!("not all ranks reach {what} equally often: the program would hang"),
                         )
@@ -101,7 +101,7 @@ impl Checker<'_> {
         if let (Some(place), true) = (perhaps, before == self.diagnostics.len()) {
             self.push(
                 Diagnostic::warning(
-                    Code::PerhapsCollective,
+                    DiagnosticCode::PerhapsCollective,
                     span,
                     format!("perhaps not all ranks reach {what} equally often"),
                 )

@@ -2,7 +2,7 @@
 
 use crate::arithmetic;
 use crate::code::{Expr, ExprIndex};
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{Callee, Define, ExprId, ExprKind, Exprs, Range};
 use crate::value::Value;
 
@@ -63,7 +63,7 @@ impl Checker<'_> {
 
     fn duplicate(&mut self, span: Span, first: Span, what: &str) {
         self.push(
-            Diagnostic::error(Code::Duplicate, span, format!("{what} is defined twice"))
+            Diagnostic::error(DiagnosticCode::Duplicate, span, format!("{what} is defined twice"))
                 .label(first, "first defined here"),
         );
     }
@@ -88,7 +88,7 @@ impl Checker<'_> {
             if let Some(digits) = classic_suffix(text) {
                 self.push(
                     Diagnostic::warning(
-                        Code::TextUnit,
+                        DiagnosticCode::TextUnit,
                         default_span,
                         format!("as a number, \"{text}\" counts as {digits}"),
                     )
@@ -124,7 +124,7 @@ impl Checker<'_> {
             if name == "world" || name.is_empty() {
                 let message =
                     if name.is_empty() { "a group needs a name" } else { "the group `world` exists already" };
-                self.push(Diagnostic::error(Code::BadDefine, span, message));
+                self.push(Diagnostic::error(DiagnosticCode::BadDefine, span, message));
                 continue;
             }
             if let Some(first) = self.definitions.groups.iter().find(|known| known.name == name) {
@@ -145,7 +145,7 @@ impl Checker<'_> {
                 other => {
                     self.push(
                         Diagnostic::error(
-                            Code::BadDefine,
+                            DiagnosticCode::BadDefine,
                             tag_span,
                             format!("`{other}` is no tag of a group"),
                         )
@@ -163,7 +163,7 @@ impl Checker<'_> {
     fn pattern(&mut self, items: Exprs, span: Span) {
         let texts: Vec<ExprId> = items.iter().collect();
         let Some((&name_id, mut rest)) = texts.split_first() else {
-            self.push(Diagnostic::error(Code::BadDefine, span, "a pattern needs a name"));
+            self.push(Diagnostic::error(DiagnosticCode::BadDefine, span, "a pattern needs a name"));
             return;
         };
         let name_span = self.tree.span(name_id);
@@ -190,7 +190,7 @@ impl Checker<'_> {
             other => {
                 self.push(
                     Diagnostic::error(
-                        Code::BadDefine,
+                        DiagnosticCode::BadDefine,
                         span,
                         format!("the pattern \"{name}\" has {other} numbers instead of 3 or 4"),
                     )
@@ -208,7 +208,7 @@ impl Checker<'_> {
     pub(super) fn constant_expression(&mut self, id: ExprId) -> ExprIndex {
         if let Some((span, what)) = self.not_constant(id) {
             self.push(
-                Diagnostic::error(Code::NotConstant, span, format!("{what} is not constant"))
+                Diagnostic::error(DiagnosticCode::NotConstant, span, format!("{what} is not constant"))
                     .help("a definition may use numbers, strings, parameters and operators"),
             );
             let zero = self.constant(Value::Int(0));

@@ -3,7 +3,7 @@
 use samples::SiteKind;
 
 use crate::code::{Expr, Procedure, Slot, Step};
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Symbol};
 
 use super::checker::{Checker, Locals};
@@ -48,7 +48,7 @@ impl Checker<'_> {
                 let name = self.name(*symbol).to_owned();
                 self.push(
                     Diagnostic::error(
-                        Code::Duplicate,
+                        DiagnosticCode::Duplicate,
                         *span,
                         format!("the function `{name}` is defined twice"),
                     )
@@ -97,7 +97,7 @@ impl Checker<'_> {
                     let span = parameters.get(index).map(|id| self.tree.span(id)).unwrap_or_default();
                     self.push(
                         Diagnostic::error(
-                            Code::BadDefine,
+                            DiagnosticCode::BadDefine,
                             span,
                             "a parameter without a default follows one with a default",
                         )
@@ -136,7 +136,11 @@ impl Checker<'_> {
         for id in list.iter() {
             let statement = self.tree.statement(id);
             if ended && !matches!(statement.kind, StatementKind::Empty) {
-                self.push(Diagnostic::warning(Code::Unreachable, statement.span, "this is never reached"));
+                self.push(Diagnostic::warning(
+                    DiagnosticCode::Unreachable,
+                    statement.span,
+                    "this is never reached",
+                ));
                 ended = false;
             }
             self.compile(id, statement);
@@ -155,7 +159,11 @@ impl Checker<'_> {
     }
 
     fn misplaced(&mut self, span: Span, what: &str, where_: &str) {
-        self.push(Diagnostic::error(Code::Misplaced, span, format!("`{what}` stands outside of a {where_}")));
+        self.push(Diagnostic::error(
+            DiagnosticCode::Misplaced,
+            span,
+            format!("`{what}` stands outside of a {where_}"),
+        ));
     }
 
     /// The label of a block; constant or with variables.

@@ -8,7 +8,7 @@ use samples::SiteKind;
 use crate::arithmetic;
 use crate::check::{Checked, Collective, Definitions, Parameter, PatternDefinition, classic_suffix};
 use crate::code::{Code, ExprIndex, GroupId};
-use crate::diagnostic::{Code as DiagnosticCode, Diagnostic, Span, has_errors, nearest};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, has_errors, nearest};
 use crate::literal;
 use crate::source::Source;
 use crate::syntax::BinaryOp;
