@@ -1,4 +1,4 @@
-//! Formatted text is the same program with the same comments, and formatting it again changes nothing.
+//! Formatted text is the same program with the same comments, and is left as it is.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

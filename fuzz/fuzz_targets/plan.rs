@@ -1,4 +1,4 @@
-//! Any text gives a plan or findings, never a panic, and a plan can be counted and explained.
+//! Any text becomes a plan or findings, never a panic, and a plan can be counted and explained.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

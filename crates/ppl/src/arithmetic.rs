@@ -1,4 +1,4 @@
-//! What do the operators give?
+//! The operators and pure functions on values.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

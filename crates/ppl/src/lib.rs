@@ -39,7 +39,7 @@ pub mod statistic;
 pub mod syntax;
 pub mod value;
 
-pub use diagnostic::{Code, Diagnostic, Severity, Span};
+pub use diagnostic::{Diagnostic, DiagnosticCode, Severity, Span};
 pub use source::Source;
 pub use value::Value;
 

@@ -1,40 +1,11 @@
 //! Checks that every rank reaches what all of them must do together.
 
 use crate::commands::Command;
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{Callee, ExprId, ExprKind, Statement, StatementId, StatementKind};
 
-use super::Checker;
-
-/// Why only some ranks come to a place.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Restriction {
-    /// `master`
-    Master(Span),
-    /// `group`
-    Group(u32, Span),
-    /// A condition or count that can differ: 1 perhaps, 2 surely.
-    Differs(u8, Span),
-    /// `parallel`
-    Workers(Span),
-}
-
-/// A collective operation inside a group: whether all come depends on the ranks of the groups.
-#[derive(Clone, Debug)]
-pub(crate) struct Collective {
-    /// Where.
-    pub span: Span,
-    /// What, in words.
-    pub what: String,
-    /// The group that must come; `None`: that of the file.
-    pub target: Option<u32>,
-    /// The group inside which it stands, and where that begins.
-    pub inside: Option<(u32, Span)>,
-    /// Only collective where this pattern is.
-    pub pattern: Option<u32>,
-    /// Stands inside `master` or under a condition: an error where the pattern is collective.
-    pub restricted: Option<Span>,
-}
+use super::checker::Checker;
+use super::restriction::{Collective, Restriction};
 
 impl Checker<'_> {
     pub(super) fn collective_command(
@@ -73,12 +44,12 @@ impl Checker<'_> {
         let mut seen_groups = false;
         let mut perhaps = None;
         let before = self.diagnostics.len();
-        for restriction in restrictions.iter().rev().copied().chain(self.left).chain(self.returned) {
+        for restriction in restrictions.iter().rev().copied().chain(self.left_loop).chain(self.returned) {
             match restriction {
                 Restriction::Master(place) => {
                     self.push(
                         Diagnostic::error(
-                            Code::Collective,
+                            DiagnosticCode::Collective,
                             span,
                             format!("only one rank reaches {what}, which waits for all"),
                         )
@@ -90,7 +61,7 @@ impl Checker<'_> {
                 Restriction::Workers(place) => {
                     self.push(
                         Diagnostic::error(
-                            Code::Collective,
+                            DiagnosticCode::Collective,
                             span,
                             format!("{what} cannot stand in `parallel`"),
                         )
@@ -102,7 +73,7 @@ impl Checker<'_> {
                 Restriction::Differs(2, place) if !lenient => {
                     self.push(
                         Diagnostic::error(
-                            Code::Collective,
+                            DiagnosticCode::Collective,
                             span,
                             format!("not all ranks reach {what} equally often: the program would hang"),
                         )
@@ -130,7 +101,7 @@ impl Checker<'_> {
         if let (Some(place), true) = (perhaps, before == self.diagnostics.len()) {
             self.push(
                 Diagnostic::warning(
-                    Code::PerhapsCollective,
+                    DiagnosticCode::PerhapsCollective,
                     span,
                     format!("perhaps not all ranks reach {what} equally often"),
                 )

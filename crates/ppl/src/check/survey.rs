@@ -8,7 +8,7 @@ use crate::syntax::{
 };
 
 /// A function before its body is checked.
-pub(super) struct Function {
+pub(super) struct FunctionHead {
     pub statement: StatementId,
     pub span: Span,
     /// Does it hold a barrier, or call a function that does?
@@ -28,7 +28,7 @@ pub(super) struct Survey {
     /// Names of patterns (trimmed), their numbers and definitions' places.
     pub patterns: HashMap<String, u32>,
     /// Functions by name, in order.
-    pub functions: Vec<(Symbol, Function)>,
+    pub functions: Vec<(Symbol, FunctionHead)>,
     pub function_numbers: HashMap<Symbol, u32>,
     /// Is there anything collective in the program?
     pub collective: bool,
@@ -152,7 +152,7 @@ impl Walk<'_> {
         let number = self.survey.functions.len();
         self.survey.function_numbers.entry(symbol).or_insert(number as u32);
         let span = self.tree.span(name);
-        let function = Function { statement: id, span, collective: false, calls: Vec::new() };
+        let function = FunctionHead { statement: id, span, collective: false, calls: Vec::new() };
         self.survey.functions.push((symbol, function));
         self.inside = Some(number);
         self.children(parts);

@@ -1,10 +1,10 @@
 //! Finds out which values can differ between ranks, and where ranks leave a loop differently.
 
 use crate::arithmetic;
-use crate::syntax::template::{self, Part, parts};
+use crate::syntax::template::{self, TextPart, parts};
 use crate::syntax::{Callee, ExprId, ExprKind, StatementId, StatementKind, Statements, Stonewall, Symbol};
 
-use super::Checker;
+use super::checker::Checker;
 
 impl Checker<'_> {
     /// Can the value differ between ranks? 0 no, 1 perhaps, 2 surely.
@@ -45,14 +45,14 @@ impl Checker<'_> {
             return 0;
         }
         let own = parts(raw).into_iter().map(|part| match part {
-            Part::Builtin(name, _) => builtin_taint(name),
-            Part::Variable(run, _) | Part::Braced(run, _) => {
+            TextPart::Builtin(name, _) => builtin_taint(name),
+            TextPart::Variable(run, _) | TextPart::Braced(run, _) => {
                 let symbol = (1..=run.len().min(self.longest_name))
                     .rev()
                     .find_map(|used| self.tree.names().find(run.get(..used)?));
                 symbol.map_or(0, |symbol| self.taint_of(symbol))
             }
-            Part::Literal(_) | Part::Environment(..) => 0,
+            TextPart::Literal(_) | TextPart::Environment(..) => 0,
         });
         own.max().unwrap_or(0)
     }
@@ -97,15 +97,16 @@ impl Checker<'_> {
         }
     }
 
-    /// What is passed to a function of the program reaches its parameters.
+    /// What is passed to functions of the program, anywhere in an expression, reaches their parameters.
     fn taint_parameters(&mut self, id: ExprId, context: u8) {
-        let ExprKind::Call(Callee::Named(symbol), arguments) = self.tree.expr_kind(id) else { return };
-        let Some(&number) = self.survey.function_numbers.get(&symbol) else { return };
-        let definition = self.survey.functions[number as usize].1.statement;
-        let StatementKind::Def { parameters, .. } = self.tree.statement(definition).kind else { return };
-        for (index, argument) in arguments.iter().enumerate() {
-            let taint = self.taint(argument).max(context);
-            if let Some(parameter) = parameters.get(2 * index) {
+        let tree = self.tree;
+        for (_, kind) in tree.exprs_in(id) {
+            let ExprKind::Call(Callee::Named(symbol), arguments) = kind else { continue };
+            let Some(&number) = self.survey.function_numbers.get(&symbol) else { continue };
+            let definition = self.survey.functions[number as usize].1.statement;
+            let StatementKind::Def { parameters, .. } = tree.statement_kind(definition) else { continue };
+            for (argument, parameter) in arguments.iter().zip(parameters.iter().step_by(2)) {
+                let taint = self.taint(argument).max(context);
                 self.taint_assign(parameter, taint);
             }
         }
@@ -122,9 +123,10 @@ impl Checker<'_> {
 
     fn taint_statement(&mut self, id: StatementId, context: u8) {
         let kind = self.tree.statement_kind(id);
+        let parts = kind.children();
+        parts.exprs().for_each(|expr| self.taint_parameters(expr, context));
         let inner = match kind {
             StatementKind::Assign { variable, value } => {
-                self.taint_parameters(value, context);
                 let taint = self.taint(value).max(context);
                 self.taint_symbol(variable, taint);
                 context
@@ -134,12 +136,7 @@ impl Checker<'_> {
                 self.taint_assign(list, taint);
                 context
             }
-            StatementKind::Call(call) => {
-                self.taint_parameters(call, context);
-                context
-            }
             StatementKind::Let { variable, value } => {
-                self.taint_parameters(value, context);
                 let taint = self.taint(value).max(context);
                 self.taint_assign(variable, taint);
                 context
@@ -176,6 +173,7 @@ impl Checker<'_> {
             | StatementKind::Empty
             | StatementKind::Block(_)
             | StatementKind::Command { .. }
+            | StatementKind::Call(_)
             | StatementKind::Time { .. }
             | StatementKind::Barrier(_)
             | StatementKind::Break
@@ -194,7 +192,7 @@ impl Checker<'_> {
             | StatementKind::Assert { .. }
             | StatementKind::OnError { .. } => context,
         };
-        kind.children().statements().for_each(|id| self.taint_statement(id, inner));
+        parts.statements().for_each(|id| self.taint_statement(id, inner));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Does a loop do the same in each iteration? Then counting one iteration counts them all.
+//! Finds loops that do the same in each iteration: counting one iteration counts them all.
 
 use std::collections::HashSet;
 

@@ -25,8 +25,7 @@ impl<M: Machine> Interpreter<'_, M> {
         self.arguments.clear();
         let mut refused = 0;
         for index in 0..count {
-            let kind = command.spec().arguments[index].kind;
-            let argument = self.argument(command, kind, index, first + index as u32, &mut refused)?;
+            let argument = self.argument(command, index, first + index as u32, &mut refused)?;
             self.arguments.put(argument);
         }
         let reply = if refused == 0 {
@@ -109,11 +108,11 @@ impl<M: Machine> Interpreter<'_, M> {
     fn argument(
         &mut self,
         command: Command,
-        kind: Kind,
         index: usize,
         expr: ExprIndex,
         refused: &mut i32,
     ) -> Result<Argument, EarlyEnd> {
+        let kind = command.spec().arguments[index].kind;
         if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
             return self.text_argument(expr);
         }

@@ -1,6 +1,6 @@
 //! Parses statements that hold other statements. The first word of each was taken.
 
-use crate::diagnostic::Code;
+use crate::diagnostic::DiagnosticCode;
 
 use super::ast::{StatementKind, Stonewall};
 use super::lexer::TokenKind;
@@ -151,7 +151,7 @@ impl Parser<'_, '_> {
         if self.expect(b'{', "`choose`") {
             while !self.is_sign(b'}') {
                 if self.token.kind == TokenKind::End {
-                    self.error(open, Code::ExpectedToken, "this `{` is never closed".into(), None);
+                    self.error(open, DiagnosticCode::ExpectedToken, "this `{` is never closed".into(), None);
                     break;
                 }
                 let before = self.token;

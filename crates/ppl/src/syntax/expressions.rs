@@ -1,6 +1,6 @@
 //! Parses expressions by precedence climbing over [`BinaryOp::binding`].
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::literal::{self, BadLiteral};
 use crate::number::Number;
 
@@ -90,7 +90,7 @@ impl Parser<'_, '_> {
             if depth > MAX_OPERATORS {
                 self.error(
                     at,
-                    Code::TooDeep,
+                    DiagnosticCode::TooDeep,
                     format!("more than {MAX_OPERATORS} operators in one expression"),
                     Some("a loop or a list does the same".into()),
                 );
@@ -206,11 +206,11 @@ impl Parser<'_, '_> {
         let start = self.offset();
         let name = &self.word()[1..];
         if self.token.kind == TokenKind::Variable && name.is_empty() {
-            self.error(self.here(), Code::ExpectedToken, "expected a name after `$`".into(), None);
+            self.error(self.here(), DiagnosticCode::ExpectedToken, "expected a name after `$`".into(), None);
         }
         if self.classic && name.contains('_') {
             self.push(Diagnostic::warning(
-                Code::ClassicIgnored,
+                DiagnosticCode::ClassicIgnored,
                 self.here(),
                 format!("what follows `_` in `${name}` is ignored"),
             ));
@@ -252,20 +252,30 @@ impl Parser<'_, '_> {
                 match bad {
                     BadLiteral::Unit(_) if self.classic => {
                         self.push(Diagnostic::warning(
-                            Code::ClassicIgnored,
+                            DiagnosticCode::ClassicIgnored,
                             span,
                             format!("the letters behind `{text}` are ignored"),
                         ));
                     }
                     BadLiteral::Unit(meant) => {
                         let help = meant.map(|meant| format!("did you mean `{meant}`?"));
-                        self.error(span, Code::BadNumber, format!("`{text}` has an unknown unit"), help);
+                        self.error(
+                            span,
+                            DiagnosticCode::BadNumber,
+                            format!("`{text}` has an unknown unit"),
+                            help,
+                        );
                     }
                     BadLiteral::TooLarge => {
-                        self.error(span, Code::BadNumber, format!("`{text}` does not fit 64 bits"), None);
+                        self.error(
+                            span,
+                            DiagnosticCode::BadNumber,
+                            format!("`{text}` does not fit 64 bits"),
+                            None,
+                        );
                     }
                     BadLiteral::NotANumber => {
-                        self.error(span, Code::BadNumber, format!("`{text}` is no number"), None);
+                        self.error(span, DiagnosticCode::BadNumber, format!("`{text}` is no number"), None);
                     }
                 }
                 let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -284,7 +294,7 @@ impl Parser<'_, '_> {
         if !closed {
             self.error(
                 self.here(),
-                Code::UnclosedString,
+                DiagnosticCode::UnclosedString,
                 "this string is never closed".into(),
                 Some("end it with `\"` on the same line".into()),
             );
@@ -326,7 +336,7 @@ impl Parser<'_, '_> {
         self.take();
         if self.is_sign(b',') {
             self.push(Diagnostic::warning(
-                Code::LeadingComma,
+                DiagnosticCode::LeadingComma,
                 self.here(),
                 "no argument stands before this comma",
             ));
@@ -338,7 +348,12 @@ impl Parser<'_, '_> {
             depth = depth.max(item.depth);
             if self.scratch.len() - base == most && !std::mem::replace(&mut surplus, true) {
                 let help = Some("a list holds more: `[a, b, …]`".into());
-                self.error(self.here(), Code::TooManyArguments, format!("more than {most} arguments"), help);
+                self.error(
+                    self.here(),
+                    DiagnosticCode::TooManyArguments,
+                    format!("more than {most} arguments"),
+                    help,
+                );
             }
             if self.scratch.len() - base < most {
                 self.scratch.push(item.node);
@@ -360,7 +375,7 @@ impl Parser<'_, '_> {
             if self.scratch.len() - base == MAX_ARGUMENTS {
                 self.error(
                     self.here(),
-                    Code::TooManyArguments,
+                    DiagnosticCode::TooManyArguments,
                     format!("more than {MAX_ARGUMENTS} arguments"),
                     None,
                 );

@@ -1,6 +1,6 @@
 //! Cuts text into tokens.
 
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -227,7 +227,7 @@ pub(crate) fn unclosed_comment(text: &str) -> Option<Diagnostic> {
         {
             return Some(
                 Diagnostic::error(
-                    Code::UnclosedComment,
+                    DiagnosticCode::UnclosedComment,
                     Span::new(token.start, token.start + 2),
                     "this comment is never closed",
                 )

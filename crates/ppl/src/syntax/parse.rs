@@ -1,6 +1,6 @@
 //! Parses a program and the files that it includes.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::source::{Loader, Source};
 
 use super::parser::{Include, Input, Parser};
@@ -62,7 +62,7 @@ impl Inclusion<'_> {
                 Err(reason) => {
                     let message = format!("cannot include \"{}\": {reason}", include.path);
                     diagnostics.push(
-                        Diagnostic::error(Code::IncludeFailed, include.span, message)
+                        Diagnostic::error(DiagnosticCode::IncludeFailed, include.span, message)
                             .help("the path is relative to the including program"),
                     );
                 }

@@ -1,6 +1,6 @@
 //! The parser: moves over tokens, reports errors and resumes after them, puts nodes into the tree.
 
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
 
 use super::ast::{ExprId, ExprKind, ExprNode, Exprs, Statement, StatementId, StatementKind, Statements};
 use super::lexer::{self, Lexer, Token, TokenKind};
@@ -108,7 +108,12 @@ impl<'a, 't> Parser<'a, 't> {
     pub fn file(mut self) -> (Vec<Statement>, Vec<Include>) {
         while self.token.kind != TokenKind::End {
             if self.is_sign(b'}') {
-                self.error(self.here(), Code::ExpectedToken, "this `}` closes nothing".into(), None);
+                self.error(
+                    self.here(),
+                    DiagnosticCode::ExpectedToken,
+                    "this `}` closes nothing".into(),
+                    None,
+                );
                 self.take();
                 continue;
             }
@@ -164,7 +169,7 @@ impl<'a, 't> Parser<'a, 't> {
             let span = self.here();
             if self.classic {
                 let message = format!("`{text}` is ignored");
-                self.push(Diagnostic::warning(Code::ClassicIgnored, span, message));
+                self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, span, message));
             } else {
                 let help = match text {
                     "&" => Some("`&&` means and"),
@@ -175,7 +180,7 @@ impl<'a, 't> Parser<'a, 't> {
                     _ => None,
                 };
                 let message = format!("`{text}` means nothing here");
-                self.error(span, Code::UnknownCharacter, message, help.map(str::to_owned));
+                self.error(span, DiagnosticCode::UnknownCharacter, message, help.map(str::to_owned));
             }
             self.token = self.lexer.token();
         }
@@ -254,13 +259,8 @@ impl<'a, 't> Parser<'a, 't> {
         let found = self.found();
         // A missing sign is shown where it should have stood: right behind the last token.
         let at = Span::new(self.last(), self.last());
-        self.error_at(
-            self.offset(),
-            at,
-            Code::ExpectedToken,
-            format!("expected `{}` after {after}, found {found}", sign as char),
-            None,
-        );
+        let message = format!("expected `{}` after {after}, found {found}", sign as char);
+        self.error_at(self.offset(), Diagnostic::error(DiagnosticCode::ExpectedToken, at, message));
         false
     }
 
@@ -288,22 +288,27 @@ impl<'a, 't> Parser<'a, 't> {
     }
 
     /// Reports an error, unless one was reported for this place already.
-    pub fn error(&mut self, span: Span, code: Code, message: String, help: Option<String>) {
-        self.error_at(span.start, span, code, message, help);
+    pub fn error(&mut self, span: Span, code: DiagnosticCode, message: String, help: Option<String>) {
+        self.error_at(span.start, Diagnostic::error(code, span, message).help_maybe(help));
     }
 
-    fn error_at(&mut self, at: u32, span: Span, code: Code, message: String, help: Option<String>) {
-        if at < self.quiet_until {
-            return;
+    /// Reports an error about the token at the offset `at`.
+    fn error_at(&mut self, at: u32, error: Diagnostic) {
+        if at >= self.quiet_until {
+            self.quiet_until = at + 1;
+            self.push(error);
         }
-        self.quiet_until = at + 1;
-        self.push(Diagnostic::error(code, span, message).help_maybe(help));
     }
 
     /// Reports that something else was expected than the current token.
     pub fn expected(&mut self, what: &str, help: Option<String>) {
         let found = self.found();
-        self.error(self.here(), Code::ExpectedToken, format!("expected {what}, found {found}"), help);
+        self.error(
+            self.here(),
+            DiagnosticCode::ExpectedToken,
+            format!("expected {what}, found {found}"),
+            help,
+        );
     }
 
     /// Drops further errors about the current token.
@@ -323,7 +328,7 @@ impl<'a, 't> Parser<'a, 't> {
         if self.nesting >= MAX_NESTING {
             self.error(
                 self.here(),
-                Code::TooDeep,
+                DiagnosticCode::TooDeep,
                 format!("nested more than {MAX_NESTING} deep"),
                 Some("a loop or a list does the same with less nesting".into()),
             );

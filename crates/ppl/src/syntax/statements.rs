@@ -1,6 +1,6 @@
 //! Parses statements: simple ones here, those with a body in `compound`, definitions in `defines`.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Diagnostic, DiagnosticCode};
 
 use super::ast::{ExprKind, ExprNode, Statement, StatementId, StatementKind};
 use super::lexer::TokenKind;
@@ -55,7 +55,7 @@ impl Parser<'_, '_> {
             if self.token.kind == TokenKind::End {
                 self.error(
                     open,
-                    Code::ExpectedToken,
+                    DiagnosticCode::ExpectedToken,
                     "this `{` is never closed".into(),
                     Some("end the block with `}`".into()),
                 );
@@ -173,12 +173,12 @@ impl Parser<'_, '_> {
     fn unknown_word(&mut self, start: u32, word: &str) -> Statement {
         if self.classic {
             let message = format!("`{word}` is ignored");
-            self.push(Diagnostic::warning(Code::ClassicIgnored, self.here(), message));
+            self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, self.here(), message));
             self.take();
             return self.done(start, StatementKind::Empty);
         }
         let help = self.meant(word, statement_words());
-        self.error(self.here(), Code::UnknownWord, format!("unknown word `{word}`"), help);
+        self.error(self.here(), DiagnosticCode::UnknownWord, format!("unknown word `{word}`"), help);
         self.take();
         // `foo print(1);` resumes with print; anything else is skipped with its arguments.
         if !(self.token.kind == TokenKind::Word && Word::find(self.word()).is_some()) {
@@ -191,11 +191,16 @@ impl Parser<'_, '_> {
         let start = self.offset();
         if matches!(keyword, Keyword::Define | Keyword::Def | Keyword::Include) && !top {
             let message = format!("`{}` stands at the top level only", self.word());
-            self.error(self.here(), Code::Misplaced, message, Some("move it out of the block".into()));
+            self.error(
+                self.here(),
+                DiagnosticCode::Misplaced,
+                message,
+                Some("move it out of the block".into()),
+            );
         }
         if matches!(keyword, Keyword::Else | Keyword::Stonewall) {
             let message = format!("`{}` belongs to nothing here", self.word());
-            self.error(self.here(), Code::ExpectedToken, message, None);
+            self.error(self.here(), DiagnosticCode::ExpectedToken, message, None);
         }
         self.take();
         let kind = match keyword {
