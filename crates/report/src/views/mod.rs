@@ -30,12 +30,12 @@ use samples::{Run, TimeUse};
 use crate::Chapter;
 
 pub(crate) use counted::chapters as counted;
-pub use distributions::Ranges;
+pub use distributions::QuantileRanges;
 pub use line::AffineFit;
 pub use normal::AgainstNormal;
 pub(crate) use place::Place;
 pub use sizes::{SizeCurve, Sizes};
-pub use time_use::Shares;
+pub use time_use::TimeShares;
 
 /// The chapters that the places of a run make: those that the program asks for, and the others.
 pub(crate) fn chapters(run: &Run, time: &[TimeUse]) -> (Vec<Chapter>, Vec<Chapter>) {
