@@ -123,7 +123,7 @@ pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome, held: Option<
     output::print(&outcome.printed)?;
     // Nobody reads the analysis of a quiet run without a page: the samples are kept, `report` makes it later.
     let read = places.page.is_some() || args.json || !args.quiet;
-    let report = read.then(|| report::build(&outcome.run, &report::Options::default()));
+    let report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
     let page = match (&places.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
         _ => Ok(()),
