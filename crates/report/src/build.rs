@@ -61,7 +61,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         warnings.push(warning(
             "unknown-view",
             &format!("`define report` asks to show `{name}`, which there is not."),
-            "there are operations, sizes, calls, distributions and normal",
+            &format!("there are {}", listed(views::names())),
         ));
     }
     let time = if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) };
@@ -112,6 +112,15 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         causes,
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
+    }
+}
+
+/// `a, b and c`.
+fn listed(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        all => all.concat(),
     }
 }
 
