@@ -15,7 +15,7 @@ use crate::words;
 /// Fewest values whose far tail is fitted beyond a threshold.
 const FEWEST_FAR: usize = 1_000;
 
-/// How rare a value the far tail is asked for: once in so many.
+/// Periods of the far quantiles: exceeded once in so many values.
 const PERIODS: [f64; 5] = [1e2, 1e3, 1e4, 1e5, 1e6];
 
 /// Everything that is said of one subject.
@@ -54,13 +54,13 @@ impl Analysis {
         Analysis { tail, targets, ..Analysis::far(subject, &series, options) }
     }
 
-    /// Analyses the far tail only: what single operations are asked for.
+    /// Analyses the far tail only, as reports do for single operations.
     pub(crate) fn of_far_tail(subject: Subject, options: &tail::assess::AssessOptions) -> Analysis {
         let series = Series::clean(&subject.values());
         Analysis::far(subject, &series, options)
     }
 
-    /// The same of a subject whose values are `series`.
+    /// [`Analysis::of_far_tail`] of a subject whose values are `series`.
     fn far(subject: Subject, series: &Series, options: &tail::assess::AssessOptions) -> Analysis {
         let summary = Summary::of_sorted(series.sorted());
         let unit = summary.as_ref().map_or(Unit::NONE, |summary| Unit::of_duration(summary.median));

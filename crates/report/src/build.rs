@@ -17,26 +17,26 @@ const MOST_FURTHER: usize = 12;
 
 /// What to report.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ReportOptions {
     /// Which site to analyse: a label, an operation, or `label/operation`. Without it the program's
     /// own hint decides, then the site with the most time.
     pub site: Option<String>,
-    /// Is T the maximum over ranks? Without it the program's hint decides, then: with several ranks, yes.
+    /// Whether T is the maximum over ranks. Without it the program's hint decides, then: with several ranks, yes.
     pub gate: Option<bool>,
     /// Options of the statistics.
     pub fit: tail::assess::AssessOptions,
 }
 
-impl Default for Options {
+impl Default for ReportOptions {
     fn default() -> Self {
         let fit =
             tail::assess::AssessOptions { non_finite: tail::assess::NonFinite::Drop, ..Default::default() };
-        Options { site: None, gate: None, fit }
+        ReportOptions { site: None, gate: None, fit }
     }
 }
 
 /// Analyses a run.
-pub fn build(run: &Run, options: &Options) -> Report {
+pub fn build(run: &Run, options: &ReportOptions) -> Report {
     let mut warnings = of_completeness(&run.facts);
     warnings.extend(run.facts.warnings.iter().cloned());
     if !run.facts.counted.is_empty() {
@@ -61,7 +61,7 @@ pub fn build(run: &Run, options: &Options) -> Report {
         warnings.push(warning(
             "unknown-view",
             &format!("`define report` asks to show `{name}`, which there is not."),
-            "there are operations, sizes, calls, distributions and normal",
+            &format!("there are {}", listed(views::names())),
         ));
     }
     let time = if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) };
@@ -115,8 +115,17 @@ pub fn build(run: &Run, options: &Options) -> Report {
     }
 }
 
+/// `a, b and c`.
+fn listed(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        all => all.concat(),
+    }
+}
+
 /// The report of a run that counted: what histograms and the slowest samples can say, and no more.
-fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &Options) -> Report {
+fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) -> Report {
     if let Some(site) = &options.site {
         warnings.push(warning(
             "counted",
@@ -181,7 +190,7 @@ fn single_operations(
 }
 
 /// All gates of a run besides the first: a table of them, and a folded chapter for each.
-fn further_gates(run: &Run, main: Option<&Analysis>, options: &Options) -> Vec<Chapter> {
+fn further_gates(run: &Run, main: Option<&Analysis>, options: &ReportOptions) -> Vec<Chapter> {
     let Some(main) = main.filter(|main| main.subject.gate) else { return Vec::new() };
     let mut sites: Vec<(u128, u32)> = (0..run.sites.len() as u32)
         .filter(|site| {

@@ -76,7 +76,7 @@ mod tests {
         let mut apart = together.clone();
         apart.samples.iter_mut().for_each(|sample| sample.start_ns += 1_000_000_000 * u64::from(sample.rank));
         let row = |run: &Run| {
-            let report = crate::build(run, &crate::Options::default());
+            let report = crate::build(run, &crate::ReportOptions::default());
             report
                 .terminal_text()
                 .lines()

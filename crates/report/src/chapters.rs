@@ -2,7 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::chapter::Chapter;
-use crate::figures::{self, Draw, Effects, FAR_TAIL, Figure, Input, LAW, Last, MEASURED, RANKS};
+use crate::figures::{self, Draw, FAR_TAIL, Figure, Input, LAW, LastRanks, MEASURED, RANKS, TargetEffects};
 use crate::table;
 
 impl Analysis {
@@ -77,10 +77,12 @@ impl Analysis {
         if !subject.gate || subject.ranks.len() < 2 {
             return chapter;
         }
-        let tables =
-            self.targets.iter().map(|found| table::targets(&Effects::of(subject, found), &Last::of(subject)));
+        let tables = self
+            .targets
+            .iter()
+            .map(|found| table::targets(&TargetEffects::of(subject, found), &LastRanks::of(subject)));
         let mut chapter = chapter.with(self.figures(prefix, RANKS), tables);
-        // A terminal has it where there is something to say.
+        // A terminal shows it where a rank is slow.
         chapter.on_page_only =
             self.targets.as_ref().is_none_or(|found| found.targets.iter().all(|target| !target.slow));
         chapter

@@ -15,7 +15,7 @@ const MOST_QUANTILES: usize = 400;
 
 /// One of the two samples.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample<'a> {
+pub struct ComparedSample<'a> {
     /// What it is, for titles.
     pub name: &'a str,
     /// In time order, as it was compared.
@@ -55,7 +55,12 @@ pub struct ComparisonReport {
 
 impl ComparisonReport {
     /// From the two samples and what was found of them; `unit` is that of the values.
-    pub fn of(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> ComparisonReport {
+    pub fn of(
+        quiet: &ComparedSample,
+        new: &ComparedSample,
+        found: &Comparison,
+        unit: Unit,
+    ) -> ComparisonReport {
         let factor = Chapter::new(
             "factor",
             "The factor",
@@ -200,7 +205,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-fn quantiles(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figure {
+fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
     let (quiet, new) = (sorted(quiet.values), sorted(new.values));
     let n = quiet.len().min(new.len());
     let shown = n.min(MOST_QUANTILES);
@@ -247,7 +252,7 @@ fn quantiles(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Fi
     }
 }
 
-fn density(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figure {
+fn density(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
     const BINS: usize = 30;
     let (quiet, new) = (sorted(quiet.values), sorted(new.values));
     // Bins reach to the 99.5 % quantile; a few far values would leave one bar.
@@ -323,8 +328,8 @@ fn density(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figu
     }
 }
 
-fn survival(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figure {
-    let curve = |sample: &Sample, name: &str| {
+fn survival(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
+    let curve = |sample: &ComparedSample, name: &str| {
         let (x, y) = above(sorted(sample.values));
         Curve { name: name.into(), x, y }
     };
@@ -363,8 +368,8 @@ fn survival(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Fig
     }
 }
 
-fn series(quiet: &Sample, new: &Sample, unit: Unit) -> Figure {
-    let curve = |sample: &Sample, name: &str| {
+fn series(quiet: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
+    let curve = |sample: &ComparedSample, name: &str| {
         let kept = thin::in_time(sample.values);
         Curve {
             name: name.into(),
@@ -457,7 +462,7 @@ fn models(found: &Comparison, unit: Unit) -> Table {
     table
 }
 
-fn arms(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Table {
+fn arms(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Table {
     let mut table =
         Table::new("Both samples", &["<sample", "<what", "n", "median", "<independent draws of one law?"]);
     for (name, sample, arm) in [("quiet", quiet, &found.quiet), ("new", new, &found.new)] {

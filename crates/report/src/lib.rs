@@ -7,7 +7,7 @@
 //!
 //! ```
 //! let run = samples::example::parallel_write(16, 400, 7);
-//! let report = report::build(&run, &report::Options::default());
+//! let report = report::build(&run, &report::ReportOptions::default());
 //! assert!(report.terminal_text().contains("T = write: the slowest of 16 ranks"));
 //! assert!(report.html().starts_with("<!doctype html>"));
 //! ```
@@ -35,7 +35,7 @@ mod views;
 pub mod words;
 
 pub use analysis::Analysis;
-pub use build::{Options, build};
+pub use build::{ReportOptions, build};
 pub use by_clock::ByClock;
 pub use causes::Slowness;
 pub use chapter::Chapter;
@@ -48,4 +48,4 @@ pub use table::{Column, Row, Table, far_levels};
 pub use tail_of::Tail;
 pub use text::sentence;
 pub use unit::{Unit, confidence, duration, fixed, percent, probability, significant};
-pub use views::{AffineFit, AgainstNormal, Ranges, Shares, SizeCurve, Sizes};
+pub use views::{AffineFit, AgainstNormal, QuantileRanges, SizeCurve, Sizes, TimeShares};

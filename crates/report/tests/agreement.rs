@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 use report::comparison::FactorCurve;
-use report::comparison::{ComparisonReport, Sample};
-use report::figures::{BeyondThreshold, Effects, Last, Points, ReturnLevels, Thresholds};
-use report::{Options, Report, Unit, build};
+use report::comparison::{ComparedSample, ComparisonReport};
+use report::figures::{BeyondThreshold, LastRanks, Points, ReturnLevels, TargetEffects, Thresholds};
+use report::{Report, ReportOptions, Unit, build};
 use tail::congestion;
 
-fn options() -> Options {
-    let mut options = Options::default();
+fn options() -> ReportOptions {
+    let mut options = ReportOptions::default();
     options.fit.bootstrap = 0;
     options
 }
@@ -54,14 +54,14 @@ proptest! {
             prop_assert!((between - level.lower).abs() < 0.05 * found.gev.scale, "{between} {}", level.lower);
         }
 
-        let shown: &Last = numbers(&report, "last");
+        let shown: &LastRanks = numbers(&report, "last");
         prop_assert_eq!(shown.count.iter().sum::<u64>(), steps);
         for (at, count) in shown.count.iter().enumerate() {
             let (lower, upper) = tail::special::clopper_pearson(*count, steps, 0.95);
             prop_assert_eq!((shown.lower[at], shown.upper[at]), (lower, upper));
         }
 
-        let shown: &Effects = numbers(&report, "targets");
+        let shown: &TargetEffects = numbers(&report, "targets");
         let targets = tail::targets::analyse(&main.subject.of_rank, 0.95).unwrap();
         let expected: Vec<f64> = targets.targets.iter().map(|target| target.relative).collect();
         prop_assert_eq!(&shown.relative, &expected);
@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn thresholds_are_the_candidates_of_the_latency_analysis(seed in 0u64..1000) {
         let run = samples::example::parallel_write(4, 300, seed);
-        let report = build(&run, &Options { site: Some("fopen".into()), gate: Some(false), ..options() });
+        let report = build(&run, &ReportOptions { site: Some("fopen".into()), gate: Some(false), ..options() });
         let far = report.main.as_ref().unwrap().far.as_ref().unwrap();
         let mean: &Thresholds = numbers(&report, "mean-excess");
         let shape: &Thresholds = numbers(&report, "shape-stability");
@@ -91,8 +91,8 @@ proptest! {
         let (quiet, new) = (draw(1.0), draw(k));
         let found = congestion::compare(&quiet, &new, &congestion::CompareOptions { bootstrap: 99, ..Default::default() }).unwrap();
         let page = ComparisonReport::of(
-            &Sample { name: "quiet", values: &quiet },
-            &Sample { name: "new", values: &new },
+            &ComparedSample { name: "quiet", values: &quiet },
+            &ComparedSample { name: "new", values: &new },
             &found,
             Unit::NONE,
         );
@@ -122,8 +122,8 @@ fn the_page_of_a_comparison_says_what_it_found() {
     .unwrap();
     let unit = Unit::of_duration(10.0);
     let page = ComparisonReport::of(
-        &Sample { name: "quiet.csv", values: &quiet },
-        &Sample { name: "<new>.csv", values: &new },
+        &ComparedSample { name: "quiet.csv", values: &quiet },
+        &ComparedSample { name: "<new>.csv", values: &new },
         &found,
         unit,
     );

@@ -12,7 +12,7 @@ use crate::kernel;
 use crate::newton::Newton;
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
-use crate::surface::{Free, Maxima, Standard};
+use crate::surface::{Free, Maxima, StandardMaximum};
 use crate::{Error, Gev, Series, Status, Xoshiro};
 
 /// Refits of resampled data.
@@ -49,7 +49,7 @@ impl Replicates {
         Interval::new(2.0 * estimate - p.upper, 2.0 * estimate - p.lower, level)
     }
 
-    /// Standard deviation of a quantity over the replicates.
+    /// StandardMaximum deviation of a quantity over the replicates.
     pub fn standard_error(&self, quantity: impl Fn(&Gev) -> f64) -> f64 {
         let values = self.values(quantity);
         let n = values.len() as f64;
@@ -92,7 +92,7 @@ impl Refit {
     }
 
     /// Refit what `y` holds, starting at `start`.
-    pub fn fit(&mut self, start: [f64; 3], shape_max: f64) -> Standard {
+    pub fn fit(&mut self, start: [f64; 3], shape_max: f64) -> StandardMaximum {
         let ends = self.y.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &y| (l.min(y), h.max(y)));
         let maxima = Maxima { y: &self.y, weights: &[], ends, shape_max };
         let mut at = start;
@@ -102,7 +102,7 @@ impl Refit {
         if outcome.converged {
             let at = [self.newton.at[0], self.newton.at[1], self.newton.at[2]];
             let status = if at[2] > -0.5 { Status::Ok } else { Status::Irregular };
-            return Standard { at, value: outcome.value, iterations: outcome.iterations, status };
+            return StandardMaximum { at, value: outcome.value, iterations: outcome.iterations, status };
         }
         maximize_maxima(&maxima, &mut self.newton)
     }
@@ -195,7 +195,7 @@ pub(crate) fn run<T: Send>(replicates: usize, n: usize, one: impl Fn(&mut Refit,
         .collect()
 }
 
-fn collect(fits: Vec<Standard>, center: f64, spread: f64, block: usize, seed: u64) -> Replicates {
+fn collect(fits: Vec<StandardMaximum>, center: f64, spread: f64, block: usize, seed: u64) -> Replicates {
     let at_boundary = fits.iter().filter(|f| f.status == Status::Boundary).count();
     let laws = fits
         .into_iter()

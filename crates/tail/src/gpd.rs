@@ -189,12 +189,12 @@ impl Objective for Pareto<'_> {
     }
 }
 
-struct One<'a> {
+struct OneFree<'a> {
     y: &'a [f64],
     slice: Slice,
 }
 
-impl One<'_> {
+impl OneFree<'_> {
     fn full(&self, at: f64) -> [f64; 2] {
         match self.slice {
             Slice::Shape(shape) => [at, shape],
@@ -204,7 +204,7 @@ impl One<'_> {
     }
 }
 
-impl Objective for One<'_> {
+impl Objective for OneFree<'_> {
     fn size(&self) -> usize {
         1
     }
@@ -338,7 +338,7 @@ impl GpdLikelihood {
         let profile: Vec<([f64; 2], f64)> = (0..=80)
             .map(|i| {
                 let shape = -0.999 + 0.0749 * f64::from(i);
-                let slice = One { y: &self.y, slice: Slice::Shape(shape) };
+                let slice = OneFree { y: &self.y, slice: Slice::Shape(shape) };
                 let outcome = one.minimize(&slice, &self.start(shape)[..1], tolerance, 0);
                 ([one.at[0], shape], outcome.value)
             })
@@ -405,7 +405,7 @@ impl GpdLikelihood {
                     GpdTarget::Shape => Slice::Shape(value),
                     GpdTarget::ReturnLevel(..) => Slice::Level(value.exp(), exponent),
                 };
-                let one = One { y: &self.y, slice };
+                let one = OneFree { y: &self.y, slice };
                 let mut start = warm;
                 for _ in 0..80 {
                     let [phi, shape] = one.full(start);

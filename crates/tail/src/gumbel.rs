@@ -6,7 +6,7 @@ use crate::gev::{self, Likelihood, quantile_start};
 use crate::interval_end::unbounded_end;
 use crate::newton::{Newton, brent_minimum};
 use crate::return_period::{gumbel_level, return_period_to_probability};
-use crate::surface::{Fixed, Surface, What, grow_scale};
+use crate::surface::{Fixed, HeldFixed, Surface, grow_scale};
 use crate::{End, Error, Gev, Interval, Series, argument, linalg, special};
 
 /// A fitted Gumbel law.
@@ -60,12 +60,12 @@ impl GumbelFit {
 pub fn fit(series: &Series) -> Result<GumbelFit, Error> {
     let likelihood = Likelihood::new(series)?;
     let maxima = likelihood.maxima();
-    let fixed = Fixed { surface: &maxima, what: What::Shape, value: 0.0 };
+    let fixed = Fixed { surface: &maxima, what: HeldFixed::Shape, value: 0.0 };
     let mut newton = Newton::new(2);
     let mut start = quantile_start();
     let quick = likelihood.quick();
     if !quick.weights.is_empty() {
-        let groups = Fixed { surface: &quick, what: What::Shape, value: 0.0 };
+        let groups = Fixed { surface: &quick, what: HeldFixed::Shape, value: 0.0 };
         if newton.minimize(&groups, &start, 1e-3, 0).converged {
             start = [newton.at[0], newton.at[1]];
         }

@@ -10,7 +10,7 @@ use crate::gev::{self, GevFit, GevTarget};
 use crate::kernel::{Terms, log_ratio};
 use crate::newton::Newton;
 use crate::status::Interval;
-use crate::surface::{self, Standard, Surface, grow_scale};
+use crate::surface::{self, StandardMaximum, Surface, grow_scale};
 use crate::{Error, Series};
 
 /// What the clock does with the part below its tick.
@@ -141,14 +141,14 @@ impl Surface for Censored {
 }
 
 /// The maximum of an interval likelihood in units of the interquartile range.
-pub(crate) fn maximize(censored: &Censored, newton: &mut Newton) -> Standard {
+pub(crate) fn maximize(censored: &Censored, newton: &mut Newton) -> StandardMaximum {
     let base = quantile_start();
     let first = [base[0], grow_scale(censored.ends(), base[0], base[1], 0.05), 0.05];
     surface::maximize(censored, first, base, newton)
 }
 
 /// The maximum of an interval likelihood next to a known one.
-pub(crate) fn maximize_from(censored: &Censored, start: [f64; 3], newton: &mut Newton) -> Standard {
+pub(crate) fn maximize_from(censored: &Censored, start: [f64; 3], newton: &mut Newton) -> StandardMaximum {
     let mut first = start;
     first[1] = grow_scale(censored.ends(), first[0], first[1], first[2]);
     surface::maximize(censored, first, [start[0], start[1]], newton)

@@ -1,7 +1,7 @@
 //! `lastrank compare`: estimates the factor by which a new system is slower than a quiet one.
 
 use anyhow::{Context, anyhow, bail};
-use report::comparison::{ComparisonReport, Sample};
+use report::comparison::{ComparedSample, ComparisonReport};
 use report::{Table, Unit, confidence, fixed, probability, sentence, words};
 use serde_json::{Value, json};
 use tail::congestion::{CompareOptions, Comparison, SCHEMA, compare, single_run};
@@ -85,7 +85,7 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
     }
     if let Some(page) = &args.output {
         let unit = quiet.unit(found.quiet.median);
-        let [quiet, new] = [quiet, new].map(|arm| Sample { name: &arm.name, values: &arm.numbers });
+        let [quiet, new] = [quiet, new].map(|arm| ComparedSample { name: &arm.name, values: &arm.numbers });
         write_html(&ComparisonReport::of(&quiet, &new, &found, unit).html(), page)?;
         if !args.json {
             output::print(&format!("\nReport: {}\n", page.display()))?;

@@ -13,7 +13,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     let page = args.output.clone().unwrap_or_else(|| args.run.with_extension("html"));
     output::refuse_overwriting(&page, "-o", &[&args.run])?;
     let run = store::read(&args.run)?;
-    let options = report::Options { site: args.label.clone(), ..Default::default() };
+    let options = report::ReportOptions { site: args.label.clone(), ..Default::default() };
     let report = report::build(&run, &options);
     if args.text {
         output::print(&report.terminal_text())?;

@@ -9,7 +9,7 @@ use crate::unit::{percent, rounded};
 
 /// By what the slowest hundredth of an operation exceeds its median: causes and their shares.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stack {
+pub struct CauseShares {
     /// The operation.
     pub name: String,
     /// Cause and share of the excess, the greatest first; `unattributed` is one of them.
@@ -18,13 +18,13 @@ pub struct Stack {
 
 /// Shares of the causes, an operation a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stacks {
+pub struct CauseStacks {
     /// The rows.
-    pub rows: Vec<Stack>,
+    pub rows: Vec<CauseShares>,
 }
 
 /// Bars of `rows`, which are `of` what the caption says; none without a row.
-pub(crate) fn stacks(rows: Vec<Stack>, of: &str) -> Option<Figure> {
+pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
     if rows.is_empty() {
         return None;
     }
@@ -105,6 +105,6 @@ pub(crate) fn stacks(rows: Vec<Stack>, of: &str) -> Option<Figure> {
         wide: true,
         plot,
         title,
-        numbers: Numbers::new("causes", Stacks { rows }),
+        numbers: Numbers::new("causes", CauseStacks { rows }),
     })
 }

@@ -24,7 +24,7 @@ pub struct Figure {
     pub caption: String,
     /// What a reader who cannot see it must know.
     pub alternative: String,
-    /// Does it need the whole width of a page?
+    /// Whether it needs the whole width of a page.
     pub wide: bool,
     /// The numbers, in seconds where they are durations.
     pub numbers: Numbers,

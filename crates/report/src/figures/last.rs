@@ -11,7 +11,7 @@ use crate::unit::{percent, probability, rounded};
 
 /// How often each rank was last.
 #[derive(Clone, Debug, Serialize)]
-pub struct Last {
+pub struct LastRanks {
     /// Ranks, ascending.
     pub rank: Vec<u32>,
     /// Steps in which this rank was last.
@@ -28,8 +28,8 @@ pub struct Last {
     pub p_value: Option<f64>,
 }
 
-impl Last {
-    pub(crate) fn of(subject: &Subject) -> Last {
+impl LastRanks {
+    pub(crate) fn of(subject: &Subject) -> LastRanks {
         let mut count = vec![0u64; subject.ranks.len()];
         for step in &subject.steps {
             if let Ok(at) = subject.ranks.binary_search(&step.last) {
@@ -42,7 +42,7 @@ impl Last {
         let chi_square: f64 = count.iter().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
         let p_value = (expected >= 5.0 && m > 1.0).then(|| chi_square_survival(chi_square, m - 1.0));
         let (lower, upper) = count.iter().map(|&count| clopper_pearson(count, of, 0.95)).unzip();
-        Last { rank: subject.ranks.clone(), count, lower, upper, expected: 1.0 / m, of, p_value }
+        LastRanks { rank: subject.ranks.clone(), count, lower, upper, expected: 1.0 / m, of, p_value }
     }
 
     /// The rank that was last most often, and its share of all steps.
@@ -54,10 +54,10 @@ impl Last {
 }
 
 pub(super) fn figures(input: &Input) -> Vec<Figure> {
-    vec![figure(input.prefix, Last::of(&input.analysis.subject))]
+    vec![figure(input.prefix, LastRanks::of(&input.analysis.subject))]
 }
 
-fn figure(prefix: &str, numbers: Last) -> Figure {
+fn figure(prefix: &str, numbers: LastRanks) -> Figure {
     let title = "Which rank was last, and how often".to_string();
     let ranks: Vec<f64> = numbers.rank.iter().map(|&rank| f64::from(rank)).collect();
     let ends = [ranks.first().copied().unwrap_or(0.0) - 0.5, ranks.last().copied().unwrap_or(0.0) + 0.5];

@@ -25,7 +25,7 @@ pub struct Points {
     pub lower: Vec<f64>,
     /// Upper end.
     pub upper: Vec<f64>,
-    /// Is the point outside?
+    /// Whether the point is outside.
     pub outside: Vec<bool>,
 }
 
@@ -36,7 +36,7 @@ pub struct ReturnLevels {
     pub period: Vec<f64>,
     /// The measured value, in the unit of the data.
     pub value: Vec<f64>,
-    /// Is it outside the band of the line?
+    /// Whether it is outside the band of the line.
     pub outside: Vec<bool>,
     /// Periods of the fitted line.
     pub line_period: Vec<f64>,

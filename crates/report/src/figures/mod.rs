@@ -19,16 +19,16 @@ pub(crate) mod thin;
 mod threshold;
 
 pub use autocorrelation::Autocorrelation;
-pub use causes::{Stack, Stacks};
+pub use causes::{CauseShares, CauseStacks};
 pub use curve::{Curve, Curves};
 pub use figure::{Figure, Numbers};
 pub(crate) use figure::{Input, slug};
-pub use last::Last;
+pub use last::LastRanks;
 pub use law::{Density, Points, ReturnLevels};
-pub use series::Series;
-pub use spread::Spread;
+pub use series::TimeSeries;
+pub use spread::RankSpread;
 pub use survival::Survival;
-pub use targets::{Effects, SharedFactor};
+pub use targets::{SharedFactor, TargetEffects};
 pub use threshold::{BeyondThreshold, Thresholds};
 
 /// Draws the figures of one kind; none where there is nothing to show.

@@ -12,7 +12,7 @@ use crate::tail_of::Tail;
 
 /// T in time order.
 #[derive(Clone, Debug, Serialize)]
-pub struct Series {
+pub struct TimeSeries {
     /// Position in time order, from 0, of each point shown.
     pub step: Vec<usize>,
     /// T at it, in seconds.
@@ -33,8 +33,8 @@ pub struct Series {
     pub segments: Vec<Segment>,
 }
 
-impl Series {
-    fn of(subject: &Subject, tail: Option<&Tail>) -> Series {
+impl TimeSeries {
+    fn of(subject: &Subject, tail: Option<&Tail>) -> TimeSeries {
         let values = subject.values();
         let mut sorted = values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -47,7 +47,7 @@ impl Series {
         let above: Vec<f64> = values.iter().zip(&level).map(|(value, level)| value - level).collect();
         let threshold = threshold(&above);
         let step = thin::in_time(&values);
-        Series {
+        TimeSeries {
             seconds: step.iter().map(|&at| values[at]).collect(),
             last: step.iter().map(|&at| subject.steps[at].last).collect(),
             step,
@@ -77,7 +77,7 @@ fn threshold(residuals: &[f64]) -> Option<f64> {
 pub(super) fn figures(input: &Input) -> Vec<Figure> {
     let Input { prefix, analysis, what, .. } = *input;
     let (subject, unit) = (&analysis.subject, input.unit());
-    let numbers = Series::of(subject, analysis.tail.as_ref());
+    let numbers = TimeSeries::of(subject, analysis.tail.as_ref());
     let title = "T over time".to_string();
     let positions = |steps: &[usize]| steps.iter().map(|&step| step as f64 + 1.0).collect::<Vec<_>>();
     let hover = format!("%{{x}}: %{{y}} {}<extra></extra>", unit.name);
@@ -173,14 +173,14 @@ fn listed_changes(later: &[Segment]) -> String {
 mod tests {
     use super::*;
 
-    fn series_of(change: impl Fn(usize) -> f64) -> Series {
+    fn series_of(change: impl Fn(usize) -> f64) -> TimeSeries {
         let mut run = samples::example::parallel_write(4, 200, 5);
         for (step, sample) in run.samples.iter_mut().filter(|sample| sample.site == 3).enumerate() {
             sample.duration_ps = (sample.duration_ps as f64 * change(step % 200)) as u64;
         }
         let subject = Subject::choose(&run, None, None).unwrap();
         let options = tail::assess::AssessOptions { bootstrap: 0, ..Default::default() };
-        Series::of(&subject, Some(&Tail::of(&subject.values(), &options)))
+        TimeSeries::of(&subject, Some(&Tail::of(&subject.values(), &options)))
     }
 
     #[test]

@@ -10,14 +10,14 @@ use crate::unit::{Unit, percent};
 
 /// What every rank took (S) against what the step took (T).
 #[derive(Clone, Debug, Serialize)]
-pub struct Spread {
+pub struct RankSpread {
     /// T of the step of each point, in seconds.
     pub step_seconds: Vec<f64>,
     /// S of the point, in seconds.
     pub rank_seconds: Vec<f64>,
     /// The rank of the point.
     pub rank: Vec<u32>,
-    /// Is this the last rank of its step, so that S = T?
+    /// Whether this is the last rank of its step, so that S = T.
     pub last: Vec<bool>,
     /// How many pairs there are; more than are shown where there are many.
     pub of: usize,
@@ -36,7 +36,7 @@ fn figure(prefix: &str, subject: &Subject, unit: Unit) -> Figure {
     let stride = of.div_ceil(MOST_POINTS).max(1);
     // A stride that shares no factor with the number of ranks shows every rank alike.
     let stride = (stride..).find(|stride| *stride == 1 || gcd(*stride, ranks) == 1).unwrap_or(stride);
-    let mut numbers = Spread {
+    let mut numbers = RankSpread {
         step_seconds: Vec::new(),
         rank_seconds: Vec::new(),
         rank: Vec::new(),

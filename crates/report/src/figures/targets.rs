@@ -11,7 +11,7 @@ use crate::unit::{percent, rounded, significant};
 
 /// How much slower than the others each target is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Effects {
+pub struct TargetEffects {
     /// Ranks, ascending.
     pub rank: Vec<u32>,
     /// Typical duration over that of all: 1 is like the others.
@@ -20,7 +20,7 @@ pub struct Effects {
     pub lower: Vec<f64>,
     /// Upper end.
     pub upper: Vec<f64>,
-    /// Slower than the others, by a test adjusted for all ranks?
+    /// Whether it is slower than the others, by a test adjusted for all ranks.
     pub slow: Vec<bool>,
     /// Shares of the variance of ln S: targets, steps, neither.
     pub shares: [f64; 3],
@@ -43,10 +43,10 @@ pub struct SharedFactor {
     pub of: usize,
 }
 
-impl Effects {
-    pub(crate) fn of(subject: &Subject, found: &Targets) -> Effects {
+impl TargetEffects {
+    pub(crate) fn of(subject: &Subject, found: &Targets) -> TargetEffects {
         let of = |value: fn(&tail::targets::Target) -> f64| found.targets.iter().map(value).collect();
-        Effects {
+        TargetEffects {
             rank: subject.ranks.clone(),
             relative: of(|target| target.relative),
             lower: of(|target| target.interval.lower),
@@ -108,7 +108,7 @@ pub(super) fn figures(input: &Input) -> Vec<Figure> {
 }
 
 fn effects(prefix: &str, subject: &Subject, found: &Targets) -> Figure {
-    let numbers = Effects::of(subject, found);
+    let numbers = TargetEffects::of(subject, found);
     let title = "Which rank is slow by itself".to_string();
     let ranks: Vec<f64> = numbers.rank.iter().map(|rank| f64::from(*rank)).collect();
     let over = |factor: f64| rounded(100.0 * (factor - 1.0));

@@ -36,7 +36,7 @@ pub struct BeyondThreshold {
     pub law_seconds: Vec<f64>,
     /// Share above, by the fit.
     pub law_share: Vec<f64>,
-    /// How many values there are in all.
+    /// Number of all values.
     pub of: usize,
 }
 
@@ -146,7 +146,7 @@ fn mean_excess(prefix: &str, far: &Latency, unit: Unit) -> Figure {
     }
 }
 
-/// The end of a stability caption: do the estimates above the chosen threshold agree with the chosen?
+/// The end of a stability caption: how many estimates above the chosen threshold agree with the chosen one.
 fn agreement(numbers: &Thresholds) -> String {
     let Some(chosen) = numbers.chosen else { return String::new() };
     let value = numbers.estimate[chosen];

@@ -29,7 +29,7 @@ pub(super) fn tables(tables: &[Table]) -> Markup {
     }
 }
 
-/// Does the table fit half the page without scrolling?
+/// Whether the table fits half the page without scrolling.
 fn is_narrow(table: &Table) -> bool {
     let width = |at: usize| {
         let cells =

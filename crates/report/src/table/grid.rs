@@ -21,7 +21,7 @@ pub struct Table {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// Does it hold numbers?
+    /// Whether it holds numbers.
     pub number: bool,
 }
 
@@ -30,7 +30,7 @@ pub struct Column {
 pub struct Row {
     /// Its cells.
     pub cells: Vec<String>,
-    /// Is it what the report is about?
+    /// Whether it is what the report is about.
     pub strong: bool,
 }
 

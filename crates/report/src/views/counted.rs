@@ -103,11 +103,11 @@ enum FarTail {
     Few,
     /// There is no threshold beyond which they follow a Pareto law; so many were kept.
     NoLaw(usize),
-    Law(Law),
+    ParetoTail(ParetoTail),
 }
 
 /// A generalised Pareto law of the slowest operations of a place.
-struct Law {
+struct ParetoTail {
     fit: tail::gpd::GpdFit,
     /// What one operation in ten times as many as were done is expected to exceed.
     beyond_s: f64,
@@ -128,14 +128,14 @@ impl FarTail {
         match tail::latency::of_slowest(&kept, n, 1) {
             Ok(Some(fit)) => {
                 let beyond_s = fit.law().upper_quantile((0.1 / n as f64 / fit.rate).min(1.0));
-                Self::Law(Law { fit, beyond_s, kept: kept.len() })
+                Self::ParetoTail(ParetoTail { fit, beyond_s, kept: kept.len() })
             }
             Ok(None) | Err(_) => Self::NoLaw(kept.len()),
         }
     }
 }
 
-impl Law {
+impl ParetoTail {
     fn shape(&self) -> String {
         match self.fit.standard_errors {
             Some([_, error]) => {
@@ -160,7 +160,7 @@ fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
         let (kept, cells) = match tail {
             FarTail::Few => continue,
             FarTail::NoLaw(kept) => (*kept, ["–".into(), "–".into(), "no law fits".into(), "–".into()]),
-            FarTail::Law(law) => {
+            FarTail::ParetoTail(law) => {
                 let cells = [
                     duration(law.fit.threshold),
                     units::count(law.fit.exceedances as u64),
@@ -204,13 +204,13 @@ fn brief(run: &Run, place: &Counted, tail: &FarTail) -> String {
              more operations would bring is not foretold."
                 .into()
         }
-        // A law that the slowest of all contradicts foretells nothing.
-        FarTail::Law(law) if law.beyond_s < place.most_ps as f64 * 1e-12 => {
+        // A law that the slowest of all contradicts predicts nothing.
+        FarTail::ParetoTail(law) if law.beyond_s < place.most_ps as f64 * 1e-12 => {
             " The slowest lies beyond what the law of its far tail expects of ten times as many: more than one \
              thing makes it slow."
                 .into()
         }
-        FarTail::Law(law) => format!(
+        FarTail::ParetoTail(law) => format!(
             " Its tail {} (shape {}): of ten times as many, the slowest is expected near {}.",
             if law.is_heavy() { "is heavy" } else { "shows no heavier than exponential" },
             law.shape(),

@@ -17,7 +17,7 @@ const MOST_LINES: usize = 10;
 
 /// Quantiles of many places, each a row, in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ranges {
+pub struct QuantileRanges {
     /// The places.
     pub name: Vec<String>,
     /// 1 % quantile.
@@ -85,7 +85,7 @@ pub(super) fn chapter(run: &Run, places: &[Place]) -> Option<Chapter> {
 
 fn ranges(places: &[&Place], left_out: &str) -> Figure {
     let summaries: Vec<_> = places.iter().filter_map(|place| place.summary()).collect();
-    let numbers = Ranges {
+    let numbers = QuantileRanges {
         name: places.iter().map(|place| place.name()).collect(),
         p1: places.iter().map(|place| crate::quantile(&place.sorted, 0.01)).collect(),
         median: summaries.iter().map(|summary| summary.median).collect(),
@@ -97,7 +97,7 @@ fn ranges(places: &[&Place], left_out: &str) -> Figure {
 }
 
 /// Quantiles of many operations, a row each; `left_out` ends the caption.
-pub(crate) fn ranges_figure(numbers: Ranges, left_out: &str) -> Figure {
+pub(crate) fn ranges_figure(numbers: QuantileRanges, left_out: &str) -> Figure {
     // One unit would not do from nanoseconds to seconds: an axis of powers of ten in seconds does.
     let hover = |what: &str| format!("%{{y}}: {what} %{{customdata}}<extra></extra>");
     let shown = |values: &[f64]| values.iter().map(|value| rounded(value.max(1e-12))).collect::<Vec<_>>();

@@ -5,7 +5,7 @@ use tail::planning::{Plan, Quantity};
 /// The runs needed, in one or two sentences.
 pub fn text(plan: &Plan) -> String {
     let runs = plan.runs;
-    let mut text = match plan.wish.quantity {
+    let mut text = match plan.goal.quantity {
         Quantity::Factor => format!(
             "{runs:.0} runs on each system find a slow-down of {:.2} % with a chance of {:.0} %",
             100.0 * plan.half_width.exp_m1(),

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use tail::alarm::{AlarmOptions, Baseline, Event};
 use tail::assess::{AssessOptions, assess};
 use tail::gev::{GevTarget, bartlett_factor};
-use tail::regression::{Column, Part, Regression, RegressionLaw};
+use tail::regression::{Covariate, Part, Regression, RegressionLaw};
 use tail::verdict::VerdictCode;
 use tail::{Gev, Gpd, Likelihood, Series, Status, Xoshiro, congestion, gof, gumbel, independence, latency};
 
@@ -183,7 +183,7 @@ pub fn likelihood_ratios(samples: usize, sizes: &[usize]) -> Vec<Cell> {
                 let series = Series::clean(&values);
                 let fit = Likelihood::new(&series).ok()?.fit();
                 let (_, gumbel_p) = gumbel::fit(&series).ok()?.against(&fit);
-                let column = Column::new(Part::Location, "time", time.clone());
+                let column = Covariate::new(Part::Location, "time", time.clone());
                 let line = Regression::new(&values, RegressionLaw::Gev, vec![column]).ok()?.fit().ok()?;
                 let flat = Regression::new(&values, RegressionLaw::Gev, vec![]).ok()?.fit().ok()?;
                 Some((gumbel_p < 0.05, line.against_corrected(&flat).2 < 0.05))

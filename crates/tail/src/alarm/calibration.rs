@@ -7,7 +7,7 @@ use crate::independence::{self, TestFinding};
 use crate::series::sorted_quantile;
 use crate::{Error, Gev, Series, Status, bootstrap, gev};
 
-/// What can be asked of a monitor.
+/// Options of a monitor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AlarmOptions {
@@ -38,24 +38,24 @@ impl Default for AlarmOptions {
     }
 }
 
-/// A spike threshold and what it is worth.
+/// A spike threshold and its false-alarm rates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Threshold {
+pub struct SpikeThreshold {
     /// Alarm above this duration.
     pub value: f64,
-    /// The false-alarm rate that was asked for.
+    /// The nominal false-alarm rate.
     pub false_alarms: f64,
-    /// Exceedance probability under the fitted law at which the threshold lies: smaller than asked for,
+    /// Exceedance probability under the fitted law at which the threshold lies: smaller than the nominal rate,
     /// because the law is an estimate.
     pub nominal: f64,
     /// The distribution-free check: the largest-but-so-many of the quiet runs. A run beyond it comes with the
     /// chance `rank_rate`, whatever the law. None where n runs cannot show so small a rate, 1 / (n + 1).
     #[serde(default)]
     pub rank: Option<f64>,
-    /// Exact rate of `rank` under exchangeability: at most the one asked for.
+    /// Exact rate of `rank` under exchangeability: at most the nominal one.
     #[serde(default)]
     pub rank_rate: Option<f64>,
-    /// Threshold whose true rate stays at or below the one asked for in 90 % of baselines (Gandy, Kvaløy 2013).
+    /// SpikeThreshold whose true rate stays at or below the nominal one in 90 % of baselines (Gandy, Kvaløy 2013).
     pub guaranteed: f64,
     /// The plain quantile of the fitted law, which alarms too often.
     pub plug_in: f64,
@@ -73,7 +73,7 @@ pub struct Baseline {
     /// The fitted law.
     pub law: Gev,
     /// Spike threshold.
-    pub spike: Threshold,
+    pub spike: SpikeThreshold,
     /// CUSUM threshold h of the slow side: on average over baselines its false alarms come at half of
     /// 1 / `run_length`.
     pub cusum: f64,
@@ -232,7 +232,12 @@ const FEWEST_FOR_AVERAGE: usize = 200;
 const MOST_FOR_CUSUM: usize = 100;
 
 /// Calibrate by the parametric bootstrap: the fitted law is the truth, refits are what would be estimated.
-fn spike(series: &Series, law: &Gev, refits: &[Gev], options: &AlarmOptions) -> Result<Threshold, Error> {
+fn spike(
+    series: &Series,
+    law: &Gev,
+    refits: &[Gev],
+    options: &AlarmOptions,
+) -> Result<SpikeThreshold, Error> {
     let alpha = options.false_alarms;
     let rates = |nominal: f64| -> Vec<f64> {
         let mut rates: Vec<f64> =
@@ -266,7 +271,7 @@ fn spike(series: &Series, law: &Gev, refits: &[Gev], options: &AlarmOptions) -> 
     }
     let n = series.len();
     let rank = ((alpha * (n as f64 + 1.0)).floor() as usize).min(n);
-    Ok(Threshold {
+    Ok(SpikeThreshold {
         value: law.upper_quantile(nominal),
         false_alarms: alpha,
         nominal,

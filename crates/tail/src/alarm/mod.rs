@@ -20,5 +20,5 @@ mod calibration;
 mod run_length;
 mod watch;
 
-pub use calibration::{AlarmOptions, Baseline, BaselineWarning, Threshold};
+pub use calibration::{AlarmOptions, Baseline, BaselineWarning, SpikeThreshold};
 pub use watch::{Event, Level, Watch};

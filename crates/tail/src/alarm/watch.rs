@@ -18,7 +18,7 @@ pub enum Level {
     Fast,
 }
 
-/// Something to tell. One event is told once.
+/// An event of the stream; each is reported once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -37,7 +37,7 @@ pub enum Event {
     Slow {
         /// Run at which it was found.
         run: u64,
-        /// Run at which it began, as far as the CUSUM tells.
+        /// Run at which it began, by the CUSUM.
         since: u64,
         /// CUSUM statistic.
         statistic: f64,
@@ -76,7 +76,7 @@ pub enum Event {
 /// Most runs remembered for the factor and for a new baseline.
 const MEMORY: usize = 4096;
 
-/// The state of a monitor: push durations, get events; serialise it to go on later.
+/// The state of a monitor: push durations, get events; serialise it to resume later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Watch {
     /// The baseline.
@@ -91,7 +91,7 @@ pub struct Watch {
     pub cusum: [f64; 3],
     /// Last run at which each CUSUM was 0.
     zero: [u64; 3],
-    /// Whether the last run was a spike: a spike goes on until a run is below the threshold.
+    /// Whether the last run was a spike: a spike lasts until a run is below the threshold.
     spiking: bool,
     /// Whitened score of the last run.
     last_score: Option<f64>,
@@ -187,7 +187,7 @@ impl Watch {
         events
     }
 
-    /// Whether the state is one to be told to a scheduler: the answer is "no, it is not quiet".
+    /// Whether the system is slow or spiking: what an exit status reports.
     pub fn alarmed(&self) -> bool {
         self.level == Level::Slow || self.spiking
     }
@@ -223,7 +223,7 @@ impl Watch {
         Some(Event::Rebaselined { run: self.runs, runs: wanted })
     }
 
-    /// The value with what the last one foretold taken out, on the scale of Gumbel scores.
+    /// The value without the part that the previous one predicts (AR(1) of the scores), on the scale of the law.
     fn whiten(&mut self, value: f64) -> f64 {
         let phi = self.baseline.ar1;
         if phi == 0.0 {

@@ -28,12 +28,12 @@ pub use envelope::Envelope;
 pub use options::{AssessOptions, NonFinite};
 pub use panels::{Band, Panels, Point};
 pub use result::{Assessment, GevResult, ParameterIntervals, ReturnLevel};
-pub use summarise::{QuantileEstimate, Summary, quantile_interval, summarise};
+pub use summarise::{QuantileEstimate, SampleSummary, quantile_interval, summarise};
 
 use rayon::prelude::*;
 
 use crate::grouped::Grouped;
-use crate::regression::{Column, Part, Regression, RegressionLaw};
+use crate::regression::{Covariate, Part, Regression, RegressionLaw};
 use crate::verdict::{self, Vuong};
 use crate::{
     Error, Gev, Series, Status, bootstrap, gev, gof, gumbel, independence, interval, rivals, sandwich,
@@ -284,14 +284,14 @@ fn dependence(
 /// Most values to which a line is fitted: of more, even spaced ones.
 const MOST_FOR_TREND: usize = 5_000;
 
-/// Location b0 + b1 t, t from 0 at the first value to 1 at the last (Coles 2001, 6.2), and whether that heals
-/// the fault.
+/// Location b0 + b1 t, t from 0 at the first value to 1 at the last (Coles 2001, 6.2), and whether the
+/// residuals then pass the tests.
 fn trend(series: &Series, options: &AssessOptions) -> Option<TrendFit> {
     let stride = series.len().div_ceil(MOST_FOR_TREND);
     let values: Vec<f64> = series.values().iter().step_by(stride).copied().collect();
     let last = (values.len() - 1) as f64;
     let time: Vec<f64> = (0..values.len()).map(|i| i as f64 / last).collect();
-    let column = Column::new(Part::Location, "time", time);
+    let column = Covariate::new(Part::Location, "time", time);
     let line = Regression::new(&values, RegressionLaw::Gev, vec![column]).ok()?;
     let fit = line.fit().ok()?;
     let flat = Regression::new(&values, RegressionLaw::Gev, vec![]).ok()?.fit().ok()?;

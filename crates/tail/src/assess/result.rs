@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Summary;
+use super::SampleSummary;
 use crate::gev::{Influence, Parameters};
 use crate::rivals::{Family, Law};
 use crate::verdict::{Alternative, Diagnostics, Verdict};
@@ -31,7 +31,7 @@ pub struct Assessment {
     /// Coverage of all intervals.
     pub level: f64,
     /// The values themselves: minimum to maximum, with model-free intervals.
-    pub summary: Summary,
+    pub summary: SampleSummary,
     /// The fitted GEV.
     pub gev: GevResult,
     /// Its rivals, best AIC first.

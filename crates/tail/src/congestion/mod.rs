@@ -19,7 +19,7 @@ use likelihood::{Link, TwoSamples};
 /// The schema of [`Comparison`] as JSON.
 pub const SCHEMA: &str = "lastrank.compare/1";
 
-/// What can be asked of a comparison.
+/// Options of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CompareOptions {

@@ -12,7 +12,7 @@ use crate::newton::Newton;
 use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
-use crate::surface::{self, Free, Maxima, Standard, Surface, grow_scale};
+use crate::surface::{self, Free, Maxima, StandardMaximum, Surface, grow_scale};
 use crate::{Dropped, Error, Gev, Series, Status, argument, linalg, special};
 
 /// Largest shape searched.
@@ -202,7 +202,7 @@ impl<'a> Likelihood<'a> {
             let outcome = newton.minimize(&Free(&self.maxima()), &best.at, 1e-12 * self.y.len() as f64, 2);
             if best.status != Status::Boundary && outcome.converged {
                 let at = [newton.at[0], newton.at[1], newton.at[2]];
-                best = Standard {
+                best = StandardMaximum {
                     at,
                     value: outcome.value,
                     iterations: best.iterations + outcome.iterations,
@@ -215,7 +215,7 @@ impl<'a> Likelihood<'a> {
         self.finish(&best, &mut newton)
     }
 
-    fn finish(&self, best: &Standard, newton: &mut Newton) -> GevFit {
+    fn finish(&self, best: &StandardMaximum, newton: &mut Newton) -> GevFit {
         let (mut fit, inverse) = in_units(&self.maxima(), best, self.series, self.center, self.spread);
         fit.negative_log_likelihood += self.y.len() as f64 * self.spread.ln();
         fit.influence = inverse.and_then(|v| self.influence(best, &v, newton));
@@ -223,8 +223,8 @@ impl<'a> Likelihood<'a> {
         fit
     }
 
-    /// One Newton step of leaving each extreme out finds the most influential; a refit then tells exactly.
-    fn influence(&self, best: &Standard, inverse: &[f64], newton: &mut Newton) -> Option<Influence> {
+    /// One Newton step of leaving each extreme out finds the most influential; a refit then gives the exact move.
+    fn influence(&self, best: &StandardMaximum, inverse: &[f64], newton: &mut Newton) -> Option<Influence> {
         let n = self.y.len();
         let [m, phi, shape] = best.at;
         let at = kernel::At::new(m, phi, shape);
@@ -263,7 +263,7 @@ impl<'a> Likelihood<'a> {
     }
 
     /// Derivatives of the log-likelihood by the location, in time order.
-    fn location_scores(&self, best: &Standard) -> Vec<f64> {
+    fn location_scores(&self, best: &StandardMaximum) -> Vec<f64> {
         let [m, phi, shape] = best.at;
         let law = Gev { location: self.center + self.spread * m, scale: self.spread * phi.exp(), shape };
         self.series
@@ -282,7 +282,7 @@ impl<'a> Likelihood<'a> {
 /// values; effective size and influence not yet known), and the inverse Hessian of an interior one.
 pub(crate) fn in_units<S: Surface>(
     surface: &S,
-    best: &Standard,
+    best: &StandardMaximum,
     series: &Series,
     center: f64,
     spread: f64,
@@ -387,7 +387,7 @@ pub(crate) fn quantile_start() -> [f64; 2] {
 }
 
 /// The maximum over standardised values. Interior where one exists, else at a bound.
-pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> Standard {
+pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> StandardMaximum {
     let y = maxima.y;
     let n = y.len();
     let base = quantile_start();
@@ -413,7 +413,7 @@ pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> Standard 
         let scale = high - sum / count;
         let value = count * (scale.ln() + 1.0);
         if best.at[2] == -1.0 || value <= best.value {
-            best = Standard { at: [high - scale, scale.ln(), -1.0], value, ..best };
+            best = StandardMaximum { at: [high - scale, scale.ln(), -1.0], value, ..best };
         }
     }
     best

@@ -6,7 +6,7 @@
 use crate::gev::fit::{GevFit, Likelihood};
 use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::status::Interval;
-use crate::surface::{self, Peak, Surface, What};
+use crate::surface::{self, HeldFixed, Peak, Surface};
 use crate::{Error, Series, argument};
 
 /// What an interval is wanted for.
@@ -59,15 +59,17 @@ fn profile(values: &[f64], fit: &GevFit, target: GevTarget, level: f64) -> Resul
 }
 
 impl GevTarget {
-    pub(crate) fn what(self) -> Result<What, Error> {
+    pub(crate) fn what(self) -> Result<HeldFixed, Error> {
         Ok(match self {
-            GevTarget::Location => What::Location,
-            GevTarget::Scale => What::LogScale,
-            GevTarget::Shape => What::Shape,
+            GevTarget::Location => HeldFixed::Location,
+            GevTarget::Scale => HeldFixed::LogScale,
+            GevTarget::Shape => HeldFixed::Shape,
             GevTarget::ReturnLevel(period) => {
-                What::Level(gumbel_level(return_period_to_probability(period)?))
+                HeldFixed::Level(gumbel_level(return_period_to_probability(period)?))
             }
-            GevTarget::Quantile(p) => What::Level(-(-argument::between_0_and_1("probability", p)?.ln()).ln()),
+            GevTarget::Quantile(p) => {
+                HeldFixed::Level(-(-argument::between_0_and_1("probability", p)?.ln()).ln())
+            }
         })
     }
 }
@@ -92,11 +94,11 @@ impl GevFit {
 }
 
 /// A standardised interval in the unit of the data.
-pub(crate) fn in_units(interval: Interval, what: What, center: f64, spread: f64) -> Interval {
+pub(crate) fn in_units(interval: Interval, what: HeldFixed, center: f64, spread: f64) -> Interval {
     let map = |v: f64| match what {
-        What::Location | What::Level(_) => center + spread * v,
-        What::LogScale => spread * v.exp(),
-        What::Shape => v,
+        HeldFixed::Location | HeldFixed::Level(_) => center + spread * v,
+        HeldFixed::LogScale => spread * v.exp(),
+        HeldFixed::Shape => v,
     };
     Interval { lower: map(interval.lower), upper: map(interval.upper), ..interval }
 }
@@ -156,10 +158,10 @@ impl Likelihood<'_> {
         let what = target.what()?;
         let peak = self.peak(fit)?;
         let standard = match what {
-            What::Location | What::Level(_) => (value - self.center) / self.spread,
-            What::LogScale if value > 0.0 => (value / self.spread).ln(),
-            What::LogScale => return Ok(f64::INFINITY),
-            What::Shape => value,
+            HeldFixed::Location | HeldFixed::Level(_) => (value - self.center) / self.spread,
+            HeldFixed::LogScale if value > 0.0 => (value / self.spread).ln(),
+            HeldFixed::LogScale => return Ok(f64::INFINITY),
+            HeldFixed::Shape => value,
         };
         Ok(surface::deviance(&self.quick(), &peak, what, standard))
     }
@@ -181,11 +183,11 @@ pub fn bartlett_factor(n: usize, target: GevTarget, shape: f64) -> f64 {
         }
     };
     let b = match target.what() {
-        Ok(What::Location) => 2.9,
-        Ok(What::LogScale) => 1.1,
-        Ok(What::Shape) => 2.7,
+        Ok(HeldFixed::Location) => 2.9,
+        Ok(HeldFixed::LogScale) => 1.1,
+        Ok(HeldFixed::Shape) => 2.7,
         // Levels beyond the median of a bounded tail lie near its end and take more.
-        Ok(What::Level(c)) => level(c) + if c > 0.5 { 3.0 * (-shape).clamp(0.0, 0.3) } else { 0.0 },
+        Ok(HeldFixed::Level(c)) => level(c) + if c > 0.5 { 3.0 * (-shape).clamp(0.0, 0.3) } else { 0.0 },
         Err(_) => 0.0,
     };
     1.0 + b / n.max(1) as f64

@@ -1,8 +1,8 @@
 //! Tests whether values are independent draws of one law, which everything else assumes.
 //!
-//! Four tests, their p-values adjusted together (Holm 1979): Ljung-Box on ranks (do neighbours resemble each
-//! other), Mann-Kendall corrected for autocorrelation (does the level creep), Pettitt (does it jump) and
-//! Hartigan's dip (are there several modes). A good fit of the pooled values answers none of these.
+//! Four tests, their p-values adjusted together (Holm 1979): Ljung-Box on ranks (dependence of
+//! neighbours), Mann-Kendall corrected for autocorrelation (trend), Pettitt (jump) and
+//! Hartigan's dip (several modes). A good fit of the pooled values answers none of these.
 
 mod autocorrelation;
 mod change;

@@ -7,8 +7,8 @@ use crate::{Error, Series, argument, gpd};
 
 /// The tail beyond one threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Above {
-    /// What a GPD is worth there: its test and the points of the stability plots. None below 20 exceedances,
+pub struct ThresholdTail {
+    /// The test of a GPD there and the points of the stability plots. None below 20 exceedances,
     /// or where the likelihood has no interior maximum.
     pub candidate: Option<Candidate>,
     /// The fit; its errors are those of independent exceedances.
@@ -32,7 +32,7 @@ pub fn above(
     operations: &[f64],
     level: f64,
     seed: u64,
-) -> Result<Above, Error> {
+) -> Result<ThresholdTail, Error> {
     argument::confidence_level(level)?;
     let series = Series::clean(values);
     let fit = gpd::GpdLikelihood::new(&series, threshold)?.fit();
@@ -40,7 +40,7 @@ pub fn above(
     let theta = extremal_index[1].clamp(1e-6, 1.0);
     let tail = Tail { series: &series, fit: Some(&fit), clusters: clusters.as_ref(), theta, level };
     let levels = operations.iter().map(|&period| tail.level(period)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Above {
+    Ok(ThresholdTail {
         candidate: threshold::candidate(series.sorted(), threshold, seed),
         levels: levels.into_iter().flatten().collect(),
         extremal_index,

@@ -10,7 +10,7 @@ mod clusters;
 mod extremal;
 mod threshold;
 
-pub use above::{Above, above};
+pub use above::{ThresholdTail, above};
 pub use clusters::{Clusters, clusters, decluster};
 pub use extremal::{intervals_estimate, k_gaps};
 pub use threshold::Candidate;
@@ -170,7 +170,7 @@ impl Tail<'_> {
         if period * 20.0 <= n as f64 {
             let p = (1.0 - 1.0 / period).max(0.0);
             let index = ((p * n as f64).ceil() as usize).clamp(1, n) - 1;
-            // So many independent ones are the clustered values worth.
+            // The clustered values are worth so many independent ones.
             let worth = ((self.theta * n as f64).round() as usize).clamp(1, n);
             let (low, high) = crate::assess::quantile_interval(worth, p, self.level);
             let of_all = |i: usize| sorted[(i * n / worth).min(n - 1)];

@@ -9,7 +9,7 @@ use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::special::normal_upper_quantile;
 use crate::{Error, Gev, argument, kernel, linalg};
 
-/// What is wanted how precisely.
+/// A quantity to be known with some precision.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -35,9 +35,9 @@ pub enum Precision {
     Absolute(f64),
 }
 
-/// A wish such as `return-level(100)=0.5%`.
+/// A goal such as `return-level(100)=0.5%`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct PrecisionGoal {
     /// The quantity.
     pub quantity: Quantity,
     /// How precisely.
@@ -49,8 +49,9 @@ pub struct Wish {
 pub struct Plan {
     /// `lastrank.plan/1`.
     pub schema: String,
-    /// What was wished.
-    pub wish: Wish,
+    /// The goal; `wish` in JSON.
+    #[serde(rename = "wish")]
+    pub goal: PrecisionGoal,
     /// Coverage of the interval.
     pub level: f64,
     /// Runs needed in all; for a factor, on each of the two systems.
@@ -69,9 +70,9 @@ pub struct Plan {
     pub unit_error: f64,
 }
 
-/// Why a text is not a wish.
+/// Why a text is not a goal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WishError {
+pub enum PrecisionGoalError {
     /// There is no `=`.
     #[error("`{0}` has no `=`: write for instance `return-level(100)=0.5%` or `shape=0.05`")]
     NoPrecision(String),
@@ -93,9 +94,9 @@ pub enum WishError {
 /// is in the unit of the quantity, and `k=1.01` is `k=1%`.
 ///
 /// # Errors
-/// [`WishError`], which says what is wrong with the text.
-pub fn parse(text: &str) -> Result<Wish, WishError> {
-    let (left, right) = text.split_once('=').ok_or_else(|| WishError::NoPrecision(text.into()))?;
+/// [`PrecisionGoalError`], which says what is wrong with the text.
+pub fn parse(text: &str) -> Result<PrecisionGoal, PrecisionGoalError> {
+    let (left, right) = text.split_once('=').ok_or_else(|| PrecisionGoalError::NoPrecision(text.into()))?;
     let left = left.trim();
     let quantity = match left {
         "location" => Quantity::Location,
@@ -108,7 +109,7 @@ pub fn parse(text: &str) -> Result<Wish, WishError> {
             .and_then(|period| period.trim().parse::<f64>().ok())
             .filter(|period| return_period_to_probability(*period).is_ok())
             .map(Quantity::ReturnLevel)
-            .ok_or_else(|| WishError::UnknownQuantity(left.into()))?,
+            .ok_or_else(|| PrecisionGoalError::UnknownQuantity(left.into()))?,
     };
     let right = right.trim();
     let (digits, relative) = right.strip_suffix('%').map_or((right, false), |digits| (digits, true));
@@ -117,37 +118,37 @@ pub fn parse(text: &str) -> Result<Wish, WishError> {
         .parse::<f64>()
         .ok()
         .filter(|v| *v > 0.0 && v.is_finite())
-        .ok_or_else(|| WishError::NotAPrecision(right.into()))?;
+        .ok_or_else(|| PrecisionGoalError::NotAPrecision(right.into()))?;
     if relative && quantity == Quantity::Shape {
-        return Err(WishError::RelativeShape);
+        return Err(PrecisionGoalError::RelativeShape);
     }
     if quantity == Quantity::Factor {
         let part = if relative { value / 100.0 } else { value - 1.0 };
         if part <= 0.0 {
-            return Err(WishError::NoSlowdown(right.into()));
+            return Err(PrecisionGoalError::NoSlowdown(right.into()));
         }
-        return Ok(Wish { quantity, precision: Precision::Relative(part) });
+        return Ok(PrecisionGoal { quantity, precision: Precision::Relative(part) });
     }
     let precision = if relative { Precision::Relative(value / 100.0) } else { Precision::Absolute(value) };
-    Ok(Wish { quantity, precision })
+    Ok(PrecisionGoal { quantity, precision })
 }
 
-/// Runs needed for a wish, given a law (a pilot fit) and the variance inflation of its series (1 when
+/// Runs needed for a goal, given a law (a pilot fit) and the variance inflation of its series (1 when
 /// independent).
 ///
 /// # Errors
 /// [`Error::Parameter`] for a shape not above -1/2, where no standard errors exist, or values out of range.
-pub fn plan(law: &Gev, wish: Wish, level: f64, variance_inflation: f64) -> Result<Plan, Error> {
-    plan_with(law, wish, level, 0.8, variance_inflation)
+pub fn plan(law: &Gev, goal: PrecisionGoal, level: f64, variance_inflation: f64) -> Result<Plan, Error> {
+    plan_with(law, goal, level, 0.8, variance_inflation)
 }
 
-/// The same with the chance `power` of finding a factor that is wished for, which other wishes do not use.
+/// The same with the chance `power` of finding a factor, which other goals do not use.
 ///
 /// # Errors
 /// As [`plan`], and [`Error::Support`] for a factor under a law whose location is not positive.
 pub fn plan_with(
     law: &Gev,
-    wish: Wish,
+    goal: PrecisionGoal,
     level: f64,
     power: f64,
     variance_inflation: f64,
@@ -155,15 +156,15 @@ pub fn plan_with(
     argument::between_0_and_1("power", power)?;
     argument::confidence_level(level)?;
     argument::at_least_1("variance inflation", variance_inflation)?;
-    let value = match wish.quantity {
+    let value = match goal.quantity {
         Quantity::Location => law.location,
         Quantity::Scale => law.scale,
         Quantity::Shape => law.shape,
         Quantity::ReturnLevel(period) => law.return_level(period),
         Quantity::Factor => 1.0,
     };
-    let is_factor = wish.quantity == Quantity::Factor;
-    let half_width = match wish.precision {
+    let is_factor = goal.quantity == Quantity::Factor;
+    let half_width = match goal.precision {
         Precision::Relative(part) if is_factor => part.ln_1p(),
         Precision::Relative(part) => part * value.abs(),
         Precision::Absolute(width) => width,
@@ -171,10 +172,10 @@ pub fn plan_with(
     if !(half_width > 0.0 && half_width.is_finite()) {
         return Err(Error::Parameter { what: "precision", value: half_width, must: "positive" });
     }
-    let unit_error = match wish.quantity {
+    let unit_error = match goal.quantity {
         Quantity::Factor => factor_error(law)?,
-        Quantity::Shape => unit_error(law.shape, wish.quantity)?,
-        _ => unit_error(law.shape, wish.quantity)? * law.scale,
+        Quantity::Shape => unit_error(law.shape, goal.quantity)?,
+        _ => unit_error(law.shape, goal.quantity)? * law.scale,
     };
     let mut z = normal_upper_quantile(0.5 * (1.0 - level));
     if is_factor {
@@ -184,7 +185,7 @@ pub fn plan_with(
     let runs = (runs_independent * variance_inflation).ceil();
     Ok(Plan {
         schema: "lastrank.plan/1".to_string(),
-        wish,
+        goal,
         level,
         runs,
         runs_independent,

@@ -6,7 +6,7 @@
 
 mod model;
 
-pub use model::{Coefficient, Column, Part, RegressionFit, RegressionLaw};
+pub use model::{Coefficient, Covariate, Part, RegressionFit, RegressionLaw};
 
 use crate::gev::fit::standardisation;
 use crate::interval_end::interval_end;
@@ -22,7 +22,7 @@ const SHAPE_MAX: f64 = 5.0;
 #[derive(Debug, Clone)]
 pub struct Regression {
     family: RegressionLaw,
-    columns: Vec<Column>,
+    columns: Vec<Covariate>,
     /// Standardised values.
     y: Vec<f64>,
     center: f64,
@@ -40,7 +40,7 @@ impl Regression {
     /// # Errors
     /// [`Error::Lengths`] for a column of another length, [`Error::Support`] for values or covariates that
     /// are not finite, [`Error::Collinear`], [`Error::TooFew`] for fewer than 5 values plus one a column.
-    pub fn new(values: &[f64], family: RegressionLaw, columns: Vec<Column>) -> Result<Regression, Error> {
+    pub fn new(values: &[f64], family: RegressionLaw, columns: Vec<Covariate>) -> Result<Regression, Error> {
         for column in &columns {
             if column.values.len() != values.len() {
                 let (left, right) = (column.values.len(), values.len());
@@ -188,7 +188,7 @@ impl Regression {
             let mut warm: Vec<f64> =
                 at.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, v)| *v).collect();
             let root_deviance = |value: f64| {
-                let objective = Held { regression: self, index, value };
+                let objective = OneHeld { regression: self, index, value };
                 let outcome = newton.minimize(&objective, &warm, 1e-11 * self.y.len() as f64, 1);
                 if !outcome.value.is_finite() {
                     return f64::INFINITY;
@@ -325,13 +325,13 @@ impl Objective for Regression {
 }
 
 /// All coefficients but one.
-struct Held<'a> {
+struct OneHeld<'a> {
     regression: &'a Regression,
     index: usize,
     value: f64,
 }
 
-impl Objective for Held<'_> {
+impl Objective for OneHeld<'_> {
     fn size(&self) -> usize {
         self.regression.size() - 1
     }
@@ -389,7 +389,7 @@ mod tests {
     fn a_trend_is_found_tested_and_bracketed() {
         let (time, values) = drifting(400);
         let trend =
-            Regression::new(&values, RegressionLaw::Gev, vec![Column::new(Part::Location, "t", time)])
+            Regression::new(&values, RegressionLaw::Gev, vec![Covariate::new(Part::Location, "t", time)])
                 .unwrap();
         let fit = trend.fit().unwrap();
         let slope = fit.coefficient(Part::Location, "t").unwrap();
@@ -422,7 +422,7 @@ mod tests {
     fn unusable_covariates_are_refused() {
         let (time, values) = drifting(50);
         let twice: Vec<f64> = time.iter().map(|t| 2.0 * t - 7.0).collect();
-        let column = |name: &str, v: Vec<f64>| Column::new(Part::Location, name, v);
+        let column = |name: &str, v: Vec<f64>| Covariate::new(Part::Location, name, v);
         let both = vec![column("t", time.clone()), column("2t", twice)];
         assert_eq!(
             Regression::new(&values, RegressionLaw::Gev, both).unwrap_err(),

@@ -28,7 +28,7 @@ impl Part {
 
 /// A covariate of one parameter: a name and a number a value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Column {
+pub struct Covariate {
     /// Which parameter it moves.
     pub part: Part,
     /// Its name in results.
@@ -37,10 +37,10 @@ pub struct Column {
     pub values: Vec<f64>,
 }
 
-impl Column {
+impl Covariate {
     /// A covariate.
-    pub fn new(part: Part, name: impl Into<String>, values: Vec<f64>) -> Column {
-        Column { part, name: name.into(), values }
+    pub fn new(part: Part, name: impl Into<String>, values: Vec<f64>) -> Covariate {
+        Covariate { part, name: name.into(), values }
     }
 }
 

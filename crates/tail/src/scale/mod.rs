@@ -21,7 +21,7 @@ pub struct Scaled {
     pub schema: String,
     /// Parts measured.
     pub from: f64,
-    /// Parts asked for.
+    /// Parts of the prediction.
     pub to: f64,
     /// Effective ratio of independent parts, (to / from)^g.
     pub ratio: f64,
@@ -59,16 +59,16 @@ pub enum PredictionWarning {
         /// What speaks against it.
         finding: TestFinding,
     },
-    /// The size asked for is many times as large or small as the one measured.
+    /// The predicted size is many times as large or small as the one measured.
     FarFromOneSize {
         /// The larger over the smaller.
         times: f64,
-        /// Whether the size asked for is the larger one.
+        /// Whether the predicted size is the larger one.
         larger: bool,
     },
     /// The parts are taken as independent.
     IndependentParts,
-    /// The median asked for is exceeded more rarely here than there are runs.
+    /// The predicted median is exceeded more rarely at the measured size than there are runs.
     BeyondSample {
         /// Runs in which it is exceeded once.
         once_in: f64,
@@ -87,9 +87,9 @@ pub enum PredictionWarning {
         /// p-value of the model.
         p: f64,
     },
-    /// The size asked for is far outside the measured ones.
+    /// The predicted size is far outside the measured ones.
     FarFromSizes {
-        /// Parts asked for.
+        /// Parts of the prediction.
         to: f64,
         /// Smallest size measured.
         smallest: f64,
@@ -130,7 +130,7 @@ pub struct ScaledQuantile {
     pub interval: Option<Interval>,
 }
 
-/// How far the data carry a prediction.
+/// How far a prediction can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
@@ -151,7 +151,7 @@ pub fn scale(values: &[f64], from: f64, to: f64, exponent: f64, level: f64) -> R
     scale_at(values, from, to, ScaleOptions { exponent, probabilities: &[0.5, 0.9, 0.99], level })
 }
 
-/// How a prediction is asked for.
+/// Options of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScaleOptions<'a> {
     /// Dependence exponent, 1 unless measured (see [`joint`]).

@@ -82,7 +82,7 @@ pub struct Alternative {
 pub struct Diagnostics {
     /// Stage one: independence and stationarity.
     pub independence: Independence,
-    /// Stage two: does the GEV fit at all; none where the options asked for no bootstrap.
+    /// Stage two: tests of the fit of the GEV; none without a bootstrap.
     pub goodness_of_fit: Option<GoodnessOfFit>,
     /// A location that follows the time; given when stage one finds the values not independent draws of one
     /// law.
@@ -129,7 +129,7 @@ pub struct TrendFit {
     pub statistic: f64,
     /// Its p-value, for values independent around the line.
     pub p: f64,
-    /// Whether the residuals pass the tests of stage one: then the line is the whole of the fault.
+    /// Whether the residuals pass the tests of stage one: then the line explains all of the dependence.
     pub residuals_pass: bool,
 }
 

@@ -35,7 +35,7 @@ pub enum Finding {
     },
     /// A location that is a straight line in time.
     LineInTime {
-        /// How much of the fault it explains.
+        /// How much of the dependence it explains.
         explained: Explained,
         /// Change of the location over the run, in scales.
         change_in_scales: f64,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
-use tail::regression::{Column, Part, Regression, RegressionLaw};
+use tail::regression::{Covariate, Part, Regression, RegressionLaw};
 use tail::{Interval, Status, independence};
 
 use super::models::Fitted;
@@ -89,7 +89,7 @@ pub fn fit(
     let regression = |kept: &[usize]| {
         let columns = kept.iter().flat_map(|&at| {
             let term = &terms[at];
-            term.columns.iter().map(|(name, values)| Column::new(term.part, name.clone(), values.clone()))
+            term.columns.iter().map(|(name, values)| Covariate::new(term.part, name.clone(), values.clone()))
         });
         Regression::new(&sample.numbers, family, columns.collect())
     };

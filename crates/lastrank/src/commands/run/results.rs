@@ -128,7 +128,7 @@ pub fn deliver(
     output::print(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.json || !args.quiet;
-    let report = read.then(|| report::build(&outcome.run, &report::Options::default()));
+    let report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
     let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
         _ => Ok(()),

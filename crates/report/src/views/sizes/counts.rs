@@ -10,10 +10,10 @@ use super::tables::of_family;
 use crate::Chapter;
 use crate::figures::{Figure, Numbers, draw, slug};
 use crate::unit::{duration, rounded, significant};
-use crate::views::family::Family;
+use crate::views::family::SizeFamily;
 use crate::views::place::Place;
 
-pub(super) fn chapter(run: &Run, places: &[Place], families: &[&Family], name: &str) -> Chapter {
+pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily], name: &str) -> Chapter {
     let mut chapter = Chapter::new(
         &format!("by-{}", slug(name)),
         &format!("By {name}"),

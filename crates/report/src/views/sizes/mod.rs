@@ -13,15 +13,15 @@ mod transfers;
 
 use samples::Run;
 
-use super::family::{Axis, Family};
+use super::family::{Axis, SizeFamily};
 use super::place::Place;
 use crate::Chapter;
 
 pub use numbers::{SizeCurve, Sizes};
 
 /// Chapters for transfers, working sets and other numbers, as far as there are any.
-pub(super) fn chapters(run: &Run, places: &[Place], families: &[Family]) -> Vec<Chapter> {
-    let of = |wanted: &dyn Fn(&Axis) -> bool| -> Vec<&Family> {
+pub(super) fn chapters(run: &Run, places: &[Place], families: &[SizeFamily]) -> Vec<Chapter> {
+    let of = |wanted: &dyn Fn(&Axis) -> bool| -> Vec<&SizeFamily> {
         families.iter().filter(|family| wanted(&family.axis)).collect()
     };
     let transfers = of(&|axis| *axis == Axis::Transfer);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tail::assess::quantile_interval;
 
-use crate::views::family::{Axis, Family};
+use crate::views::family::{Axis, SizeFamily};
 use crate::views::line::AffineFit;
 use crate::views::place::Place;
 
@@ -38,7 +38,7 @@ pub struct SizeCurve {
 }
 
 impl SizeCurve {
-    pub(super) fn of(family: &Family, places: &[Place]) -> SizeCurve {
+    pub(super) fn of(family: &SizeFamily, places: &[Place]) -> SizeCurve {
         let of = |value: &dyn Fn(&Place) -> f64| -> Vec<f64> {
             family.members.iter().map(|(_, place)| value(&places[*place])).collect()
         };

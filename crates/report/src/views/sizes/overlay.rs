@@ -7,19 +7,23 @@ use crate::figures::curve::{Curve, above};
 use crate::figures::{Figure, slug};
 use crate::unit::{Unit, significant};
 use crate::views::distributions::{Overlay, survival_figure};
-use crate::views::family::{Axis, Family};
+use crate::views::family::{Axis, SizeFamily};
 use crate::views::place::Place;
 
 /// Families whose distributions are shown one over the other.
 const MOST: usize = 8;
 
 /// An overlay of each family, of many families of the first.
-pub(super) fn overlays(run: &Run, places: &[Place], families: &[&Family]) -> impl Iterator<Item = Figure> {
+pub(super) fn overlays(
+    run: &Run,
+    places: &[Place],
+    families: &[&SizeFamily],
+) -> impl Iterator<Item = Figure> {
     families.iter().take(MOST).map(|family| overlay(run, places, family))
 }
 
 /// One over the other: how often each size takes longer, on logarithmic axes, with the clock's step.
-fn overlay(run: &Run, places: &[Place], family: &Family) -> Figure {
+fn overlay(run: &Run, places: &[Place], family: &SizeFamily) -> Figure {
     let unit = Unit::of_duration(places[family.members[family.members.len() / 2].1].median());
     let label = |size: f64| match &family.axis {
         Axis::Count(name) => format!("{name} {}", significant(size, 4)),

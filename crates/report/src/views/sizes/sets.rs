@@ -9,10 +9,10 @@ use super::tables::{means, of_family};
 use crate::Chapter;
 use crate::figures::{Figure, Numbers, draw};
 use crate::unit::duration;
-use crate::views::family::Family;
+use crate::views::family::SizeFamily;
 use crate::views::place::Place;
 
-pub(super) fn chapter(run: &Run, places: &[Place], families: &[&Family]) -> Chapter {
+pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily]) -> Chapter {
     let mut chapter = Chapter::new(
         "sizes",
         "By size",
@@ -43,7 +43,7 @@ fn course(family: &SizeCurve) -> String {
     )
 }
 
-fn set_figure(run: &Run, places: &[Place], families: &[&Family], index: usize) -> Figure {
+fn set_figure(run: &Run, places: &[Place], families: &[&SizeFamily], index: usize) -> Figure {
     let numbers: Vec<SizeCurve> = families.iter().map(|family| SizeCurve::of(family, places)).collect();
     let unit = SECONDS;
     let sizes: Vec<f64> = numbers.iter().flat_map(|family| family.size.iter().copied()).collect();

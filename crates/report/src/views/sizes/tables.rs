@@ -5,13 +5,13 @@ use samples::{Run, units};
 use super::axis::size_text;
 use crate::Table;
 use crate::unit::{duration, significant};
-use crate::views::family::{Axis, Family};
+use crate::views::family::{Axis, SizeFamily};
 use crate::views::place::Place;
 
 /// Size | median | MiB/s of every place that moves so many bytes, side by side: at most four in a table. None of a
 /// single one, whose own table says it all.
-pub(super) fn side_by_side(places: &[Place], families: &[&Family]) -> Vec<Table> {
-    let of = |group: &[&Family]| {
+pub(super) fn side_by_side(places: &[Place], families: &[&SizeFamily]) -> Vec<Table> {
+    let of = |group: &[&SizeFamily]| {
         let mut columns: Vec<String> = vec!["<size".into()];
         for family in group {
             columns.extend([format!("{} median", family.name), "MiB/s".into()]);
@@ -42,15 +42,15 @@ pub(super) fn side_by_side(places: &[Place], families: &[&Family]) -> Vec<Table>
 }
 
 /// Size | mean | standard deviation of every family, side by side: at most four in a table.
-pub(super) fn means(places: &[Place], families: &[&Family]) -> Vec<Table> {
-    let single: Vec<&&Family> = families
+pub(super) fn means(places: &[Place], families: &[&SizeFamily]) -> Vec<Table> {
+    let single: Vec<&&SizeFamily> = families
         .iter()
         .filter(|family| family.members.iter().all(|(_, place)| places[*place].batch == 1))
         .collect();
     single.chunks(4).map(|group| means_of(places, group)).collect()
 }
 
-fn means_of(places: &[Place], families: &[&&Family]) -> Table {
+fn means_of(places: &[Place], families: &[&&SizeFamily]) -> Table {
     let mut columns: Vec<String> = vec!["<size".into()];
     for family in families {
         columns.push(format!("{} mean", family.name));
@@ -77,7 +77,7 @@ fn means_of(places: &[Place], families: &[&&Family]) -> Table {
 }
 
 /// Everything of one family: a row a size.
-pub(super) fn of_family(run: &Run, places: &[Place], family: &Family) -> Table {
+pub(super) fn of_family(run: &Run, places: &[Place], family: &SizeFamily) -> Table {
     let quantum = run.facts.clock["quantum_ps"].as_f64().unwrap_or(0.0) * 1e-12;
     let first = match &family.axis {
         Axis::Count(name) => name.clone(),

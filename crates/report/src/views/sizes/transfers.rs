@@ -10,12 +10,12 @@ use super::tables::{of_family, side_by_side};
 use crate::figures::curve::{Curve, Curves};
 use crate::figures::{Figure, Numbers, draw, slug};
 use crate::unit::{Unit, duration, rounded, significant};
-use crate::views::family::Family;
+use crate::views::family::SizeFamily;
 use crate::views::line::AffineFit;
 use crate::views::place::Place;
 use crate::{Chapter, Table};
 
-pub(super) fn chapter(run: &Run, places: &[Place], families: &[&Family]) -> Chapter {
+pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily]) -> Chapter {
     let mut chapter = Chapter::new(
         "transfers",
         "Latency and bandwidth",
