@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rust_modules import Crate, circles, leaves
 
 ROOT = Path(__file__).resolve().parent.parent
 CRATES = ROOT / "crates"
@@ -59,6 +60,11 @@ def rust_files(crate: str, folders: tuple[str, ...] = ("src", "tests", "benches"
         yield from sorted((CRATES / crate / folder).rglob("*.rs"))
 
 
+def expect_none(found: list[str], rule: str) -> None:
+    if found:
+        pytest.fail(f"{rule}:\n" + "\n".join(found), pytrace=False)
+
+
 def shown(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -86,8 +92,8 @@ def test_the_first_comment_of_a_file_states_what_it_does(crate: str) -> None:
         if (paragraph := first_paragraph(header(path.read_text()))) and re.search(r"\?(\s|$)", paragraph)
     ]
     silent = [shown(path) for path in rust_files(crate, ("src",)) if not path.read_text().startswith("//!")]
-    assert not asking, "headers that ask:\n" + "\n".join(asking)
-    assert not silent, "files without a header:\n" + "\n".join(silent)
+    expect_none(asking, "headers that ask")
+    expect_none(silent, "files without a header")
 
 
 @pytest.mark.parametrize("crate", crates())
@@ -98,7 +104,7 @@ def test_a_long_file_says_why_it_is_long(crate: str) -> None:
         lines = text.count("\n")
         if lines > MOST_LINES and "Long because: " not in " ".join(header(text)):
             long.append(f"{shown(path)}: {lines} lines")
-    assert not long, f"more than {MOST_LINES} lines without `Long because: …` in the first comment:\n" + "\n".join(long)
+    expect_none(long, f"more than {MOST_LINES} lines without `Long because: …` in the first comment")
 
 
 def functions(text: str) -> Iterator[tuple[str, list[str], int]]:
@@ -167,7 +173,7 @@ def test_functions_are_short_and_have_few_parameters(crate: str) -> None:
                 wrong.append(f"{shown(path)}: {name} has {lines} lines of code")
             if len(taken) > MOST_PARAMETERS:
                 wrong.append(f"{shown(path)}: {name} has {len(taken)} parameters")
-    assert not wrong, "\n".join(wrong)
+    expect_none(wrong, f"more than {MOST_LINES_OF_A_FUNCTION} lines of code or {MOST_PARAMETERS} parameters")
 
 
 @pytest.mark.parametrize("crate", crates())
@@ -195,7 +201,30 @@ def test_a_type_name_is_defined_once_in_a_crate(crate: str) -> None:
         for match in defines.finditer(path.read_text()):
             found[match[1] or match[2]].append(shown(path))
     twice = [f"{name}: {', '.join(places)}" for name, places in sorted(found.items()) if len(places) > 1]
-    assert not twice, "defined more than once:\n" + "\n".join(twice)
+    expect_none(twice, "defined more than once")
+
+
+@pytest.mark.parametrize("crate", crates())
+def test_no_two_files_of_a_crate_use_each_other(crate: str) -> None:
+    expect_none(circles(Crate(CRATES / crate / "src").uses()), "uses on a circle")
+
+
+def test_uses_are_followed_to_the_file_that_defines_a_name(tmp_path: Path) -> None:
+    assert [*leaves("a::{b, c::{self, d as e}}")] == [["a", "b"], ["a", "c"], ["a", "c", "d"]]
+    files = {
+        "lib.rs": "mod shapes;\nmod paint;\npub use paint::Brush;\n",
+        "shapes/mod.rs": "mod circle;\nmod area;\npub use circle::Circle;\n",
+        "shapes/circle.rs": "use super::area::area;\npub struct Circle;\n",
+        "shapes/area.rs": "use crate::shapes::{Circle};\npub fn area() {}\n",
+        "paint.rs": "pub struct Brush;\n#[cfg(test)]\nmod tests {\n    use crate::shapes::Circle;\n}\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert circles(Crate(tmp_path).uses()) == [
+        "crate::shapes::area → crate::shapes::circle",
+        "crate::shapes::circle → crate::shapes::area",
+    ]
 
 
 @pytest.mark.parametrize("crate", crates())
@@ -225,7 +254,7 @@ def test_the_pages_for_engineers_name_files_that_exist() -> None:
             found = any(ROOT.glob(name.rstrip("/"))) if "*" in name else (ROOT / name).exists()
             if not found:
                 missing.append(f"{page}: {name}")
-    assert not missing, "\n".join(missing)
+    expect_none(missing, "no such file")
 
 
 @pytest.mark.parametrize("recipe", ONE_FILE_ONE_ENTRY)
