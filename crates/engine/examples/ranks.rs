@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use engine::comm::mpi::MpiChoice;
 use engine::comm::{Comm, CommError};
 use engine::launch::{Launch, Outcome, Surroundings, print, processes, surroundings};
-use engine::ops::mpiio::{self, Direction, Kind, Layout, Mode};
+use engine::ops::collective::{self as mpiio, Direction, Kind, Layout, Mode};
 use samples::{CommonClock, Facts};
 
 fn main() {

@@ -1,17 +1,28 @@
 //! Runs a plan on real hardware: clocks, ranks, operations, recording, machine facts. The only unsafe crate.
 
-pub mod causes;
-pub mod clock;
-pub mod comm;
 pub mod execute;
 pub mod files;
-pub mod kernels;
-pub mod launch;
-pub mod machine;
 pub mod ops;
-pub mod record;
 pub mod run;
 pub mod simulate;
+
+pub use clock;
+pub use machine;
+pub use perf as causes;
+pub use probes as kernels;
+pub use record;
+
+/// How ranks start, on one machine and through MPI.
+pub mod launch {
+    pub use mpi::{Job, Surroundings, surroundings};
+    pub use ranks::launch::*;
+}
+
+/// How ranks meet, on one machine and through MPI.
+pub mod comm {
+    pub use mpi;
+    pub use ranks::*;
+}
 
 /// Runs a plan on forked ranks of this machine and collects what they measured.
 ///

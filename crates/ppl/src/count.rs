@@ -1,13 +1,14 @@
-//! What would a program do? A machine that only counts: per rank operations, bytes, files, space.
+//! Counts what a program would do, with a machine that does nothing: operations, bytes, files and space of a rank.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::commands::Command;
+use crate::code::{GroupId, SiteId};
+use crate::commands::{Command, mode};
 use crate::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Wait, run};
-use crate::plan::{GroupId, Plan, SiteId};
+use crate::plan::Plan;
 use crate::value::Value;
 
 /// Commands that are walked one by one before counting gives up and says "at least".
@@ -192,7 +193,26 @@ impl<'p> Counter<'p> {
         }
     }
 
-    fn open(&mut self, name: &str) -> Reply {
+    fn size_by_name(&self, name: &str) -> u64 {
+        self.sizes.get(name).copied().unwrap_or(0)
+    }
+
+    /// The open file that the first argument names.
+    fn open_at(&mut self, arguments: &Arguments) -> Option<&mut Open> {
+        self.files.get_mut(arguments.file(0)? as usize)?.as_mut()
+    }
+
+    /// The size of that file.
+    fn open_size(&mut self, arguments: &Arguments) -> u64 {
+        let name = self.open_at(arguments).map(|file| file.name.clone());
+        name.map_or(0, |name| self.size_by_name(&name))
+    }
+
+    fn open_file(&mut self, creates: bool, arguments: &Arguments) -> Reply {
+        let name = arguments.text(0);
+        if creates {
+            self.create(name, 0);
+        }
         let open = Some(Open { name: name.into(), position: 0 });
         let at = match self.files.iter().position(Option::is_none) {
             Some(at) => {
@@ -207,16 +227,43 @@ impl<'p> Counter<'p> {
         Reply::value(Value::File(at as u32))
     }
 
-    fn wrote(&mut self, bytes: u64) -> Reply {
+    fn write_bytes(&mut self, bytes: u64) -> Reply {
         let all = self.moved(bytes);
         self.tally.written = self.tally.written.saturating_add(all);
         Reply::moved(bytes)
     }
 
-    fn took(&mut self, bytes: u64) -> Reply {
+    fn read_bytes(&mut self, bytes: u64) -> Reply {
         let all = self.moved(bytes);
         self.tally.read = self.tally.read.saturating_add(all);
         Reply::moved(bytes)
+    }
+
+    fn write_open_file(&mut self, arguments: &Arguments) -> Reply {
+        let bytes = self.size_of(arguments, 1);
+        let (factor, given) = (self.factor, arguments.int(2));
+        if let Some(file) = self.open_at(arguments) {
+            let end = match given {
+                Some(offset) => (offset.max(0) as u64).saturating_add(bytes),
+                // Iterations of a multiplied loop write one behind the other.
+                None => {
+                    file.position = file.position.saturating_add(bytes.saturating_mul(factor));
+                    file.position
+                }
+            };
+            let name = file.name.clone();
+            let outer = std::mem::replace(&mut self.factor, 1);
+            self.grow(&name, end);
+            self.factor = outer;
+        }
+        self.write_bytes(bytes)
+    }
+
+    fn take_memory(&mut self, bytes: u64) -> Reply {
+        self.buffers.push(bytes);
+        self.memory = self.memory.saturating_add(bytes);
+        self.tally.memory = self.tally.memory.max(self.memory);
+        Reply::value(Value::Buffer(self.buffers.len() as u32 - 1))
     }
 
     fn pattern_bytes(&self, arguments: &Arguments) -> (u64, u64) {
@@ -233,110 +280,67 @@ impl Machine for Counter<'_> {
         self.passed(site);
         self.command = command.name();
         *self.tally.operations.entry(command.name()).or_default() += self.factor;
-        let name = arguments.text(0);
         match command {
-            Command::Fcreat => {
-                self.create(name, 0);
-                self.open(name)
-            }
+            Command::Fcreat => self.open_file(true, arguments),
             Command::Fopen => {
-                let creates = crate::commands::mode::flags(arguments.text(1))
-                    .is_ok_and(|flags| flags.contains(&"O_CREAT"));
-                if creates {
-                    self.create(name, 0);
-                }
-                self.open(name)
+                let flags = mode::flags(arguments.text(1));
+                self.open_file(flags.is_ok_and(|flags| flags.contains(&"O_CREAT")), arguments)
             }
-            Command::Pfopen => {
-                if arguments.text(1).contains('c') {
-                    self.create(name, 0);
-                }
-                self.open(name)
-            }
+            Command::Pfopen => self.open_file(arguments.text(1).contains('c'), arguments),
             Command::Fclose | Command::Pfclose => {
                 if let Some(file) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize)) {
                     *file = None;
                 }
                 Reply::done()
             }
-            Command::Fwrite => {
-                let bytes = self.size_of(arguments, 1);
-                let (factor, given) = (self.factor, arguments.int(2));
-                let Some(Some(file)) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize))
-                else {
-                    return self.wrote(bytes);
-                };
-                let end = match given {
-                    Some(offset) => (offset.max(0) as u64).saturating_add(bytes),
-                    // Iterations of a multiplied loop write one behind the other.
-                    None => {
-                        file.position = file.position.saturating_add(bytes.saturating_mul(factor));
-                        file.position
-                    }
-                };
-                let name = file.name.clone();
-                let outer = std::mem::replace(&mut self.factor, 1);
-                self.grow(&name, end);
-                self.factor = outer;
-                self.wrote(bytes)
-            }
+            Command::Fwrite => self.write_open_file(arguments),
             Command::Fread => {
-                let whole = arguments
-                    .file(0)
-                    .and_then(|at| self.files.get(at as usize)?.as_ref())
-                    .and_then(|file| self.sizes.get(&file.name).copied())
-                    .unwrap_or(0);
-                let bytes = arguments.size(1, whole);
-                self.took(bytes)
+                let whole = self.open_size(arguments);
+                self.read_bytes(arguments.size(1, whole))
             }
             Command::Fseek => {
                 let at = arguments.size(1, 0);
-                if let Some(Some(file)) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize)) {
+                if let Some(file) = self.open_at(arguments) {
                     file.position = at;
                 }
                 Reply::moved(at)
             }
-            Command::Write | Command::Dwrite => {
-                let bytes = self.size_of(arguments, 1);
-                self.create(name, arguments.size(2, 0).saturating_add(bytes));
-                self.wrote(bytes)
-            }
-            Command::Append => {
-                let bytes = self.size_of(arguments, 1);
-                let old = self.sizes.get(name).copied().unwrap_or(0);
-                self.create(name, old.saturating_add(bytes));
-                self.wrote(bytes)
-            }
-            Command::Read | Command::Dread => {
-                let whole = self.sizes.get(name).copied().unwrap_or(0);
-                let bytes = arguments.size(1, whole);
-                self.took(bytes)
-            }
             Command::Ftruncate | Command::Fallocate => {
                 let end = arguments.size(1, 0).saturating_add(arguments.size(2, 0));
-                if let Some(Some(file)) =
-                    arguments.file(0).map(|at| self.files.get(at as usize).and_then(Option::as_ref))
-                {
-                    let name = file.name.clone();
+                if let Some(name) = self.open_at(arguments).map(|file| file.name.clone()) {
                     self.grow(&name, end);
                 }
                 Reply::done()
             }
+            Command::Write | Command::Dwrite => {
+                let bytes = self.size_of(arguments, 1);
+                self.create(arguments.text(0), arguments.size(2, 0).saturating_add(bytes));
+                self.write_bytes(bytes)
+            }
+            Command::Append => {
+                let (name, bytes) = (arguments.text(0), self.size_of(arguments, 1));
+                self.create(name, self.size_by_name(name).saturating_add(bytes));
+                self.write_bytes(bytes)
+            }
+            Command::Read | Command::Dread => {
+                let whole = self.size_by_name(arguments.text(0));
+                self.read_bytes(arguments.size(1, whole))
+            }
             Command::Create => {
-                self.create(name, 0);
+                self.create(arguments.text(0), 0);
                 Reply::done()
             }
             Command::Mkdir => {
-                show(&mut self.created, name);
+                show(&mut self.created, arguments.text(0));
                 self.tally.directories = self.tally.directories.saturating_add(self.factor);
                 Reply::done()
             }
             Command::Delete | Command::Unlink | Command::Pdelete | Command::Rmdir => {
-                self.remove(name);
+                self.remove(arguments.text(0));
                 Reply::done()
             }
             Command::Rename => {
-                if let Some(size) = self.sizes.remove(name) {
+                if let Some(size) = self.sizes.remove(arguments.text(0)) {
                     self.sizes.insert(arguments.text(1).into(), size);
                 }
                 Reply::done()
@@ -344,14 +348,8 @@ impl Machine for Counter<'_> {
             Command::Cachestat => Reply::value(Value::Int(0)),
             // What a program does where it is possible is what is counted.
             Command::Odirect => Reply::value(Value::Int(512)),
-            Command::Stat => Reply::value(Value::Int(self.sizes.get(name).copied().unwrap_or(0) as i64)),
-            Command::Alloc => {
-                let bytes = arguments.size(0, 0);
-                self.buffers.push(bytes);
-                self.memory = self.memory.saturating_add(bytes);
-                self.tally.memory = self.tally.memory.max(self.memory);
-                Reply::value(Value::Buffer(self.buffers.len() as u32 - 1))
-            }
+            Command::Stat => Reply::value(Value::Int(self.size_by_name(arguments.text(0)) as i64)),
+            Command::Alloc => self.take_memory(arguments.size(0, 0)),
             Command::Free => {
                 if let Some(bytes) = arguments.buffer(0).and_then(|at| self.buffers.get_mut(at as usize)) {
                     self.memory = self.memory.saturating_sub(std::mem::take(bytes));
@@ -360,18 +358,48 @@ impl Machine for Counter<'_> {
             }
             Command::Pwrite => {
                 let (own, all) = self.pattern_bytes(arguments);
-                self.create(name, all);
-                self.wrote(own)
+                self.create(arguments.text(0), all);
+                self.write_bytes(own)
             }
-            Command::Pread => {
-                let (own, _) = self.pattern_bytes(arguments);
-                self.took(own)
-            }
-            Command::Pfwrite | Command::Pfread => {
-                let (own, _) = self.pattern_bytes(arguments);
-                if command == Command::Pfwrite { self.wrote(own) } else { self.took(own) }
-            }
-            _ => Reply::done(),
+            Command::Pfwrite => self.write_bytes(self.pattern_bytes(arguments).0),
+            Command::Pread | Command::Pfread => self.read_bytes(self.pattern_bytes(arguments).0),
+            // Counted, but they change nothing that is.
+            Command::Fsync
+            | Command::Fdatasync
+            | Command::Fadvise
+            | Command::Link
+            | Command::Symlink
+            | Command::Readdir
+            | Command::Lookup
+            | Command::Chmod
+            | Command::Sync
+            | Command::DropCaches
+            | Command::Stripe
+            | Command::Mmap => Reply::done(),
+            // Kernels work in memory of their own; the interpreter carries out the last three itself.
+            Command::Chase
+            | Command::Poke
+            | Command::Stream
+            | Command::Touch
+            | Command::Empty
+            | Command::Getpid
+            | Command::Getppid
+            | Command::ReadNull
+            | Command::WriteNull
+            | Command::Fstat
+            | Command::OpenClose
+            | Command::FopenFclose
+            | Command::CreateDelete
+            | Command::MmapMunmap
+            | Command::Fork
+            | Command::Spawn
+            | Command::Thread
+            | Command::Malloc
+            | Command::PipePingpong
+            | Command::ContextSwitch
+            | Command::Print
+            | Command::Sleep
+            | Command::Glob => Reply::done(),
         }
     }
 

@@ -1,10 +1,12 @@
 //! What will a program do: who is in which group, where do blocks lie, who meets whom, how much?
 
+use samples::SiteKind;
 use serde::Serialize;
 
+use crate::code::{Expr, GroupId, SiteId, Step};
 use crate::commands::{Command, Kind};
 use crate::count::{Details, Tally, details};
-use crate::plan::{Expr, GroupId, Pattern, Plan, SiteId, Step};
+use crate::plan::{Pattern, Plan};
 
 /// Ranks that are counted one by one; more are not.
 pub const MOST_RANKS: u32 = 64;
@@ -160,7 +162,7 @@ fn calls(plan: &Plan) -> impl Iterator<Item = (Command, u32, u32, SiteId)> + '_ 
 fn layouts(plan: &Plan) -> Vec<Layout> {
     let mut pairs: Vec<(usize, GroupId, bool)> = Vec::new();
     for (command, first, count, site) in calls(plan) {
-        let position = |kind| command.spec().arguments.iter().position(|argument| argument.kind == kind);
+        let position = |kind| command.spec().position(kind);
         let number = |kind| match plan.code.exprs.get(first as usize + position(kind)?) {
             Some(Expr::Int(number)) if position(kind)? < count as usize => Some(*number as u32),
             _ => None,
@@ -253,15 +255,12 @@ fn meetings(plan: &Plan, details: &[Details]) -> Vec<Meeting> {
     let mut out = Vec::new();
     for (at, site) in plan.sites().iter().enumerate() {
         let is_barrier = groups.contains_key(&(at as u32));
-        let waits = match site.command {
-            None => is_barrier || site.operation == "phase",
-            Some(command) => crate::check::is_collective(command),
-        };
+        let phase = site.kind == SiteKind::Phase;
+        let waits = site.command.map_or(is_barrier || phase, Command::is_collective);
         if !waits {
             continue;
         }
         // The two barriers of a phase have the site behind it.
-        let phase = site.operation == "phase";
         let counted = at + usize::from(phase);
         let passed = details.iter().filter_map(|details| details.sites.get(counted)).max();
         let times = passed.copied().unwrap_or(0) / if phase { 2 } else { 1 };

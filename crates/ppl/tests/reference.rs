@@ -7,7 +7,7 @@ mod common;
 use std::fmt::Write;
 
 use common::{execute, plan_of};
-use ppl::commands::{Command, Default, Function};
+use ppl::commands::{Command, Default, Function, Since};
 use ppl::plan::Builtin;
 use ppl::syntax::Keyword;
 
@@ -40,9 +40,9 @@ fn page() -> String {
     for command in Command::all() {
         let spec = command.spec();
         let since = match spec.since {
-            "lastrank" => "an addition",
-            "2010" => "classic, 2010",
-            _ => "classic, 2013",
+            Since::Paper => "classic, 2010",
+            Since::Grammar => "classic, 2013",
+            Since::Lastrank => "an addition",
         };
         writeln!(out, "### `{}`\n\n```text\n{}\n```\n\n{} ({since})\n", spec.name, spec.form(), spec.text)
             .unwrap();

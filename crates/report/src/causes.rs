@@ -1,4 +1,4 @@
-//! Why were the slow operations slow, and what is left when the wait for a processor is taken off?
+//! The chapter of causes: why slow operations were slow, and what is left without the wait for a processor.
 
 use std::collections::BTreeMap;
 

@@ -2,13 +2,13 @@
 
 use std::ffi::CStr;
 
-use crate::causes::{Observed, Sight};
-use crate::comm::{Comm, CommError};
 use crate::files::Refusal;
-use crate::kernels::{self, Request};
-use crate::ops::mpiio::{Direction, Layout, Mode};
-use crate::ops::posix::Outcome;
-use crate::record::HintsOfFile;
+use crate::ops::collective::{Direction, Layout, Mode};
+use perf::{Observed, Sight};
+use probes::Request;
+use ranks::{Comm, CommError};
+use record::HintsOfFile;
+use samples::Outcome;
 
 /// One operation with its arguments evaluated: nothing but the call itself is left to do.
 ///
@@ -137,16 +137,16 @@ pub enum NoKernel {
     /// The program may not make files there.
     Refused(Refusal),
     /// It cannot be built: memory, a file.
-    Failed(kernels::Error),
+    Failed(probes::Error),
 }
 
 impl NoKernel {
     /// The errno of a kernel that could not be built.
-    pub fn errno(error: &kernels::Error) -> i32 {
+    pub fn errno(error: &probes::Error) -> i32 {
         match error {
-            kernels::Error::NoMemory { .. } => libc::ENOMEM,
-            kernels::Error::Path { .. } => libc::EINVAL,
-            kernels::Error::Open { source, .. } | kernels::Error::System { source, .. } => {
+            probes::Error::NoMemory { .. } => libc::ENOMEM,
+            probes::Error::Path { .. } => libc::EINVAL,
+            probes::Error::Open { source, .. } | probes::Error::System { source, .. } => {
                 source.raw_os_error().unwrap_or(libc::EIO)
             }
         }

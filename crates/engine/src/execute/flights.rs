@@ -6,7 +6,7 @@
 use super::backend::{Backend, Call, Completed, Patience, Started};
 use super::session::{Session, Stop};
 use crate::ops::flags::{errno_name, errno_text};
-use crate::ops::posix::Outcome;
+use samples::Outcome;
 
 /// By what a result that comes later is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use std::ffi::{CStr, CString};
 
 use super::backend::{Collective, Meaning, Target, Timed};
 use super::posix::{OpenFile, Posix};
-use crate::comm::Comm;
 use crate::files::Refusal;
 use crate::ops::buffers::{Buffer, PERIOD, SCRATCH_LIMIT};
-use crate::ops::mpiio::{self, Direction, Layout, Mode, Parallel};
-use crate::ops::posix::Outcome;
-use crate::record::HintsOfFile;
+use crate::ops::collective::{self, Direction, Layout, Mode, Parallel};
+use ranks::Comm;
+use record::HintsOfFile;
+use samples::Outcome;
 
 /// Does `what` with the other ranks of `comm`. Everything that may be refused, or needs memory, comes
 /// before the clock.
@@ -19,14 +19,15 @@ pub(super) fn together(machine: &mut Posix, what: Collective<'_>, comm: &dyn Com
         Collective::Open(path, mode) => {
             let birth_times = admit(machine, path, mode.write || mode.create)?;
             let mut opened = None;
-            let mut timed =
-                machine.time(Meaning::Value, || match mpiio::open(comm, path, mode, &machine.hints.asked) {
+            let mut timed = machine.time(Meaning::Value, || {
+                match collective::open(comm, path, mode, &machine.hints.asked) {
                     Ok(file) => {
                         opened = Some(file);
                         Outcome::default()
                     }
                     Err(outcome) => outcome,
-                });
+                }
+            });
             machine.registry.settle(path, birth_times);
             if let Some(file) = opened {
                 if machine.hints.wanted(path, comm) {
@@ -46,7 +47,7 @@ pub(super) fn together(machine: &mut Posix, what: Collective<'_>, comm: &dyn Com
         },
         Collective::Delete(path) => {
             machine.confinement.check("remove", path)?;
-            let timed = machine.time(Meaning::Value, || mpiio::delete(comm, path));
+            let timed = machine.time(Meaning::Value, || collective::delete(comm, path));
             machine.registry.forget(path);
             timed
         }
@@ -111,8 +112,8 @@ fn transfer(
         Target::Path(path) => {
             let birth_times = admit(machine, path, write)?;
             let mode = if write { Mode::WRITE } else { Mode::READ };
-            let timed =
-                machine.time(Meaning::Bytes, || match mpiio::open(comm, path, mode, &machine.hints.asked) {
+            let timed = machine.time(Meaning::Bytes, || {
+                match collective::open(comm, path, mode, &machine.hints.asked) {
                     Ok(mut file) => {
                         let mut moved = one(&mut file);
                         let closed = file.close(comm);
@@ -122,13 +123,14 @@ fn transfer(
                         moved
                     }
                     Err(outcome) => outcome,
-                });
+                }
+            });
             if write {
                 machine.registry.settle(path, birth_times);
             }
             // The file was closed within the timing: the hints are asked for outside of it.
             if machine.hints.wanted(path, comm)
-                && let Ok(file) = mpiio::open(comm, path, Mode::READ, &machine.hints.asked)
+                && let Ok(file) = collective::open(comm, path, Mode::READ, &machine.hints.asked)
             {
                 machine.hints.keep(path, comm, &file);
                 file.close(comm);
@@ -238,7 +240,7 @@ pub(super) struct HintBook {
 impl HintBook {
     /// Are the hints of this file to be read back? All ranks of `comm` answer alike.
     fn wanted(&mut self, path: &CStr, comm: &dyn Comm) -> bool {
-        let Some(mpi) = comm.mpi().filter(|_| !self.asked.is_empty()) else { return false };
+        let Some(mpi) = mpi::of(comm).filter(|_| !self.asked.is_empty()) else { return false };
         let known = self.known.entry(mpi.handle()).or_default();
         let new = known.len() < READ_BACK && !known.iter().any(|one| **one == *path);
         if new {

@@ -4,12 +4,12 @@ use samples::{Sample, SiteKind, Span, Warning};
 
 use super::backend::{Backend, Call, Collective, Meaning, NoKernel, Timed};
 use super::flights::Flights;
-use crate::comm::{Comm, CommError, Standing, State as Doing};
 use crate::files::Refusal;
-use crate::kernels::Request;
 use crate::ops::flags::errno_text;
-use crate::ops::posix::Outcome;
-use crate::record::{Entry, Place, Recorder, SiteTable, Stonewalled};
+use probes::Request;
+use ranks::{Comm, CommError, Standing, State as Doing};
+use record::{Entry, Place, Recorder, SiteTable, Stonewalled};
+use samples::Outcome;
 
 /// Failures of one site that are told in words; the rest is counted.
 const TOLD: u64 = 3;
@@ -364,7 +364,7 @@ impl<'a, B: Backend> Session<'a, B> {
             block.errno = errno;
         }
         // Words of an earlier failure that nobody asked for are not those of this one.
-        let said = crate::ops::mpiio::take_error().filter(|_| operation.starts_with('p'));
+        let said = crate::ops::collective::take_error().filter(|_| operation.starts_with('p'));
         let site = self.site(place)?;
         if self.failures.len() <= site as usize {
             self.failures.resize(site as usize + 1, 0);
@@ -483,7 +483,7 @@ impl<'a, B: Backend> Session<'a, B> {
             self.recorder.note(&Entry::Print { at, text })?;
             return Ok(());
         }
-        match crate::launch::print(lines) {
+        match ranks::launch::print(lines) {
             Ok(()) => Ok(()),
             Err(error) => self.warn(Warning {
                 code: "print-lost".into(),
@@ -593,11 +593,11 @@ impl<'a, B: Backend> Session<'a, B> {
             drop(self.warn(note));
         }
         match result {
-            Ok(()) => self.recorder.finish(crate::record::State::Finished),
+            Ok(()) => self.recorder.finish(record::State::Finished),
             Err(stop) => {
                 let entry = Entry::Stop { text: stop.to_string(), usage: stop.usage() };
                 drop(self.recorder.note(&entry));
-                self.recorder.finish(crate::record::State::Stopped);
+                self.recorder.finish(record::State::Stopped);
             }
         }
     }

@@ -9,13 +9,13 @@ use samples::Warning;
 use super::backend::{
     Backend, Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Target, Timed,
 };
-use crate::causes::Sight;
-use crate::comm::{Comm, CommError};
 use crate::files::Refusal;
-use crate::kernels::Request;
-use crate::ops::mpiio::Direction;
-use crate::ops::posix::Outcome;
+use crate::ops::collective::Direction;
 use crate::simulate::{Files, Model, Stream};
+use perf::Sight;
+use probes::Request;
+use ranks::{Comm, CommError};
+use samples::Outcome;
 
 /// Operations that take a draw from a distribution on a virtual clock; its ticks are picoseconds.
 pub struct Simulated {

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use super::backend::Backend;
 use super::session::{Session, Stop};
-use crate::comm::{Comm, CommError, Standing, StopFlag};
-use crate::record::{Entry, Recorder};
+use ranks::{Comm, CommError, Standing, StopFlag};
+use record::{Entry, Recorder};
 
 /// How often the rank looks whether the run is to stop.
 const LOOK: Duration = Duration::from_millis(20);
@@ -237,7 +237,7 @@ impl<B: Backend> Session<'_, B> {
                 let life = move || {
                     let going = Going(meeting);
                     // Where the rank is pinned its workers are not: they would share its processor.
-                    crate::kernels::unpin();
+                    machine::affinity::unpin();
                     let alone = Alone { rank, size, standing, meeting };
                     let mut session = Session::new(B::grow(seed), recorder, &alone, places);
                     session.sites = sites;

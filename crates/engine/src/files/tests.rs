@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
-use crate::record::Region;
+use record::Region;
 
 fn c(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).expect("no NUL")

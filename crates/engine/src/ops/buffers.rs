@@ -2,7 +2,11 @@
 
 use std::ptr::NonNull;
 
-use super::posix::{Outcome, errno};
+use samples::Outcome;
+
+use samples::random::split_mix;
+
+use super::posix::errno;
 
 /// The content of files repeats after this many bytes: what lies at offset x of any file written
 /// without a buffer of its own is byte x mod [`PERIOD`] of one incompressible sequence. Reads can
@@ -108,16 +112,6 @@ pub fn sequence(seed: u64, bytes: &mut [u8]) {
     for word in bytes.chunks_mut(8) {
         word.copy_from_slice(&split_mix(&mut state).to_ne_bytes()[..word.len()]);
     }
-}
-
-/// The next output of SplitMix64.
-#[inline(always)]
-pub fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 /// The memory that commands without a buffer of their own transfer from and to. It grows to the

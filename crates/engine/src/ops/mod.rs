@@ -4,8 +4,9 @@
 //! the memory that transfers use, [`ring`] hands calls over without waiting, [`mpiio`] what ranks do to one file together.
 
 pub mod buffers;
+pub mod collective;
+mod collective_calls;
 pub mod flags;
-pub mod mpiio;
 pub mod names;
 pub mod posix;
 pub mod ring;

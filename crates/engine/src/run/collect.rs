@@ -8,10 +8,10 @@ use samples::{Cause, Causes, ClockOffset, Counted, Facts, Run, Sample, Site, Spa
 use super::claims::Claimed;
 use super::facts::Timing;
 use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
-use crate::causes::Sight;
 use crate::files::{self, Cleaned, Moment};
-use crate::launch;
-use crate::record::{Entry, HintsOfFile, RankRecord, ReadError, Region, State, Stonewalled, read};
+use perf::Sight;
+use ranks::launch;
+use record::{Entry, HintsOfFile, RankRecord, ReadError, Region, State, Stonewalled, read};
 
 /// Examples of failures kept for each site, over all ranks.
 const EXAMPLES: usize = 5;

@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use samples::units;
 use serde_json::{Value, json};
 
-use crate::clock::{Clock, Description};
+use clock::{Clock, Description};
 
 /// The run's clock and its wall time.
 pub(super) struct Timing {

@@ -10,10 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Body, Options, Outcome, RunError, clock_for, collect, facts, work};
-use crate::comm::Comm;
 use crate::files::Moment;
-use crate::launch::{End, Job, Watch};
-use crate::record::{RankRecord, Region, read};
+use mpi::Job;
+use ranks::Comm;
+use ranks::launch::{End, Watch};
+use record::{RankRecord, Region, read};
 
 /// What this process has of the run.
 #[derive(Debug)]
@@ -48,11 +49,11 @@ pub fn job<T: Body>(
 ) -> Result<(), RunError> {
     let begun = Moment::now();
     let rank = job.rank();
-    crate::causes::expect(job.ranks().unwrap_or(u32::MAX));
+    perf::expect(job.ranks().unwrap_or(u32::MAX));
     let memory = |error| RunError::Memory { rank, spill: options.spill_directory.clone(), error };
     let (clock, description) = clock_for(options);
     // Ranks of other nodes have memory of their own.
-    let here = crate::comm::mpi::local_ranks().or(job.ranks()).unwrap_or(options.launch.ranks);
+    let here = mpi::local_ranks().or(job.ranks()).unwrap_or(options.launch.ranks);
     let limit = options.samples_per_rank(here);
     let region = Arc::new(Region::new(rank, limit, &options.spill_directory).map_err(memory)?);
     let gathered = unnamed(&options.spill_directory).map_err(memory)?;
@@ -142,5 +143,5 @@ fn records_in(mut rest: &[u8]) -> Option<Vec<RankRecord>> {
 
 /// A file without a name that parent and rank share.
 fn unnamed(directory: &Path) -> std::io::Result<File> {
-    crate::record::unnamed_file(directory).map(File::from)
+    record::unnamed_file(directory).map(File::from)
 }

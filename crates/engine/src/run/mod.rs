@@ -14,13 +14,13 @@ mod stonewall;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::causes::Sight;
-use crate::clock::{Clock, Description};
-use crate::comm::Comm;
 use crate::execute::{Backend, Posix, Session, Simulated, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
-use crate::launch::{self, End, LaunchError, Placement, Watch};
-use crate::record::{Entry, Place, Recorder, Region};
+use clock::{Clock, Description};
+use perf::Sight;
+use ranks::Comm;
+use ranks::launch::{self, End, LaunchError, Placement, Watch};
+use record::{Entry, Place, Recorder, Region};
 
 pub use job::{JobShare, job};
 pub use options::{BackendKind, Clean, Keep, Options};
@@ -150,7 +150,7 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
     options::enough_memory(options.launch.ranks)?;
     let begun = Moment::now();
     if options.causes {
-        crate::causes::prepare(options.launch.ranks);
+        perf::prepare(options.launch.ranks);
     }
     let (clock, description) = clock_for(options);
     let limit = options.samples_per_rank(options.launch.ranks);

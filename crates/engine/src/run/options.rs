@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use samples::units::bytes;
 
 use super::RunError;
-use crate::clock::Kind;
 use crate::execute::OnError;
-use crate::launch::{Launch, Pin};
 use crate::simulate::Model;
+use clock::Kind;
+use ranks::launch::{Launch, Pin};
 
 /// Real operations or simulated ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -135,7 +135,7 @@ pub(super) fn enough_memory(ranks: u32) -> Result<(), RunError> {
 /// `MemAvailable`, or 4 GiB where that is not known; no more than half of what a control group grants, since
 /// what it has used already is not told.
 fn available_memory() -> u64 {
-    let granted = crate::machine::limits().memory.unwrap_or(u64::MAX);
+    let granted = machine::limits().memory.unwrap_or(u64::MAX);
     of_machine().min(granted / 2)
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{BackendKind, Body, Options, Outcome, RunError};
 use crate::execute::{Backend, Session, Stop, interpret};
-use crate::record::Place;
+use record::Place;
 
 /// A plan with its places in the engine's words.
 pub struct Program<'p> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use samples::units::{bytes, count, duration};
 use samples::{Site, Warning};
 
-use crate::record::Stonewalled;
+use record::Stonewalled;
 
 /// What one site's phases came to.
 #[derive(Default)]

@@ -164,7 +164,7 @@ impl Stream {
     /// The stream of one rank: ranks differ, the same seed and rank repeat.
     pub fn new(seed: u64, rank: u32) -> Self {
         let mut mixed = seed ^ u64::from(rank).wrapping_add(1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        Self(Xoshiro256PlusPlus::seed_from_u64(crate::ops::buffers::split_mix(&mut mixed)))
+        Self(Xoshiro256PlusPlus::seed_from_u64(samples::random::split_mix(&mut mixed)))
     }
 
     /// Between 0 and 1, neither of them.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ops::posix::Outcome;
+use samples::Outcome;
 
 /// A file system of names and sizes, without content and without a disk.
 ///

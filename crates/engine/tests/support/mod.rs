@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use engine::execute::{Backend, Call, Session, Stop};
-use engine::ops::posix::Outcome;
 use engine::record::Place;
 use engine::run::{self, Body, Options, ranks};
+use samples::Outcome;
 use samples::SiteKind;
 
 const RESULT: &str = "LASTRANK_TEST_RESULT";

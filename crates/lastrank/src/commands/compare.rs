@@ -2,9 +2,9 @@
 
 use anyhow::{Context, anyhow, bail};
 use report::comparison::{ComparisonReport, Sample};
-use report::{Table, Unit, confidence, fixed, probability, sentence};
+use report::{Table, Unit, confidence, fixed, probability, sentence, words};
 use serde_json::{Value, json};
-use tail::congestion::{Comparison, Options, SCHEMA, compare, single_run};
+use tail::congestion::{CompareOptions, Comparison, SCHEMA, compare, single_run};
 use tail::{Gev, Interval, Likelihood, Series};
 
 use crate::cli::CompareArgs;
@@ -68,7 +68,7 @@ fn limit(condition: &str) -> anyhow::Result<f64> {
 
 /// Compare two samples; the lower end of k.
 fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]) -> anyhow::Result<f64> {
-    let options = Options { level: args.level, seed: args.seed, ..Options::default() };
+    let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare(&quiet.numbers, &new.numbers, &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
     let law = Likelihood::new(&Series::clean(&quiet.numbers))?.fit().law();
@@ -76,7 +76,7 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
         .ok()
         .map(|interval| Single { duration: found.new.median, interval });
     if args.json {
-        let mut object = serde_json::to_value(&found)?;
+        let mut object = words::json(&found)?;
         add_source(&mut object, quiet, new, warnings);
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
@@ -261,9 +261,9 @@ fn text(
             ),
         },
     );
-    text += &sentence("Verdict: ", &found.text);
-    for advice in &found.advice {
-        text += &sentence("       → ", advice);
+    text += &sentence("Verdict: ", &words::comparison::text(found));
+    for advice in words::comparison::advice(found) {
+        text += &sentence("       → ", &advice);
     }
     text
 }

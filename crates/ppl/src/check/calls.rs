@@ -1,13 +1,12 @@
 //! Do the arguments of a command fit it?
 
+use crate::code::{Expr, SiteId};
 use crate::commands::{Command, Default, Kind, mode};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::plan::{Expr, SiteId};
 use crate::syntax::{ExprId, ExprKind, Exprs, template};
 use samples::SiteKind;
 
 use super::Checker;
-use super::collective::is_collective;
 
 impl Checker<'_> {
     /// The arguments of a command: first expression, number, site. What was left out and has a
@@ -40,15 +39,14 @@ impl Checker<'_> {
             );
         }
         let group = self.explicit_group(command, arguments);
-        if is_collective(command) && missing == 0 {
-            let target = match command {
-                Command::Pfread | Command::Pfwrite | Command::Pfclose => None,
-                _ => Some(group),
-            };
-            let by_pattern = matches!(command, Command::Pfread | Command::Pfwrite)
-                .then(|| arguments.get(1).and_then(|id| self.pattern_of(id)))
-                .flatten();
-            self.collective_command(span, command, target, by_pattern);
+        if command.is_collective() && missing == 0 {
+            // An open file belongs to the group that opened it, which is not known here.
+            let target = spec.position(Kind::File).is_none().then_some(group);
+            let pattern = spec
+                .position(Kind::Pattern)
+                .filter(|_| spec.by_pattern)
+                .and_then(|index| self.pattern_of(arguments.get(index)?));
+            self.collective_command(span, command, target, pattern);
         }
         let base = self.pending_exprs.len();
         for (index, id) in arguments.iter().enumerate() {
@@ -95,9 +93,7 @@ impl Checker<'_> {
     fn explicit_group(&self, command: Command, arguments: Exprs) -> u32 {
         let spec = command.spec();
         let named = spec
-            .arguments
-            .iter()
-            .position(|argument| argument.kind == Kind::Group)
+            .position(Kind::Group)
             .and_then(|index| arguments.get(index))
             .map(|id| self.tree.raw_text(id, self.text).0.trim())
             .and_then(|name| self.survey.groups.get(name));
@@ -105,9 +101,7 @@ impl Checker<'_> {
             return *group;
         }
         let pattern = spec
-            .arguments
-            .iter()
-            .position(|argument| argument.kind == Kind::Pattern)
+            .position(Kind::Pattern)
             .and_then(|index| arguments.get(index))
             .and_then(|id| self.pattern_of(id));
         pattern

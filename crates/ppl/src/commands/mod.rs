@@ -1,6 +1,7 @@
-//! Which commands and functions does the language have, with which arguments?
+//! The commands and functions of the language, as tables.
 //!
-//! One table serves the checker, the plan, the editor's hover and the reference.
+//! One table serves the checker, the plan, the interpreter, the engine, the editor's hover and the reference:
+//! what any of them needs to know about a command stands in its [`CommandSpec`] and nowhere else.
 
 mod functions;
 pub mod mode;
@@ -90,7 +91,7 @@ pub struct ArgumentSpec {
     pub default: Default,
 }
 
-/// What a command gives back.
+/// What the value of a command means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yields {
     /// Nothing that can be assigned.
@@ -99,10 +100,62 @@ pub enum Yields {
     File,
     /// Memory, or a negative errno.
     Buffer,
-    /// An integer.
+    /// The number of bytes that were moved: `bytes` of its samples.
+    Bytes,
+    /// Another integer: a size, a position, a count, an exit status.
     Int,
     /// A list of strings.
     List,
+}
+
+/// Who carries a command out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// The interpreter, through a method of the machine of its own: no sample.
+    Language,
+    /// A driver: one call, or open, transfer and close. Most work on files, some on memory for transfers or on
+    /// the page cache.
+    File,
+    /// MPI-IO, by the ranks of a group together.
+    Collective,
+    /// A native kernel: a loop of one operation, of which a sample may be a batch.
+    Kernel,
+}
+
+/// Which way a command moves the bytes that it reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Moves {
+    /// It moves none.
+    Nothing,
+    /// Into memory.
+    Reads,
+    /// Out of memory.
+    Writes,
+    /// Both ways.
+    Both,
+}
+
+impl Moves {
+    /// Does it bring bytes into memory?
+    pub fn reads(self) -> bool {
+        matches!(self, Moves::Reads | Moves::Both)
+    }
+
+    /// Does it take bytes out of memory?
+    pub fn writes(self) -> bool {
+        matches!(self, Moves::Writes | Moves::Both)
+    }
+}
+
+/// Where a command comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// The paper of 2010.
+    Paper,
+    /// The grammar published in 2013.
+    Grammar,
+    /// An addition of lastrank.
+    Lastrank,
 }
 
 /// One command.
@@ -112,10 +165,18 @@ pub struct CommandSpec {
     pub name: &'static str,
     /// Its arguments, in order.
     pub arguments: &'static [ArgumentSpec],
-    /// What it gives back.
+    /// What its value means.
     pub yields: Yields,
-    /// `2010`, `2013` (the published grammars) or `lastrank`.
-    pub since: &'static str,
+    /// Who carries it out.
+    pub class: Class,
+    /// Which way it moves bytes.
+    pub moves: Moves,
+    /// Can it be handed over inside `async` without waiting for it?
+    pub submits: bool,
+    /// Of [`Class::Collective`]: ranks meet in it only where the level of its pattern says so.
+    pub by_pattern: bool,
+    /// Where it comes from.
+    pub since: Since,
     /// What it does, in Markdown.
     pub text: &'static str,
     /// The errnos that it is likely to meet, with what they mean here.
@@ -131,7 +192,7 @@ impl CommandSpec {
             Yields::Nothing => "",
             Yields::File => "$file = ",
             Yields::Buffer => "$buffer = ",
-            Yields::Int => "[$number =] ",
+            Yields::Bytes | Yields::Int => "[$number =] ",
             Yields::List => "$list = ",
         });
         out.push_str(self.name);
@@ -156,6 +217,21 @@ impl CommandSpec {
         self.arguments.iter().filter(|argument| argument.default == Default::Required).count()
     }
 
+    /// The indices of the arguments that name files or directories.
+    pub fn paths(&self) -> impl Iterator<Item = usize> + use<> {
+        self.positions(Kind::Path)
+    }
+
+    /// The index of the first argument of a kind.
+    pub fn position(&self, kind: Kind) -> Option<usize> {
+        self.positions(kind).next()
+    }
+
+    fn positions(&self, kind: Kind) -> impl Iterator<Item = usize> + use<> {
+        let arguments: &'static [ArgumentSpec] = self.arguments;
+        (0..arguments.len()).filter(move |&index| arguments[index].kind == kind)
+    }
+
     /// The specification of the `index`-th argument; the last one repeats if it may.
     pub fn argument(&self, index: usize) -> Option<&'static ArgumentSpec> {
         let arguments: &'static [ArgumentSpec] = self.arguments;
@@ -175,6 +251,21 @@ mod tests {
             assert_eq!(Command::from_index(command as usize), command);
             assert!(!spec.text.is_empty() && !spec.example.is_empty(), "{} lacks words", spec.name);
         }
+    }
+
+    #[test]
+    fn what_the_table_says_of_a_command_fits_together() {
+        for command in Command::all() {
+            let spec = command.spec();
+            let name = spec.name;
+            assert_eq!(spec.yields == Yields::Bytes, spec.moves != Moves::Nothing, "{name}");
+            assert!(!spec.submits || spec.class == Class::File, "{name}");
+            assert!(!spec.by_pattern || spec.position(Kind::Pattern).is_some(), "{name}");
+            assert!(spec.position(Kind::Pattern).is_none() || command.is_collective(), "{name}");
+        }
+        let spec = Command::Rename.spec();
+        assert_eq!(spec.paths().collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(Command::Spawn.spec().paths().next(), None);
     }
 
     #[test]

@@ -1,14 +1,15 @@
-//! The table of commands: name, arguments, what it does, an example.
+//! The table of commands: name, arguments, value, origin, `[class properties]`, documentation, example.
 
 use super::Default::{Absent, Int, Many, Required};
 use super::Kind::{
     Any, Buffer, Bytes, BytesOrBuffer, File, Group, Integer, Microseconds, Mode, Path, Pattern, Text, Whence,
 };
-use super::{ArgumentSpec, CommandSpec, Yields};
+use super::{ArgumentSpec, Class, CommandSpec, Moves, Since, Yields};
 
 macro_rules! commands {
     ($(
-        $id:ident $name:literal ($($argument:literal $kind:ident $default:expr),*) $yields:ident $since:literal
+        $id:ident $name:literal ($($argument:literal $kind:ident $default:expr),*) $yields:ident $since:ident
+        [$class:ident $($property:ident)*]
         $text:literal
         errors $errors:literal
         example $example:literal;
@@ -27,11 +28,15 @@ macro_rules! commands {
                 name: $name,
                 arguments: &[$(ArgumentSpec { name: $argument, kind: $kind, default: $default },)*],
                 yields: Yields::$yields,
-                since: $since,
+                class: Class::$class,
+                moves: Moves::Nothing,
+                submits: false,
+                by_pattern: false,
+                since: Since::$since,
                 text: $text,
                 errors: $errors,
                 example: $example,
-            },
+            }$(.$property())*,
         )*];
 
         impl Command {
@@ -70,270 +75,311 @@ impl Command {
     pub fn name(self) -> &'static str {
         self.spec().name
     }
+
+    /// Who carries it out.
+    #[inline]
+    pub fn class(self) -> Class {
+        self.spec().class
+    }
+
+    /// Do the ranks of a group do it together? See [`CommandSpec::by_pattern`] for those that may not.
+    #[inline]
+    pub fn is_collective(self) -> bool {
+        self.class() == Class::Collective
+    }
+}
+
+/// The properties that stand behind the class in a row of the table.
+impl CommandSpec {
+    const fn reads(mut self) -> Self {
+        self.moves = match self.moves {
+            Moves::Nothing | Moves::Reads => Moves::Reads,
+            Moves::Writes | Moves::Both => Moves::Both,
+        };
+        self
+    }
+
+    const fn writes(mut self) -> Self {
+        self.moves = match self.moves {
+            Moves::Nothing | Moves::Writes => Moves::Writes,
+            Moves::Reads | Moves::Both => Moves::Both,
+        };
+        self
+    }
+
+    const fn submits(mut self) -> Self {
+        self.submits = true;
+        self
+    }
+
+    const fn by_pattern(mut self) -> Self {
+        self.by_pattern = true;
+        self
+    }
 }
 
 commands! {
-    Print "print" ("value" Any Many) Nothing "2010"
+    Print "print" ("value" Any Many) Nothing Paper [Language]
         "Writes the values, joined by a blank, with the rank in front: `[0] a b c`."
         errors "none"
         example "print(\"hello\", 1 + 1);";
-    Sleep "sleep" ("time" Microseconds Required) Nothing "2010"
+    Sleep "sleep" ("time" Microseconds Required) Nothing Paper [Language]
         "Waits. An integer counts microseconds; `sleep(5ms)` names its unit. `--skip-sleep` leaves it out."
         errors "none"
         example "sleep(10);";
-    Fcreat "fcreat" ("name" Path Required) File "2010"
+    Fcreat "fcreat" ("name" Path Required) File Paper [File]
         "Creates a file for writing (`O_CREAT|O_WRONLY|O_TRUNC`)."
         errors "EACCES, ENOENT (a directory is missing), ENOSPC"
         example "$f = fcreat(\"a.dat\"); fclose($f); delete(\"a.dat\");";
-    Fopen "fopen" ("name" Path Required, "mode" Mode Required, "permissions" Integer Int(420)) File "2010"
+    Fopen "fopen" ("name" Path Required, "mode" Mode Required, "permissions" Integer Int(420)) File Paper [File]
         "Opens a file. Modes `r w a r+ w+ a+` as in C, or `O_…` names joined by a bar, such as `O_WRONLY|O_CREAT|O_SYNC`. Where it fails the value is the negative errno, so that `if $f < 0` works. With `O_DIRECT`, buffers are aligned."
         errors "ENOENT, EACCES, EISDIR, EINVAL (`O_DIRECT` on a file system without it)"
         example "$f = fopen(\"a.dat\", \"O_RDWR|O_CREAT\"); fwrite($f, 4k); fclose($f); delete(\"a.dat\");";
-    Fclose "fclose" ("file" File Required) Nothing "2010"
+    Fclose "fclose" ("file" File Required) Nothing Paper [File]
         "Closes a file; an error of the close is reported."
         errors "EBADF, EIO, ENOSPC, EDQUOT (late write errors)"
         example "$f = fcreat(\"a.dat\"); fclose($f); delete(\"a.dat\");";
-    Fsync "fsync" ("file" File Required) Nothing "2010"
+    Fsync "fsync" ("file" File Required) Nothing Paper [File submits]
         "Waits until data and metadata of the file are on the device."
         errors "EBADF, EIO, ENOSPC"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 1k); fsync($f); fclose($f); delete(\"a.dat\");";
-    Fdatasync "fdatasync" ("file" File Required) Nothing "lastrank"
+    Fdatasync "fdatasync" ("file" File Required) Nothing Lastrank [File submits]
         "Waits until the data of the file, and what is needed to read it again, are on the device."
         errors "EBADF, EIO, ENOSPC"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 1k); fdatasync($f); fclose($f); delete(\"a.dat\");";
-    Fread "fread" ("file" File Required, "size" Bytes Absent("the whole file from 0"), "offset" Bytes Absent("current position")) Int "2010"
+    Fread "fread" ("file" File Required, "size" Bytes Absent("the whole file from 0"), "offset" Bytes Absent("current position")) Bytes Paper [File reads submits]
         "Reads. A read that comes back short counts as failed; the value is the number of bytes."
         errors "EBADF, EIO, EISDIR"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fread($f, 1k); fread($f, 1k, 2k); fread($f); fclose($f); delete(\"a.dat\");";
-    Fwrite "fwrite" ("file" File Required, "size" BytesOrBuffer Required, "offset" Bytes Absent("current position")) Int "2010"
+    Fwrite "fwrite" ("file" File Required, "size" BytesOrBuffer Required, "offset" Bytes Absent("current position")) Bytes Paper [File writes submits]
         "Writes so many bytes of seeded, incompressible data, or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
         errors "EBADF, ENOSPC, EDQUOT, EFBIG, EIO"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 4k); fwrite($f, 1k, 64k); fclose($f); delete(\"a.dat\");";
-    Fseek "fseek" ("file" File Required, "offset" Bytes Required, "whence" Whence Absent("SEEK_SET")) Int "2010"
+    Fseek "fseek" ("file" File Required, "offset" Bytes Required, "whence" Whence Absent("SEEK_SET")) Int Paper [File]
         "Moves the position in the file. The value is the new position."
         errors "EBADF, EINVAL"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fseek($f, 1k); fread($f, 1k); fclose($f); delete(\"a.dat\");";
-    Ftruncate "ftruncate" ("file" File Required, "size" Bytes Required) Nothing "lastrank"
+    Ftruncate "ftruncate" ("file" File Required, "size" Bytes Required) Nothing Lastrank [File]
         "Cuts or extends the file."
         errors "EBADF, EINVAL, EFBIG"
         example "$f = fcreat(\"a.dat\"); ftruncate($f, 1MiB); fclose($f); delete(\"a.dat\");";
-    Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0)) Nothing "lastrank"
+    Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0)) Nothing Lastrank [File submits]
         "Reserves space for the file."
         errors "EBADF, ENOSPC, EOPNOTSUPP"
         example "$f = fcreat(\"a.dat\"); fallocate($f, 1MiB); fclose($f); delete(\"a.dat\");";
-    Fadvise "fadvise" ("file" File Required, "advice" Text Required, "size" Bytes Int(0), "offset" Bytes Int(0)) Nothing "lastrank"
+    Fadvise "fadvise" ("file" File Required, "advice" Text Required, "size" Bytes Int(0), "offset" Bytes Int(0)) Nothing Lastrank [File]
         "Says how the file will be used: `normal sequential random willneed dontneed noreuse`. A size of 0 means to the end."
         errors "EBADF, EINVAL"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fadvise($f, \"random\"); fclose($f); delete(\"a.dat\");";
-    Cachestat "cachestat" ("file" File Required) Int "lastrank"
+    Cachestat "cachestat" ("file" File Required) Int Lastrank [File]
         "Asks how much of a file the page cache holds. The value is in bytes; 0 proves that reads will be cold."
         errors "EBADF, ENOSYS (neither `cachestat` nor `mincore` is to be had)"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $held = cachestat($f); fclose($f); delete(\"a.dat\");";
-    Odirect "odirect" ("file" File Required) Int "lastrank"
+    Odirect "odirect" ("file" File Required) Int Lastrank [File]
         "Asks for what sizes and offsets must be multiples of where the file is opened with `O_DIRECT`. The value is in bytes; 0 says that `O_DIRECT` is not possible here."
         errors "EBADF"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $step = odirect($f); fclose($f); delete(\"a.dat\");";
-    Write "write" ("name" Path Required, "size" BytesOrBuffer Required, "offset" Bytes Int(0)) Int "2010"
+    Write "write" ("name" Path Required, "size" BytesOrBuffer Required, "offset" Bytes Int(0)) Bytes Paper [File writes submits]
         "Opens (creates, truncates), writes, closes."
         errors "ENOENT (a directory is missing), EACCES, ENOSPC"
         example "write(\"a.dat\", 1024); delete(\"a.dat\");";
-    Append "append" ("name" Path Required, "size" BytesOrBuffer Required) Int "2010"
+    Append "append" ("name" Path Required, "size" BytesOrBuffer Required) Bytes Paper [File writes submits]
         "Opens for appending (creates), writes, closes."
         errors "ENOENT (a directory is missing), EACCES, ENOSPC"
         example "append(\"a.dat\", 1024); append(\"a.dat\", 1024); delete(\"a.dat\");";
-    Read "read" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Int "2010"
+    Read "read" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Bytes Paper [File reads submits]
         "Opens, reads, closes. A read that comes back short counts as failed."
         errors "ENOENT, EACCES, EISDIR"
         example "write(\"a.dat\", 1024); read(\"a.dat\"); read(\"a.dat\", 512, 100); delete(\"a.dat\");";
-    Dread "dread" ("name" Path Required) Int "2013"
+    Dread "dread" ("name" Path Required) Bytes Grammar [File reads submits]
         "Opens with `O_DIRECT`, reads the whole file, closes."
         errors "ENOENT, EINVAL (no `O_DIRECT` here)"
         example "write(\"a.dat\", 4k); dread(\"a.dat\"); delete(\"a.dat\");";
-    Dwrite "dwrite" ("name" Path Required, "size" Bytes Required) Int "2013"
+    Dwrite "dwrite" ("name" Path Required, "size" Bytes Required) Bytes Grammar [File writes submits]
         "Opens with `O_DIRECT` (creates, truncates), writes, closes."
         errors "EINVAL (no `O_DIRECT` here, or a size that is no multiple of the block), ENOSPC"
         example "dwrite(\"a.dat\", 4k); delete(\"a.dat\");";
-    Create "create" ("name" Path Required) Nothing "2010"
+    Create "create" ("name" Path Required) Nothing Paper [File submits]
         "Creates an empty file."
         errors "ENOENT (a directory is missing), EACCES, ENOSPC"
         example "create(\"a.dat\"); delete(\"a.dat\");";
-    Delete "delete" ("name" Path Required) Nothing "2010"
+    Delete "delete" ("name" Path Required) Nothing Paper [File submits]
         "Removes a file, or an empty directory."
         errors "ENOENT, ENOTEMPTY, EACCES"
         example "create(\"a.dat\"); delete(\"a.dat\");";
-    Unlink "unlink" ("name" Path Required) Nothing "lastrank"
+    Unlink "unlink" ("name" Path Required) Nothing Lastrank [File submits]
         "Removes a file; a directory fails."
         errors "ENOENT, EISDIR, EACCES"
         example "create(\"a.dat\"); unlink(\"a.dat\");";
-    Rename "rename" ("from" Path Required, "to" Path Required) Nothing "2010"
+    Rename "rename" ("from" Path Required, "to" Path Required) Nothing Paper [File]
         "Gives a file or directory another name."
         errors "ENOENT, EXDEV, EACCES"
         example "create(\"a.dat\"); rename(\"a.dat\", \"b.dat\"); delete(\"b.dat\");";
-    Link "link" ("from" Path Required, "to" Path Required) Nothing "lastrank"
+    Link "link" ("from" Path Required, "to" Path Required) Nothing Lastrank [File]
         "Gives a file a second name."
         errors "ENOENT, EEXIST, EXDEV"
         example "create(\"a.dat\"); link(\"a.dat\", \"b.dat\"); delete(\"a.dat\"); delete(\"b.dat\");";
-    Symlink "symlink" ("target" Path Required, "name" Path Required) Nothing "lastrank"
+    Symlink "symlink" ("target" Path Required, "name" Path Required) Nothing Lastrank [File]
         "Creates a symbolic link."
         errors "EEXIST, ENOENT"
         example "create(\"a.dat\"); symlink(\"a.dat\", \"b.dat\"); delete(\"b.dat\"); delete(\"a.dat\");";
-    Mkdir "mkdir" ("name" Path Required, "permissions" Integer Int(493)) Nothing "2010"
+    Mkdir "mkdir" ("name" Path Required, "permissions" Integer Int(493)) Nothing Paper [File submits]
         "Creates a directory."
         errors "EEXIST, ENOENT (the parent is missing), EACCES"
         example "mkdir(\"d\"); rmdir(\"d\");";
-    Rmdir "rmdir" ("name" Path Required) Nothing "2010"
+    Rmdir "rmdir" ("name" Path Required) Nothing Paper [File submits]
         "Removes an empty directory."
         errors "ENOENT, ENOTEMPTY, ENOTDIR"
         example "mkdir(\"d\"); rmdir(\"d\");";
-    Readdir "readdir" ("name" Path Required) Int "lastrank"
+    Readdir "readdir" ("name" Path Required) Int Lastrank [File]
         "Reads all entries of a directory. The value is their number, without `.` and `..`."
         errors "ENOENT, ENOTDIR"
         example "mkdir(\"d\"); readdir(\"d\"); rmdir(\"d\");";
-    Stat "stat" ("name" Path Required) Int "2010"
+    Stat "stat" ("name" Path Required) Int Paper [File submits]
         "Asks for the attributes of a file. The value is its size in bytes."
         errors "ENOENT, EACCES"
         example "create(\"a.dat\"); stat(\"a.dat\"); delete(\"a.dat\");";
-    Lookup "lookup" ("name" Path Required) Nothing "2010"
+    Lookup "lookup" ("name" Path Required) Nothing Paper [File]
         "Asks whether a file exists (`access` with `F_OK`)."
         errors "ENOENT"
         example "create(\"a.dat\"); lookup(\"a.dat\"); delete(\"a.dat\");";
-    Chmod "chmod" ("name" Path Required, "permissions" Integer Required) Nothing "lastrank"
+    Chmod "chmod" ("name" Path Required, "permissions" Integer Required) Nothing Lastrank [File]
         "Changes the permissions of a file; 420 is `rw-r--r--`."
         errors "ENOENT, EPERM"
         example "create(\"a.dat\"); chmod(\"a.dat\", 384); delete(\"a.dat\");";
-    Sync "sync" () Nothing "lastrank"
+    Sync "sync" () Nothing Lastrank [File]
         "Writes everything the system holds back, of all programs, to the devices."
         errors "none"
         example "sync();";
-    DropCaches "drop_caches" () Nothing "lastrank"
+    DropCaches "drop_caches" () Nothing Lastrank [File]
         "Empties the page cache of the machine; wants root."
         errors "EACCES, EPERM"
         example "drop_caches();";
-    Alloc "alloc" ("size" Bytes Required) Buffer "lastrank"
+    Alloc "alloc" ("size" Bytes Required) Buffer Lastrank [File]
         "Takes memory, page-aligned, and fills it with seeded, incompressible data."
         errors "ENOMEM"
         example "$b = alloc(1MiB); free($b);";
-    Free "free" ("buffer" Buffer Required) Nothing "lastrank"
+    Free "free" ("buffer" Buffer Required) Nothing Lastrank [File]
         "Gives memory back."
         errors "EBADF (freed already)"
         example "$b = alloc(1MiB); free($b);";
-    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing "lastrank"
+    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing Lastrank [File]
         "Sets over how many targets of a Lustre file system new files are striped (`lfs setstripe`). Elsewhere it does nothing and leaves a note."
         errors "ENOENT, EINVAL"
         example "mkdir(\"d\"); stripe(\"d\", 4); rmdir(\"d\");";
-    Mmap "mmap" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Int "lastrank"
+    Mmap "mmap" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Bytes Lastrank [File reads]
         "Maps a file and touches one byte a page. The value is the number of bytes."
         errors "ENOENT, EACCES, ENODEV"
         example "write(\"a.dat\", 64k); mmap(\"a.dat\"); delete(\"a.dat\");";
-    Pfopen "pfopen" ("name" Path Required, "mode" Mode Required, "group" Group Absent("the group around it")) File "2010"
+    Pfopen "pfopen" ("name" Path Required, "mode" Mode Required, "group" Group Absent("the group around it")) File Paper [Collective]
         "Opens a file with MPI-IO on the communicator of the group; any of `c r w`. Collective."
         errors "ENOENT, EACCES"
         example "define groups {\"all\"};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pfclose "pfclose" ("file" File Required) Nothing "2010"
+    Pfclose "pfclose" ("file" File Required) Nothing Paper [Collective]
         "Closes a file of `pfopen`. Collective."
         errors "EBADF, EIO"
         example "define groups {\"all\"};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pfread "pfread" ("file" File Required, "pattern" Pattern Required) Int "2010"
+    Pfread "pfread" ("file" File Required, "pattern" Pattern Required) Bytes Paper [Collective reads by_pattern]
         "Reads with MPI-IO as the pattern says."
         errors "EBADF, EIO"
         example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfread($f, \"p\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pfwrite "pfwrite" ("file" File Required, "pattern" Pattern Required) Int "2010"
+    Pfwrite "pfwrite" ("file" File Required, "pattern" Pattern Required) Bytes Paper [Collective writes by_pattern]
         "Writes with MPI-IO as the pattern says."
         errors "EBADF, EIO, ENOSPC"
         example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pread "pread" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Int "2010"
+    Pread "pread" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Bytes Paper [Collective reads]
         "MPI-IO: opens, sets the view, reads, closes. Collective in opening and closing."
         errors "ENOENT, EIO"
         example "define pattern {\"p\", 4, 1k, 3};\npwrite(\"a.dat\", \"p\"); pread(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
-    Pwrite "pwrite" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Int "2010"
+    Pwrite "pwrite" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Bytes Paper [Collective writes]
         "MPI-IO: opens, sets the view, writes, closes. Collective in opening and closing."
         errors "ENOENT, ENOSPC, EIO"
         example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
-    Pdelete "pdelete" ("name" Path Required) Nothing "2010"
+    Pdelete "pdelete" ("name" Path Required) Nothing Paper [Collective]
         "Removes a file with MPI-IO: rank 0 of the group around it does so, then all go on."
         errors "ENOENT, EACCES"
         example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
-    Glob "glob" ("pattern" Text Required) List "lastrank"
+    Glob "glob" ("pattern" Text Required) List Lastrank [Language]
         "The names that match a pattern with `*` and `?`, sorted."
         errors "none"
         example "for $f in glob(\"*.none\") delete($f);";
-    Chase "chase" ("size" Bytes Required, "loads" Integer Int(1000), "pages" Text Absent("small")) Nothing "lastrank"
+    Chase "chase" ("size" Bytes Required, "loads" Integer Int(1000), "pages" Text Absent("small")) Nothing Lastrank [Kernel]
         "Follows a random cycle of pointers through all cache lines of so much memory: each load waits for the one before. A sample is a batch of so many loads. Pages: `small` or `huge`."
         errors "ENOMEM"
         example "chase(32k);";
-    Poke "poke" ("size" Bytes Required, "count" Integer Int(1000), "pages" Text Absent("small")) Nothing "lastrank"
+    Poke "poke" ("size" Bytes Required, "count" Integer Int(1000), "pages" Text Absent("small")) Nothing Lastrank [Kernel]
         "Reads and writes single random words in so much memory; none waits for another. A sample is a batch of so many."
         errors "ENOMEM"
         example "poke(32k, 100);";
-    Stream "stream" ("kind" Text Required, "size" Bytes Required, "passes" Integer Int(1), "pages" Text Absent("small")) Int "lastrank"
+    Stream "stream" ("kind" Text Required, "size" Bytes Required, "passes" Integer Int(1), "pages" Text Absent("small")) Bytes Lastrank [Kernel reads writes]
         "Moves memory in order: `read`, `write` or `copy` (one half onto the other). A sample is so many passes; the value is the number of bytes read and written."
         errors "ENOMEM, EINVAL"
         example "stream(\"copy\", 1MiB);";
-    Touch "touch" ("size" Bytes Required, "count" Integer Int(1), "pages" Text Absent("small")) Nothing "lastrank"
+    Touch "touch" ("size" Bytes Required, "count" Integer Int(1), "pages" Text Absent("small")) Nothing Lastrank [Kernel]
         "Touches pages of so much fresh memory for the first time, one after the other; when all are touched they are given back and it begins anew. A sample is a batch of so many pages."
         errors "ENOMEM"
         example "touch(1MiB);";
-    Empty "empty" () Nothing "lastrank"
+    Empty "empty" () Nothing Lastrank [Kernel]
         "Nothing: its samples show what reading the clock costs."
         errors "none"
         example "empty();";
-    Getpid "getpid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing "lastrank"
+    Getpid "getpid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing Lastrank [Kernel]
         "The cheapest system call. A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
         errors "none"
         example "getpid();";
-    Getppid "getppid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing "lastrank"
+    Getppid "getppid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing Lastrank [Kernel]
         "A system call that looks up the parent: lmbench's \"null\". A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
         errors "none"
         example "getppid();";
-    ReadNull "read_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing "lastrank"
+    ReadNull "read_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing Lastrank [Kernel]
         "Reads one byte of `/dev/zero`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT"
         example "read_null(100);";
-    WriteNull "write_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing "lastrank"
+    WriteNull "write_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing Lastrank [Kernel]
         "Writes one byte to `/dev/null`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT"
         example "write_null(100);";
-    Fstat "fstat" ("directory" Path Required, "count" Integer Int(1), "way" Text Absent("libc")) Nothing "lastrank"
+    Fstat "fstat" ("directory" Path Required, "count" Integer Int(1), "way" Text Absent("libc")) Nothing Lastrank [Kernel]
         "Asks for the attributes of an open file that it keeps in the directory. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT, EACCES"
         example "fstat(\".\", 100);";
-    OpenClose "open_close" ("directory" Path Required, "count" Integer Int(1)) Nothing "lastrank"
+    OpenClose "open_close" ("directory" Path Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
         "Opens (`O_RDWR|O_SYNC|O_CREAT`) and closes a file that it keeps in the directory. A sample is a batch of so many pairs."
         errors "ENOENT, EACCES"
         example "open_close(\".\");";
-    FopenFclose "fopen_fclose" ("directory" Path Required, "count" Integer Int(1)) Nothing "lastrank"
+    FopenFclose "fopen_fclose" ("directory" Path Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
         "The C library's `fopen` and `fclose` of a file that it keeps in the directory. A sample is a batch of so many pairs."
         errors "ENOENT, EACCES"
         example "fopen_fclose(\".\");";
-    CreateDelete "create_delete" ("directory" Path Required, "count" Integer Int(1)) Nothing "lastrank"
+    CreateDelete "create_delete" ("directory" Path Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
         "Creates, closes and deletes an empty file in the directory. A sample is a batch of so many triples."
         errors "ENOENT, EACCES, ENOSPC"
         example "create_delete(\".\");";
-    MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Integer Int(1)) Nothing "lastrank"
+    MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
         "Maps so much memory, touches its first page and gives it back. A sample is a batch of so many."
         errors "ENOMEM"
         example "mmap_munmap(4k);";
-    Fork "fork" ("resident" Bytes Int(0)) Nothing "lastrank"
+    Fork "fork" ("resident" Bytes Int(0)) Nothing Lastrank [Kernel]
         "Creates a process that ends at once, and waits for it; with so much more touched memory, whose page tables must be copied."
         errors "EAGAIN, ENOMEM"
         example "fork();";
-    Spawn "spawn" ("program" Text Required) Int "lastrank"
+    Spawn "spawn" ("program" Text Required) Int Lastrank [Kernel]
         "Starts a program, words separated by blanks, and waits for it. The value is its exit status."
         errors "ENOENT, EACCES"
         example "spawn(\"true\");";
-    Thread "thread" () Nothing "lastrank"
+    Thread "thread" () Nothing Lastrank [Kernel]
         "Creates a thread that ends at once, and waits for it."
         errors "EAGAIN"
         example "thread();";
-    Malloc "malloc" ("size" Bytes Required, "count" Integer Int(1)) Nothing "lastrank"
+    Malloc "malloc" ("size" Bytes Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
         "Takes memory and gives it back, untouched. A sample is a batch of so many pairs."
         errors "ENOMEM"
         example "malloc(4k);";
-    PipePingpong "pipe_pingpong" ("count" Integer Int(1)) Nothing "lastrank"
+    PipePingpong "pipe_pingpong" ("count" Integer Int(1)) Nothing Lastrank [Kernel]
         "Sends a byte to another process and back. A sample is a batch of so many round trips."
         errors "EMFILE"
         example "pipe_pingpong(10);";
-    ContextSwitch "context_switch" ("count" Integer Int(2)) Nothing "lastrank"
+    ContextSwitch "context_switch" ("count" Integer Int(2)) Nothing Lastrank [Kernel]
         "Switches between two processes on one processor, through pipes. A sample is a batch of so many switches, an even number."
         errors "EMFILE"
         example "context_switch(10);";

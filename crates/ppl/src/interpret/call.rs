@@ -1,12 +1,12 @@
-//! How is a command called: what are its arguments, and what is made of its result?
+//! Calls commands: evaluates their arguments and judges their results.
 
-use crate::commands::{Command, Kind};
+use crate::code::{Expr, ExprIndex, SiteId, spell};
+use crate::commands::{Class, Command, Kind};
 use crate::errno::{EBADF, EINVAL};
-use crate::plan::{Expr, ExprIndex, SiteId, spell};
 use crate::value::Value;
 
 use super::arguments::Argument;
-use super::execute::{Broken, Interpreter};
+use super::interpreter::{EarlyEnd, Interpreter};
 use super::machine::{Failure, Machine, Reply, Stop, Wait};
 
 impl<M: Machine> Interpreter<'_, M> {
@@ -18,28 +18,9 @@ impl<M: Machine> Interpreter<'_, M> {
         first: ExprIndex,
         count: usize,
         site: SiteId,
-    ) -> Result<Reply, Broken> {
-        match command {
-            Command::Print => return self.print(first, count),
-            Command::Sleep => {
-                let value = self.value(first)?;
-                let ns = match value {
-                    Value::Duration(ns) => ns,
-                    _ => value
-                        .integer()
-                        .ok_or_else(|| self.fault(format!("`sleep` needs a time, not {}", value.kind())))?
-                        .saturating_mul(1000),
-                };
-                self.machine.wait(ns.max(0) as u64, Wait::Sleep);
-                return Ok(Reply::done());
-            }
-            Command::Glob => {
-                let pattern = self.value(first)?.to_string();
-                let names =
-                    self.machine.glob(&pattern).into_iter().map(|name| Value::Text(name.into())).collect();
-                return Ok(Reply::value(Value::List(std::sync::Arc::new(names))));
-            }
-            _ => {}
+    ) -> Result<Reply, EarlyEnd> {
+        if command.class() == Class::Language {
+            return self.language_command(command, first, count);
         }
         self.arguments.clear();
         let mut refused = 0;
@@ -65,6 +46,37 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(reply)
     }
 
+    /// A command that the interpreter carries out itself: no sample, no errno.
+    fn language_command(
+        &mut self,
+        command: Command,
+        first: ExprIndex,
+        count: usize,
+    ) -> Result<Reply, EarlyEnd> {
+        match command {
+            Command::Print => self.print(first, count),
+            Command::Sleep => {
+                let value = self.value(first)?;
+                let ns = match value {
+                    Value::Duration(ns) => ns,
+                    _ => value
+                        .integer()
+                        .ok_or_else(|| self.fault(format!("`sleep` needs a time, not {}", value.kind())))?
+                        .saturating_mul(1000),
+                };
+                self.machine.wait(ns.max(0) as u64, Wait::Sleep);
+                Ok(Reply::done())
+            }
+            Command::Glob => {
+                let pattern = self.value(first)?.to_string();
+                let names =
+                    self.machine.glob(&pattern).into_iter().map(|name| Value::Text(name.into())).collect();
+                Ok(Reply::value(Value::List(std::sync::Arc::new(names))))
+            }
+            other => Err(self.fault(format!("the interpreter cannot carry out `{}`", other.name()))),
+        }
+    }
+
     /// A command failed, or was expected to.
     #[cold]
     fn judge(
@@ -73,7 +85,7 @@ impl<M: Machine> Interpreter<'_, M> {
         site: SiteId,
         reply: &Reply,
         first: ExprIndex,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), EarlyEnd> {
         let no_file = match (reply.errno, self.arguments.int(0), self.arguments.file(0)) {
             (EBADF, Some(held), None) => {
                 Some((spell(self.code, first, false, &|_| "the variable".into()), held))
@@ -101,11 +113,13 @@ impl<M: Machine> Interpreter<'_, M> {
         index: usize,
         expr: ExprIndex,
         refused: &mut i32,
-    ) -> Result<Argument, Broken> {
+    ) -> Result<Argument, EarlyEnd> {
         if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
             return self.text_argument(expr);
         }
-        if let (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Some(number)) = (kind, self.quick(expr)) {
+        if let (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Some(number)) =
+            (kind, self.quick_integer(expr))
+        {
             if number < 0 && command != Command::Fseek {
                 *refused = EINVAL;
             }
@@ -149,7 +163,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     /// A text, rendered into the buffer of the arguments.
-    fn text_argument(&mut self, expr: ExprIndex) -> Result<Argument, Broken> {
+    fn text_argument(&mut self, expr: ExprIndex) -> Result<Argument, EarlyEnd> {
         let code = self.code;
         let start = self.arguments.text.len();
         match code.exprs[expr as usize] {
@@ -170,7 +184,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     #[cold]
-    fn wrong(&self, command: Command, index: usize, value: &Value) -> Broken {
+    fn wrong(&self, command: Command, index: usize, value: &Value) -> EarlyEnd {
         let argument = &command.spec().arguments[index];
         self.fault(format!(
             "`{}` of `{}` must be {}, not {}",
@@ -181,7 +195,7 @@ impl<M: Machine> Interpreter<'_, M> {
         ))
     }
 
-    fn print(&mut self, first: ExprIndex, count: usize) -> Result<Reply, Broken> {
+    fn print(&mut self, first: ExprIndex, count: usize) -> Result<Reply, EarlyEnd> {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         for index in 0..count {

@@ -1,9 +1,10 @@
-//! What did the slow operations wait for: stacked bars of the causes.
+//! Draws what slow operations waited for, as stacked bars.
 
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Figure, Numbers, draw};
+use super::draw;
+use super::figure::{Figure, Numbers};
 use crate::unit::{percent, rounded};
 
 /// By what the slowest hundredth of an operation exceeds its median: causes and their shares.
@@ -104,6 +105,6 @@ pub(crate) fn stacks(rows: Vec<Stack>, of: &str) -> Option<Figure> {
         wide: true,
         plot,
         title,
-        numbers: Numbers::Causes(Stacks { rows }),
+        numbers: Numbers::new("causes", Stacks { rows }),
     })
 }

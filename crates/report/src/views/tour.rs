@@ -1,13 +1,14 @@
-//! What did `lastrank try` find: the rungs, the curve of latency, bandwidths, and what slow ones waited for?
+//! The chapters of `lastrank try`: the rungs, the curve of latency, bandwidths, and what slow ones waited for.
 
 use samples::Run;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::distributions::{Ranges, ranges_figure, seconds_axis, survival_figure};
-use super::sizes::{mark_caches, size_axis, size_text};
+use super::distributions::{Overlay, Ranges, ranges_figure, seconds_axis, survival_figure};
+use super::sizes::axis::{caches, mark_caches, size_axis, size_text};
 use crate::figures::causes::{Stack, stacks};
-use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves};
+use crate::figures::curve::{Curve, Curves};
+use crate::figures::{Figure, Numbers, draw};
 use crate::unit::{Unit, duration, rounded, significant};
 use crate::{Chapter, Table};
 
@@ -258,8 +259,13 @@ fn curve_figure(run: &Run, tour: &Tour) -> Figure {
         .zip([draw::DATA, draw::LAW])
         .map(|(curve, colour)| {
             let y = curve.y.iter().map(|y| rounded(*y)).collect();
-            let mut line =
-                draw::line(&curve.name, curve.x.clone(), y, colour, "solid", "%{customdata}<extra></extra>");
+            let mut line = draw::line(
+                &curve.name,
+                curve.x.clone(),
+                y,
+                (colour, "solid"),
+                "%{customdata}<extra></extra>",
+            );
             line["mode"] = json!("lines+markers");
             line["customdata"] = curve
                 .x
@@ -282,7 +288,7 @@ fn curve_figure(run: &Run, tour: &Tour) -> Figure {
         size_axis("working set", &powers, true),
         draw::axis_with("time of one load", seconds_axis(&all, &all)),
     );
-    let caches = super::sizes::caches(run);
+    let caches = caches(run);
     mark_caches(&mut plot, &caches, low, high);
     let small = &curves[0];
     let found = format!(
@@ -303,7 +309,7 @@ fn curve_figure(run: &Run, tour: &Tour) -> Figure {
         wide: true,
         plot,
         title,
-        numbers: Numbers::Curves(Curves { curves }),
+        numbers: Numbers::new("curves", Curves { curves }),
     }
 }
 
@@ -354,12 +360,12 @@ fn tail_figure(run: &Run, tour: &Tour, group: &str, title: &str) -> Option<Figur
         .collect();
     let middle = curves.get(curves.len() / 2)?;
     let unit = Unit::of_duration(middle.x[0]);
-    Some(survival_figure(
-        &format!("tail-{group}"),
-        title.into(),
+    let overlay = Overlay {
+        id: format!("tail-{group}"),
+        title: title.into(),
         curves,
         unit,
-        run,
-        "Steep: always alike; a step far to the right: an interruption now and then.",
-    ))
+        look_for: "Steep: always alike; a step far to the right: an interruption now and then.",
+    };
+    Some(survival_figure(run, overlay))
 }

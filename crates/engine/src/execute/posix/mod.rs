@@ -20,15 +20,17 @@ use samples::Warning;
 use super::backend::{Backend, Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Timed};
 use super::parallel;
 use super::parallel::HintBook;
-use crate::causes::{Sight, Watch};
-use crate::clock::Clock;
-use crate::comm::{Comm, CommError, StopFlag};
 use crate::files::{Confinement, Refusal, Registry, SharedRegistry};
-use crate::kernels::{Kernels, Request};
 use crate::ops::buffers::{Buffer, Scratch};
-use crate::ops::mpiio::Parallel;
-use crate::ops::posix::{self, Outcome};
-use crate::record::HintsOfFile;
+use crate::ops::collective::Parallel;
+use clock::Clock;
+use perf::{Sight, Watch};
+use probes::{Kernels, Request};
+use ranks::{Comm, CommError, StopFlag};
+use samples::Outcome;
+
+use crate::ops::posix;
+use record::HintsOfFile;
 
 /// Waits shorter than this are spun: a sleep takes about as long to end.
 const SPIN_NS: u64 = 60_000;

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use super::{OpenFile, Posix};
 use crate::execute::backend::{Meaning, Timed};
 use crate::files::Refusal;
-use crate::kernels::Request;
-use crate::ops::posix::{self, Outcome};
+use probes::Request;
+use samples::Outcome;
+
+use crate::ops::posix;
 use crate::ops::{flags, stripes};
 
 /// Programs that any program of the language may start: they do nothing.

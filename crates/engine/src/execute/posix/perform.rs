@@ -3,7 +3,9 @@
 use super::Posix;
 use crate::execute::backend::{Call, Meaning, Timed};
 use crate::files::Refusal;
-use crate::ops::posix::{self, Outcome};
+use samples::Outcome;
+
+use crate::ops::posix;
 
 use std::ffi::CStr;
 use std::sync::Arc;

@@ -4,11 +4,13 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use super::Posix;
-use crate::comm::StopFlag;
 use crate::execute::backend::{Meaning, Timed};
 use crate::files::Refusal;
 use crate::ops::buffers::{Buffer, SCRATCH_LIMIT};
-use crate::ops::posix::{self, Outcome};
+use ranks::StopFlag;
+use samples::Outcome;
+
+use crate::ops::posix;
 
 impl Posix {
     #[inline(always)]
@@ -293,7 +295,7 @@ pub(super) fn short_read(outcome: &mut Outcome, wanted: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::{Comm, Processes, shared::Region};
+    use ranks::{Comm, Processes, shared::Region};
 
     #[test]
     fn a_transfer_of_many_pieces_ends_after_the_piece_in_which_it_is_told_to() {

@@ -4,11 +4,11 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use super::{OpenFile, Posix};
-use crate::clock::Clock;
-use crate::comm::StopFlag;
 use crate::files::{Confinement, SharedRegistry};
 use crate::ops::buffers::Buffer;
 use crate::ops::posix;
+use clock::Clock;
+use ranks::StopFlag;
 
 /// What a worker's back end is made of, on the worker's own thread.
 pub struct Seed {

@@ -8,10 +8,9 @@ use ppl::value::Value;
 use super::Rank;
 use crate::execute::backend::{Backend, Call, Collective, Target};
 use crate::execute::session::Stop;
-use crate::kernels::Request;
+use crate::ops::collective::{Direction, Kind, Layout, Mode};
 use crate::ops::flags::open_flags;
-use crate::ops::mpiio::{Direction, Kind, Layout, Mode};
-use crate::ops::posix::Outcome;
+use samples::Outcome;
 
 /// What a successful command gives to the program.
 #[derive(Clone, Copy)]
@@ -122,7 +121,7 @@ impl<B: Backend> Rank<'_, '_, B> {
     /// The commands that are kernels: a loop of one operation.
     #[inline(never)]
     fn kernel(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
-        let Some((request, count)) = Request::of_command(command, arguments, self.plan.seed) else {
+        let Some((request, count)) = super::kernels::request(command, arguments, self.plan.seed) else {
             return Reply::failed(libc::EINVAL);
         };
         let answer = match command {

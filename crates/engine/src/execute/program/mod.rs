@@ -10,12 +10,13 @@ use ppl::source::Position;
 use samples::Warning;
 
 mod calls;
+mod kernels;
 
 use super::backend::{Backend, Call};
 use super::flights::Judgement;
 use super::session::{Session, Stop};
-use crate::comm::Comm;
 use crate::ops::names;
+use ranks::Comm;
 
 use calls::Answer;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
-use tail::regression::{Column, Family, Part, Regression};
+use tail::regression::{Column, Part, Regression, RegressionLaw};
 use tail::{Interval, Status, independence};
 
 use super::models::Fitted;
@@ -73,9 +73,9 @@ pub fn fit(
         return Ok(None);
     }
     let family = match fitted {
-        Fitted::Gumbel(..) => Family::Gumbel,
-        Fitted::Gpd(found) => Family::Gpd(found.threshold.value),
-        _ => Family::Gev,
+        Fitted::Gumbel(..) => RegressionLaw::Gumbel,
+        Fitted::Gpd(found) => RegressionLaw::Gpd(found.threshold.value),
+        _ => RegressionLaw::Gev,
     };
     let mut terms: Vec<RequestedTerm> = Vec::new();
     for text in &args.covariate {
@@ -139,7 +139,7 @@ pub fn fit(
         degrees_of_freedom,
         p,
         residuals_pass: checked.passed,
-        residuals: checked.rejected().map(|test| test.text.clone()).collect(),
+        residuals: report::words::against(&checked),
     }))
 }
 
@@ -148,9 +148,9 @@ fn requested_term(
     args: &FitArgs,
     values: &Values,
     sample: &FittedSample,
-    family: Family,
+    family: RegressionLaw,
 ) -> anyhow::Result<RequestedTerm> {
-    let usual = if matches!(family, Family::Gpd(_)) { Part::LogScale } else { Part::Location };
+    let usual = if matches!(family, RegressionLaw::Gpd(_)) { Part::LogScale } else { Part::Location };
     let (part, name) = match text.split_once(':') {
         Some(("location", name)) => (Part::Location, name),
         Some(("scale", name)) => (Part::LogScale, name),
@@ -158,10 +158,10 @@ fn requested_term(
         _ => (usual, text),
     };
     match (part, family) {
-        (Part::Location, Family::Gpd(_)) => {
+        (Part::Location, RegressionLaw::Gpd(_)) => {
             bail!("--covariate {text}: above a threshold there is no location; use scale:{name}")
         }
-        (Part::Shape, Family::Gumbel) => {
+        (Part::Shape, RegressionLaw::Gumbel) => {
             bail!("--covariate {text}: the shape of a Gumbel law is 0; use --model gev")
         }
         _ => {}

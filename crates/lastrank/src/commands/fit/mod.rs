@@ -10,8 +10,9 @@ mod text;
 mod threshold;
 
 use anyhow::{Context, bail};
+use report::words;
 use serde_json::{Value, json};
-use tail::assess::{Options, assess};
+use tail::assess::{AssessOptions, assess};
 use tail::latency::Latency;
 use tail::targets::Targets;
 
@@ -82,8 +83,12 @@ fn check(args: &FitArgs) -> anyhow::Result<()> {
 fn fit(args: &FitArgs, values: Values, sample: FittedSample) -> anyhow::Result<FitResult> {
     let periods = if args.period.is_empty() { PERIODS.to_vec() } else { args.period.clone() };
     let cannot = || format!("cannot fit {}", values.name);
-    let options =
-        Options { level: args.level, seed: args.seed, periods: periods.clone(), ..Options::default() };
+    let options = AssessOptions {
+        level: args.level,
+        seed: args.seed,
+        periods: periods.clone(),
+        ..AssessOptions::default()
+    };
     let latency = latency(args, &values).transpose().with_context(cannot)?;
     let fitted = match args.model {
         Model::Gev => Fitted::Gev(Box::new(assess(&sample.numbers, &options).with_context(cannot)?)),
@@ -172,12 +177,12 @@ fn object(args: &FitArgs, found: &FitResult) -> anyhow::Result<Value> {
         add("covariates", serde_json::to_value(covariates)?);
     }
     if let (Some(targets), Some(subject)) = (&found.targets, subject) {
-        let mut targets = serde_json::to_value(targets)?;
+        let mut targets = words::json(targets)?;
         targets["ranks"] = json!(subject.ranks);
         add("targets", targets);
     }
     if let Some(latency) = &found.latency {
-        add("latency", serde_json::to_value(latency)?);
+        add("latency", words::json(latency)?);
     }
     Ok(object)
 }

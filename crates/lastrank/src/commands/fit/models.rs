@@ -1,6 +1,7 @@
 //! Fits each model of `--model`, and makes its part of the JSON.
 
 use anyhow::{Context, bail};
+use report::words;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tail::assess::{Assessment, ReturnLevel, summarise};
@@ -111,10 +112,10 @@ pub fn gumbel(values: &[f64], periods: &[f64], level: f64) -> Result<Gumbel, tai
     let return_levels = periods
         .iter()
         .map(|&period| {
-            let c = -(-(-1.0 / period).ln_1p()).ln();
+            let c = tail::gumbel_level(1.0 / period);
             let v = fit.covariance;
             let variance = v[0][0] + 2.0 * c * v[0][1] + c * c * v[1][1];
-            let interval = profile(gumbel::Target::ReturnLevel(period));
+            let interval = profile(gumbel::GumbelTarget::ReturnLevel(period));
             return_level(
                 period,
                 fit.law().return_level(period),
@@ -132,7 +133,7 @@ pub fn gumbel(values: &[f64], periods: &[f64], level: f64) -> Result<Gumbel, tai
         negative_log_likelihood: fit.negative_log_likelihood,
         aic: fit.aic(),
         bic: fit.bic(),
-        intervals: [profile(gumbel::Target::Location), profile(gumbel::Target::Scale)],
+        intervals: [profile(gumbel::GumbelTarget::Location), profile(gumbel::GumbelTarget::Scale)],
         return_levels,
     })
 }
@@ -148,7 +149,7 @@ pub fn gpd(
     let found = latency::above(values, threshold.value, periods, level, seed)?;
     let fit = &found.fit;
     let series = Series::clean(values);
-    let likelihood = gpd::Likelihood::new(&series, threshold.value)?;
+    let likelihood = gpd::GpdLikelihood::new(&series, threshold.value)?;
     let profile = |target| likelihood.profile(fit, target, level).ok();
     let return_levels = found
         .levels
@@ -170,7 +171,7 @@ pub fn gpd(
         covariance: fit.covariance,
         negative_log_likelihood: fit.negative_log_likelihood,
         aic: fit.aic(),
-        intervals: [profile(gpd::Target::Scale), profile(gpd::Target::Shape)],
+        intervals: [profile(gpd::GpdTarget::Scale), profile(gpd::GpdTarget::Shape)],
         goodness_of_fit: found
             .candidate
             .map(|candidate| AndersonDarling { a2: candidate.a2, p: candidate.p }),
@@ -238,7 +239,7 @@ fn maxima(
         .iter()
         .map(|&period| {
             let found = fit.return_level(period)?;
-            let interval = profile(gev::Target::ReturnLevel(period));
+            let interval = profile(gev::GevTarget::ReturnLevel(period));
             Ok(return_level(period, found.level, found.standard_error, interval, blocks))
         })
         .collect::<Result<_, tail::Error>>()?;
@@ -255,7 +256,11 @@ fn maxima(
         standard_errors: fit.standard_errors,
         covariance: fit.covariance,
         negative_log_likelihood: fit.negative_log_likelihood,
-        intervals: [profile(gev::Target::Location), profile(gev::Target::Scale), profile(gev::Target::Shape)],
+        intervals: [
+            profile(gev::GevTarget::Location),
+            profile(gev::GevTarget::Scale),
+            profile(gev::GevTarget::Shape),
+        ],
         by_r: Vec::new(),
         return_levels,
         series: Vec::new(),
@@ -298,9 +303,9 @@ impl Fitted {
             Value::Object(pairs.map(|(name, interval)| (name.to_string(), json!(interval))).collect())
         };
         Ok(match self {
-            Fitted::Gev(found) => serde_json::to_value(found)?,
+            Fitted::Gev(found) => words::json(found.as_ref())?,
             Fitted::Gumbel(found, gumbel) => {
-                let mut object = serde_json::to_value(found)?;
+                let mut object = words::json(found.as_ref())?;
                 object["return_levels"] = serde_json::to_value(&gumbel.return_levels)?;
                 let mut law = serde_json::to_value(gumbel)?;
                 law["standard_errors"] =
@@ -351,6 +356,6 @@ fn of_series(values: &[f64], status: Status, level: f64) -> anyhow::Result<Value
         "tick": series.tick(),
         "n_eff": checked.effective_size,
         "summary": summarise(series.sorted(), level),
-        "diagnostics": {"independence": checked},
+        "diagnostics": {"independence": words::json(&checked)?},
     }))
 }

@@ -1,6 +1,6 @@
 //! Renders a fit as text for a terminal.
 
-use report::{Table, Unit, confidence, fixed, probability, sentence};
+use report::{Table, Unit, confidence, fixed, probability, sentence, words};
 use samples::units::count;
 use tail::assess::ReturnLevel;
 use tail::regression::Part;
@@ -220,12 +220,11 @@ fn independent(values: &[f64]) -> String {
             sentence("Independence: ", "nothing speaks against independent draws of one law.")
         }
         Ok(checked) => {
-            let against: Vec<&str> = checked.rejected().map(|test| test.text.as_str()).collect();
+            let against = words::against(&checked).join("; ");
             sentence(
                 "Independence: ",
                 &format!(
-                    "the values are not independent draws of one law, so the intervals are too narrow: {}.",
-                    against.join("; ")
+                    "the values are not independent draws of one law, so the intervals are too narrow: {against}."
                 ),
             )
         }
@@ -313,9 +312,12 @@ fn targets(found: &FitResult, level: f64) -> String {
     let mut text = format!("\n{}\n", table.text());
     // Findings name a target by its place; that is its rank where all ranks took part.
     let places_are_ranks = subject.ranks.iter().enumerate().all(|(place, rank)| place == *rank as usize);
-    for finding in targets.findings.iter().filter(|finding| places_are_ranks || !finding.contains("Target "))
-    {
-        text += &sentence("Ranks: ", finding);
+    let findings = match places_are_ranks {
+        true => words::targets::findings(targets),
+        false => words::targets::findings_without_names(targets),
+    };
+    for finding in findings {
+        text += &sentence("Ranks: ", &finding);
     }
     text
 }

@@ -1,8 +1,7 @@
 //! Reads and calibrates the baseline, and words its stated rates of false alarms.
 
 use anyhow::{Context, anyhow, bail};
-use tail::alarm::{Baseline, Options};
-use tail::independence::{self, Question};
+use tail::alarm::{AlarmOptions, Baseline};
 
 use crate::cli::WatchArgs;
 use crate::values::{self, Values};
@@ -10,7 +9,7 @@ use crate::values::{self, Values};
 /// The values of the quiet runs and the options of the monitor.
 pub struct QuietRuns {
     pub values: Values,
-    pub options: Options,
+    pub options: AlarmOptions,
     /// A hash of the values: a state file of other values is refused.
     pub fingerprint: String,
 }
@@ -55,13 +54,13 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
     if !(args.run_length > 1.0 && args.run_length.is_finite()) {
         bail!("--run-length {}: a number of runs above 1, for example 1000", args.run_length);
     }
-    let options = Options {
+    let options = AlarmOptions {
         false_alarms: rate,
         run_length: args.run_length,
         factor,
         rebaseline: args.rebaseline.unwrap_or(0),
         seed: args.seed,
-        ..Options::default()
+        ..AlarmOptions::default()
     };
     Ok(QuietRuns { fingerprint: fingerprint(&values.numbers), values, options })
 }
@@ -110,13 +109,6 @@ impl QuietRuns {
         }
         let mut baseline = Baseline::new(&self.values.numbers, &self.options)
             .with_context(|| format!("{} cannot be a baseline", self.values.name))?;
-        let checked = independence::check(&self.values.numbers, 0.05)?;
-        if [Question::Trend, Question::Jump].iter().any(|q| checked.test(*q).is_some_and(|t| t.rejected)) {
-            baseline.warnings.push(
-                "The level moved within the baseline, so the stated rates do not hold: measure a steady one."
-                    .into(),
-            );
-        }
         if guaranteed {
             baseline.guarantee();
         }
@@ -186,8 +178,8 @@ pub fn words(quiet: &QuietRuns, baseline: &Baseline, unit: report::Unit, asked: 
             ),
         );
     }
-    for warning in quiet.values.warnings().iter().chain(&baseline.warnings) {
-        text += &report::sentence("warning:   ", warning);
+    for warning in quiet.values.warnings().into_iter().chain(report::words::alarm::warnings(baseline)) {
+        text += &report::sentence("warning:   ", &warning);
     }
     text
 }

@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
                 "event": event,
                 "name": self.quiet.values.name,
                 "seconds": self.quiet.values.seconds,
-                "baseline": watch.baseline,
+                "baseline": report::words::json(&watch.baseline)?,
                 "warnings": self.quiet.values.warnings(),
                 "text": text.split_whitespace().collect::<Vec<_>>().join(" "),
             }));

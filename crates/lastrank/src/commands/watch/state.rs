@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use tail::alarm::{Options, Watch};
+use tail::alarm::{AlarmOptions, Watch};
 
 use super::baseline::QuietRuns;
 use crate::exit::BrokenInput;
@@ -20,7 +20,7 @@ pub struct State {
     /// Which baseline the monitor was made from.
     pub baseline: Origin,
     /// What was asked for.
-    pub options: Options,
+    pub options: AlarmOptions,
     /// Whether the threshold is the guaranteed one.
     pub guaranteed: bool,
     /// How far the stream was read.

@@ -8,7 +8,7 @@ use samples::Cause;
 
 use crate::execute::backend::{Call, Meaning};
 use crate::ops::buffers::Buffer;
-use crate::ops::posix::Outcome;
+use samples::Outcome;
 
 /// The most that one call moves (`MAX_RW_COUNT`).
 const MOST: u64 = 0x7fff_f000;

@@ -13,7 +13,9 @@ use super::{Posix, SPIN_NS};
 use crate::execute::backend::{Call, Completed, Meaning, Patience, Started, Timed};
 use crate::files::Refusal;
 use crate::ops::buffers::{Buffer, SCRATCH_LIMIT};
-use crate::ops::posix::{self, Outcome};
+use samples::Outcome;
+
+use crate::ops::posix;
 use crate::ops::ring::Ring;
 use job::{After, Job, Key, Next, Work};
 

@@ -1,0 +1,318 @@
+//! Which clock times an operation, how fine is it, and what does reading it cost?
+//!
+//! [`Clock`] is a small `Copy` value. Make it once in the parent, with [`Clock::choose`] (which
+//! calibrates for 100 ms) or [`Clock::monotonic`] (at once), and let forked ranks inherit it: both
+//! kinds count the same on every process of a machine, so all ranks share one epoch.
+//!
+//! ```
+//! let (clock, mut facts) = clock::Clock::choose();
+//! let begin = clock.now();
+//! let end = clock.now();
+//! let start_ns = clock.since_epoch_ns(begin); // Sample::start_ns
+//! let duration_ps = clock.picoseconds(begin, end); // Sample::duration_ps
+//! clock.close(&mut facts); // after the run: drift against the kernel's clock
+//! assert!(facts.quantum_ps > 0 && duration_ps < 1_000_000_000_000 && start_ns < u64::MAX);
+//! ```
+
+mod calibrate;
+mod choose;
+mod read;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use calibrate::Anchor;
+pub use read::monotonic_raw_ns;
+
+/// How a clock is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// `clock_gettime(CLOCK_MONOTONIC)`: ticks are nanoseconds.
+    Monotonic,
+    /// The processor's counter (x86-64 `rdtsc` between `lfence`s, aarch64 `cntvct_el0` between `isb`s).
+    Tsc,
+    /// `rdtsc` between `mfence`s, for processors whose `lfence` does not wait.
+    TscMfence,
+}
+
+impl Kind {
+    /// The clock now, in its own ticks, with all earlier instructions done and no later one begun.
+    #[inline(always)]
+    pub fn read(self) -> u64 {
+        match self {
+            Kind::Tsc => read::counter(),
+            Kind::Monotonic => read::monotonic_ns(),
+            Kind::TscMfence => read::counter_mfence(),
+        }
+    }
+}
+
+/// A way to read a clock that is known when a loop is compiled: not even the branch on [`Kind`] stands
+/// between its reads.
+pub trait Source {
+    /// The clock now, in ticks, as [`Kind::read`].
+    fn read() -> u64;
+}
+
+/// [`Kind::Monotonic`] as a [`Source`].
+#[derive(Debug)]
+pub struct Monotonic;
+
+/// [`Kind::Tsc`] as a [`Source`].
+#[derive(Debug)]
+pub struct Tsc;
+
+/// [`Kind::TscMfence`] as a [`Source`].
+#[derive(Debug)]
+pub struct TscMfence;
+
+impl Source for Monotonic {
+    #[inline(always)]
+    fn read() -> u64 {
+        read::monotonic_ns()
+    }
+}
+
+impl Source for Tsc {
+    #[inline(always)]
+    fn read() -> u64 {
+        read::counter()
+    }
+}
+
+impl Source for TscMfence {
+    #[inline(always)]
+    fn read() -> u64 {
+        read::counter_mfence()
+    }
+}
+
+/// A clock: how it is read, its rate and the run's epoch.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    kind: Kind,
+    /// Ticks at the run's epoch.
+    epoch: u64,
+    /// Picoseconds per tick, times 2³².
+    scale: u64,
+    /// Where the calibration began: the far end of the closing one.
+    anchor: Anchor,
+}
+
+/// What is known of a clock: the facts' `clock` section.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// How it is read.
+    pub kind: Kind,
+    /// Why this clock and not the other.
+    pub reason: String,
+    /// What keeps other instructions out of the bracket: `lfence;rdtsc;lfence` …
+    pub fence: String,
+    /// Ticks in a nanosecond.
+    pub ticks_per_ns: f64,
+    /// The step in which it advances, in ps. Nothing shorter can be told apart from a single timing.
+    pub quantum_ps: u64,
+    /// What a timing of nothing shows; it is part of every duration.
+    pub overhead: Overhead,
+    /// The rate over the whole run against the rate at its start, in parts per million; none before
+    /// the run has ended.
+    pub drift_ppm: Option<f64>,
+}
+
+/// What a timing of nothing shows, in ps. It is part of every duration and not subtracted from any.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Overhead {
+    /// The cost of one clock read, amortised over thousands.
+    pub mean_ps: u64,
+    /// Median of what the clock itself shows.
+    pub p50_ps: u64,
+    /// 99th percentile of what the clock itself shows.
+    pub p99_ps: u64,
+}
+
+impl Clock {
+    /// The best clock of this machine: the processor's counter where the kernel trusts it too, the
+    /// monotonic clock otherwise. Takes about 100 ms to calibrate.
+    pub fn choose() -> (Self, Description) {
+        let (kind, reason) = choose::choose();
+        Self::with(kind, reason)
+    }
+
+    /// The clock of the given kind, measured. Takes about 100 ms unless it is [`Kind::Monotonic`].
+    pub fn of_kind(kind: Kind) -> (Self, Description) {
+        Self::with(kind, "asked for".into())
+    }
+
+    /// The monotonic clock without any measuring: for tests and for what is not timed finely.
+    pub fn monotonic() -> Self {
+        let anchor = Anchor::take(Kind::Monotonic);
+        Self { kind: Kind::Monotonic, epoch: Kind::Monotonic.read(), scale: 1000 << 32, anchor }
+    }
+
+    fn with(kind: Kind, reason: String) -> (Self, Description) {
+        let mut clock = Self::monotonic();
+        let mut ticks_per_ns = 1.0;
+        if kind != Kind::Monotonic {
+            let (rate, anchor) = calibrate::rate(kind, Duration::from_millis(100));
+            clock = Self { kind, epoch: 0, scale: scale(rate), anchor };
+            ticks_per_ns = rate;
+        }
+        let in_ps = |ticks: f64| (ticks * 1000.0 / ticks_per_ns).round() as u64;
+        let [mean, p50, p99] = calibrate::overhead(kind).map(in_ps);
+        let description = Description {
+            kind,
+            reason,
+            fence: fence(kind).into(),
+            ticks_per_ns,
+            quantum_ps: in_ps(calibrate::quantum(&calibrate::differences(kind, 40_000)) as f64).max(1),
+            overhead: Overhead { mean_ps: mean, p50_ps: p50, p99_ps: p99 },
+            drift_ppm: None,
+        };
+        clock.epoch = clock.now();
+        (clock, description)
+    }
+
+    /// Now, in ticks. Only differences mean anything.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        self.kind.read()
+    }
+
+    /// How this clock is read: a monomorphised kernel matches on it once, outside its loop.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// A number of ticks in picoseconds; saturates after 213 days.
+    #[inline]
+    pub fn ticks_to_ps(&self, ticks: u64) -> u64 {
+        let wide = (u128::from(ticks) * u128::from(self.scale) + (1 << 31)) >> 32;
+        u64::try_from(wide).unwrap_or(u64::MAX)
+    }
+
+    /// The time from `begin` to `end` in picoseconds; 0 if the clock seems to have run backwards.
+    #[inline]
+    pub fn picoseconds(&self, begin: u64, end: u64) -> u64 {
+        self.ticks_to_ps(end.saturating_sub(begin))
+    }
+
+    /// Nanoseconds from the epoch to `ticks`; 0 for what lies before it.
+    #[inline]
+    pub fn since_epoch_ns(&self, ticks: u64) -> u64 {
+        let wide = (u128::from(ticks.saturating_sub(self.epoch)) * u128::from(self.scale)) >> 32;
+        // 64 bits hold 213 days; dividing 128 bits costs as much as reading the clock.
+        match u64::try_from(wide) {
+            Ok(ps) => ps / 1000,
+            Err(_) => u64::try_from(wide / 1000).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The number of ticks nearest to `ns` nanoseconds: for deadlines that are compared in ticks.
+    pub fn ns_to_ticks(&self, ns: u64) -> u64 {
+        let wide = ((u128::from(ns) * 1000) << 32) / u128::from(self.scale.max(1));
+        u64::try_from(wide).unwrap_or(u64::MAX)
+    }
+
+    /// The same clock with its epoch at this moment: the run begins now.
+    #[must_use]
+    pub fn restarted(mut self) -> Self {
+        self.epoch = self.now();
+        self
+    }
+
+    /// Calibrates once more, over all the time since the first calibration, and notes the drift.
+    pub fn close(&self, description: &mut Description) {
+        let elapsed = read::monotonic_raw_ns().saturating_sub(self.anchor.raw_ns);
+        if self.kind != Kind::Monotonic && elapsed < 200_000_000 {
+            std::thread::sleep(Duration::from_nanos(200_000_000 - elapsed));
+        }
+        let rate = self.anchor.rate(Anchor::take(self.kind));
+        description.drift_ppm = Some((rate / description.ticks_per_ns - 1.0) * 1e6);
+    }
+}
+
+fn scale(ticks_per_ns: f64) -> u64 {
+    (1000.0 / ticks_per_ns * 4_294_967_296.0).round() as u64
+}
+
+fn fence(kind: Kind) -> &'static str {
+    match (kind, cfg!(target_arch = "aarch64")) {
+        (Kind::Monotonic, _) => "clock_gettime(CLOCK_MONOTONIC)",
+        (_, true) => "isb;mrs cntvct_el0;isb",
+        (Kind::Tsc, _) => "lfence;rdtsc;lfence",
+        (Kind::TscMfence, _) => "mfence;rdtsc;mfence",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_agrees_with_the_kernel_about_a_tenth_of_a_second() {
+        for kind in [Kind::Monotonic, Kind::Tsc, Kind::TscMfence] {
+            let (clock, _) = Clock::of_kind(kind);
+            let (raw, begin) = (read::monotonic_raw_ns(), clock.now());
+            while read::monotonic_raw_ns() - raw < 100_000_000 {}
+            let ps = clock.picoseconds(begin, clock.now());
+            let truth = (read::monotonic_raw_ns() - raw) * 1000;
+            // Only a switch between two neighbouring reads can part them.
+            assert!(ps.abs_diff(truth) < truth / 10, "{kind:?}: {ps} for {truth}");
+        }
+    }
+
+    #[test]
+    fn conversion_neither_overflows_nor_loses_picoseconds() {
+        let clock = Clock { scale: scale(2.596), ..Clock::monotonic() };
+        assert_eq!(clock.ticks_to_ps(2_596), 1_000_000);
+        let year = 2_596_000_000u64 * 86_400 * 365;
+        assert_eq!(clock.ticks_to_ps(year), u64::MAX);
+        let day_ns = 86_400_000_000_000u64;
+        let ticks = clock.ns_to_ticks(day_ns);
+        assert!(clock.ticks_to_ps(ticks).abs_diff(day_ns * 1000) < 100_000);
+    }
+
+    #[test]
+    fn a_forked_rank_shares_the_epoch() {
+        let clock = Clock::monotonic();
+        let before = clock.since_epoch_ns(clock.now());
+        let mut pipe = [0; 2];
+        // SAFETY: `pipe` has room for the two descriptors.
+        assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
+        // SAFETY: the child only reads a clock, writes eight bytes and leaves with `_exit`.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let seen = clock.since_epoch_ns(clock.now()).to_ne_bytes();
+            // SAFETY: `seen` holds eight bytes.
+            unsafe {
+                libc::write(pipe[1], seen.as_ptr().cast(), 8);
+                libc::_exit(0);
+            }
+        }
+        let mut seen = [0u8; 8];
+        // SAFETY: `seen` has room for eight bytes; the child is ours to wait for.
+        unsafe {
+            assert_eq!(libc::read(pipe[0], seen.as_mut_ptr().cast(), 8), 8);
+            libc::waitpid(child, std::ptr::null_mut(), 0);
+            libc::close(pipe[0]);
+            libc::close(pipe[1]);
+        }
+        let seen = u64::from_ne_bytes(seen);
+        assert!(before <= seen && seen <= clock.since_epoch_ns(clock.now()));
+    }
+
+    #[test]
+    fn the_description_carries_quantum_overhead_and_drift() {
+        let (clock, mut description) = Clock::choose();
+        clock.close(&mut description);
+        assert!(description.quantum_ps > 0);
+        assert!(
+            description.overhead.mean_ps > 0 && description.overhead.p99_ps >= description.overhead.p50_ps
+        );
+        assert!(description.drift_ppm.is_some_and(|ppm| ppm.abs() < 10_000.0), "{description:?}");
+        let json = serde_json::to_value(&description).expect("plain data");
+        assert!(json["quantum_ps"].is_u64() && json["kind"].is_string());
+    }
+}

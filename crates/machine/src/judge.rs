@@ -1,0 +1,383 @@
+//! Is this machine fit to measure, and what should be mended first? What changed during a run?
+
+use std::fmt;
+
+use samples::Warning;
+use samples::units::bytes;
+use serde::{Deserialize, Serialize};
+
+use super::{Machine, Place};
+use clock::Kind;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Good to know when results are read.
+    Note,
+    /// Results will be worse than they could be.
+    Warning,
+    /// Results will not be worth much before this is mended.
+    Problem,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        out.pad(match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Problem => "problem",
+        })
+    }
+}
+
+/// One thing that stands in the way of a good measurement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// A short stable name: `processor-busy`, `clock-coarse` …
+    pub code: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was found.
+    pub text: String,
+    /// What to do about it, or how to read results in spite of it.
+    pub advice: String,
+}
+
+impl From<Finding> for Warning {
+    fn from(finding: Finding) -> Self {
+        Self { code: finding.code, text: finding.text, advice: finding.advice }
+    }
+}
+
+/// Everything that speaks against measuring on this machine now, the worst first. Empty: fit.
+pub fn judge(machine: &Machine) -> Vec<Finding> {
+    let mut found = Vec::new();
+    clock(machine, &mut found);
+    processor(machine, &mut found);
+    memory(machine, &mut found);
+    for place in &machine.places {
+        self::place(place, &mut found);
+    }
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    found
+}
+
+/// The verdict in one line.
+pub fn verdict(findings: &[Finding]) -> &'static str {
+    match findings.iter().map(|finding| finding.severity).max() {
+        Some(Severity::Problem) => "Not fit to measure yet: mend the problems first.",
+        Some(Severity::Warning) => "Fit to measure with care: read the warnings.",
+        _ => "Fit to measure.",
+    }
+}
+
+fn finding(code: &str, severity: Severity, text: String, advice: &str) -> Finding {
+    Finding { code: code.into(), severity, text, advice: advice.into() }
+}
+
+fn clock(machine: &Machine, found: &mut Vec<Finding>) {
+    if let Some(clock) = &machine.clock {
+        if clock.quantum_ps >= 1_000_000 {
+            found.push(finding(
+                "clock-coarse",
+                Severity::Problem,
+                format!(
+                    "the clock moves in steps of {}",
+                    samples::units::duration(clock.quantum_ps as f64 * 1e-12)
+                ),
+                "single operations shorter than a few steps cannot be told apart; time them in batches",
+            ));
+        }
+        if clock.kind == Kind::Monotonic && clock.overhead.mean_ps > 200_000 {
+            found.push(finding(
+                "clock-slow",
+                Severity::Warning,
+                format!(
+                    "reading the clock costs {}, a system call instead of the vDSO",
+                    samples::units::duration(clock.overhead.mean_ps as f64 * 1e-12)
+                ),
+                "choose a clock source that user space can read: tsc on x86",
+            ));
+        }
+    }
+    let source = machine.processor.clock_source.as_deref();
+    if let Some(source) =
+        source.filter(|source| matches!(*source, "hpet" | "acpi_pm" | "jiffies" | "refined-jiffies"))
+    {
+        found.push(finding(
+            "clock-source",
+            Severity::Warning,
+            format!("the kernel's clock source is {source}"),
+            "the kernel has found the time-stamp counter unreliable; see its log, and expect timings of 1 µs or worse",
+        ));
+    }
+}
+
+fn processor(machine: &Machine, found: &mut Vec<Finding>) {
+    let online = machine.processor.online.unwrap_or(1).max(1);
+    let pressure = machine.load.processor_pressure.unwrap_or(0.0);
+    let load = machine.load.average.map_or(0.0, |average| average[0]);
+    if pressure >= 10.0 || load > 1.5 * f64::from(online) {
+        let severity = if pressure >= 40.0 { Severity::Problem } else { Severity::Warning };
+        found.push(finding(
+            "processor-busy",
+            severity,
+            format!(
+                "other work wants the {online} processors: some task waited during {pressure:.0} % of the last 10 s, load {load:.1}"
+            ),
+            "wait until it is done; until then look at results corrected for the wait on the run queue",
+        ));
+    }
+    if let Some(governor) = machine
+        .processor
+        .governor
+        .as_deref()
+        .filter(|name| matches!(*name, "powersave" | "ondemand" | "conservative"))
+    {
+        found.push(finding(
+            "governor",
+            Severity::Warning,
+            format!("the frequency governor is {governor}: the processor slows down between operations"),
+            "for the time of the measurement: cpupower frequency-set -g performance",
+        ));
+    }
+    if let Some(share) = machine.limits.processors.filter(|share| *share < f64::from(online)) {
+        let throttled = machine.limits.throttled.unwrap_or(0);
+        found.push(finding(
+            "cgroup-processor",
+            if share < 1.0 { Severity::Problem } else { Severity::Warning },
+            format!("a control group grants {share:.2} processors and has throttled {throttled} times so far"),
+            "raise the quota (cpu.max), or keep ranks times their load below it: a throttled rank stands still for tens of ms",
+        ));
+    }
+    if let Some(times) = machine.processor.hot.filter(|times| *times > 0) {
+        found.push(finding(
+            "heat",
+            Severity::Warning,
+            format!("cores were slowed down for heat {times} times since the machine started"),
+            "cool it, or keep fewer cores at work; a run says whether it happened meanwhile",
+        ));
+    }
+    let balancing = machine.kernel.settings.get("kernel/numa_balancing").is_some_and(|on| on != "0");
+    if balancing && machine.processor.nodes.len() > 1 {
+        found.push(finding(
+            "numa-balancing",
+            Severity::Warning,
+            format!(
+                "the kernel moves memory between its {} nodes while programs use it",
+                machine.processor.nodes.len()
+            ),
+            "for the time of the measurement: sysctl kernel.numa_balancing=0, and bind ranks with numactl",
+        ));
+    }
+    if let Some(threads) = machine.processor.threads_per_core.filter(|threads| *threads > 1) {
+        found.push(finding(
+            "shared-cores",
+            Severity::Note,
+            format!("{threads} hardware threads share a core: each is slower while the other works"),
+            "start no more ranks than cores where the processor matters",
+        ));
+    }
+    let paranoid = machine.kernel.settings.get("kernel/perf_event_paranoid").and_then(|n| n.parse().ok());
+    if paranoid.is_some_and(|level: i32| level > 2) && !machine.limits.root {
+        found.push(finding(
+            "causes-unseen",
+            Severity::Note,
+            "kernel.perf_event_paranoid keeps events from this user".into(),
+            "causes are seen of operations of 20 µs and more only; sysctl kernel.perf_event_paranoid=2 shows more",
+        ));
+    }
+    if let Some(hypervisor) = &machine.virtualisation.hypervisor {
+        found.push(finding(
+            "guest",
+            Severity::Note,
+            format!("this is a guest of {hypervisor}"),
+            "time the host takes away cannot be seen from here, and a disk write may end in the host's memory",
+        ));
+    }
+}
+
+fn memory(machine: &Machine, found: &mut Vec<Finding>) {
+    let total = machine.limits.memory.into_iter().chain(machine.memory.total).min();
+    if let (Some(total), Some(available)) = (total, machine.memory.available)
+        && (available < total / 10 || available < 512 << 20)
+    {
+        found.push(finding(
+            "memory-short",
+            Severity::Warning,
+            format!("only {} of {} of memory are available", bytes(available), bytes(total)),
+            "end what is not needed: reclaiming memory shows as a tail in everything",
+        ));
+    }
+    if let Some(used) = machine.memory.swap_used.filter(|used| *used >= 64 << 20) {
+        found.push(finding(
+            "swap-used",
+            Severity::Note,
+            format!("{} of memory lie in swap space", bytes(used)),
+            "what is read back from there shows as page faults that read a device",
+        ));
+    }
+    if machine.load.memory_pressure.unwrap_or(0.0) >= 1.0 {
+        found.push(finding(
+            "memory-pressure",
+            Severity::Problem,
+            "tasks wait for memory to be reclaimed".into(),
+            "end what fills the memory before measuring",
+        ));
+    }
+    if machine.load.io_pressure.unwrap_or(0.0) >= 20.0 {
+        found.push(finding(
+            "io-busy",
+            Severity::Warning,
+            format!(
+                "other work uses the devices: some task waited for them during {:.0} % of the last 10 s",
+                machine.load.io_pressure.unwrap_or(0.0)
+            ),
+            "wait until it is done, unless you want to measure beside it",
+        ));
+    }
+}
+
+fn place(place: &Place, found: &mut Vec<Finding>) {
+    let path = &place.path;
+    if place.writable == Some(false) {
+        found.push(finding(
+            "not-writable",
+            Severity::Problem,
+            format!("{path} is not writable for this user"),
+            "choose another directory: --set dir=PATH",
+        ));
+    }
+    if place.in_memory {
+        found.push(finding(
+            "in-memory",
+            Severity::Warning,
+            format!("{path} lies in memory ({})", place.file_system.as_deref().unwrap_or("tmpfs")),
+            "what is written there never reaches a disk; choose a directory on one: --set dir=PATH",
+        ));
+    }
+    let short = |free: u64, total: u64| free < 1 << 30 || free < total / 20;
+    if let (Some(free), Some(total)) = (place.free, place.total)
+        && total > 0
+        && short(free, total)
+        && !place.in_memory
+    {
+        found.push(finding(
+            "disk-short",
+            Severity::Warning,
+            format!("{path} has only {} of {} free", bytes(free), bytes(total)),
+            "nearly full file systems allocate slowly; make room or choose another directory",
+        ));
+    }
+    let has = |option: &str| place.mount.iter().flat_map(|mount| &mount.options).any(|one| one == option);
+    if has("nobarrier") || has("barrier=0") {
+        found.push(finding(
+            "no-barrier",
+            Severity::Warning,
+            format!("{path} is mounted without barriers: an fsync does not reach the medium"),
+            "what it shows of safe writes is too good; mount it with barriers",
+        ));
+    }
+    if place.file_system.as_deref() == Some("overlay") {
+        found.push(finding(
+            "overlay",
+            Severity::Note,
+            format!("{path} lies in a container's layers"),
+            "the first write to a file of the image copies all of it; a volume shows the disk itself",
+        ));
+    }
+    if place.remote {
+        found.push(finding(
+            "network",
+            Severity::Note,
+            format!("{path} lies on {}, behind a network or another process", place.file_system.as_deref().unwrap_or("?")),
+            "its tail holds the network's and the server's; other clients of the server are not seen from here",
+        ));
+    }
+    if let Some(cache) =
+        place.device.as_ref().and_then(|device| device.write_cache.as_deref()).filter(|c| *c == "write back")
+    {
+        found.push(finding(
+            "write-cache",
+            Severity::Note,
+            format!("the device under {path} has a {cache} cache"),
+            "a write is acknowledged before it is safe unless it is synchronous: use O_SYNC, O_DSYNC or fsync",
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Load, Processor};
+
+    fn codes(machine: &Machine) -> Vec<String> {
+        judge(machine).into_iter().map(|finding| finding.code).collect()
+    }
+
+    #[test]
+    fn a_machine_of_which_nothing_speaks_against_is_fit() {
+        assert_eq!(judge(&Machine::default()), []);
+        assert_eq!(verdict(&[]), "Fit to measure.");
+    }
+
+    #[test]
+    fn a_loaded_processor_comes_before_a_powersaving_one() {
+        let machine = Machine {
+            processor: Processor {
+                governor: Some("powersave".into()),
+                online: Some(2),
+                ..Processor::default()
+            },
+            load: Load { processor_pressure: Some(55.0), average: Some([3.0; 3]), ..Load::default() },
+            ..Machine::default()
+        };
+        assert_eq!(codes(&machine), ["processor-busy", "governor"]);
+        assert_eq!(verdict(&judge(&machine)), "Not fit to measure yet: mend the problems first.");
+    }
+
+    #[test]
+    fn a_directory_in_memory_is_not_taken_for_a_disk() {
+        let place = Place {
+            path: "/dev/shm".into(),
+            in_memory: true,
+            file_system: Some("tmpfs".into()),
+            ..Place::default()
+        };
+        assert_eq!(codes(&Machine { places: vec![place], ..Machine::default() }), ["in-memory"]);
+    }
+
+    #[test]
+    fn a_quota_below_the_processors_is_found() {
+        let machine = Machine {
+            processor: Processor { online: Some(4), ..Processor::default() },
+            limits: Limits { processors: Some(0.5), throttled: Some(12), ..Limits::default() },
+            ..Machine::default()
+        };
+        assert_eq!(codes(&machine), ["cgroup-processor"]);
+    }
+
+    #[test]
+    fn what_makes_safe_writes_unsafe_or_cores_slow_is_found() {
+        let mount = crate::Mount {
+            file_system: "ext4".into(),
+            options: vec!["rw".into(), "nobarrier".into()],
+            ..Default::default()
+        };
+        let machine = Machine {
+            processor: Processor { hot: Some(3), ..Processor::default() },
+            places: vec![Place { path: "/d".into(), mount: Some(mount), ..Place::default() }],
+            ..Machine::default()
+        };
+        assert_eq!(codes(&machine), ["heat", "no-barrier"]);
+    }
+
+    #[test]
+    fn a_place_that_may_not_be_written_comes_first() {
+        let place = Place { path: "/d".into(), writable: Some(false), remote: true, ..Place::default() };
+        let busy = Load { processor_pressure: Some(12.0), ..Load::default() };
+        let machine = Machine { load: busy, places: vec![place], ..Machine::default() };
+        assert_eq!(codes(&machine), ["not-writable", "processor-busy", "network"]);
+    }
+}

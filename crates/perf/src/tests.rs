@@ -1,0 +1,142 @@
+//! Is what slowed an operation seen, and only that?
+
+use super::*;
+
+/// Sleeps, touches fresh pages, yields under competition: switches and faults of every kind.
+fn stir() {
+    for _ in 0..20 {
+        std::thread::sleep(std::time::Duration::from_micros(200));
+    }
+    const LENGTH: usize = 64 * 4096;
+    // SAFETY: a new private mapping, every page of it written once, then given back.
+    unsafe {
+        let writable = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let pages = libc::mmap(std::ptr::null_mut(), LENGTH, writable, flags, -1, 0);
+        assert_ne!(pages, libc::MAP_FAILED);
+        for offset in (0..LENGTH).step_by(4096) {
+            pages.cast::<u8>().add(offset).write_volatile(1);
+        }
+        libc::munmap(pages, LENGTH);
+    }
+}
+
+#[test]
+fn counts_equal_those_of_getrusage() {
+    let accounting = Accounting::of_this_thread();
+    let mut watch = Watch::of_this_thread();
+    if !watch.is_cheap() {
+        eprintln!("skipped: {:?}", watch.sight().blind);
+        return;
+    }
+    // A switch may fall between two neighbouring readings; such a round is made again.
+    let exact = (0..20).any(|_| {
+        let outer = accounting.read();
+        let seen = watch.totals();
+        let inner = accounting.read();
+        stir();
+        let inner_end = accounting.read();
+        let seen_end = watch.totals();
+        let outer_end = accounting.read();
+        assert_eq!(seen_end.lost, 0);
+        let switches = |c: Counters| [c.voluntary, c.involuntary, c.minor_faults];
+        if switches(outer) != switches(inner) || switches(inner_end) != switches(outer_end) {
+            return false;
+        }
+        let records = |t: Totals| [t.voluntary, t.involuntary, t.minor_faults];
+        let grew = |new: [u64; 3], old: [u64; 3]| [0, 1, 2].map(|i| new[i] - old[i]);
+        let used = grew(switches(outer_end), switches(outer));
+        assert_eq!(grew(records(seen_end), records(seen)), used);
+        used[0] >= 20 && used[2] >= 64
+    });
+    assert!(exact, "no round without a switch between the readings");
+}
+
+#[test]
+fn every_tier_sees_a_sleep_as_blocking_and_counts_faults() {
+    for tier in [Tier::Accounting, Tier::Events, Tier::Tracepoints] {
+        let mut watch = Watch::at_most(tier);
+        watch.before();
+        stir();
+        let seen = watch.after();
+        assert!(seen.causes.has(Cause::Blocked), "{tier:?} {seen:?}");
+        assert!(seen.causes.has(Cause::MinorFault), "{tier:?} {seen:?}");
+    }
+}
+
+#[test]
+fn the_queue_wait_is_the_growth_of_schedstat() {
+    let accounting = Accounting::of_this_thread();
+    let mut watch = Watch::of_this_thread();
+    watch.before();
+    let begin = accounting.queue_ns();
+    stir();
+    let end = accounting.queue_ns();
+    let seen = watch.after();
+    // What fell between the neighbouring readings is the difference, a switch or two at most.
+    assert!(seen.queue_ns >= end - begin, "{seen:?} {begin} {end}");
+}
+
+#[test]
+fn an_operation_without_events_has_no_cause() {
+    let mut watch = Watch::of_this_thread();
+    let quiet = (0..10_000).any(|_| {
+        watch.before();
+        let seen = watch.after();
+        seen.causes == Causes::default() && seen.queue_ns == 0
+    });
+    assert!(quiet);
+}
+
+#[test]
+fn what_cannot_be_seen_is_said() {
+    let blind = &Watch::at_most(Tier::Accounting).sight().blind.join("\n");
+    assert!(blind.contains("interrupts") && blind.contains("hypervisor"), "{blind}");
+}
+
+#[test]
+fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut watch = Watch::of_this_thread();
+    if !watch.sight().sees.contains(&Cause::Device) {
+        eprintln!("skipped: {:?}", watch.sight().blind);
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder on a disk");
+    let path = folder.path().join("data");
+    std::fs::write(&path, vec![7u8; 1 << 20]).expect("a file");
+    let mut options = std::fs::OpenOptions::new();
+    let Ok(file) = options.read(true).custom_flags(libc::O_DIRECT).open(&path) else {
+        eprintln!("skipped: no O_DIRECT here");
+        return;
+    };
+    file.sync_all().expect("on the disk");
+    #[repr(align(4096))]
+    struct Block([u8; 4096]);
+    let mut block = Box::new(Block([0; 4096]));
+    let (mut found, mut blocked_ns, mut device_ns) = (0, 0, 0);
+    for n in 0..100 {
+        use std::os::unix::fs::FileExt;
+        watch.before();
+        let got = file.read_at(&mut block.0, n * 4096);
+        let seen = watch.after();
+        assert_eq!(got.expect("a read"), 4096);
+        found += u32::from(seen.causes.has(Cause::Device));
+        assert!(seen.device_ns <= seen.blocked_ns, "{seen:?}");
+        blocked_ns += seen.blocked_ns;
+        device_ns += seen.device_ns;
+        assert!(seen.causes.has(Cause::Blocked) || !seen.causes.has(Cause::Device), "{seen:?}");
+    }
+    // A file system in memory or behind a process has no device; then nothing may be put down to one.
+    let place = machine::describe(&[folder.path()]).places.remove(0);
+    match place.device {
+        Some(_) => {
+            assert!(found >= 50, "{found} of 100 reads, at work {device_ns} of {blocked_ns} ns blocked");
+        }
+        None => assert_eq!(found, 0),
+    }
+    watch.before();
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    let seen = watch.after();
+    assert!(seen.causes.has(Cause::Blocked) && !seen.causes.has(Cause::Device), "{seen:?}");
+}

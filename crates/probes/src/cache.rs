@@ -1,0 +1,136 @@
+//! The kernels that a rank has in use, each built once.
+
+use std::path::Path;
+
+use clock::Clock;
+
+use super::{Error, Kernel, Request, Timed, build};
+
+/// What came of a command that is a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// The two readings of the clock, and the errno.
+    pub timed: Timed,
+    /// Operations between them: as asked for, but rounded to what the kernel can do at once.
+    pub batch: u32,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// What the last of them gave: an exit status.
+    pub value: u64,
+}
+
+/// The kernels that a rank has in use. A loop over several sizes finds each as it left it, so that a
+/// working set is built once.
+#[derive(Default)]
+pub struct Kernels {
+    ready: Vec<(Request, Box<dyn Kernel>)>,
+}
+
+impl Kernels {
+    /// More are not kept: the one used longest ago is let go.
+    const MOST: usize = 64;
+
+    /// Is it built?
+    #[inline]
+    pub fn is_ready(&self, request: &Request) -> bool {
+        self.ready.iter().any(|(known, _)| known == request)
+    }
+
+    /// Times `count` operations of a kernel that was built; `None` where it was not.
+    pub fn time(&mut self, clock: Clock, request: &Request, count: u32) -> Option<Done> {
+        let (_, kernel) = self.ready.iter_mut().find(|(known, _)| known == request)?;
+        let least = kernel.least();
+        let batch = count.clamp(least, kernel.most()) / least * least;
+        let timed = kernel.time(clock, batch);
+        let bytes = kernel.bytes_each().saturating_mul(u64::from(batch));
+        Some(Done { timed, batch, bytes, value: kernel.value() })
+    }
+
+    /// Builds a kernel and does a first operation, so that its code and data are there.
+    ///
+    /// # Errors
+    /// Where it cannot be built: memory, a file.
+    #[cold]
+    pub fn build(&mut self, request: &Request, clock: Clock) -> Result<(), Error> {
+        // What is in memory takes memory: one working set makes room for the next.
+        if request.holds_memory() {
+            self.ready.retain(|(known, _)| !known.holds_memory());
+        }
+        if self.ready.len() >= Self::MOST {
+            self.ready.remove(0);
+        }
+        let mut kernel = build(request)?;
+        let least = kernel.least();
+        kernel.time(clock, least);
+        self.ready.push((request.clone(), kernel));
+        Ok(())
+    }
+}
+
+impl Request {
+    /// The directory in which the kernel makes a file of its own.
+    pub fn writes_in(&self) -> Option<&Path> {
+        match self {
+            Self::Stat { directory }
+            | Self::Fstat { directory }
+            | Self::RawFstat { directory }
+            | Self::OpenClose { directory }
+            | Self::FopenFclose { directory }
+            | Self::CreateDelete { directory } => Some(directory),
+            _ => None,
+        }
+    }
+
+    /// Are page faults what it measures?
+    pub fn faults(&self) -> bool {
+        matches!(self, Self::Touch { .. } | Self::MmapMunmap { .. } | Self::Fork { .. })
+    }
+
+    /// Does it hold more than a page of memory or so?
+    fn holds_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::Chase { .. }
+                | Self::Poke { .. }
+                | Self::StreamRead { .. }
+                | Self::StreamWrite { .. }
+                | Self::StreamCopy { .. }
+                | Self::Touch { .. }
+                | Self::Fork { .. }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(kernels: &mut Kernels, request: Request, count: u32) -> Done {
+        let clock = Clock::monotonic();
+        if !kernels.is_ready(&request) {
+            kernels.build(&request, clock).expect("a kernel");
+        }
+        kernels.time(clock, &request, count).expect("it was built")
+    }
+
+    #[test]
+    fn one_working_set_makes_room_for_the_next() {
+        let mut kernels = Kernels::default();
+        let chase = |bytes| Request::Chase { bytes, huge: false, seed: 1 };
+        for request in [chase(4096), Request::Getpid, chase(8192)] {
+            let done = timed(&mut kernels, request, 10);
+            assert_eq!((done.batch, done.timed.errno), (10, 0));
+        }
+        assert!(!kernels.is_ready(&chase(4096)));
+        assert!(kernels.is_ready(&chase(8192)) && kernels.is_ready(&Request::Getpid));
+    }
+
+    #[test]
+    fn switches_come_in_pairs_and_streams_count_bytes() {
+        let mut kernels = Kernels::default();
+        assert_eq!(timed(&mut kernels, Request::ContextSwitch, 5).batch, 4);
+        let stream = Request::StreamRead { bytes: 4096, huge: false };
+        assert_eq!(timed(&mut kernels, stream, 3).bytes, 3 * 4096);
+        assert_eq!(timed(&mut kernels, Request::Spawn { program: "false".into() }, 1).value, 1);
+    }
+}

@@ -1,0 +1,403 @@
+//! How is one kernel measured: in blocks for the headline, one by one for the tail, and do they agree?
+
+use std::time::{Duration, Instant};
+
+use samples::Causes;
+use serde::{Deserialize, Serialize};
+
+use super::calls::Additions;
+use super::{Kernel, Random};
+use clock::{Clock, Description};
+use perf::Watch;
+
+/// How long and how much.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// All time it may take.
+    pub budget: Duration,
+    /// Observations at most.
+    pub observations: usize,
+    /// Blocks at most; the headline is their median.
+    pub blocks: usize,
+    /// May the operations be repeated freely to find a steady state? Not where each wears something
+    /// out or is slow.
+    pub warm: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { budget: Duration::from_millis(500), observations: 100_000, blocks: 200, warm: true }
+    }
+}
+
+/// One timing of `Measured::batch` operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Observation {
+    /// Nanoseconds since the clock's epoch.
+    pub start_ns: u64,
+    /// All of the batch, the clock's cost included, in ps.
+    pub duration_ps: u64,
+    /// Wait on the run queue in it, in ns; at most about 4 s.
+    pub queue_ns: u32,
+    /// Time blocked in it, in ns; at most about 4 s.
+    pub blocked_ns: u32,
+    /// What was seen to slow it.
+    pub causes: u16,
+    /// The processor it ended on.
+    pub cpu: u16,
+}
+
+/// Does the mean of single timings, less the clock's cost, equal the amortised time?
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// Mean of single timings, less what a bracket was found to add at that moment, in ps.
+    pub single_ps: f64,
+    /// Median of blocks timed in between, in ps an operation.
+    pub amortised_ps: f64,
+    /// What they may differ by: the greater of 0.6 ns and 5 %.
+    pub tolerance_ps: f64,
+}
+
+impl Check {
+    /// Do they agree?
+    pub fn passes(&self) -> bool {
+        (self.single_ps - self.amortised_ps).abs() <= self.tolerance_ps
+    }
+}
+
+/// What was measured of one kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Operations in each observation: 1 where an operation lasts at least eight quanta of the clock.
+    pub batch: u32,
+    /// Median over blocks of about 1 ms of the time an operation takes, in ps.
+    pub headline_ps: f64,
+    /// Every block: ps an operation.
+    pub blocks: Vec<f64>,
+    /// Operations in a block.
+    pub block: u32,
+    /// Every observation, in time order.
+    pub observations: Vec<Observation>,
+    /// Where an observation is of many operations: single ones beside them, in time order. Each is at
+    /// most a few steps of the clock long, so only their mean and their far tail mean something.
+    pub singles: Vec<Observation>,
+    /// Single against amortised; none where too little was measured or an operation takes 10 µs or more.
+    pub check: Option<Check>,
+    /// Did three neighbouring blocks agree within a hundredth before measuring began?
+    pub steady: bool,
+    /// Bytes that one operation moves.
+    pub bytes_each: u64,
+    /// 0, or the errno that ended the measurement.
+    pub errno: i32,
+}
+
+const BLOCK_PS: u64 = 1_000_000_000;
+
+/// Measures `kernel` within its budget: finds out how long an operation lasts, warms up, takes blocks,
+/// then observations.
+pub fn measure(
+    kernel: &mut dyn Kernel,
+    clock: Clock,
+    facts: &Description,
+    watch: &mut Watch,
+    settings: &Settings,
+) -> Measured {
+    let deadline = Deadline { begin: Instant::now(), budget: settings.budget };
+    let mut found = Measured { bytes_each: kernel.bytes_each(), ..Measured::default() };
+    watch.measure_faults(kernel.faults());
+    if let Err(errno) = try_measure(kernel, clock, facts, watch, settings, &deadline, &mut found) {
+        found.errno = errno;
+    }
+    watch.measure_faults(false);
+    found
+}
+
+struct Deadline {
+    begin: Instant,
+    budget: Duration,
+}
+
+impl Deadline {
+    fn passed(&self, share: f64) -> bool {
+        self.begin.elapsed() >= self.budget.mul_f64(share)
+    }
+}
+
+fn timed(kernel: &mut dyn Kernel, clock: Clock, count: u32) -> Result<u64, i32> {
+    match kernel.time(clock, count) {
+        timed if timed.errno == 0 => Ok(clock.picoseconds(timed.begin, timed.end)),
+        timed => Err(timed.errno),
+    }
+}
+
+fn try_measure(
+    kernel: &mut dyn Kernel,
+    clock: Clock,
+    facts: &Description,
+    watch: &mut Watch,
+    settings: &Settings,
+    deadline: &Deadline,
+    found: &mut Measured,
+) -> Result<(), i32> {
+    let (least, most) = (kernel.least(), kernel.most());
+    // How many operations fill a block?
+    let mut count = least;
+    let mut ps = timed(kernel, clock, count)?;
+    while ps < BLOCK_PS / 2 && count < most && count < 1 << 28 && !deadline.passed(0.2) {
+        count = count.saturating_mul(if ps < BLOCK_PS / 20 { 8 } else { 2 }).min(most);
+        ps = timed(kernel, clock, count)?;
+    }
+    let each = net(ps, count, facts).max(1.0);
+    let fitting = (BLOCK_PS as f64 / each).clamp(f64::from(least), f64::from(most.min(1 << 28)));
+    let block = (fitting as u32).next_multiple_of(least);
+    found.block = block;
+    // Steady?
+    let mut last = [0.0; 3];
+    while settings.warm && !deadline.passed(0.25) {
+        last.rotate_left(1);
+        last[2] = net(timed(kernel, clock, block)?, block, facts);
+        let (low, high) = last.iter().fold((f64::MAX, 0.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
+        if low > 0.0 && high <= low * 1.01 {
+            found.steady = true;
+            break;
+        }
+    }
+    // Blocks.
+    let share = if settings.observations == 0 { 1.0 } else { 0.5 };
+    while found.blocks.len() < settings.blocks && (found.blocks.len() < 3 || !deadline.passed(share)) {
+        found.blocks.push(net(timed(kernel, clock, block)?, block, facts));
+        if deadline.passed(1.0) {
+            break;
+        }
+    }
+    found.headline_ps = median(&found.blocks);
+    found.batch = batch(found.headline_ps, facts.quantum_ps, least, most);
+    if found.headline_ps < 10e6 && settings.observations > 0 {
+        found.check = check(kernel, clock, facts, block, deadline)?;
+    }
+    let watched = |batch: u32| watch.is_cheap() || found.headline_ps * f64::from(batch) >= 20e6;
+    let (many, one) = (watched(found.batch), watched(1));
+    let until = if found.batch > least { 0.85 } else { 1.0 };
+    timed(kernel, clock, block)?;
+    let mut taken = Vec::new();
+    let wanted = settings.observations;
+    let how = How { batch: found.batch, often: found.headline_ps > 1e6, until };
+    let mut result = observe(kernel, clock, many.then_some(&mut *watch), wanted, &how, deadline, &mut taken);
+    found.observations = taken;
+    if result.is_ok() && found.batch > least {
+        let mut taken = Vec::new();
+        let how = How { batch: least, often: false, until: 1.0 };
+        result = observe(kernel, clock, one.then_some(watch), wanted / 2, &how, deadline, &mut taken);
+        found.singles = taken;
+    }
+    result
+}
+
+/// How observations are taken.
+struct How {
+    /// Operations in each.
+    batch: u32,
+    /// Is the time looked at after each? It costs more than many an operation.
+    often: bool,
+    /// The share of the budget after which to stop.
+    until: f64,
+}
+
+/// Takes at most `wanted` observations. Their memory is there before the first of them.
+fn observe(
+    kernel: &mut dyn Kernel,
+    clock: Clock,
+    mut watch: Option<&mut Watch>,
+    wanted: usize,
+    how: &How,
+    deadline: &Deadline,
+    all: &mut Vec<Observation>,
+) -> Result<(), i32> {
+    *all = vec![Observation { cpu: u16::MAX, ..Observation::default() }; wanted];
+    let mut taken = 0;
+    let mut errno = 0;
+    for observation in all.iter_mut() {
+        if let Some(watch) = &mut watch {
+            watch.before();
+        }
+        let timed = kernel.time(clock, how.batch);
+        let seen = watch.as_mut().map(|watch| watch.after());
+        if timed.errno != 0 {
+            errno = timed.errno;
+            break;
+        }
+        let cpu = seen.map_or(u16::MAX, |seen| seen.cpu);
+        let seen = seen.unwrap_or_default();
+        *observation = Observation {
+            start_ns: clock.since_epoch_ns(timed.begin),
+            duration_ps: clock.picoseconds(timed.begin, timed.end),
+            queue_ns: u32::try_from(seen.queue_ns).unwrap_or(u32::MAX),
+            blocked_ns: u32::try_from(seen.blocked_ns).unwrap_or(u32::MAX),
+            causes: seen.causes.0,
+            cpu,
+        };
+        taken += 1;
+        if (how.often || taken % 256 == 0) && deadline.passed(how.until) {
+            break;
+        }
+    }
+    all.truncate(taken);
+    if errno == 0 { Ok(()) } else { Err(errno) }
+}
+
+/// Time of one operation in ps: all of them, less one cost of the clock.
+fn net(ps: u64, count: u32, facts: &Description) -> f64 {
+    (ps as f64 - facts.overhead.mean_ps as f64).max(0.0) / f64::from(count.max(1))
+}
+
+/// So many operations that they last at least eight quanta.
+fn batch(each_ps: f64, quantum_ps: u64, least: u32, most: u32) -> u32 {
+    let wanted = (8.0 * quantum_ps as f64 / each_ps.max(1.0)).ceil();
+    (wanted as u32).clamp(least, most.min(1 << 16).max(least)).next_multiple_of(least)
+}
+
+/// Compares single timings with the amortised time, in rounds of some hundred single timings and as many
+/// of two chains of register additions, one four times as long as the other: the line through their means
+/// ends, at no additions, at what a bracket adds to whatever stands in it. (A bracket around nothing adds
+/// more: see [`Additions`].) Taken in each round, it is that of the moment.
+///
+/// A round's mean leaves out the slowest hundredth, and the middle round counts: interruptions are not what
+/// is compared. A quarter of a block is timed before the single ones of each round: it brings back what another
+/// process pushed out of the caches, and is the amortised time of the same moment. Before each single timing passes a time that differs, so that timings begin at all phases of the
+/// clock's step; without it the loop falls into step with a clock of 10 ns and its mean is off by one. A
+/// round is kept in 4 KiB, so that writing it down does not push what is measured out of the cache.
+fn check(
+    kernel: &mut dyn Kernel,
+    clock: Clock,
+    facts: &Description,
+    block: u32,
+    deadline: &Deadline,
+) -> Result<Option<Check>, i32> {
+    const SINGLES: usize = 256;
+    const ROUNDS: usize = 301;
+    let least = kernel.least();
+    let quarter = (block / 4).next_multiple_of(least).max(least);
+    let mut rounds = Vec::with_capacity(ROUNDS);
+    let mut amortised = Vec::with_capacity(ROUNDS);
+    let mut shown = [0u64; SINGLES];
+    let mut phases = Random::new(1);
+    while rounds.len() < ROUNDS && (rounds.len() < 5 || !deadline.passed(0.65)) && !deadline.passed(1.0) {
+        let mut mean_of = |kernel: &mut dyn Kernel, count| -> Result<f64, i32> {
+            for single in &mut shown {
+                for _ in 0..phases.next() % 64 {
+                    std::hint::black_box(());
+                }
+                *single = timed(kernel, clock, count)?;
+            }
+            shown.sort_unstable();
+            let kept = &shown[..SINGLES * 99 / 100];
+            Ok(kept.iter().map(|ps| *ps as f64).sum::<f64>() / kept.len() as f64)
+        };
+        let short = mean_of(&mut Additions::<16>, 1)?;
+        amortised.push(net(timed(kernel, clock, quarter)?, quarter, facts));
+        let single = mean_of(kernel, least)?;
+        let long = mean_of(&mut Additions::<64>, 1)?;
+        rounds.push((single - bracket_adds(short, long)) / f64::from(least));
+    }
+    let amortised_ps = median(&amortised);
+    let found = Check {
+        single_ps: median(&rounds).max(0.0),
+        amortised_ps,
+        tolerance_ps: (0.05 * amortised_ps).max(600.0),
+    };
+    Ok((rounds.len() >= 5).then_some(found))
+}
+
+/// What a bracket adds, from what it shows of a chain and of one four times as long.
+fn bracket_adds(short: f64, long: f64) -> f64 {
+    (short - (long - short) / 3.0).max(0.0)
+}
+
+/// The middle of a list; 0 of an empty one.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
+    }
+}
+
+impl Observation {
+    /// Its causes as a set.
+    pub fn causes(&self) -> Causes {
+        Causes(self.causes)
+    }
+
+    /// Without the wait on the run queue, in ps.
+    pub fn corrected_ps(&self) -> u64 {
+        self.duration_ps.saturating_sub(u64::from(self.queue_ns) * 1000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Probe;
+
+    /// Spins for a stated time.
+    struct Spin {
+        clock: Clock,
+        ns: u64,
+    }
+
+    impl Probe for Spin {
+        fn go(&mut self, count: u32) -> i32 {
+            let end = self.clock.now() + self.clock.ns_to_ticks(self.ns * u64::from(count));
+            while self.clock.now() < end {}
+            0
+        }
+    }
+
+    #[test]
+    fn a_spin_of_known_length_is_measured_as_such() {
+        let (clock, facts) = Clock::choose();
+        let mut watch = Watch::of_this_thread();
+        let mut spin = Spin { clock, ns: 3_000 };
+        let settings = Settings { budget: Duration::from_millis(200), ..Settings::default() };
+        let found = measure(&mut spin, clock, &facts, &mut watch, &settings);
+        assert_eq!((found.batch, found.errno), (1, 0));
+        // Other work on this machine can only make it longer, and the median block shorter than twice.
+        assert!(found.headline_ps >= 2_990_000.0 && found.headline_ps < 6_000_000.0, "{}", found.headline_ps);
+        let least = found.observations.iter().map(|o| o.duration_ps).min();
+        assert!(least.is_some_and(|ps| (3_000_000..3_200_000).contains(&ps)), "{least:?}");
+        assert!(found.observations.windows(2).all(|pair| pair[0].start_ns <= pair[1].start_ns));
+    }
+
+    #[test]
+    fn a_batch_lasts_at_least_eight_quanta() {
+        assert_eq!(batch(1_083.0, 10_000, 1, u32::MAX), 74);
+        assert_eq!(batch(100_000.0, 10_000, 1, u32::MAX), 1);
+        assert_eq!(batch(1_000.0, 10_000, 2, u32::MAX), 80);
+        assert_eq!(batch(1_000.0, 10_000, 1, 16), 16);
+    }
+
+    #[test]
+    fn the_check_allows_six_tenths_of_a_nanosecond_or_five_percent() {
+        let check = |single_ps, amortised_ps: f64| {
+            Check { single_ps, amortised_ps, tolerance_ps: (0.05 * amortised_ps).max(600.0) }.passes()
+        };
+        assert!(check(1_600.0, 1_083.0) && !check(1_700.0, 1_083.0));
+        assert!(check(104_000.0, 100_000.0) && !check(106_000.0, 100_000.0));
+    }
+
+    #[test]
+    fn a_failing_kernel_ends_with_its_errno() {
+        struct Broken;
+        impl Probe for Broken {
+            fn go(&mut self, _: u32) -> i32 {
+                libc::ENOSPC
+            }
+        }
+        let (clock, facts) = Clock::of_kind(clock::Kind::Monotonic);
+        let mut watch = Watch::of_this_thread();
+        let found = measure(&mut Broken, clock, &facts, &mut watch, &Settings::default());
+        assert_eq!((found.errno, found.observations.len()), (libc::ENOSPC, 0));
+    }
+}

@@ -1,0 +1,357 @@
+//! How long does an access to memory take, one that waits for the one before it and one that does not?
+
+use std::hint::black_box;
+
+use super::buffer::{Buffer, page_size};
+use super::{Error, Probe, Random, Timed};
+use clock::Source;
+
+/// Bytes between two elements of a chase: a cache line, so that each load needs a line of its own.
+pub const LINE: usize = 64;
+
+/// Loads that each need the address found by the one before: the latency of a working set.
+///
+/// All lines form one random cycle (Sattolo 1986, "An algorithm to generate a random cyclic
+/// permutation"), so no prefetcher can guess the next and none is left out.
+#[derive(Debug)]
+pub struct Chase {
+    _buffer: Buffer,
+    at: *const u8,
+}
+
+// SAFETY: the pointer leads into the buffer, which is its own.
+unsafe impl Send for Chase {}
+
+impl Chase {
+    /// A cycle through all lines of `bytes` (at least two lines), on huge pages if so wished.
+    pub fn new(bytes: u64, huge: bool, seed: u64) -> Result<Self, Error> {
+        let buffer = Buffer::touched(bytes.max(2 * LINE as u64), huge)?;
+        let lines = buffer.bytes() / LINE;
+        let start = buffer.start();
+        // SAFETY (of the closure's uses): an index below `lines` keeps the word inside the buffer, and
+        // every line begins at a multiple of eight bytes.
+        let word = |index: usize| unsafe { start.add(index * LINE).cast::<usize>() };
+        let mut random = Random::new(seed);
+        for index in 0..lines {
+            // SAFETY: see `word`.
+            unsafe { word(index).write(index) };
+        }
+        for index in (1..lines).rev() {
+            let other = random.below(index as u64) as usize;
+            // SAFETY: see `word`; `other` is below `index`, so the two differ.
+            unsafe { word(index).swap(word(other)) };
+        }
+        for index in 0..lines {
+            // SAFETY: see `word`; what a line holds is the index of another.
+            unsafe { word(index).write(word(word(index).read()).as_ptr() as usize) };
+        }
+        Ok(Self { _buffer: buffer, at: start.as_ptr() })
+    }
+}
+
+impl Probe for Chase {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        // SAFETY: every line holds the address of another line of the buffer.
+        self.at = unsafe { follow(self.at, count) };
+        0
+    }
+
+    /// The address is in a register before the clock is read: loading it takes as long as what is timed.
+    #[inline(always)]
+    fn bracket<S: Source>(&mut self, count: u32) -> Timed {
+        let mut at = self.at;
+        let begin = S::read();
+        // SAFETY: every line holds the address of another line of the buffer.
+        at = unsafe { follow(at, count) };
+        let end = S::read();
+        self.at = at;
+        Timed { begin, end, errno: 0 }
+    }
+}
+
+/// Follows `count` addresses, each found at the one before.
+///
+/// # Safety
+/// Every address reached must hold the address of readable memory.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
+    let mut at = start;
+    let (blocks, rest) = (count / 16, count % 16);
+    if blocks > 0 {
+        // SAFETY: as the caller promises; only the named registers and the flags change.
+        unsafe {
+            std::arch::asm!(
+                "2:", ".rept 16", "mov {at}, [{at}]", ".endr", "dec {blocks:e}", "jnz 2b",
+                at = inout(reg) at, blocks = inout(reg) blocks => _, options(nostack, readonly),
+            );
+        }
+    }
+    for _ in 0..rest {
+        // SAFETY: as above.
+        unsafe { std::arch::asm!("mov {at}, [{at}]", at = inout(reg) at, options(nostack, readonly)) };
+    }
+    at
+}
+
+/// Follows `count` addresses, each found at the one before.
+///
+/// # Safety
+/// Every address reached must hold the address of readable memory.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
+    let mut at = start;
+    let (blocks, rest) = (count / 16, count % 16);
+    if blocks > 0 {
+        // SAFETY: as the caller promises; only the named registers and the flags change.
+        unsafe {
+            std::arch::asm!(
+                "2:", ".rept 16", "ldr {at}, [{at}]", ".endr", "subs {blocks:w}, {blocks:w}, #1", "b.ne 2b",
+                at = inout(reg) at, blocks = inout(reg) blocks => _, options(nostack, readonly),
+            );
+        }
+    }
+    for _ in 0..rest {
+        // SAFETY: as above.
+        unsafe { std::arch::asm!("ldr {at}, [{at}]", at = inout(reg) at, options(nostack, readonly)) };
+    }
+    // An `isb` alone need not wait for a load; a branch that depends on its value before the `isb` of the
+    // clock does (Arm Architecture Reference Manual: a control dependency and context synchronisation).
+    // SAFETY: compares a register and goes on to the next instruction either way.
+    unsafe { std::arch::asm!("cbz {at}, 3f", "3:", at = in(reg) at, options(nostack, nomem)) };
+    at
+}
+
+/// Follows `count` addresses, each found at the one before.
+///
+/// # Safety
+/// Every address reached must hold the address of readable memory.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[inline(always)]
+unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
+    let mut at = start;
+    for _ in 0..count {
+        // SAFETY: as the caller promises.
+        at = unsafe { at.cast::<*const u8>().read_volatile() };
+    }
+    at
+}
+
+/// Reads and writes at random places that do not depend on each other: what the teaching notebook of
+/// 2018 called a poke. Many are under way at once, so this is a throughput, not a latency.
+#[derive(Debug)]
+pub struct Poke {
+    buffer: Buffer,
+    words: u64,
+    random: Random,
+}
+
+impl Poke {
+    /// Random accesses over `bytes` (at least one word).
+    pub fn new(bytes: u64, huge: bool, seed: u64) -> Result<Self, Error> {
+        let buffer = Buffer::touched(bytes.max(8), huge)?;
+        Ok(Self { words: buffer.bytes() as u64 / 8, buffer, random: Random::new(seed) })
+    }
+}
+
+impl Probe for Poke {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        let start = self.buffer.start().cast::<u64>();
+        for _ in 0..count {
+            let index = self.random.below(self.words);
+            // SAFETY: `index` is below the number of words in the buffer, which begins page aligned.
+            unsafe {
+                let place = start.add(index as usize);
+                black_box(place.read_volatile());
+                place.write_volatile(index);
+            }
+        }
+        0
+    }
+
+    fn bytes_each(&self) -> u64 {
+        16
+    }
+}
+
+/// What a pass over consecutive memory does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// Adds all words up.
+    Read,
+    /// Writes a constant.
+    Write,
+    /// Copies one half onto the other.
+    Copy,
+}
+
+/// One operation is a pass over all of a buffer: bandwidth.
+#[derive(Debug)]
+pub struct Stream {
+    buffer: Buffer,
+    pass: Pass,
+    round: u8,
+}
+
+impl Stream {
+    /// Passes over `bytes`; a copy reads one half and writes the other.
+    pub fn new(pass: Pass, bytes: u64, huge: bool) -> Result<Self, Error> {
+        Ok(Self { buffer: Buffer::touched(bytes.max(128), huge)?, pass, round: 0 })
+    }
+}
+
+impl Probe for Stream {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        for _ in 0..count {
+            self.round = self.round.wrapping_add(1);
+            let round = self.round;
+            let all = self.buffer.as_slice();
+            match self.pass {
+                Pass::Read => {
+                    black_box(sum(all));
+                }
+                Pass::Write => all.fill(round),
+                Pass::Copy => {
+                    let half = all.len() / 2;
+                    let (from, to) = all.split_at_mut(half);
+                    to[..half].copy_from_slice(from);
+                }
+            }
+            black_box(&mut self.buffer);
+        }
+        0
+    }
+
+    /// Bytes read and bytes written, as McCalpin's STREAM counts; that a write first reads its line is
+    /// not counted.
+    fn bytes_each(&self) -> u64 {
+        self.buffer.bytes() as u64
+    }
+}
+
+/// The sum of all words, in eight running sums so that the additions do not wait for each other.
+fn sum(bytes: &[u8]) -> u64 {
+    let mut sums = [0u64; 8];
+    for block in bytes.chunks_exact(64) {
+        for (sum, word) in sums.iter_mut().zip(block.chunks_exact(8)) {
+            *sum = sum.wrapping_add(u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+        }
+    }
+    sums.iter().fold(0, |all, sum| all.wrapping_add(*sum))
+}
+
+/// The first access to a page: a minor fault and the clearing of the page.
+#[derive(Debug)]
+pub struct Touch {
+    buffer: Buffer,
+    step: usize,
+    next: usize,
+}
+
+impl Touch {
+    /// Touches the pages of `bytes` one by one, and gives them back when all have been touched.
+    pub fn new(bytes: u64, huge: bool) -> Result<Self, Error> {
+        let step = if huge { super::buffer::HUGE } else { page_size() };
+        let buffer = Buffer::reserve(bytes.max(step as u64), huge)?;
+        Ok(Self { buffer, step, next: 0 })
+    }
+}
+
+impl Probe for Touch {
+    /// Sees to it that the next `count` pages are untouched.
+    fn ready(&mut self, count: u32) {
+        let needed = (count as usize).saturating_mul(self.step);
+        if self.next == 0 || self.next.saturating_add(needed) > self.buffer.bytes() {
+            self.buffer.forget();
+            self.next = 0;
+        }
+    }
+
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        for _ in 0..count {
+            if self.next >= self.buffer.bytes() {
+                return libc::ENOMEM;
+            }
+            // SAFETY: `next` is below the buffer's length.
+            unsafe { self.buffer.start().add(self.next).write_volatile(1) };
+            self.next += self.step;
+        }
+        0
+    }
+
+    fn faults(&self) -> bool {
+        true
+    }
+
+    fn most(&self) -> u32 {
+        u32::try_from(self.buffer.bytes() / self.step).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn a_chase_visits_every_line_once_and_comes_back(lines in 2usize..3000, seed: u64) {
+            let mut chase = Chase::new((lines * LINE) as u64, false, seed).expect("little memory");
+            let start = chase.at;
+            let mut seen = vec![false; lines];
+            for _ in 0..lines {
+                let index = (chase.at as usize - start as usize) / LINE;
+                prop_assert!(!std::mem::replace(&mut seen[index], true), "line {index} twice");
+                chase.go(1);
+            }
+            prop_assert_eq!(chase.at, start);
+        }
+
+        #[test]
+        fn many_loads_at_once_are_as_many_single_ones(count in 0u32..200, seed: u64) {
+            let mut one = Chase::new(8192, false, seed).expect("little memory");
+            let start = one.at;
+            one.go(count);
+            let far = one.at;
+            one.at = start;
+            (0..count).for_each(|_| { one.go(1); });
+            prop_assert_eq!(one.at, far);
+        }
+    }
+
+    #[test]
+    fn every_page_of_a_touch_faults_once() {
+        let pages = 32;
+        let mut touch = Touch::new((pages * page_size()) as u64, false).expect("little memory");
+        let accounting = perf::Accounting::of_this_thread();
+        for _ in 0..3 {
+            touch.ready(pages as u32);
+            let before = accounting.read().minor_faults;
+            assert_eq!(touch.go(pages as u32), 0);
+            assert_eq!(accounting.read().minor_faults - before, pages as u64);
+        }
+        assert_eq!(touch.go(1), libc::ENOMEM);
+    }
+
+    #[test]
+    fn streams_do_what_they_say() {
+        let mut copy = Stream::new(Pass::Copy, 4096, false).expect("little memory");
+        copy.buffer.as_slice()[..2048].fill(7);
+        copy.go(1);
+        assert!(copy.buffer.as_slice()[2048..].iter().all(|byte| *byte == 7));
+        assert_eq!(sum(&[1; 128]), 16 * 0x0101_0101_0101_0101);
+        assert_eq!(copy.bytes_each(), 4096);
+    }
+
+    #[test]
+    fn more_memory_than_there_is_is_refused_in_words() {
+        let refused = Chase::new(1 << 60, false, 1).expect_err("an exbibyte");
+        assert!(refused.to_string().contains("1 EiB"), "{refused}");
+    }
+}

@@ -1,0 +1,305 @@
+//! What do processes, threads and the switch between them cost?
+
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::buffer::Buffer;
+use super::calls::errno;
+use super::{Error, Probe};
+use machine::affinity::{self, Pinned};
+
+/// `fork`, `_exit` in the child, `waitpid`.
+#[derive(Debug)]
+pub struct Fork {
+    _resident: Option<Buffer>,
+}
+
+impl Fork {
+    /// With `resident` more bytes of touched memory, whose page tables every `fork` has to copy.
+    pub fn new(resident: u64) -> Result<Self, Error> {
+        let buffer = (resident > 0).then(|| Buffer::touched(resident, false)).transpose()?;
+        Ok(Self { _resident: buffer })
+    }
+}
+
+impl Probe for Fork {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        for _ in 0..count {
+            // SAFETY: the child does nothing but leave.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: leaves without running anything that belongs to the parent.
+                unsafe { libc::_exit(0) };
+            }
+            if child < 0 {
+                return errno();
+            }
+            if let Err(failed) = wait(child) {
+                return failed;
+            }
+        }
+        0
+    }
+
+    /// What the child shares is written anew after every `fork`.
+    fn faults(&self) -> bool {
+        true
+    }
+}
+
+fn wait(child: libc::pid_t) -> Result<i32, i32> {
+    let mut status = 0;
+    loop {
+        // SAFETY: waits for a child of our own; `status` is a valid place to write to.
+        if unsafe { libc::waitpid(child, &mut status, 0) } == child {
+            return Ok(status);
+        }
+        match errno() {
+            libc::EINTR => {}
+            failed => return Err(failed),
+        }
+    }
+}
+
+/// `posix_spawnp` of a program and `waitpid`.
+#[derive(Debug)]
+pub struct Spawn {
+    words: Vec<CString>,
+    status: i32,
+}
+
+impl Spawn {
+    /// A program and its arguments, separated by blanks; found along `PATH`.
+    pub fn new(program: &str) -> Result<Self, Error> {
+        let words: Result<Vec<_>, _> = program.split_whitespace().map(CString::new).collect();
+        match words {
+            Ok(words) if !words.is_empty() => Ok(Self { words, status: 0 }),
+            _ => Err(Error::Path { path: program.into() }),
+        }
+    }
+}
+
+unsafe extern "C" {
+    /// The environment of this process, as the C library keeps it.
+    static environ: *const *mut libc::c_char;
+}
+
+impl Probe for Spawn {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        const MOST: usize = 32;
+        let mut arguments = [std::ptr::null_mut(); MOST + 1];
+        if self.words.len() > MOST {
+            return libc::E2BIG;
+        }
+        for (argument, word) in arguments.iter_mut().zip(&self.words) {
+            *argument = word.as_ptr().cast_mut();
+        }
+        for _ in 0..count {
+            let mut child = 0;
+            // SAFETY: all strings end in zero, both lists in null; default actions and attributes. Nobody
+            // changes the environment meanwhile: a rank has one thread that could.
+            let failed = unsafe {
+                libc::posix_spawnp(
+                    &mut child,
+                    arguments[0],
+                    std::ptr::null(),
+                    std::ptr::null(),
+                    arguments.as_ptr(),
+                    environ,
+                )
+            };
+            if failed != 0 {
+                return failed;
+            }
+            match wait(child) {
+                Ok(status) => self.status = status,
+                Err(failed) => return failed,
+            }
+        }
+        0
+    }
+
+    /// The exit status, or 128 and the signal's number.
+    fn value(&self) -> u64 {
+        let status = self.status;
+        let code =
+            if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) };
+        code as u64
+    }
+}
+
+/// `pthread_create` and `pthread_join`.
+#[derive(Debug)]
+pub struct Thread;
+
+extern "C" fn nothing(_: *mut libc::c_void) -> *mut libc::c_void {
+    std::ptr::null_mut()
+}
+
+impl Probe for Thread {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        for _ in 0..count {
+            let mut thread = std::mem::MaybeUninit::uninit();
+            // SAFETY: `nothing` takes and returns null; the thread is joined when it could be made.
+            let failed = unsafe {
+                match libc::pthread_create(
+                    thread.as_mut_ptr(),
+                    std::ptr::null(),
+                    nothing,
+                    std::ptr::null_mut(),
+                ) {
+                    0 => libc::pthread_join(thread.assume_init(), std::ptr::null_mut()),
+                    failed => failed,
+                }
+            };
+            if failed != 0 {
+                return failed;
+            }
+        }
+        0
+    }
+}
+
+/// Makes a call again as long as a signal interrupts it.
+#[inline(always)]
+fn again(mut call: impl FnMut() -> isize) -> isize {
+    loop {
+        let moved = call();
+        if moved >= 0 || errno() != libc::EINTR {
+            return moved;
+        }
+    }
+}
+
+/// A byte to another process through a pipe, and one back through another.
+#[derive(Debug)]
+pub struct PingPong {
+    to: OwnedFd,
+    from: OwnedFd,
+    child: libc::pid_t,
+    /// Operations in a round trip: 1, or 2 where a single switch is one.
+    each: u32,
+    /// This thread stays on its processor as long as the partner does.
+    _pinned: Option<Pinned>,
+}
+
+impl PingPong {
+    /// Starts the partner. With `same_processor`, both are pinned to the processor this thread is on:
+    /// then a round trip is two context switches, and one operation is one of them.
+    pub fn new(same_processor: bool) -> Result<Self, Error> {
+        let (there, back) = (pipe()?, pipe()?);
+        let pinned = if same_processor { Some(pin_here()?) } else { None };
+        // SAFETY: the child touches nothing but two descriptors and leaves with `_exit`.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let (from, to) = (there.0.as_raw_fd(), back.1.as_raw_fd());
+            let (unused, other) = (there.1.as_raw_fd(), back.0.as_raw_fd());
+            // SAFETY: descriptors of our own; `byte` has room for one byte. At the end of the file, when
+            // the parent is gone, it leaves.
+            unsafe {
+                libc::close(unused);
+                libc::close(other);
+                let mut byte = [0u8; 1];
+                while again(|| libc::read(from, byte.as_mut_ptr().cast(), 1)) == 1 {
+                    if again(|| libc::write(to, byte.as_ptr().cast(), 1)) != 1 {
+                        break;
+                    }
+                }
+                libc::_exit(0);
+            }
+        }
+        if child < 0 {
+            return Err(Error::System { call: "fork", source: std::io::Error::last_os_error() });
+        }
+        Ok(Self {
+            to: there.1,
+            from: back.0,
+            child,
+            each: if same_processor { 2 } else { 1 },
+            _pinned: pinned,
+        })
+    }
+}
+
+/// A pipe: the end to read from and the end to write to.
+fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
+    let mut ends = [0; 2];
+    // SAFETY: `ends` has room for the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(Error::System { call: "pipe2", source: std::io::Error::last_os_error() });
+    }
+    // SAFETY: the kernel has just given us both.
+    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+}
+
+/// Pins this thread to the processor it is on.
+fn pin_here() -> Result<Pinned, Error> {
+    // SAFETY: takes nothing and returns a number.
+    let here = u16::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0);
+    affinity::pin(here).map_err(|source| Error::System { call: "sched_setaffinity", source })
+}
+
+impl Drop for PingPong {
+    fn drop(&mut self) {
+        // SAFETY: the child is our own; it may be waiting for a byte, and holds nothing to lose.
+        unsafe { libc::kill(self.child, libc::SIGKILL) };
+        let _ = wait(self.child);
+    }
+}
+
+impl Probe for PingPong {
+    #[inline(always)]
+    fn go(&mut self, count: u32) -> i32 {
+        let (to, from) = (self.to.as_raw_fd(), self.from.as_raw_fd());
+        let mut byte = [1u8; 1];
+        for _ in 0..count.div_ceil(self.each) {
+            // SAFETY: `byte` has room for one byte and lives through both calls.
+            let moved = unsafe {
+                again(|| libc::write(to, byte.as_ptr().cast(), 1)) == 1
+                    && again(|| libc::read(from, byte.as_mut_ptr().cast(), 1)) == 1
+            };
+            if !moved {
+                return errno();
+            }
+        }
+        0
+    }
+
+    fn least(&self) -> u32 {
+        self.each
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_and_threads_come_and_go() {
+        assert_eq!(Fork::new(0).map(|mut fork| fork.go(2)).ok(), Some(0));
+        assert_eq!(Fork::new(1 << 20).map(|mut fork| fork.go(1)).ok(), Some(0));
+        assert_eq!(Thread.go(3), 0);
+        let mut three = Spawn::new("sh -c exit${IFS}3").expect("three words");
+        assert_eq!((three.go(2), three.value()), (0, 3));
+        assert_eq!(Spawn::new("no-such-program-here").map(|mut none| none.go(1)).ok(), Some(libc::ENOENT));
+        for same in [false, true] {
+            let mut pair = PingPong::new(same).expect("a pipe and a child");
+            assert_eq!(pair.go(10), 0);
+        }
+    }
+
+    #[test]
+    fn a_switch_on_one_processor_is_seen_by_the_kernel() {
+        let accounting = perf::Accounting::of_this_thread();
+        let mut pair = PingPong::new(true).expect("a pipe and a child");
+        let before = accounting.read();
+        assert_eq!(pair.go(200), 0);
+        let after = accounting.read();
+        // A hundred round trips: each makes this thread give the processor up once.
+        let switches = after.voluntary + after.involuntary - before.voluntary - before.involuntary;
+        assert!((90..400).contains(&switches), "{switches}");
+    }
+}

@@ -1,0 +1,135 @@
+//! What is said of one rung: quantiles, the picture of its tail, the causes of its slow operations.
+
+use samples::{Cause, Causes, Sample};
+
+use super::{Group, Quantiles, Rung};
+use crate::measure::{Measured, Observation};
+
+impl Rung {
+    pub(super) fn of(
+        code: &str,
+        name: &str,
+        what: &str,
+        group: Group,
+        measured: Measured,
+        overhead_ps: f64,
+    ) -> Self {
+        let batch = f64::from(measured.batch.max(1));
+        let each = |ps: u64| ((ps as f64 - overhead_ps) / batch).max(0.0);
+        let sorted = |of: fn(&Observation) -> u64| {
+            let mut all: Vec<u64> = measured.observations.iter().map(of).collect();
+            all.sort_unstable();
+            all
+        };
+        let raw = sorted(|observation| observation.duration_ps);
+        let single = (!measured.singles.is_empty()).then(|| {
+            let mut all: Vec<u64> = measured.singles.iter().map(|one| one.duration_ps).collect();
+            all.sort_unstable();
+            quantiles(&all, |ps| (ps as f64 - overhead_ps).max(0.0))
+        });
+        let waited = measured.observations.iter().any(|observation| observation.queue_ns > 0);
+        // A call that blocks waits anew for a processor each time; one that computes was interrupted, and
+        // taking the wait off would not undo what that did to its caches.
+        let of = |observation: &&Observation| Causes(observation.causes).has(Cause::Blocked);
+        let blocks = 2 * measured.observations.iter().filter(of).count() > raw.len();
+        let corrected = (waited && blocks).then(|| quantiles(&sorted(Observation::corrected_ps), each));
+        Self {
+            code: code.into(),
+            name: name.into(),
+            what: what.into(),
+            group,
+            batch: measured.batch,
+            n: raw.len(),
+            headline_ps: if group == Group::Clock { each(raw[raw.len() / 2]) } else { measured.headline_ps },
+            raw: quantiles(&raw, each),
+            corrected,
+            single,
+            causes: causes(&samples_of(&measured.observations, measured.batch, 0)),
+            survival: survival(&raw, each),
+            check: measured.check.filter(|_| group != Group::Clock),
+            steady: measured.steady,
+            blocks: measured
+                .blocks
+                .iter()
+                .map(|ps| (ps * f64::from(measured.block)).round() as u64)
+                .collect(),
+            block: measured.block,
+            observations: measured.observations,
+            singles: measured.singles,
+        }
+    }
+}
+
+/// Quantiles of sorted durations; one that fewer than ten observations support is left out.
+fn quantiles(sorted: &[u64], each: impl Fn(u64) -> f64) -> Quantiles {
+    let n = sorted.len();
+    let at = |q: f64| {
+        let beyond = n as f64 * (1.0 - q);
+        let index = ((n as f64 * q).ceil() as usize).clamp(1, n.max(1)) - 1;
+        (beyond >= 10.0 - 1e-9).then(|| each(sorted[index]))
+    };
+    Quantiles {
+        median_ps: sorted.get(n.saturating_sub(1) / 2).map_or(0.0, |ps| each(*ps)),
+        p99_ps: at(0.99),
+        p999_ps: at(0.999),
+        max_ps: sorted.last().map_or(0.0, |ps| each(*ps)),
+    }
+}
+
+/// Some dozens of points of the share that is longer, evenly spaced in its logarithm.
+fn survival(sorted: &[u64], each: impl Fn(u64) -> f64) -> Vec<[f64; 2]> {
+    let n = sorted.len();
+    let steps = 60.min(n);
+    let mut points: Vec<[f64; 2]> = Vec::with_capacity(steps);
+    for step in 0..steps {
+        let share = (1.0 / n as f64).powf(step as f64 / (steps.max(2) - 1) as f64);
+        let index = n - ((n as f64 * share).round() as usize).clamp(1, n);
+        points.push([each(sorted[index]), (n - index) as f64 / n as f64]);
+    }
+    points.dedup();
+    points
+}
+
+/// Of the excess over the median of the slowest hundredth: which share is whose.
+fn causes(samples: &[Sample]) -> Vec<(String, f64)> {
+    let parts = samples::attribute(samples).map(|found| found.parts()).unwrap_or_default();
+    parts.into_iter().map(|(cause, share)| (cause.to_owned(), share)).collect()
+}
+
+pub(super) fn samples_of(observations: &[Observation], batch: u32, site: u32) -> Vec<Sample> {
+    let sample = |observation: &Observation| Sample {
+        start_ns: observation.start_ns,
+        duration_ps: observation.duration_ps,
+        queue_ns: u64::from(observation.queue_ns),
+        blocked_ns: observation.blocked_ns,
+        causes: observation.causes,
+        cpu: observation.cpu,
+        batch,
+        site,
+        ..Sample::default()
+    };
+    observations.iter().map(sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_without_ten_observations_beyond_it_is_not_given() {
+        let sorted: Vec<u64> = (1..=1000).collect();
+        let found = quantiles(&sorted, |ps| ps as f64);
+        assert_eq!(
+            (found.median_ps, found.p99_ps, found.p999_ps, found.max_ps),
+            (500.0, Some(990.0), None, 1000.0)
+        );
+    }
+
+    #[test]
+    fn survival_falls_from_one_to_a_single_observation() {
+        let sorted: Vec<u64> = (1..=10_000).collect();
+        let points = survival(&sorted, |ps| ps as f64);
+        assert_eq!((points[0], points[points.len() - 1]), ([1.0, 1.0], [10_000.0, 1e-4]));
+        assert!(points.windows(2).all(|pair| pair[0][1] >= pair[1][1] && pair[0][0] <= pair[1][0]));
+    }
+}

@@ -1,0 +1,221 @@
+//! How is each step of the tour done within its time?
+
+use std::path::Path;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use super::steps::{Step, Work, levels};
+use super::{Bandwidth, Group, Point, Rung, Tour};
+use crate::measure::{Settings, measure};
+use crate::{FileAccess, Kernel, Request, Scratch, build};
+use clock::Clock;
+use machine::Machine;
+use machine::affinity;
+use perf::Watch;
+
+/// A kernel of so many bytes.
+type OfSize = fn(u64) -> Request;
+
+/// A tour on its way.
+pub(super) struct Walk {
+    pub(super) begin: Instant,
+    pub(super) limit: Duration,
+    pub(super) clock: Clock,
+    pub(super) watch: Watch,
+    pub(super) scratch: Option<Scratch>,
+    /// The rungs so far, with the number of their step.
+    pub(super) rungs: Vec<(usize, Rung)>,
+    pub(super) tour: Tour,
+    /// The processors that may be used.
+    pub(super) processors: Vec<u16>,
+}
+
+impl Walk {
+    pub(super) fn step(
+        &mut self,
+        index: usize,
+        step: &Step,
+        budget: Duration,
+        machine: &Machine,
+        directory: &Path,
+    ) {
+        if budget < Duration::from_millis(5) {
+            self.tour.skipped.push(format!("{}: no time was left", step.name));
+            return;
+        }
+        match &step.work {
+            Work::Skip(why) => self.tour.skipped.push(format!("{}: {why}", step.name)),
+            Work::Curve => self.curve(machine, budget),
+            Work::Bandwidth => self.bandwidth(machine, budget),
+            Work::Prepare => self.prepare(directory, machine, budget),
+            Work::Kernel { code, what, group, request, warm } => match build(request) {
+                Ok(mut kernel) => {
+                    let settings = Settings { budget, warm: *warm, ..Settings::default() };
+                    self.rung(index, (code, step.name, what, *group), kernel.as_mut(), &settings);
+                }
+                Err(error) => self.tour.skipped.push(format!("{}: {error}", step.name)),
+            },
+            Work::File { code, what, access, size } => {
+                let Some(scratch) = &self.scratch else {
+                    self.tour.skipped.push(format!("{}: there is no file to work on", step.name));
+                    return;
+                };
+                match FileAccess::new(*access, scratch, *size, 1) {
+                    Ok(mut probe) => {
+                        let settings = Settings { budget, warm: false, blocks: 50, ..Settings::default() };
+                        self.rung(index, (code, step.name, what, Group::Disk), &mut probe, &settings);
+                    }
+                    Err(error) => self.tour.skipped.push(format!("{}: {error}", step.name)),
+                }
+            }
+        }
+    }
+
+    fn rung(
+        &mut self,
+        index: usize,
+        (code, name, what, group): (&str, &str, &str, Group),
+        kernel: &mut dyn Kernel,
+        settings: &Settings,
+    ) {
+        let measured = measure(kernel, self.clock, &self.tour.clock, &mut self.watch, settings);
+        if measured.observations.is_empty() {
+            let error = std::io::Error::from_raw_os_error(measured.errno);
+            self.tour.skipped.push(format!("{name}: {error}"));
+            return;
+        }
+        let overhead = if group == Group::Clock { 0.0 } else { self.tour.clock.overhead.mean_ps as f64 };
+        let rung = Rung::of(code, name, what, group, measured, overhead);
+        self.rungs.push((index, rung));
+    }
+
+    /// Two working sets an octave from 4 KiB, and one an octave on huge pages from 2 MiB.
+    fn curve(&mut self, machine: &Machine, budget: Duration) {
+        let begin = Instant::now();
+        let largest = levels(machine).last().map_or(64 << 20, |level| level.2);
+        let mut sizes = Vec::new();
+        let mut bytes = 4096u64;
+        while bytes <= largest {
+            sizes.push((bytes, false));
+            if bytes >= 2 << 20 {
+                sizes.push((bytes, true));
+            }
+            if bytes * 3 / 2 <= largest {
+                sizes.push((bytes * 3 / 2, false));
+            }
+            bytes *= 2;
+        }
+        let count = sizes.len() as u32;
+        for (index, (bytes, huge)) in sizes.into_iter().enumerate() {
+            let remaining = budget.saturating_sub(begin.elapsed());
+            if remaining.is_zero() {
+                let shown = samples::units::bytes(bytes);
+                self.tour
+                    .skipped
+                    .push(format!("Latency against working set: from {shown} on, for lack of time"));
+                return;
+            }
+            let share = (remaining / (count - index as u32)).min(Duration::from_millis(80));
+            match build(&Request::Chase { bytes, huge, seed: 1 }) {
+                Ok(mut kernel) => {
+                    let settings = Settings { budget: share, observations: 0, ..Settings::default() };
+                    let found =
+                        measure(kernel.as_mut(), self.clock, &self.tour.clock, &mut self.watch, &settings);
+                    self.tour.curve.push(Point { bytes, huge, ps: found.headline_ps });
+                }
+                Err(error) => self.tour.skipped.push(format!("Latency against working set: {error}")),
+            }
+        }
+    }
+
+    fn bandwidth(&mut self, machine: &Machine, budget: Duration) {
+        let begin = Instant::now();
+        let cpus = self.processors.clone();
+        let counts: &[usize] = if cpus.len() > 1 { &[1, 0] } else { &[1] };
+        let levels = levels(machine);
+        let mut left = (3 * levels.len() * counts.len()) as u32;
+        for (code, _, bytes) in levels {
+            let kinds: [(&str, OfSize); 3] = [
+                ("read", |bytes| Request::StreamRead { bytes, huge: false }),
+                ("write", |bytes| Request::StreamWrite { bytes, huge: false }),
+                ("copy", |bytes| Request::StreamCopy { bytes, huge: false }),
+            ];
+            for (kind, of) in kinds {
+                for count in counts {
+                    let share = budget.saturating_sub(begin.elapsed()) / left;
+                    left -= 1;
+                    let share = share.min(Duration::from_millis(150));
+                    let threads = if *count == 1 { 1 } else { cpus.len() as u64 };
+                    // All buffers together take no more than a quarter of the memory.
+                    let available = machine.memory.available.unwrap_or(u64::MAX);
+                    let bytes = bytes.min((available / 4 / threads).max(4096));
+                    let request = of(bytes);
+                    let found = match count {
+                        1 => self.bandwidth_alone(&request, share),
+                        _ => bandwidth_together(&request, &cpus, share),
+                    };
+                    if let Some(bytes_per_second) = found.filter(|rate| *rate > 0.0) {
+                        self.tour.bandwidths.push(Bandwidth {
+                            level: code.into(),
+                            kind: kind.into(),
+                            threads: threads as u32,
+                            bytes,
+                            bytes_per_second,
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    fn bandwidth_alone(&mut self, request: &Request, budget: Duration) -> Option<f64> {
+        let mut kernel = build(request).ok()?;
+        let settings = Settings { budget, observations: 0, ..Settings::default() };
+        let found = measure(kernel.as_mut(), self.clock, &self.tour.clock, &mut self.watch, &settings);
+        (found.headline_ps > 0.0).then(|| found.bytes_each as f64 / (found.headline_ps * 1e-12))
+    }
+
+    /// A file of 512 MiB, or of a tenth of the space, or of what can be written in the time.
+    fn prepare(&mut self, directory: &Path, machine: &Machine, budget: Duration) {
+        let begin = Instant::now();
+        let free = machine.places.first().and_then(|place| place.free).unwrap_or(u64::MAX);
+        let bytes = (512 << 20).min(free / 10);
+        if bytes < 4 << 20 {
+            self.tour.skipped.push(format!("Disk: {} has too little free space", directory.display()));
+            return;
+        }
+        let limit = self.limit.saturating_sub(self.begin.elapsed()).min(budget);
+        match Scratch::new(directory, bytes, || begin.elapsed() < limit.mul_f64(0.7)) {
+            Ok(scratch) if scratch.bytes() >= 4 << 20 => self.scratch = Some(scratch),
+            Ok(_) => self.tour.skipped.push("Disk: too little could be written in the time".into()),
+            Err(error) => self.tour.skipped.push(format!("Disk: {error}")),
+        }
+    }
+}
+
+/// Bytes a second of one thread on each of `cpus`, all at once: the sum over threads of what each moved
+/// while all of them were at it. None where a buffer cannot be had.
+fn bandwidth_together(request: &Request, cpus: &[u16], budget: Duration) -> Option<f64> {
+    let ready = Barrier::new(cpus.len());
+    let rates: Vec<Option<f64>> = std::thread::scope(|scope| {
+        let work = |cpu: u16| {
+            let (request, ready) = (request.clone(), &ready);
+            move || {
+                // A thread inherits where its parent may run.
+                let _pinned = affinity::pin(cpu);
+                let kernel = build(&request);
+                ready.wait();
+                let mut kernel = kernel.ok()?;
+                let (begin, mut passes) = (Instant::now(), 0u64);
+                while begin.elapsed() < budget {
+                    kernel.go(1);
+                    passes += 1;
+                }
+                Some(kernel.bytes_each() as f64 * passes as f64 / begin.elapsed().as_secs_f64())
+            }
+        };
+        let threads: Vec<_> = cpus.iter().map(|cpu| scope.spawn(work(*cpu))).collect();
+        threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
+    });
+    rates.into_iter().sum()
+}

@@ -1,0 +1,136 @@
+//! What does a rank tell its parent besides samples: sites, failures, notes?
+
+use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use samples::Site;
+use serde::{Deserialize, Serialize};
+
+use super::region::Region;
+
+/// One entry of a rank's journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry {
+    /// The next site of this rank; sites are numbered in the order of their entries.
+    Site(Site),
+    /// A failed operation, in words: only the first few of each site have one.
+    Failure {
+        /// The rank's own number of the site.
+        site: u32,
+        /// The positive errno.
+        errno: i32,
+        /// What failed, on what, why.
+        text: String,
+    },
+    /// How many operations of a site failed that the program did not foretell: told at the end.
+    Failures {
+        /// The rank's own number of the site.
+        site: u32,
+        /// How many.
+        count: u64,
+    },
+    /// Why the rank ended before the end of the program.
+    Stop {
+        /// What happened and what to do.
+        text: String,
+        /// True where the program is at fault (exit status 2), false where the run is (3).
+        usage: bool,
+    },
+    /// An `assert` that did not hold (exit status 1).
+    Assertion {
+        /// The assertion with its position.
+        text: String,
+    },
+    /// An `assert` about samples: those of all ranks decide.
+    Claim {
+        /// What it says.
+        claim: ppl::claim::Claim,
+        /// When, in ns since the run's epoch: samples that end later do not count.
+        at_ns: u64,
+    },
+    /// A phase with a stonewall is over.
+    Stonewall(Stonewalled),
+    /// A line that a simulated rank printed, and when: shown in the order of virtual time.
+    Print {
+        /// Virtual picoseconds.
+        at: u64,
+        /// The line, with its end.
+        text: String,
+    },
+    /// The offsets of all ranks' clocks against rank 0: at the start, and again at the end.
+    ClockOffsets(Vec<samples::ClockOffset>),
+    /// When this rank ran the program: at its start without an end, again at its end.
+    Span(samples::Span),
+    /// From here on workers recorded beside each other: some places for samples may be empty, and those
+    /// that are not stand in no order.
+    Workers,
+    /// What this rank could see of the causes of slow operations.
+    Sight(perf::Sight),
+    /// How this rank meets the others, in the communicator's own words.
+    Communicator(String),
+    /// Which MPI library it uses, and why.
+    Mpi(serde_json::Value),
+    /// What MPI-IO makes of the program's hints for one file.
+    Hints(HintsOfFile),
+    /// Something that makes the result less trustworthy.
+    Warning(samples::Warning),
+}
+
+/// What a rank did in a phase with a stonewall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stonewalled {
+    /// The rank's own number of the phase's site.
+    pub site: u32,
+    /// Operations in it.
+    pub operations: u64,
+    /// Bytes that they moved.
+    pub bytes: u64,
+    /// How long the rank was in it, without the barriers around, in ns.
+    pub ns: u64,
+    /// A loop of it ended early.
+    pub cut: bool,
+}
+
+/// The hints that MPI-IO uses for a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HintsOfFile {
+    /// Its name.
+    pub file: String,
+    /// By key.
+    pub hints: std::collections::BTreeMap<String, String>,
+}
+
+/// The writing end: entries as length (u32) and JSON, published one by one.
+pub(super) struct Journal {
+    region: Arc<Region>,
+    base: NonNull<u8>,
+    used: usize,
+}
+
+// SAFETY: the pointer is into the region that the journal keeps alive; `append` needs it exclusively.
+unsafe impl Send for Journal {}
+
+impl Journal {
+    pub(super) fn new(region: &Arc<Region>) -> Self {
+        Self { region: Arc::clone(region), base: region.journal(), used: 0 }
+    }
+
+    pub(super) fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        let text = serde_json::to_vec(entry).map_err(io::Error::other)?;
+        let end = self.used + 4 + text.len();
+        if end > self.region.journal_limit() {
+            return Err(io::Error::other("the journal of this rank is full: too many labels or messages"));
+        }
+        // SAFETY: `end` is within the journal's part of the mapping, which only this rank writes.
+        unsafe {
+            let start = self.base.add(self.used);
+            start.cast::<[u8; 4]>().write((text.len() as u32).to_ne_bytes());
+            start.add(4).copy_from_nonoverlapping(NonNull::from(&text[..]).cast(), text.len());
+        }
+        self.used = end;
+        self.region.header().journal.store(end as u64, Ordering::Release);
+        Ok(())
+    }
+}

@@ -1,0 +1,337 @@
+//! Where do a rank's samples lie, so that the death of the rank loses none of them?
+//!
+//! One *region* per rank: a memory file (`memfd`) mapped `MAP_SHARED`. The parent creates it before
+//! it forks, so parent and rank see the same pages; what a rank has published is still there after
+//! SIGKILL. Under MPI every process creates its own.
+//!
+//! ```text
+//! | header 4 KiB | journal (sparse) | registry of created files (sparse) | tallies (sparse) | samples (sparse) |
+//! ```
+//!
+//! The file is as long as its limits from the start, but sparse: memory is taken only for the pages
+//! that were populated.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use samples::Sample;
+
+use super::counts::{STRIDE, Tally};
+
+/// Bytes of the header.
+const HEADER: usize = 4096;
+/// The most a journal can hold: sites, messages.
+const JOURNAL_LIMIT: usize = 256 << 20;
+/// The most the registry of created files can hold.
+const REGISTRY_LIMIT: usize = 1 << 30;
+/// Sites times workers that can be counted in histograms.
+const TALLY_LIMIT: usize = 1 << 12;
+/// Address space is halved at most so often where the system does not give as much as it should be: the
+/// journal then has 4 MiB.
+const HALVINGS: u32 = 6;
+const MAGIC: u64 = u64::from_le_bytes(*b"lastrank");
+const VERSION: u32 = 1;
+
+/// How far a rank came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum State {
+    /// It never began.
+    #[default]
+    New,
+    /// It began and did not say that it ended: killed, or still at work.
+    Running,
+    /// It reached the end of the program.
+    Finished,
+    /// It ended early and said why in its journal.
+    Stopped,
+}
+
+/// The first page of a region.
+#[repr(C)]
+pub(super) struct Header {
+    magic: AtomicU64,
+    version: AtomicU32,
+    rank: AtomicU32,
+    /// Samples published, those in the spill file included.
+    pub(super) samples: AtomicU64,
+    /// The first of them lie in the spill file.
+    pub(super) spilled: AtomicU64,
+    /// Bytes of the journal that are valid.
+    pub(super) journal: AtomicU64,
+    /// Bytes of the registry that are in use.
+    pub(super) registry: AtomicU64,
+    /// Failed operations.
+    pub(super) failed: AtomicU64,
+    /// The site of the operation under way; `u32::MAX` before the first.
+    pub(super) site: AtomicU32,
+    state: AtomicU32,
+    /// Tallies in use.
+    pub(super) tallies: AtomicU64,
+}
+
+/// The shared memory of one rank.
+pub struct Region {
+    base: NonNull<u8>,
+    bytes: usize,
+    journal_limit: usize,
+    registry_limit: usize,
+    tally_limit: usize,
+    sample_limit: usize,
+    spill: OwnedFd,
+    // Kept open so that /proc shows what the memory is.
+    _memory: OwnedFd,
+}
+
+// SAFETY: the region is shared memory; everything that two processes or threads touch at the same
+// time is atomic (the header), and the rest is written by one rank only and read after it was
+// published with a release store.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// A region for `rank` that holds at most `sample_limit` samples in memory; further ones go to an
+    /// unnamed file in `spill_directory`.
+    ///
+    /// Where address space or the size of files is limited (`ulimit -v`, `ulimit -f`), it is made smaller.
+    ///
+    /// # Errors
+    /// As memfd_create(2), mmap(2) and open(2).
+    pub fn new(rank: u32, sample_limit: usize, spill_directory: &std::path::Path) -> io::Result<Self> {
+        let mut halvings = 0;
+        loop {
+            match Self::try_new(rank, sample_limit, halvings, spill_directory) {
+                Err(error)
+                    if halvings < HALVINGS
+                        && matches!(error.raw_os_error(), Some(libc::ENOMEM | libc::EFBIG)) =>
+                {
+                    halvings += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn try_new(
+        rank: u32,
+        sample_limit: usize,
+        halvings: u32,
+        spill_directory: &std::path::Path,
+    ) -> io::Result<Self> {
+        let (journal_limit, registry_limit) = (JOURNAL_LIMIT >> halvings, REGISTRY_LIMIT >> halvings);
+        let tally_limit = TALLY_LIMIT >> halvings;
+        // What does not fit of samples goes to a file; what does not fit of the others is lost.
+        let sample_limit = (sample_limit >> (2 * halvings)).max(64);
+        let tallies = tally_limit * STRIDE;
+        let bytes = HEADER + journal_limit + registry_limit + tallies + sample_limit * size_of::<Sample>();
+        let name = CString::new(format!("lastrank-{rank}")).expect("no NUL in it");
+        // SAFETY: `name` is NUL-terminated; the result is checked.
+        let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: `fd` is a fresh descriptor that nobody else owns.
+        let memory = unsafe { OwnedFd::from_raw_fd(fd) };
+        // SAFETY: a plain system call on our descriptor.
+        if unsafe { libc::ftruncate(memory.as_raw_fd(), bytes as libc::off_t) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a new mapping of our own file, of its full length; the result is checked.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                memory.as_raw_fd(),
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
+        let spill = unnamed_file(spill_directory)?;
+        let region = Self {
+            base,
+            bytes,
+            journal_limit,
+            registry_limit,
+            tally_limit,
+            sample_limit,
+            spill,
+            _memory: memory,
+        };
+        let header = region.header();
+        header.version.store(VERSION, Ordering::Relaxed);
+        header.rank.store(rank, Ordering::Relaxed);
+        header.site.store(u32::MAX, Ordering::Relaxed);
+        header.magic.store(MAGIC, Ordering::Release);
+        Ok(region)
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        // SAFETY: the mapping is page-aligned and longer than the header, it lives as long as
+        // `self`, and all its fields are atomic and valid for every bit pattern.
+        unsafe { self.base.cast::<Header>().as_ref() }
+    }
+
+    /// Is the header one that this version wrote?
+    pub(super) fn intact(&self) -> bool {
+        let header = self.header();
+        header.magic.load(Ordering::Acquire) == MAGIC && header.version.load(Ordering::Relaxed) == VERSION
+    }
+
+    /// The rank it belongs to.
+    pub fn rank(&self) -> u32 {
+        self.header().rank.load(Ordering::Relaxed)
+    }
+
+    /// Says whose it is, where the launcher could not say so before.
+    pub fn set_rank(&self, rank: u32) {
+        self.header().rank.store(rank, Ordering::Relaxed);
+    }
+
+    /// How far the rank came.
+    pub fn state(&self) -> State {
+        match self.header().state.load(Ordering::Acquire) {
+            1 => State::Running,
+            2 => State::Finished,
+            3 => State::Stopped,
+            _ => State::New,
+        }
+    }
+
+    /// Says how far the rank came.
+    pub fn set_state(&self, state: State) {
+        let number = match state {
+            State::New => 0,
+            State::Running => 1,
+            State::Finished => 2,
+            State::Stopped => 3,
+        };
+        self.header().state.store(number, Ordering::Release);
+    }
+
+    /// Samples published so far: what a progress bar shows.
+    pub fn progress(&self) -> u64 {
+        self.header().samples.load(Ordering::Relaxed)
+    }
+
+    /// Operations that failed so far.
+    pub fn failed(&self) -> u64 {
+        self.header().failed.load(Ordering::Relaxed)
+    }
+
+    /// The site (of this rank's own numbering) of the operation under way.
+    pub fn current_site(&self) -> Option<u32> {
+        match self.header().site.load(Ordering::Relaxed) {
+            u32::MAX => None,
+            site => Some(site),
+        }
+    }
+
+    pub(super) fn journal(&self) -> NonNull<u8> {
+        // SAFETY: inside the mapping.
+        unsafe { self.base.add(HEADER) }
+    }
+
+    /// The registry of created files, and the bytes of it that are in use.
+    pub fn registry(&self) -> (NonNull<u8>, &AtomicU64) {
+        // SAFETY: inside the mapping.
+        (unsafe { self.base.add(HEADER + self.journal_limit) }, &self.header().registry)
+    }
+
+    /// Bytes that the registry can hold.
+    pub fn registry_limit(&self) -> usize {
+        self.registry_limit
+    }
+
+    /// Bytes that the journal can hold.
+    pub(super) fn journal_limit(&self) -> usize {
+        self.journal_limit
+    }
+
+    pub(super) fn samples(&self) -> NonNull<Sample> {
+        // SAFETY: inside the mapping, and page-aligned since all parts before it are whole pages.
+        let before = HEADER + self.journal_limit + self.registry_limit + self.tally_limit * STRIDE;
+        // SAFETY: as said.
+        unsafe { self.base.add(before).cast() }
+    }
+
+    /// Tallies that there is room for.
+    pub(super) fn tally_limit(&self) -> usize {
+        self.tally_limit
+    }
+
+    /// The place of a tally below the limit.
+    pub(super) fn tally(&self, index: usize) -> NonNull<Tally> {
+        debug_assert!(index < self.tally_limit);
+        // SAFETY: inside the mapping for every index below the limit, and page-aligned.
+        unsafe { self.base.add(HEADER + self.journal_limit + self.registry_limit + index * STRIDE).cast() }
+    }
+
+    pub(super) fn sample_limit(&self) -> usize {
+        self.sample_limit
+    }
+
+    pub(super) fn spill(&self) -> i32 {
+        self.spill.as_raw_fd()
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `new` with this address and length and is not used after.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// Makes sure that `bytes` from `start` have memory behind them, so that a later store does not fault.
+pub fn populate(start: NonNull<u8>, bytes: usize) -> io::Result<()> {
+    const PAGE: usize = 4096;
+    let first = start.as_ptr() as usize & !(PAGE - 1);
+    let length = (start.as_ptr() as usize + bytes).next_multiple_of(PAGE) - first;
+    // SAFETY: the caller gives a range inside a live mapping; populating changes no content.
+    if unsafe { libc::madvise(first as *mut libc::c_void, length, libc::MADV_POPULATE_WRITE) } == 0 {
+        return Ok(());
+    }
+    let error = io::Error::last_os_error();
+    if error.raw_os_error() != Some(libc::EINVAL) {
+        return Err(error);
+    }
+    // A kernel before 5.14: touch each page by an addition of nothing, which keeps its content.
+    for page in (first..first + length).step_by(PAGE) {
+        // SAFETY: a page-aligned address inside the caller's range rounded out to pages of the same
+        // mapping.
+        unsafe { (*(page as *const AtomicU64)).fetch_add(0, Ordering::Relaxed) };
+    }
+    Ok(())
+}
+
+/// A file without a name: it is gone with its last descriptor.
+pub fn unnamed_file(directory: &std::path::Path) -> io::Result<OwnedFd> {
+    use std::os::unix::ffi::OsStrExt;
+    let name = CString::new(directory.as_os_str().as_bytes())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a NUL byte in the directory's name"))?;
+    // SAFETY: `name` is NUL-terminated; the result is checked.
+    let fd = unsafe { libc::open(name.as_ptr(), libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC, 0o600) };
+    if fd >= 0 {
+        // SAFETY: a fresh descriptor that nobody else owns.
+        return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
+    }
+    let mut template = directory.join("lastrank-spill-XXXXXX").as_os_str().as_bytes().to_vec();
+    template.push(0);
+    // SAFETY: `template` is a NUL-terminated, writable buffer that ends in XXXXXX.
+    let fd = unsafe { libc::mkostemp(template.as_mut_ptr().cast(), libc::O_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `template` now names the file just made.
+    unsafe { libc::unlink(template.as_ptr().cast()) };
+    // SAFETY: a fresh descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
