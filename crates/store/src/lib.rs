@@ -28,10 +28,10 @@ mod read;
 mod replace;
 mod write;
 
-pub use columns::{FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
+pub use columns::FACTS_KEY;
 pub use error::Error;
 pub use numbers::{LineError, NumberLines, numbers, numbers_from};
-pub use parts::{part_path, remove_other_parts, write_part};
+pub use parts::{has_parts, remove_other_parts, write_part};
 pub use read::{OTHER_FILE, is_run};
 pub use replace::{Replacement, replace};
 pub use write::{Writer, write};
