@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rust_modules import Crate, circles, leaves
 
 ROOT = Path(__file__).resolve().parent.parent
 CRATES = ROOT / "crates"
@@ -59,6 +60,11 @@ def rust_files(crate: str, folders: tuple[str, ...] = ("src", "tests", "benches"
         yield from sorted((CRATES / crate / folder).rglob("*.rs"))
 
 
+def expect_none(found: list[str], rule: str) -> None:
+    if found:
+        pytest.fail(f"{rule}:\n" + "\n".join(found), pytrace=False)
+
+
 def shown(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
@@ -86,8 +92,8 @@ def test_the_first_comment_of_a_file_states_what_it_does(crate: str) -> None:
         if (paragraph := first_paragraph(header(path.read_text()))) and re.search(r"\?(\s|$)", paragraph)
     ]
     silent = [shown(path) for path in rust_files(crate, ("src",)) if not path.read_text().startswith("//!")]
-    assert not asking, "headers that ask:\n" + "\n".join(asking)
-    assert not silent, "files without a header:\n" + "\n".join(silent)
+    expect_none(asking, "headers that ask")
+    expect_none(silent, "files without a header")
 
 
 @pytest.mark.parametrize("crate", crates())
@@ -98,7 +104,7 @@ def test_a_long_file_says_why_it_is_long(crate: str) -> None:
         lines = text.count("\n")
         if lines > MOST_LINES and "Long because: " not in " ".join(header(text)):
             long.append(f"{shown(path)}: {lines} lines")
-    assert not long, f"more than {MOST_LINES} lines without `Long because: …` in the first comment:\n" + "\n".join(long)
+    expect_none(long, f"more than {MOST_LINES} lines without `Long because: …` in the first comment")
 
 
 def functions(text: str) -> Iterator[tuple[str, list[str], int]]:
@@ -158,6 +164,12 @@ def test_functions_are_read_from_source() -> None:
     ]
 
 
+def test_parameters_are_counted_as_a_reader_counts_them() -> None:
+    assert len(parameters("(&self, a: u8, b: &dyn Fn(u8, u8) -> u8) -> u8 {")) == 2
+    assert len(parameters("<F: Fn(u8, u8)>(\n    a: HashMap<u8, u8>,\n    f: F,\n) {")) == 2
+    assert parameters("() {}") == []
+
+
 @pytest.mark.parametrize("crate", crates())
 def test_functions_are_short_and_have_few_parameters(crate: str) -> None:
     wrong = []
@@ -167,7 +179,7 @@ def test_functions_are_short_and_have_few_parameters(crate: str) -> None:
                 wrong.append(f"{shown(path)}: {name} has {lines} lines of code")
             if len(taken) > MOST_PARAMETERS:
                 wrong.append(f"{shown(path)}: {name} has {len(taken)} parameters")
-    assert not wrong, "\n".join(wrong)
+    expect_none(wrong, f"more than {MOST_LINES_OF_A_FUNCTION} lines of code or {MOST_PARAMETERS} parameters")
 
 
 @pytest.mark.parametrize("crate", crates())
@@ -195,7 +207,30 @@ def test_a_type_name_is_defined_once_in_a_crate(crate: str) -> None:
         for match in defines.finditer(path.read_text()):
             found[match[1] or match[2]].append(shown(path))
     twice = [f"{name}: {', '.join(places)}" for name, places in sorted(found.items()) if len(places) > 1]
-    assert not twice, "defined more than once:\n" + "\n".join(twice)
+    expect_none(twice, "defined more than once")
+
+
+@pytest.mark.parametrize("crate", crates())
+def test_no_two_files_of_a_crate_use_each_other(crate: str) -> None:
+    expect_none(circles(Crate(CRATES / crate / "src").uses()), "uses on a circle")
+
+
+def test_uses_are_followed_to_the_file_that_defines_a_name(tmp_path: Path) -> None:
+    assert [*leaves("a::{b, c::{self, d as e}}")] == [["a", "b"], ["a", "c"], ["a", "c", "d"]]
+    files = {
+        "lib.rs": "mod shapes;\nmod paint;\npub use paint::Brush;\n",
+        "shapes/mod.rs": "mod circle;\nmod area;\npub use circle::Circle;\n",
+        "shapes/circle.rs": "use super::area::area;\npub struct Circle;\n",
+        "shapes/area.rs": "use crate::shapes::{Circle};\npub fn area() {}\n",
+        "paint.rs": "pub struct Brush;\n#[cfg(test)]\nmod tests {\n    use crate::shapes::Circle;\n}\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert circles(Crate(tmp_path).uses()) == [
+        "crate::shapes::area → crate::shapes::circle",
+        "crate::shapes::circle → crate::shapes::area",
+    ]
 
 
 @pytest.mark.parametrize("crate", crates())
@@ -225,7 +260,7 @@ def test_the_pages_for_engineers_name_files_that_exist() -> None:
             found = any(ROOT.glob(name.rstrip("/"))) if "*" in name else (ROOT / name).exists()
             if not found:
                 missing.append(f"{page}: {name}")
-    assert not missing, "\n".join(missing)
+    expect_none(missing, "no such file")
 
 
 @pytest.mark.parametrize("recipe", ONE_FILE_ONE_ENTRY)
@@ -258,67 +293,3 @@ def test_the_minimum_rust_version_is_the_same_everywhere() -> None:
     for page in ("README.md", "CONTRIBUTING.md", "rust-toolchain.toml", "packaging/spack/package.py"):
         named = set(re.findall(r"(?:Rust |cargo \+|rust@)(1\.\d+)", (ROOT / page).read_text()))
         assert named == {version}, f"{page} names {named}"
-
-
-MOST_LINES_OF_A_FUNCTION = 100
-MOST_PARAMETERS = 5
-FUNCTION = re.compile(r"^(?P<indent> *)(?:pub(?:\([^)]*\))? )?(?:const )?(?:unsafe )?(?:extern \"C\" )?fn (?P<name>\w+)")
-
-
-def functions(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Each function's name and lines: formatted code ends a body with a brace as far in as its `fn`."""
-    lines = text.splitlines()
-    for first, line in enumerate(lines):
-        if found := FUNCTION.match(line):
-            one_line = line.endswith(("}", ";"))
-            end = first if one_line else next(
-                (at for at in range(first, len(lines)) if lines[at] in (found["indent"] + "}", found["indent"] + ");")),
-                first,
-            )
-            yield found["name"], lines[first : end + 1]
-
-
-def parameters(lines: list[str]) -> int:
-    """How many parameters a function takes, `self` left out."""
-    text = " ".join(lines)
-    text = re.sub(r"->", "  ", text[text.index("(") :] if "<" not in text[: text.index("(")] else text[signature(text) :])
-    depth, count, current = 0, 0, ""
-    for sign in text:
-        depth += {"(": 1, "[": 1, "{": 1, "<": 1, ")": -1, "]": -1, "}": -1, ">": -1}.get(sign, 0)
-        if depth == 0:
-            break
-        if sign == "," and depth == 1:
-            count, current = count + bool(current.strip()), ""
-        elif not (sign == "(" and depth == 1 and not current):
-            current += sign
-    receiver = re.match(r"\(\s*(?:&(?:'\w+ )?)?(?:mut )?self\b", text)
-    return count + bool(current.strip()) - bool(receiver)
-
-
-def signature(text: str) -> int:
-    """Where the parameters begin, behind the generic ones."""
-    depth = 0
-    for at, sign in enumerate(text):
-        depth += {"<": 1, ">": -1}.get(sign, 0)
-        if sign == "(" and depth == 0:
-            return at
-    return text.index("(")
-
-
-@pytest.mark.parametrize("crate", crates())
-def test_a_function_is_short_and_takes_few_parameters(crate: str) -> None:
-    long, wide = [], []
-    for path in rust_files(crate, ("src", "tests", "examples", "benches")):
-        for name, lines in functions(path.read_text()):
-            if len(lines) > MOST_LINES_OF_A_FUNCTION:
-                long.append(f"{shown(path)}: {name}, {len(lines)} lines")
-            if (count := parameters(lines)) > MOST_PARAMETERS:
-                wide.append(f"{shown(path)}: {name}, {count} parameters")
-    assert not long, f"functions of more than {MOST_LINES_OF_A_FUNCTION} lines:\n" + "\n".join(long)
-    assert not wide, f"functions with more than {MOST_PARAMETERS} parameters:\n" + "\n".join(wide)
-
-
-def test_parameters_are_counted_as_a_reader_counts_them() -> None:
-    assert parameters(["fn f(&self, a: u8, b: &dyn Fn(u8, u8) -> u8) -> u8 {"]) == 2
-    assert parameters(["fn g<F: Fn(u8, u8)>(", "    a: HashMap<u8, u8>,", "    f: F,", ") {"]) == 2
-    assert parameters(["fn h() {}"]) == 0

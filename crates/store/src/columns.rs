@@ -8,17 +8,17 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use samples::{Sample, SiteKind};
 
 /// Footer key whose value is [`SCHEMA`].
-pub const SCHEMA_KEY: &str = "lastrank.schema";
+pub(crate) const SCHEMA_KEY: &str = "lastrank.schema";
 /// Footer key of the facts (JSON of [`samples::Facts`]).
 pub const FACTS_KEY: &str = "lastrank.facts";
 /// Footer key of the sites (JSON list of [`samples::Site`]); column `site` is an index into it.
-pub const SITES_KEY: &str = "lastrank.sites";
+pub(crate) const SITES_KEY: &str = "lastrank.sites";
 /// Footer key of `LENGTH:CRC32:CRC32:CRC32`: over the first LENGTH bytes of the file, which are all its
 /// data; over facts and sites; over the numbers of all samples as read from the columns, since a damaged
 /// footer can point at the wrong ones of undamaged bytes. (The Parquet writer fills in no page checksums.)
 pub(crate) const CHECKSUM_KEY: &str = "lastrank.crc32";
 /// Name and version of the columns and the footer; a change that old readers would misread adds one.
-pub const SCHEMA: &str = "lastrank.run/1";
+pub(crate) const SCHEMA: &str = "lastrank.run/1";
 
 /// What a column holds: text of the site, or a number of the sample.
 #[derive(Clone, Copy)]

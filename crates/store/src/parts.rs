@@ -10,7 +10,7 @@ use crate::read::{facts_of_file, read_file};
 use crate::write::write;
 
 /// The name of part `index` in the run directory `run`: `run/part-00007.parquet`.
-pub fn part_path(run: &Path, index: u32) -> PathBuf {
+fn part_path(run: &Path, index: u32) -> PathBuf {
     run.join(format!("part-{index:05}.parquet"))
 }
 
@@ -57,6 +57,11 @@ fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     }
     paths.sort();
     Ok(paths)
+}
+
+/// Whether the directory holds parts of a run.
+pub fn has_parts(directory: &Path) -> bool {
+    part_files(directory).is_ok_and(|parts| !parts.is_empty())
 }
 
 /// Reads all parts in the order of their names as one run.

@@ -13,26 +13,17 @@ use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReade
 use parquet::schema::types::SchemaDescriptor;
 use samples::{Facts, Run, Sample, Warning};
 
+use crate::Error;
 use crate::columns::{
     CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, NEEDED, SCHEMA, SCHEMA_KEY, SITES_KEY, add_values, blank,
     sum_of_texts,
 };
-use crate::{Error, parts};
 
 const MAGIC: &[u8; 4] = b"PAR1";
 
 /// Code of the warning in the facts of a run whose file is not one of this version: a column is missing, or another
 /// tool wrote it anew.
 pub const OTHER_FILE: &str = "other-file";
-
-/// Reads a run: a run file, or a directory of parts as one logical run.
-///
-/// # Errors
-/// An [`Error`] that says whether the file is missing, not Parquet, cut short, from another tool,
-/// from a newer lastrank, or damaged (a checksum over all data is checked).
-pub fn read(path: &Path) -> Result<Run, Error> {
-    if path.is_dir() { parts::read(path) } else { read_file(path) }
-}
 
 /// Whether `path` looks like a run: a directory, or a file that begins as Parquet.
 ///

@@ -1,7 +1,7 @@
 //! `lastrank import`: makes a program of what an application did, from a trace.
 //!
 //! [`formats`] lists the formats, [`trace`] is what each of them gives, [`needs`] finds what must be there before
-//! the first call, [`write`] makes the program.
+//! the first call, [`mod@write`] makes the program.
 
 mod formats;
 mod names;

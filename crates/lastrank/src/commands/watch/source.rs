@@ -61,7 +61,7 @@ pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<Stop>) -> anyh
 
 /// Read what is new in a file or a directory.
 fn look(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut NumberLines) -> anyhow::Result<()> {
-    if path.is_dir() && !has_parts(path) {
+    if path.is_dir() && !store::has_parts(path) {
         directory(path, args, session)
     } else if store::is_run(path) {
         let run = store::read(path).map_err(|error| BrokenInput(error.to_string()))?;
@@ -270,13 +270,4 @@ fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &Session) -
         session.note(&warning);
     }
     Ok(found)
-}
-
-fn has_parts(directory: &Path) -> bool {
-    std::fs::read_dir(directory).is_ok_and(|entries| {
-        entries.flatten().any(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            name.starts_with("part-") && name.ends_with(".parquet")
-        })
-    })
 }

@@ -1,6 +1,6 @@
 //! Reads a trace of `strace -f -ttt -T`.
 //!
-//! [`line`] cuts a line into the parts of a call, [`replay`] keeps what each process has open, [`calls`] says what
+//! [`mod@line`] cuts a line into the parts of a call, [`replay`] keeps what each process has open, [`calls`] says what
 //! each system call means.
 
 mod calls;
