@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use samples::Site;
 use serde::{Deserialize, Serialize};
 
-use super::region::Region;
+use crate::region::SampleRegion;
 
 /// One entry of a rank's journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ pub struct HintsOfFile {
 
 /// The writing end: entries as length (u32) and JSON, published one by one.
 pub(super) struct Journal {
-    region: Arc<Region>,
+    region: Arc<SampleRegion>,
     base: NonNull<u8>,
     used: usize,
 }
@@ -113,7 +113,7 @@ pub(super) struct Journal {
 unsafe impl Send for Journal {}
 
 impl Journal {
-    pub(super) fn new(region: &Arc<Region>) -> Self {
+    pub(super) fn new(region: &Arc<SampleRegion>) -> Self {
         Self { region: Arc::clone(region), base: region.journal(), used: 0 }
     }
 

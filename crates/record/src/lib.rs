@@ -1,6 +1,6 @@
 //! How are samples kept, from the rank that takes them to the run that holds them?
 //!
-//! [`Region`] is the shared memory of a rank, [`Recorder`] its writing end (a store and a release of
+//! [`SampleRegion`] is the shared memory of a rank, [`Recorder`] its writing end (a store and a release of
 //! the count), [`SiteTable`] the numbers of its sites, [`read`] the reading end, which works as well
 //! after the rank was killed.
 
@@ -16,7 +16,7 @@ mod tests;
 pub use journal::{Entry, HintsOfFile, Stonewalled};
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
-pub use region::{Region, State};
-pub use sites::{MORE, Place, SiteTable};
+pub use region::{SampleRegion, RecordState};
+pub use sites::{MORE, StaticSite, SiteTable};
 
 pub use region::{populate, unnamed_file};

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use samples::{Counted, Sample, Site};
 use serde::{Deserialize, Serialize};
 
-use super::journal::Entry;
-use super::region::{Region, State};
+use crate::journal::Entry;
+use crate::region::{SampleRegion, RecordState};
 
 /// Everything one rank recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct RankRecord {
     /// The rank.
     pub rank: u32,
     /// How far it came.
-    pub state: State,
+    pub state: RecordState,
     /// The rank's own sites; `Sample::site` of `samples` indexes this list.
     pub sites: Vec<Site>,
     /// In the order in which they ended.
@@ -145,7 +145,7 @@ pub enum ReadError {
 }
 
 /// Reads what the rank of `region` published.
-pub fn read(region: &Region) -> Result<RankRecord, ReadError> {
+pub fn read(region: &SampleRegion) -> Result<RankRecord, ReadError> {
     let rank = region.rank();
     if !region.intact() {
         return Err(ReadError::Header { rank });
@@ -186,7 +186,7 @@ pub fn read(region: &Region) -> Result<RankRecord, ReadError> {
     })
 }
 
-fn read_tallies(region: &Region, sites: &[Site]) -> Vec<Counted> {
+fn read_tallies(region: &SampleRegion, sites: &[Site]) -> Vec<Counted> {
     let used = region.header().tallies.load(Ordering::Acquire) as usize;
     (0..used.min(region.tally_limit()))
         // SAFETY: published tallies lie inside the mapping and are valid for all bit patterns; the rank that
@@ -196,7 +196,7 @@ fn read_tallies(region: &Region, sites: &[Site]) -> Vec<Counted> {
         .collect()
 }
 
-fn read_journal(region: &Region) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {
+fn read_journal(region: &SampleRegion) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {
     let rank = region.rank();
     let used = region.header().journal.load(Ordering::Acquire) as usize;
     let damaged = |at: usize, why: &str| ReadError::Journal { rank, at, why: why.into() };
@@ -219,7 +219,7 @@ fn read_journal(region: &Region) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {
     Ok((sites, entries))
 }
 
-fn read_spill(region: &Region, spilled: u64) -> Result<Vec<Sample>, ReadError> {
+fn read_spill(region: &SampleRegion, spilled: u64) -> Result<Vec<Sample>, ReadError> {
     let mut samples = vec![Sample::default(); spilled as usize];
     const AT_ONCE: usize = 1 << 16;
     let mut found = 0;
@@ -236,7 +236,7 @@ fn read_spill(region: &Region, spilled: u64) -> Result<Vec<Sample>, ReadError> {
 }
 
 /// Fills `samples` from the spill file, from its `first` sample on.
-pub(super) fn read_spilled(region: &Region, first: u64, samples: &mut [Sample]) -> std::io::Result<()> {
+pub(super) fn read_spilled(region: &SampleRegion, first: u64, samples: &mut [Sample]) -> std::io::Result<()> {
     let bytes = size_of_val(samples);
     let offset = first * size_of::<Sample>() as u64;
     let mut done = 0;

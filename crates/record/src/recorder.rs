@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use samples::{Sample, Site};
 
-use super::counts::{Resting, STRIDE, Tallies, too_many};
-use super::journal::{Entry, Journal};
-use super::region::{Region, State, populate};
+use crate::counts::{IdleTally, STRIDE, Tallies, too_many};
+use crate::journal::{Entry, Journal};
+use crate::region::{SampleRegion, RecordState, populate};
 
 /// Samples whose memory is populated at a time (1 MiB).
 const CHUNK: usize = (1 << 20) / size_of::<Sample>();
@@ -28,7 +28,7 @@ const LARGEST_BLOCK: usize = 256;
 /// memory is used up, the next chunk is populated after the sample was stored, never between two
 /// clock reads; when the limit is reached, what is in memory goes to the spill file first.
 pub struct Recorder {
-    region: Arc<Region>,
+    region: Arc<SampleRegion>,
     base: NonNull<Sample>,
     /// Samples in memory.
     used: usize,
@@ -53,7 +53,7 @@ struct Shared {
     ready: usize,
     total: u64,
     /// Tallies of workers that are gone, by site: the next ones go on with them.
-    resting: Vec<(u32, Resting)>,
+    idle: Vec<(u32, IdleTally)>,
 }
 
 // SAFETY: the pointer is into the region, which the recorder keeps alive; who writes where is decided by
@@ -69,7 +69,7 @@ impl Recorder {
     /// A recorder for an unused region; the first chunk is populated here.
     ///
     /// Errors: no memory behind the first chunk.
-    pub fn new(region: Arc<Region>) -> io::Result<Self> {
+    pub fn new(region: Arc<SampleRegion>) -> io::Result<Self> {
         let base = region.samples();
         let shared = Shared {
             journal: Journal::new(&region),
@@ -78,11 +78,11 @@ impl Recorder {
             used: 0,
             ready: 0,
             total: 0,
-            resting: Vec::new(),
+            idle: Vec::new(),
         };
         let ready = CHUNK.min(region.sample_limit());
         populate(base.cast(), ready * size_of::<Sample>())?;
-        region.set_state(State::Running);
+        region.set_state(RecordState::Running);
         let shared = Arc::new(Mutex::new(shared));
         Ok(Self { region, base, used: 0, ready, total: 0, shared, block: (0, 0), tallies: None })
     }
@@ -131,7 +131,7 @@ impl Recorder {
     }
 
     /// The region it writes to.
-    pub fn region(&self) -> &Arc<Region> {
+    pub fn region(&self) -> &Arc<SampleRegion> {
         &self.region
     }
 
@@ -199,8 +199,8 @@ impl Recorder {
     fn count_first(&mut self, sample: Sample) -> io::Result<()> {
         let place = {
             let mut shared = lock(&self.shared);
-            match shared.resting.iter().position(|(site, _)| *site == sample.site) {
-                Some(at) => shared.resting.swap_remove(at).1,
+            match shared.idle.iter().position(|(site, _)| *site == sample.site) {
+                Some(at) => shared.idle.swap_remove(at).1,
                 None => {
                     let next = self.region.header().tallies.load(Ordering::Relaxed) as usize;
                     if next >= self.region.tally_limit() {
@@ -209,7 +209,7 @@ impl Recorder {
                     let place = self.region.tally(next);
                     populate(place.cast(), STRIDE)?;
                     self.region.header().tallies.store(next as u64 + 1, Ordering::Release);
-                    Resting(place)
+                    IdleTally(place)
                 }
             }
         };
@@ -327,7 +327,7 @@ impl Recorder {
         let mut done = 0;
         while done < spilled {
             let count = (spilled - done).min(chunk.len() as u64) as usize;
-            super::reader::read_spilled(&self.region, done, &mut chunk[..count])?;
+            crate::reader::read_spilled(&self.region, done, &mut chunk[..count])?;
             chunk[..count].iter().for_each(&mut see);
             done += count as u64;
         }
@@ -365,7 +365,7 @@ impl Recorder {
     }
 
     /// Says how the rank ended.
-    pub fn finish(&mut self, state: State) {
+    pub fn finish(&mut self, state: RecordState) {
         self.region.set_state(state);
     }
 
@@ -426,7 +426,7 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         if let Some(tallies) = self.tallies.take().filter(|_| self.is_worker()) {
-            lock(&self.shared).resting.extend(tallies.into_resting());
+            lock(&self.shared).idle.extend(tallies.into_idle());
         }
     }
 }

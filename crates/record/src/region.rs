@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use samples::Sample;
 
-use super::counts::{STRIDE, Tally};
+use crate::counts::{STRIDE, Tally};
 
 /// Bytes of the header.
 const HEADER: usize = 4096;
@@ -37,7 +37,7 @@ const VERSION: u32 = 1;
 
 /// How far a rank came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum State {
+pub enum RecordState {
     /// It never began.
     #[default]
     New,
@@ -73,7 +73,7 @@ pub(super) struct Header {
 }
 
 /// The shared memory of one rank.
-pub struct Region {
+pub struct SampleRegion {
     base: NonNull<u8>,
     bytes: usize,
     journal_limit: usize,
@@ -88,11 +88,11 @@ pub struct Region {
 // SAFETY: the region is shared memory; everything that two processes or threads touch at the same
 // time is atomic (the header), and the rest is written by one rank only and read after it was
 // published with a release store.
-unsafe impl Send for Region {}
+unsafe impl Send for SampleRegion {}
 // SAFETY: as above.
-unsafe impl Sync for Region {}
+unsafe impl Sync for SampleRegion {}
 
-impl Region {
+impl SampleRegion {
     /// A region for `rank` that holds at most `sample_limit` samples in memory; further ones go to an
     /// unnamed file in `spill_directory`.
     ///
@@ -196,22 +196,22 @@ impl Region {
     }
 
     /// How far the rank came.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> RecordState {
         match self.header().state.load(Ordering::Acquire) {
-            1 => State::Running,
-            2 => State::Finished,
-            3 => State::Stopped,
-            _ => State::New,
+            1 => RecordState::Running,
+            2 => RecordState::Finished,
+            3 => RecordState::Stopped,
+            _ => RecordState::New,
         }
     }
 
     /// Says how far the rank came.
-    pub fn set_state(&self, state: State) {
+    pub fn set_state(&self, state: RecordState) {
         let number = match state {
-            State::New => 0,
-            State::Running => 1,
-            State::Finished => 2,
-            State::Stopped => 3,
+            RecordState::New => 0,
+            RecordState::Running => 1,
+            RecordState::Finished => 2,
+            RecordState::Stopped => 3,
         };
         self.header().state.store(number, Ordering::Release);
     }
@@ -283,7 +283,7 @@ impl Region {
     }
 }
 
-impl Drop for Region {
+impl Drop for SampleRegion {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `new` with this address and length and is not used after.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
