@@ -51,6 +51,11 @@ impl Mpi {
         &self.link
     }
 
+    /// The library's handle, as a name of the communicator.
+    pub fn handle(&self) -> usize {
+        self.link.handle
+    }
+
     fn world(&self) -> &'static World {
         self.link.world
     }

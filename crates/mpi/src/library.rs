@@ -125,7 +125,8 @@ impl MpiLibrary {
     /// Open MPI's and Intel's own plug-ins need.
     pub(crate) fn open(name: &Path) -> Result<Self, OpenError> {
         // SAFETY: an MPI library's initialisers do nothing but prepare the library.
-        let library = unsafe { Unix::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }.map_err(|error| refusal(name, &error))?;
+        let library = unsafe { Unix::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }
+            .map_err(|error| refusal(name, &error))?;
         let library: libloading::Library = library.into();
         let f = Functions::load(&library)?;
         let path = origin(f.init_thread as *const c_void).unwrap_or_else(|| name.to_path_buf());

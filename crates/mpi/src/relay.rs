@@ -109,7 +109,8 @@ impl Relay {
 
     fn pass_to_rank(&mut self) {
         let mut buffer = [0_u8; 16 << 10];
-        let passed = received(self.manager, &mut buffer).is_some_and(|message| sent(self.rank.as_fd(), message));
+        let passed =
+            received(self.manager, &mut buffer).is_some_and(|message| sent(self.rank.as_fd(), message));
         if !passed {
             self.close();
         }

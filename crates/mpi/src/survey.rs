@@ -46,7 +46,10 @@ pub fn survey(choice: &MpiChoice) -> Result<Survey, ForkError> {
     survey_by(choice, in_own_process)
 }
 
-fn survey_by(choice: &MpiChoice, open: impl Fn(&dyn Fn() -> Answer) -> Result<Answer, ForkError>) -> Result<Survey, ForkError> {
+fn survey_by(
+    choice: &MpiChoice,
+    open: impl Fn(&dyn Fn() -> Answer) -> Result<Answer, ForkError>,
+) -> Result<Survey, ForkError> {
     let launcher = this_launcher();
     let evidence = launcher.as_ref().map(|launcher| launcher.evidence.clone());
     let pretended = |kind| Launcher { evidence: String::new(), ranks: None, rank: None, kind };
@@ -182,9 +185,8 @@ mod tests {
         if alone == 0 {
             // SAFETY: ends the process in which it is called.
             let answer = in_own_process(&|| unsafe { libc::_exit(9) });
-            let told = answer.is_ok_and(|answer| {
-                answer.refused == ["opening the library ended its process (status 9)"]
-            });
+            let told = answer
+                .is_ok_and(|answer| answer.refused == ["opening the library ended its process (status 9)"]);
             // SAFETY: as above.
             unsafe { libc::_exit(if told { 0 } else { 1 }) }
         }

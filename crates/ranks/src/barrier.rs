@@ -2,9 +2,9 @@
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 
 use crate::futex;
@@ -195,7 +195,8 @@ mod loom_tests {
         loom::model(|| {
             let barrier = slot(2);
             let other = Arc::clone(&barrier);
-            let rounds = |barrier: &BarrierSlot, values: [u64; 2]| values.map(|v| barrier.meet(v, &mut Sleeper));
+            let rounds =
+                |barrier: &BarrierSlot, values: [u64; 2]| values.map(|v| barrier.meet(v, &mut Sleeper));
             let theirs = thread::spawn(move || rounds(&other, [7, 1]));
             assert_eq!(rounds(&barrier, [3, 2]), [Ok(7), Ok(2)]);
             assert_eq!(theirs.join().expect("no panic"), [Ok(7), Ok(2)]);

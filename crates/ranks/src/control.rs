@@ -135,7 +135,8 @@ impl ControlBlock {
     pub fn new(ranks: u32, timeout: Option<Duration>) -> io::Result<&'static Self> {
         let slots = ranks as usize * size_of::<RankSlot>();
         let members = SLOTS as usize * ranks as usize * size_of::<u32>();
-        let bytes = HEAD + SLOTS as usize * size_of::<BarrierSlot>() + slots + members + ranks as usize * MAILBOX;
+        let bytes =
+            HEAD + SLOTS as usize * size_of::<BarrierSlot>() + slots + members + ranks as usize * MAILBOX;
         // Anonymous, and not a memory file: that one would count against the limit of file sizes.
         // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no other memory.
         let base = unsafe {
@@ -143,7 +144,8 @@ impl ControlBlock {
             mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::SHARED | MapFlags::NORESERVE)?
         };
         let spin = std::thread::available_parallelism().is_ok_and(|cpus| ranks as usize <= cpus.get());
-        let block: &'static Self = Box::leak(Box::new(Self { base: base.cast(), bytes, ranks, spin, timeout }));
+        let block: &'static Self =
+            Box::leak(Box::new(Self { base: base.cast(), bytes, ranks, spin, timeout }));
         let everyone: Vec<u32> = (0..ranks).collect();
         block.head().slots.store(1, SeqCst);
         block.open_slot(0, &everyone);
@@ -268,7 +270,8 @@ impl ControlBlock {
     fn why_closed(&self, slot: u32) -> CommError {
         self.stopped().unwrap_or_else(|| {
             let rank = self.slot(slot).ended().unwrap_or_default();
-            let reason = format!("rank {rank} reached the end of its program, but a barrier still waits for it");
+            let reason =
+                format!("rank {rank} reached the end of its program, but a barrier still waits for it");
             CommError::RankLost { rank, reason }
         })
     }

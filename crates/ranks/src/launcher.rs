@@ -64,7 +64,9 @@ pub fn launcher_in(variable: impl Fn(&str) -> Option<String>) -> Option<Launcher
     };
     let slurm = number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"));
     found("OMPI_COMM_WORLD_SIZE", number("OMPI_COMM_WORLD_SIZE"), LauncherKind::OpenMpi)
-        .or_else(|| found("PMIX_RANK", slurm.filter(|_| variable("SLURM_STEP_ID").is_some()), LauncherKind::Pmix))
+        .or_else(|| {
+            found("PMIX_RANK", slurm.filter(|_| variable("SLURM_STEP_ID").is_some()), LauncherKind::Pmix)
+        })
         .or_else(|| found("PMI_SIZE", number("PMI_SIZE"), LauncherKind::Pmi))
         .or_else(|| found("PMI_RANK", slurm, LauncherKind::Pmi))
         // srun with Cray's own plug-in.

@@ -16,7 +16,7 @@ mod tests;
 pub use journal::{Entry, HintsOfFile, Stonewalled};
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
-pub use region::{SampleRegion, RecordState};
-pub use sites::{MORE, StaticSite, SiteTable};
+pub use region::{RecordState, SampleRegion};
+pub use sites::{MORE, SiteTable, StaticSite};
 
 pub use region::{populate, unnamed_file};

@@ -6,7 +6,7 @@ use samples::{Counted, Sample, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::journal::Entry;
-use crate::region::{SampleRegion, RecordState};
+use crate::region::{RecordState, SampleRegion};
 
 /// Everything one rank recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use samples::{Sample, Site};
 
 use crate::counts::{IdleTally, STRIDE, Tallies, too_many};
 use crate::journal::{Entry, Journal};
-use crate::region::{SampleRegion, RecordState, populate};
+use crate::region::{RecordState, SampleRegion, populate};
 
 /// Samples whose memory is populated at a time (1 MiB).
 const CHUNK: usize = (1 << 20) / size_of::<Sample>();

@@ -66,7 +66,10 @@ fn a_killed_process_loses_none_of_its_published_samples() {
         libc::waitpid(child, std::ptr::null_mut(), 0);
     }
     let record = read(&region).expect("whole");
-    assert_eq!((record.samples.len(), record.state, record.last_site), (70_000, RecordState::Running, Some(0)));
+    assert_eq!(
+        (record.samples.len(), record.state, record.last_site),
+        (70_000, RecordState::Running, Some(0))
+    );
 }
 
 #[test]
@@ -91,7 +94,8 @@ fn a_site_is_one_place_under_one_stack_of_labels() {
     let region = region(100);
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
     let mut table = SiteTable::new(2);
-    let place = || StaticSite { line: 9, operation: "stat".into(), group: "writers".into(), ..StaticSite::default() };
+    let place =
+        || StaticSite { line: 9, operation: "stat".into(), group: "writers".into(), ..StaticSite::default() };
     let outside = table.site(1, &mut recorder, place).expect("room");
     table.enter("");
     table.enter("write");

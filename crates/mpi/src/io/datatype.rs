@@ -69,9 +69,7 @@ impl LayoutTypes {
                 begin = layout.offset(0, share.rank, share.ranks) as i64;
                 Some(column(library, layout, row, unit, small)?)
             }
-            true if layout.blocks <= INT => {
-                Some(subarray(library, share, layout, unit, small)?)
-            }
+            true if layout.blocks <= INT => Some(subarray(library, share, layout, unit, small)?),
             true => return Err(libc::EINVAL),
             false => None,
         };

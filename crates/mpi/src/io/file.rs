@@ -120,7 +120,8 @@ impl File {
         if layout.is_whole() {
             // SAFETY: `block(0)` holds all blocks.
             return unsafe {
-                let piece = Piece { offset: 0, memory: block(0), types: types.memory, length: layout.bytes() };
+                let piece =
+                    Piece { offset: 0, memory: block(0), types: types.memory, length: layout.bytes() };
                 self.move_piece(layout, direction, piece)
             };
         }
