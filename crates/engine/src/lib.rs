@@ -15,7 +15,7 @@ pub use record;
 /// How ranks start, on one machine and through MPI.
 pub mod launch {
     pub use mpi::{Job, Surroundings, surroundings};
-    pub use ranks::launch::*;
+    pub use ranks::*;
 }
 
 /// How ranks meet, on one machine and through MPI.
@@ -37,7 +37,7 @@ pub mod comm {
 pub fn run(
     plan: &ppl::plan::Plan,
     options: &run::Options,
-    watch: impl FnMut(&launch::Watch),
+    watch: impl FnMut(&ranks::RanksView),
 ) -> Result<run::Outcome, run::RunError> {
     let options = run::options_of(plan, options);
     run::missing_space(plan, &options)?;

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use mpi::io as library;
 pub use mpi::io::{Hints, take_error};
 use ranks::Comm;
-pub use ranks::layout::{Direction, Kind, Layout, Mode};
+pub use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
 use samples::Outcome;
 
 use super::collective_calls as calls;
@@ -27,7 +27,7 @@ pub enum Parallel {
 ///
 /// # Errors
 /// The outcome of a failure; where one rank fails all do. MPI's words: [`take_error`].
-pub fn open(comm: &dyn Comm, path: &CStr, mode: Mode, hints: &Hints) -> Result<Parallel, Outcome> {
+pub fn open(comm: &dyn Comm, path: &CStr, mode: ParallelMode, hints: &Hints) -> Result<Parallel, Outcome> {
     match mpi::of(comm) {
         Some(mpi) => library::File::open(mpi, path, mode, hints).map(Parallel::Library),
         None => calls::File::open(comm, path, mode).map(Parallel::Calls),
@@ -51,10 +51,10 @@ impl Parallel {
     ///
     /// # Errors
     /// The errno: EINVAL for sizes that the library cannot express.
-    pub fn prepare(&mut self, comm: &dyn Comm, layout: &Layout) -> Result<(), i32> {
+    pub fn prepare(&mut self, layout: &Layout) -> Result<(), i32> {
         match self {
             Self::Calls(_) => Ok(()),
-            Self::Library(file) => file.prepare(comm.rank(), comm.size(), layout),
+            Self::Library(file) => file.prepare(layout),
         }
     }
 
@@ -77,36 +77,7 @@ impl Parallel {
             // SAFETY: the caller's promise.
             Self::Calls(file) => unsafe { file.transfer(comm, layout, direction, block) },
             // SAFETY: the caller's promise.
-            Self::Library(file) => unsafe {
-                file.transfer(comm.rank(), comm.size(), layout, direction, block)
-            },
-        }
-    }
-
-    /// Waits until what was written is on the device; collective.
-    pub fn sync(&mut self, comm: &dyn Comm) -> Outcome {
-        match self {
-            Self::Calls(file) => together(comm, file.sync()),
-            Self::Library(file) => file.sync(),
-        }
-    }
-
-    /// The size in bytes.
-    pub fn size(&self) -> Outcome {
-        match self {
-            Self::Calls(file) => file.size(),
-            Self::Library(file) => file.size(),
-        }
-    }
-
-    /// Sets the size in bytes; collective.
-    pub fn set_size(&mut self, comm: &dyn Comm, bytes: u64) -> Outcome {
-        match self {
-            Self::Calls(file) => {
-                let outcome = if comm.rank() == 0 { file.set_size(bytes) } else { Outcome::default() };
-                together(comm, outcome)
-            }
-            Self::Library(file) => file.set_size(bytes),
+            Self::Library(file) => unsafe { file.transfer(layout, direction, block) },
         }
     }
 
