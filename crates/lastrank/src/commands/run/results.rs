@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use engine::launch::{End, Held};
+use engine::launch::{HeldSignals, RankEnd};
 use engine::run::{BackendKind, Options, Outcome};
 use samples::units;
 use serde_json::json;
@@ -113,7 +113,12 @@ fn writable(folder: &Path) -> std::io::Result<()> {
 
 /// Write the run file and the page, and print what was found. What `held` signals back is let go as soon as
 /// the samples are in their file.
-pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome, held: Option<Held>) -> anyhow::Result<()> {
+pub fn deliver(
+    args: &RunArgs,
+    places: &Places,
+    outcome: &Outcome,
+    held: Option<HeldSignals>,
+) -> anyhow::Result<()> {
     // First of all, whatever may happen to standard output.
     let stored = store::write(&places.run, &outcome.run);
     if stored.is_err() && places.stamped {
@@ -155,7 +160,7 @@ pub fn deliver(args: &RunArgs, places: &Places, outcome: &Outcome, held: Option<
 pub fn deliver_part(places: &Places, outcome: &Outcome, rank: u32) -> anyhow::Result<()> {
     let parts = places.run.with_extension("parts");
     // Each rank tells what happened to itself; what happened to another is told once more, by rank 0.
-    let left = outcome.ends.iter().any(|end| matches!(end, End::Left(_)));
+    let left = outcome.ends.iter().any(|end| matches!(end, RankEnd::Left(_) | RankEnd::Stopped(_)));
     complain(outcome, !left);
     if outcome.run.facts.job.is_empty() && outcome.run.samples.is_empty() {
         // It ended before MPI had started: there is nothing to keep, and no reason to touch an earlier run.
