@@ -1,4 +1,4 @@
-//! How does a rank count samples that are too many to keep?
+//! Counts samples that are too many to keep.
 //!
 //! One *tally* per site and worker: buckets of a [`samples::Histogram`] and a few sums, in the rank's
 //! shared memory, written by one thread with plain stores. Beside them the slowest samples are kept whole:

@@ -1,9 +1,8 @@
-//! What does a rank tell its parent besides samples: sites, failures, notes?
+//! The journal of a rank: what it tells its parent besides samples (sites, failures, notes).
 
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use samples::Site;
 use serde::{Deserialize, Serialize};
@@ -24,7 +23,7 @@ pub enum Entry {
         /// What failed, on what, why.
         text: String,
     },
-    /// How many operations of a site failed that the program did not foretell: told at the end.
+    /// How many operations of a site failed that the program did not predict: told at the end.
     Failures {
         /// The rank's own number of the site.
         site: u32,
@@ -130,7 +129,7 @@ impl Journal {
             start.add(4).copy_from_nonoverlapping(NonNull::from(&text[..]).cast(), text.len());
         }
         self.used = end;
-        self.region.header().journal.store(end as u64, Ordering::Release);
+        self.region.header().journal.publish(end as u64);
         Ok(())
     }
 }

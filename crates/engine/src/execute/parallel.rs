@@ -240,7 +240,7 @@ pub(super) struct HintBook {
 impl HintBook {
     /// Are the hints of this file to be read back? All ranks of `comm` answer alike.
     fn wanted(&mut self, path: &CStr, comm: &dyn Comm) -> bool {
-        let Some(mpi) = mpi::of(comm).filter(|_| !self.asked.is_empty()) else { return false };
+        let Some(mpi) = crate::mpi::of(comm).filter(|_| !self.asked.is_empty()) else { return false };
         let known = self.known.entry(mpi.handle()).or_default();
         let new = known.len() < READ_BACK && !known.iter().any(|one| **one == *path);
         if new {

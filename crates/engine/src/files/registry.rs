@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use record::{SampleRegion, populate};
+use record::SampleRegion;
 
 /// A moment of the file system's clock, to be compared with birth times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -232,7 +232,7 @@ impl Registry {
             // SAFETY: within the registry's part of the mapping: `ready` is a multiple of STEP, and
             // so is the limit.
             let start = unsafe { self.base.add(self.ready) };
-            if populate(start, STEP).is_err() {
+            if self.region.populate(start, STEP).is_err() {
                 return false;
             }
             self.ready += STEP;

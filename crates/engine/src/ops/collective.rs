@@ -5,8 +5,8 @@
 
 use std::ffi::CStr;
 
-use mpi::io as library;
-pub use mpi::io::{Hints, take_error};
+use crate::mpi::io as library;
+pub use crate::mpi::io::{Hints, take_error};
 use ranks::Comm;
 pub use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
 use samples::Outcome;
@@ -28,7 +28,7 @@ pub enum Parallel {
 /// # Errors
 /// The outcome of a failure; where one rank fails all do. MPI's words: [`take_error`].
 pub fn open(comm: &dyn Comm, path: &CStr, mode: ParallelMode, hints: &Hints) -> Result<Parallel, Outcome> {
-    match mpi::of(comm) {
+    match crate::mpi::of(comm) {
         Some(mpi) => library::File::open(mpi, path, mode, hints).map(Parallel::Library),
         None => calls::File::open(comm, path, mode).map(Parallel::Calls),
     }
@@ -38,7 +38,7 @@ pub fn open(comm: &dyn Comm, path: &CStr, mode: ParallelMode, hints: &Hints) -> 
 pub fn delete(comm: &dyn Comm, path: &CStr) -> Outcome {
     let mut outcome = Outcome::default();
     if comm.rank() == 0 {
-        outcome = match mpi::of(comm) {
+        outcome = match crate::mpi::of(comm) {
             Some(mpi) => library::delete(mpi, path),
             None => posix::unlink(path),
         };

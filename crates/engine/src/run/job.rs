@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{Body, Options, Outcome, RunError, clock_for, collect, facts, work};
 use crate::files::Moment;
-use mpi::Job;
+use crate::mpi::Job;
 use ranks::Comm;
 use ranks::{RankEnd, RanksView};
 use record::{RankRecord, SampleRegion, read};
@@ -53,7 +53,7 @@ pub fn job<T: Body>(
     let memory = |error| RunError::Memory { rank, spill: options.spill_directory.clone(), error };
     let (clock, description) = clock_for(options);
     // Ranks of other nodes have memory of their own.
-    let here = mpi::local_ranks().or(job.ranks()).unwrap_or(options.launch.ranks);
+    let here = crate::mpi::local_ranks().or(job.ranks()).unwrap_or(options.launch.ranks);
     let limit = options.samples_per_rank(here);
     let region = Arc::new(SampleRegion::new(rank, limit, &options.spill_directory).map_err(memory)?);
     let gathered = unnamed(&options.spill_directory).map_err(memory)?;
