@@ -16,7 +16,7 @@ use std::time::Duration;
 use engine::causes::Watch;
 use engine::clock::Clock;
 use engine::kernels::{Kernel, Request, Settings, build, measure};
-use engine::record::{Recorder, Region};
+use engine::record::{Recorder, SampleRegion};
 use samples::histogram::{BUCKETS, bucket};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -123,7 +123,7 @@ fn record() -> Done {
     let (clock, _) = Clock::choose();
     let mut kernel = build(&Request::Chase { bytes: 16 << 10, huge: false, seed: 1 })?;
     let folder = std::env::temp_dir();
-    let region = Region::new(0, ROUNDS * COUNT + 1, &folder)?;
+    let region = SampleRegion::new(0, ROUNDS * COUNT + 1, &folder)?;
     let mut recorder = Recorder::new(std::sync::Arc::new(region))?;
     recorder.reserve(ROUNDS * COUNT + 1)?;
     let mut all = vec![0u32; ROUNDS * COUNT];

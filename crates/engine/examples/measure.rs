@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use engine::execute::{Backend, Call, Session, Stop};
 use engine::launch::{Surroundings, print, surroundings};
-use engine::record::Place;
+use engine::record::StaticSite;
 use engine::run::{Body, JobShare, Options, Outcome};
 use samples::SiteKind;
 
@@ -29,7 +29,7 @@ fn say(line: &str) {
 }
 
 struct Seeks {
-    places: Vec<Place>,
+    places: Vec<StaticSite>,
     samples: u64,
     /// How one rank ends half-way, and which.
     ending: Option<(String, u32)>,
@@ -38,7 +38,7 @@ struct Seeks {
 }
 
 impl Body for Seeks {
-    fn places(&self) -> &[Place] {
+    fn places(&self) -> &[StaticSite] {
         &self.places
     }
 
@@ -92,8 +92,12 @@ fn run() -> Result<i32, String> {
     }
     let [path, samples, more @ ..] = &rest[..] else { return Err("measure RUN SAMPLES [die RANK]".into()) };
     let path = PathBuf::from(path);
-    let place =
-        |operation: &str, kind| Place { line: 1, operation: operation.into(), kind, ..Place::default() };
+    let place = |operation: &str, kind| StaticSite {
+        line: 1,
+        operation: operation.into(),
+        kind,
+        ..StaticSite::default()
+    };
     let body = Seeks {
         places: vec![
             place("fopen", SiteKind::Operation),
@@ -108,7 +112,7 @@ fn run() -> Result<i32, String> {
     options.launch.grace = std::time::Duration::from_secs(3);
     options.expected_samples = body.samples;
     options.memory = memory;
-    match surroundings(&mpi.parse().unwrap_or_default()) {
+    match surroundings(&mpi.parse().unwrap_or_default()).map_err(|error| error.to_string())? {
         Surroundings::Alone => {
             let outcome = engine::run::ranks(&body, &options, |_| ()).map_err(|error| error.to_string())?;
             save(&outcome, "whole", |run| store::write(&path, run));

@@ -15,7 +15,13 @@ fn main() -> ExitCode {
         eprintln!("program FILE [RANKS] [name=value …]");
         return ExitCode::from(2);
     };
-    let around = surroundings(&MpiChoice::Auto);
+    let around = match surroundings(&MpiChoice::Auto) {
+        Ok(around) => around,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(2);
+        }
+    };
     let ranks = match &around {
         Surroundings::Job(job) => job.ranks(),
         Surroundings::Alone => arguments.get(1).and_then(|text| text.parse().ok()),

@@ -4,12 +4,13 @@
 
 mod endings;
 
+use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
 use engine::comm::mpi::MpiChoice;
 use engine::comm::{Comm, CommError};
-use engine::launch::{Launch, Outcome, Surroundings, print, processes, surroundings};
-use engine::ops::collective::{self as mpiio, Direction, Kind, Layout, Mode};
+use engine::launch::{Launch, RankEnds, Surroundings, print, processes, surroundings};
+use engine::ops::collective::{self as mpiio, Direction, Layout, ParallelMode, ViewKind};
 use samples::{CommonClock, Facts};
 
 fn main() {
@@ -48,7 +49,14 @@ fn run() -> i32 {
     };
     let launch =
         Launch { timeout: Some(wanted.timeout), grace: Duration::from_secs(3), ..Launch::new(wanted.ranks) };
-    let (first, result) = match surroundings(&wanted.mpi) {
+    let around = match surroundings(&wanted.mpi) {
+        Ok(around) => around,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return 2;
+        }
+    };
+    let (first, result) = match around {
         Surroundings::Alone => {
             let result = processes(&launch, |comm| scene(&wanted.scene, &comm), |_| ());
             let told = result.inspect(|outcome| outcome.failures().iter().for_each(|failure| say(failure)));
@@ -56,7 +64,7 @@ fn run() -> i32 {
         }
         Surroundings::Job(job) => {
             let (here, launch) = (std::env::temp_dir(), Launch { ranks: 0, ..launch });
-            let saved = |outcome: &Outcome| {
+            let saved = |outcome: &RankEnds| {
                 outcome.failures().iter().for_each(|failure| say(failure));
                 if !outcome.complete() {
                     say(&format!("saved rank {}", outcome.first));
@@ -88,7 +96,7 @@ fn text(error: CommError) -> String {
 fn scene(words: &[String], comm: &dyn Comm) -> Result<(), String> {
     let number = |index: usize| words.get(index).and_then(|word| word.parse::<u32>().ok());
     let victim = number(1).unwrap_or(0);
-    comm.standing().set_line(1);
+    comm.status().set_line(1);
     match words[0].as_str() {
         "comm" => meet(comm),
         "speed" => speed(comm),
@@ -117,7 +125,7 @@ fn scene(words: &[String], comm: &dyn Comm) -> Result<(), String> {
             comm.barrier(0).map(drop).map_err(text)
         }
         "late" if comm.rank() == victim => {
-            comm.standing().set_line(7);
+            comm.status().set_line(7);
             std::thread::sleep(Duration::from_secs(3600));
             Ok(())
         }
@@ -223,7 +231,8 @@ fn patterns(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
     // Every third rank is in no group; the others are in two.
     let color = (comm.rank() % 3 != 2).then_some(comm.rank() % 3);
     let group = comm.split(color, comm.rank()).map_err(text)?;
-    for (kind, level) in [Kind::Row, Kind::Table].into_iter().flat_map(|kind| (0..4).map(move |l| (kind, l)))
+    for (kind, level) in
+        [ViewKind::Row, ViewKind::Table].into_iter().flat_map(|kind| (0..4).map(move |l| (kind, l)))
     {
         let layout = Layout { kind, blocks: 5, element: 1000 + u64::from(level) * 97, level };
         let path = format!("{directory}/world-{kind:?}-{level}");
@@ -291,9 +300,9 @@ fn transfer(
     memory: &mut [u8],
     hints: &mpiio::Hints,
 ) -> Result<(), (&'static str, i32)> {
-    let mode = if direction == Direction::Write { Mode::WRITE } else { Mode::READ };
+    let mode = if direction == Direction::Write { ParallelMode::WRITE } else { ParallelMode::READ };
     let mut file = mpiio::open(comm, path, mode, hints).map_err(|outcome| ("open", outcome.errno))?;
-    file.prepare(comm, layout).map_err(|errno| ("prepare", errno))?;
+    file.prepare(layout).map_err(|errno| ("prepare", errno))?;
     let base = memory.as_mut_ptr();
     // SAFETY: the memory holds every block, one behind the other.
     let block = |block: u64| unsafe { base.add((block * layout.element) as usize) };
@@ -302,21 +311,21 @@ fn transfer(
     if !moved.ok() || moved.value != memory.len() as u64 {
         return Err(("transfer", moved.errno));
     }
+    let closed = file.close(comm);
+    if !closed.ok() {
+        return Err(("close", closed.errno));
+    }
     if direction == Direction::Write {
-        let synced = file.sync(comm);
-        if !synced.ok() {
-            return Err(("sync", synced.errno));
-        }
         comm.barrier(0).map_err(|_| ("barrier", libc::ECANCELED))?;
-        let size = file.size().value;
+        let name = std::path::Path::new(std::ffi::OsStr::from_bytes(path.to_bytes()));
+        let size = std::fs::metadata(name).map_or(0, |found| found.len());
         if size != layout.bytes() * u64::from(comm.size()) {
             return Err(("size", libc::EIO));
         }
+        // Nobody reads or writes before all have looked.
+        comm.barrier(0).map_err(|_| ("barrier", libc::ECANCELED))?;
     }
-    match file.close(comm) {
-        outcome if outcome.ok() => Ok(()),
-        outcome => Err(("close", outcome.errno)),
-    }
+    Ok(())
 }
 
 /// How long does a transfer take? Beside the same calls in C: `benches/mpi`.
@@ -327,7 +336,7 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
     else {
         return Err("io DIR LEVEL ELEMENT BLOCKS ROUNDS".into());
     };
-    let layout = Layout { kind: Kind::Table, blocks, element, level: level as u8 };
+    let layout = Layout { kind: ViewKind::Table, blocks, element, level: level as u8 };
     let path =
         std::ffi::CString::new(format!("{directory}/pattern-ours")).map_err(|error| error.to_string())?;
     let errno = |errno: i32| format!("errno {errno} {}", mpiio::take_error().unwrap_or_default());
@@ -335,8 +344,9 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
     let base = memory.as_mut_ptr();
     // SAFETY: the memory holds every block, one behind the other.
     let block = |block: u64| unsafe { base.add((block * element) as usize) };
-    let mut file = mpiio::open(comm, &path, Mode::WRITE, &[]).map_err(|outcome| errno(outcome.errno))?;
-    file.prepare(comm, &layout).map_err(errno)?;
+    let mut file =
+        mpiio::open(comm, &path, ParallelMode::WRITE, &[]).map_err(|outcome| errno(outcome.errno))?;
+    file.prepare(&layout).map_err(errno)?;
     let mut durations = Vec::with_capacity(rounds as usize);
     // The first round makes the file.
     for round in 0..=rounds {

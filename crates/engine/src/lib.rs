@@ -6,6 +6,13 @@ pub mod ops;
 pub mod run;
 pub mod simulate;
 
+/// MPI as the engine and its users see it: the crate `mpi`, or in a build without it a stand-in.
+#[cfg(feature = "mpi")]
+pub use ::mpi;
+#[cfg(not(feature = "mpi"))]
+#[path = "without_mpi.rs"]
+pub mod mpi;
+
 pub use clock;
 pub use machine;
 pub use perf as causes;
@@ -14,13 +21,13 @@ pub use record;
 
 /// How ranks start, on one machine and through MPI.
 pub mod launch {
-    pub use mpi::{Job, Surroundings, surroundings};
-    pub use ranks::launch::*;
+    pub use crate::mpi::{Job, Surroundings, surroundings};
+    pub use ranks::*;
 }
 
 /// How ranks meet, on one machine and through MPI.
 pub mod comm {
-    pub use mpi;
+    pub use crate::mpi;
     pub use ranks::*;
 }
 
@@ -37,7 +44,7 @@ pub mod comm {
 pub fn run(
     plan: &ppl::plan::Plan,
     options: &run::Options,
-    watch: impl FnMut(&launch::Watch),
+    watch: impl FnMut(&ranks::RanksView),
 ) -> Result<run::Outcome, run::RunError> {
     let options = run::options_of(plan, options);
     run::missing_space(plan, &options)?;

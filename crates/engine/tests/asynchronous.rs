@@ -214,8 +214,8 @@ fn samples_of_a_rank_killed_in_flight_are_kept() {
         let text = r#"$f = fcreat("f$$rank"); async depth=8 { for 60s { fwrite($f, 4k, 0); } }"#;
         let mut before = 0;
         let outcome = engine::run(&plan(text, 2, 7), &Options::new(1), |watch| {
-            if before == 0 && watch.standing(1).samples() > 500 {
-                before = watch.standing(1).samples() as usize;
+            if before == 0 && watch.status(1).samples() > 500 {
+                before = watch.status(1).samples() as usize;
                 kill_child(1);
             }
         })

@@ -3,7 +3,7 @@
 mod support;
 
 use engine::execute::{Backend, Session, Stop};
-use engine::record::Place;
+use engine::record::StaticSite;
 use engine::run::{Body, Options, Outcome, Program, ranks};
 use support::language::{of, plan, run_in};
 use support::{alone, small_disk};
@@ -12,7 +12,7 @@ use support::{alone, small_disk};
 struct Prepared<'p>(Program<'p>, fn());
 
 impl Body for Prepared<'_> {
-    fn places(&self) -> &[Place] {
+    fn places(&self) -> &[StaticSite] {
         self.0.places()
     }
 

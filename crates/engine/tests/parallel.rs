@@ -114,8 +114,8 @@ fn samples_of_workers_of_a_killed_rank_are_kept() {
         let mut before = 0;
         let text = "parallel 4 { for 60s { getpid(); } }";
         let outcome = engine::run(&plan(text, 2, 7), &Options::new(1), |watch| {
-            if before == 0 && watch.standing(1).samples() > 1000 {
-                before = watch.standing(1).samples() as usize;
+            if before == 0 && watch.status(1).samples() > 1000 {
+                before = watch.status(1).samples() as usize;
                 kill_child(1);
             }
         })

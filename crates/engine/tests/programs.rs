@@ -242,7 +242,7 @@ fn a_pause_of_the_generator_shows_in_hundreds_of_response_times() {
         let mut paused = false;
         let plan = plan("for 2s { rate 1000/s getpid(); }", None, &[]);
         let outcome = engine::run(&plan, &Options::new(1), |watch| {
-            if !paused && watch.standing(0).samples() > 300 {
+            if !paused && watch.status(0).samples() > 300 {
                 paused = true;
                 signal_child(0, "-STOP");
                 std::thread::sleep(std::time::Duration::from_millis(500));

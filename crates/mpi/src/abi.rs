@@ -1,4 +1,4 @@
-//! Which numbers differ between the binary interfaces of MPI libraries?
+//! The numbers that differ between the binary interfaces of MPI libraries.
 //!
 //! Three are in use: MPICH's (MPICH, Intel, Cray, MVAPICH: `int` handles), Open MPI's (handles are
 //! addresses of objects the library exports) and that of the MPI-5 standard (small pointer values).
@@ -11,11 +11,11 @@ use std::ffi::c_int;
 use libloading::Library;
 
 /// Any MPI object: communicator, type, file, request, …
-pub type Handle = usize;
+pub(crate) type Handle = usize;
 
 /// A binary interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Abi {
+pub(crate) enum Abi {
     /// MPICH and its descendants: Intel MPI, Cray MPICH, MVAPICH.
     Mpich,
     /// Open MPI.
@@ -25,8 +25,8 @@ pub enum Abi {
 }
 
 impl Abi {
-    /// For a reader: `MPICH ABI`.
-    pub fn words(self) -> &'static str {
+    /// `MPICH ABI`.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Mpich => "MPICH ABI",
             Self::OpenMpi => "Open MPI ABI",
@@ -145,7 +145,7 @@ impl Constants {
         })
     }
 
-    /// The errno that says best what an MPI error class says; EIO where none does.
+    /// The errno nearest to an MPI error class; EIO where none fits.
     pub(crate) fn errno_of(&self, class: c_int) -> i32 {
         match class {
             c if c == self.err_access => libc::EACCES,

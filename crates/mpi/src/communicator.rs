@@ -1,31 +1,25 @@
-//! The communicator of an MPI library: the world, or a group of the program.
-//!
-//! [`find`] chooses the library, [`library`] opens it, [`abi`] holds the few numbers that differ.
-//! Waiting polls a non-blocking reduction, so that a rank can leave when another one is lost or
-//! when the time is up; the news of a lost rank travels as a message on a communicator of its own.
+//! The communicator that an MPI library provides: the world, or a group of the program.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
 
-use ranks::shared::Region;
-use ranks::{Comm, CommError, Standing, StopFlag};
+use ranks::job::JobIdentity;
+use ranks::{Comm, CommError, ControlBlock, RankStatus, StopFlag};
 use samples::ClockOffset;
 use serde_json::Value;
 
 use crate::abi::Handle;
-use crate::find::{Found, Search};
-use crate::library::{MpiLibrary, Status};
-use crate::news::News;
-use crate::world::{MpiError, World};
+use crate::error::MpiError;
+use crate::find::{FoundLibrary, LibrarySearch};
+use crate::library::MpiLibrary;
+use crate::link::Link;
+use crate::phase_news::PhaseNews;
+use crate::world::World;
 
 /// A communicator of the MPI library: the world, or a group of the program.
 pub struct Mpi {
-    pub(crate) world: &'static World,
-    pub(crate) handle: Handle,
-    pub(crate) rank: u32,
-    /// World ranks of its members.
-    pub(crate) members: Vec<u32>,
-    pub(crate) news: RefCell<News>,
+    link: Link,
+    news: RefCell<PhaseNews>,
 }
 
 /// The largest piece given to one MPI call, in bytes: every library takes it, whatever its `int`.
@@ -38,37 +32,40 @@ impl Mpi {
     /// Starts MPI (once in a process) and returns the world, which must have `planned` ranks (0: any).
     pub(crate) fn start(
         library: MpiLibrary,
-        search: Search,
+        search: LibrarySearch,
         planned: u32,
         timeout: Option<std::time::Duration>,
-        region: &'static Region,
+        block: &'static ControlBlock,
     ) -> Result<Self, MpiError> {
-        let (world, handle) = World::start(library, search, planned, timeout, region)?;
-        let members = (0..world.size).collect();
-        let mpi = Self { world, handle, rank: world.rank, members, news: RefCell::default() };
+        let (world, handle) = World::start(library, search, planned, timeout, block)?;
+        let link = Link { world, handle, rank: world.rank, members: (0..world.size).collect() };
+        let mpi = Self { link, news: RefCell::default() };
         // A number that no other job has, so that traces of an earlier one are not taken for ours.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let job = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
-        region.set_job(job, world.rank, world.size);
+        let id = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
+        block.set_job(JobIdentity { id, rank: world.rank, size: world.size });
         Ok(mpi)
     }
 
-    /// The library behind the communicator.
-    pub(crate) fn library(&self) -> &'static MpiLibrary {
-        &self.world.library
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
     }
 
-    /// The library's handle of the communicator.
-    pub fn handle(&self) -> Handle {
-        self.handle
+    /// The library's handle, as a name of the communicator.
+    pub fn handle(&self) -> usize {
+        self.link.handle
+    }
+
+    fn world(&self) -> &'static World {
+        self.link.world
     }
 
     /// Ends the world after the program: together when every rank comes here, else at once.
     pub(crate) fn conclude(&self) -> Result<(), CommError> {
         let together = self.barrier(0);
         match &together {
-            Ok(_) => self.world.finish(),
-            Err(_) => self.world.linger(),
+            Ok(_) => self.world().finish(),
+            Err(_) => self.world().linger(),
         }
         together.map(drop)
     }
@@ -76,78 +73,25 @@ impl Mpi {
     /// This rank leaves alone; the others are told if they do not know.
     pub(crate) fn leave(&self, why: &str) {
         self.abandon(why);
-        self.world.linger();
-    }
-
-    pub(crate) fn receive(&self, from: u32, tag: c_int, into: &mut [u8]) -> Result<(), CommError> {
-        let library = &self.world.library;
-        let mut status = Status::default();
-        let code = unsafe {
-            // SAFETY: the buffer holds as many bytes as are asked for.
-            (library.f.recv)(
-                into.as_mut_ptr().cast(),
-                into.len() as c_int,
-                library.k.byte,
-                from as c_int,
-                tag,
-                self.handle,
-                &raw mut status,
-            )
-        };
-        library.check("MPI_Recv", code)
-    }
-
-    pub(crate) fn send(&self, to: u32, tag: c_int, bytes: &[u8]) -> Result<(), CommError> {
-        let library = &self.world.library;
-        let code = unsafe {
-            // SAFETY: the buffer holds as many bytes as are sent.
-            (library.f.send)(
-                bytes.as_ptr().cast(),
-                bytes.len() as c_int,
-                library.k.byte,
-                to as c_int,
-                tag,
-                self.handle,
-            )
-        };
-        library.check("MPI_Send", code)
-    }
-
-    fn everyones(&self, mine: u64) -> Result<Vec<u64>, CommError> {
-        let library = &self.world.library;
-        let mut all = vec![0_u64; self.members.len()];
-        let code = unsafe {
-            // SAFETY: one number is sent, and there is room for one from each rank.
-            (library.f.allgather)(
-                (&raw const mine).cast(),
-                1,
-                library.k.uint64,
-                all.as_mut_ptr().cast(),
-                1,
-                library.k.uint64,
-                self.handle,
-            )
-        };
-        library.check("MPI_Allgather", code)?;
-        Ok(all)
+        self.world().linger();
     }
 }
 
 impl Comm for Mpi {
     fn rank(&self) -> u32 {
-        self.rank
+        self.link.rank
     }
 
     fn size(&self) -> u32 {
-        self.members.len() as u32
+        self.link.size()
     }
 
     fn barrier(&self, value: u64) -> Result<u64, CommError> {
-        let library = &self.world.library;
-        if let Some(error) = self.world.stopped() {
+        let library = self.link.library();
+        if let Some(error) = self.world().stopped() {
             return Err(error);
         }
-        // The library writes here after we return with an error: so it lies on the heap for good then.
+        // After an error the library may still write here, so the box is leaked then.
         let values = Box::into_raw(Box::new([value, 0_u64]));
         let mut request: Handle = 0;
         let code = unsafe {
@@ -158,20 +102,20 @@ impl Comm for Mpi {
                 1,
                 library.k.uint64,
                 library.k.max,
-                self.handle,
+                self.link.handle,
                 &raw mut request,
             )
         };
         library.check("MPI_Iallreduce", code)?;
-        self.world.wait(&mut request, &self.members)?;
+        self.world().wait(&mut request, &self.link.members)?;
         // SAFETY: the request is complete, so that the library no longer uses the box.
         let values = unsafe { Box::from_raw(values) };
         Ok(values[1])
     }
 
     fn broadcast(&self, root: u32, bytes: &mut Vec<u8>) -> Result<(), CommError> {
-        let library = &self.world.library;
-        let length = self.barrier(if self.rank == root { bytes.len() as u64 } else { 0 })?;
+        let library = self.link.library();
+        let length = self.barrier(if self.link.rank == root { bytes.len() as u64 } else { 0 })?;
         bytes.resize(length as usize, 0);
         for piece in bytes.chunks_mut(PIECE) {
             let code = unsafe {
@@ -181,7 +125,7 @@ impl Comm for Mpi {
                     piece.len() as c_int,
                     library.k.byte,
                     root as c_int,
-                    self.handle,
+                    self.link.handle,
                 )
             };
             library.check("MPI_Bcast", code)?;
@@ -191,9 +135,9 @@ impl Comm for Mpi {
 
     fn gather(&self, root: u32, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError> {
         self.barrier(0)?;
-        let lengths = self.everyones(bytes.len() as u64)?;
-        if self.rank != root {
-            bytes.chunks(PIECE).try_for_each(|piece| self.send(root, TAG_PIECE, piece))?;
+        let lengths = self.link.all_gather(bytes.len() as u64)?;
+        if self.link.rank != root {
+            bytes.chunks(PIECE).try_for_each(|piece| self.link.send(root, TAG_PIECE, piece))?;
             return Ok(None);
         }
         let mut all = Vec::with_capacity(lengths.len());
@@ -201,7 +145,7 @@ impl Comm for Mpi {
             let mut part = bytes.to_vec();
             if rank != root {
                 part = vec![0; length as usize];
-                part.chunks_mut(PIECE).try_for_each(|piece| self.receive(rank, TAG_PIECE, piece))?;
+                part.chunks_mut(PIECE).try_for_each(|piece| self.link.receive(rank, TAG_PIECE, piece))?;
             }
             all.push(part);
         }
@@ -209,23 +153,22 @@ impl Comm for Mpi {
     }
 
     fn split(&self, color: Option<u32>, key: u32) -> Result<Option<Box<dyn Comm>>, CommError> {
-        let library = &self.world.library;
+        let library = self.link.library();
         let color = color.map_or(library.k.undefined, |color| (color & i32::MAX as u32) as c_int);
         let mut handle: Handle = 0;
         // SAFETY: the new handle is a live variable, zeroed, since some libraries write its lower half only.
         let code = unsafe {
-            (library.f.comm_split)(self.handle, color, (key & i32::MAX as u32) as c_int, &raw mut handle)
+            (library.f.comm_split)(self.link.handle, color, (key & i32::MAX as u32) as c_int, &raw mut handle)
         };
         library.check("MPI_Comm_split", code)?;
         if handle == library.k.comm_null {
             return Ok(None);
         }
-        let (rank, size) = self.world.numbers(handle)?;
-        let members = vec![0; size as usize];
-        let mut group = Self { world: self.world, handle, rank, members, news: RefCell::default() };
-        group.members =
-            group.everyones(u64::from(self.world.rank))?.into_iter().map(|rank| rank as u32).collect();
-        Ok(Some(Box::new(group)))
+        let (rank, size) = self.world().numbers(handle)?;
+        let mut link = Link { world: self.world(), handle, rank, members: vec![0; size as usize] };
+        let members = link.all_gather(u64::from(self.world().rank))?;
+        link.members = members.into_iter().map(|rank| rank as u32).collect();
+        Ok(Some(Box::new(Self { link, news: RefCell::default() })))
     }
 
     fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError> {
@@ -235,12 +178,12 @@ impl Comm for Mpi {
         let mut offsets = vec![ClockOffset { at_ns: now(), ..ClockOffset::default() }];
         let mut theirs = [0_u8; 8];
         for rank in 1..self.size() {
-            if self.rank == 0 {
+            if self.link.rank == 0 {
                 let mut best = (u64::MAX, ClockOffset::default());
                 for _ in 0..EXCHANGES {
                     let before = now();
-                    self.send(rank, TAG_CLOCK, &[0])?;
-                    self.receive(rank, TAG_CLOCK, &mut theirs)?;
+                    self.link.send(rank, TAG_CLOCK, &[0])?;
+                    self.link.receive(rank, TAG_CLOCK, &mut theirs)?;
                     let after = now();
                     let at_ns = before + (after - before) / 2;
                     let offset_ns = u64::from_ne_bytes(theirs).wrapping_sub(at_ns) as i64;
@@ -250,43 +193,43 @@ impl Comm for Mpi {
                     }
                 }
                 offsets.push(best.1);
-            } else if self.rank == rank {
+            } else if self.link.rank == rank {
                 for _ in 0..EXCHANGES {
-                    self.receive(0, TAG_CLOCK, &mut [0])?;
-                    self.send(0, TAG_CLOCK, &now().to_ne_bytes())?;
+                    self.link.receive(0, TAG_CLOCK, &mut [0])?;
+                    self.link.send(0, TAG_CLOCK, &now().to_ne_bytes())?;
                 }
             }
         }
         self.barrier(0)?;
-        Ok(if self.rank == 0 { offsets } else { Vec::new() })
+        Ok(if self.link.rank == 0 { offsets } else { Vec::new() })
     }
 
-    fn standing(&self) -> &Standing {
-        self.world.standing()
+    fn status(&self) -> &RankStatus {
+        self.world().status()
     }
 
     fn stopped(&self) -> Option<CommError> {
-        self.world.stopped()
+        self.world().stopped()
     }
 
     fn stop_flag(&self) -> StopFlag {
-        StopFlag(Some(self.world.region))
+        StopFlag(Some(self.world().block))
     }
 
     fn raise(&self, phase: u64) {
-        self.spread(phase);
+        self.news.borrow_mut().announce(&self.link, phase);
     }
 
     fn raised(&self, phase: u64) -> bool {
-        self.hear(phase)
+        self.news.borrow_mut().heard(&self.link, phase)
     }
 
     fn settle(&self, phase: u64) -> Result<(), CommError> {
-        self.gather_news(phase)
+        self.news.borrow_mut().settle(&self.link, phase)
     }
 
     fn abandon(&self, why: &str) {
-        self.world.abandon(&format!("rank {} gave up: {why}", self.world.rank));
+        self.world().abandon(&format!("rank {} gave up: {why}", self.world().rank));
     }
 
     fn name(&self) -> &'static str {
@@ -294,11 +237,11 @@ impl Comm for Mpi {
     }
 
     fn description(&self) -> String {
-        self.world.search.found.as_ref().map(Found::words).unwrap_or_default()
+        self.world().search.found.as_ref().map(FoundLibrary::describe).unwrap_or_default()
     }
 
     fn facts(&self) -> Value {
-        let Search { launcher, found, .. } = &self.world.search;
+        let LibrarySearch { launcher, found, .. } = &self.world().search;
         let mut facts = serde_json::to_value(found).unwrap_or_default();
         if let Value::Object(fields) = &mut facts {
             fields.insert("launcher".into(), launcher.as_ref().map(|found| found.evidence.clone()).into());
@@ -314,19 +257,19 @@ impl Comm for Mpi {
 impl Drop for Mpi {
     fn drop(&mut self) {
         // The world is not ours to free, and after a loss nothing can be freed together.
-        if self.handle != self.world.library.k.comm_world
-            && self.world.lost().is_none()
-            && !self.world.ended()
+        if self.link.handle != self.link.library().k.comm_world
+            && self.world().lost().is_none()
+            && !self.world().ended()
         {
             // SAFETY: the handle came from MPI_Comm_split and is not used after this.
-            unsafe { (self.world.library.f.comm_free)(&raw mut self.handle) };
+            unsafe { (self.link.library().f.comm_free)(&raw mut self.link.handle) };
         }
     }
 }
 
 impl std::fmt::Debug for Mpi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Mpi {{ rank: {} of {}, {} }}", self.rank, self.size(), self.description())
+        write!(f, "Mpi {{ rank: {} of {}, {} }}", self.rank(), self.size(), self.description())
     }
 }
 

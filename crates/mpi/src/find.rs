@@ -1,114 +1,20 @@
-//! Which MPI library belongs to this process, and what started it?
+//! Finds the MPI library that belongs to the launcher of this process.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::library::MpiLibrary;
+use ranks::launcher::{Launcher, LauncherKind, MpiChoice};
 
-/// What the user wants: `--mpi PATH|none`, or nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum MpiChoice {
-    /// MPI where a launcher started us, else none.
-    #[default]
-    Auto,
-    /// No MPI, whatever started us.
-    None,
-    /// This library.
-    Path(PathBuf),
-}
-
-impl std::str::FromStr for MpiChoice {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "none" => Self::None,
-            "auto" => Self::Auto,
-            path => Self::Path(path.into()),
-        })
-    }
-}
-
-/// What started this process as one of many.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launcher {
-    /// How we know it: the variable and its value.
-    pub evidence: String,
-    /// How many ranks it says there are, where it says so.
-    pub ranks: Option<u32>,
-    /// Which of them we are, where it says so.
-    pub rank: Option<u32>,
-    pub(crate) kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// `mpirun` of Open MPI.
-    OpenMpi,
-    /// Hydra or another process manager that speaks PMI: MPICH, Intel, Cray, `srun --mpi=pmi2`.
-    Pmi,
-    /// PMIx of some origin, mostly `srun --mpi=pmix`.
-    Pmix,
-    /// `srun` without any process-management interface.
-    Slurm,
-}
-
-/// Looks at the environment through `variable`; `None` when no launcher started us.
-pub fn launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Launcher> {
-    let number = |name: &str| variable(name).and_then(|value| value.trim().parse::<u32>().ok());
-    let rank =
-        ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "ALPS_APP_PE", "PALS_RANKID", "SLURM_PROCID"]
-            .iter()
-            .find_map(|name| number(name));
-    let found = |name: &str, ranks: Option<u32>, kind: Kind| {
-        variable(name).map(|value| Launcher { evidence: format!("{name}={value}"), ranks, rank, kind })
-    };
-    let slurm = number("SLURM_STEP_NUM_TASKS").or_else(|| number("SLURM_NTASKS"));
-    found("OMPI_COMM_WORLD_SIZE", number("OMPI_COMM_WORLD_SIZE"), Kind::OpenMpi)
-        .or_else(|| found("PMIX_RANK", slurm.filter(|_| variable("SLURM_STEP_ID").is_some()), Kind::Pmix))
-        .or_else(|| found("PMI_SIZE", number("PMI_SIZE"), Kind::Pmi))
-        .or_else(|| found("PMI_RANK", slurm, Kind::Pmi))
-        // srun with Cray's own plug-in.
-        .or_else(|| found("PMI_CONTROL_PORT", slurm, Kind::Pmi))
-        .or_else(|| found("ALPS_APP_PE", None, Kind::Pmi))
-        .or_else(|| found("PALS_RANKID", None, Kind::Pmi))
-        // Set by srun for each step; a batch script itself has none.
-        .or_else(|| {
-            found("SLURM_STEP_NUM_TASKS", slurm, Kind::Slurm)
-                .filter(|found| found.ranks.is_some_and(|n| n > 1))
-        })
-}
-
-/// The launcher of this very process.
-pub fn this_launcher() -> Option<Launcher> {
-    launcher(|name| std::env::var(name).ok())
-}
-
-/// Ranks on this machine, where the launcher says so.
-pub fn local_ranks() -> Option<u32> {
-    local_ranks_in(|name| std::env::var(name).ok())
-}
-
-fn local_ranks_in(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
-    let number = |name: &&str| variable(name)?.trim().parse().ok();
-    ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "PALS_LOCAL_SIZE"]
-        .iter()
-        .find_map(number)
-        // `16(x3),4`: 16 on each of three nodes, 4 on the last. The most there are on any.
-        .or_else(|| {
-            let nodes = variable("SLURM_STEP_TASKS_PER_NODE").or_else(|| variable("SLURM_TASKS_PER_NODE"))?;
-            nodes.split(',').filter_map(|node| node.split('(').next()?.trim().parse().ok()).max()
-        })
-}
+use crate::library::{MpiLibrary, OpenError};
 
 /// A library worth trying, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// A path, or a name that the dynamic linker looks for.
-    pub name: PathBuf,
+    pub(crate) name: PathBuf,
     /// Why it is tried.
-    pub why: String,
+    pub(crate) why: String,
 }
 
 /// Libraries of the Open MPI family and of MPICH's, in the order they are tried.
@@ -118,11 +24,11 @@ const STANDARD: &[&str] = &["libmpi_abi.so.1", "libmpi_abi.so.0"];
 
 /// What to try for `launcher`, best first: beside the launcher itself, where the environment says an
 /// MPI is installed, then by name where the dynamic linker looks.
-pub fn candidates(launcher: Option<&Launcher>) -> Vec<Candidate> {
+fn candidates(launcher: Option<&Launcher>) -> Vec<Candidate> {
     let families: Vec<&str> = match launcher.map(|launcher| launcher.kind) {
-        Some(Kind::OpenMpi | Kind::Pmix) => [OPEN_MPI, STANDARD, MPICH].concat(),
-        Some(Kind::Pmi) => [MPICH, STANDARD, OPEN_MPI].concat(),
-        Some(Kind::Slurm) | None => [OPEN_MPI, MPICH, STANDARD].concat(),
+        Some(LauncherKind::OpenMpi | LauncherKind::Pmix) => [OPEN_MPI, STANDARD, MPICH].concat(),
+        Some(LauncherKind::Pmi) => [MPICH, STANDARD, OPEN_MPI].concat(),
+        Some(LauncherKind::Slurm) | None => [OPEN_MPI, MPICH, STANDARD].concat(),
     };
     let mut found: Vec<Candidate> = Vec::new();
     let mut add = |name: PathBuf, why: String| {
@@ -230,7 +136,7 @@ fn environment_directories() -> Vec<(PathBuf, String)> {
 
 /// A library that can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
+pub struct FoundLibrary {
     /// The file, with symbolic links followed.
     pub library: PathBuf,
     /// What it calls itself: `MPICH 4.0.2`.
@@ -241,56 +147,57 @@ pub struct Found {
     pub why: String,
 }
 
-impl Found {
+impl FoundLibrary {
     fn new(library: &MpiLibrary, why: &str) -> Self {
         Self {
             library: library.path.clone(),
             version: library.version(),
-            abi: library.abi.words().into(),
+            abi: library.abi.name().into(),
             why: why.into(),
         }
     }
 
     /// `MPICH 4.0.2 (MPICH ABI, /usr/lib/libmpich.so.12)`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         format!("{} ({}, {})", self.version, self.abi, self.library.display())
     }
 }
 
 /// What became of each candidate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Search {
+pub(crate) struct LibrarySearch {
     /// What started this process, if anything did.
-    pub launcher: Option<Launcher>,
+    pub(crate) launcher: Option<Launcher>,
     /// Candidates that could not be used, and why.
-    pub refused: Vec<(Candidate, String)>,
+    pub(crate) refused: Vec<(Candidate, OpenError)>,
     /// The one that can.
-    pub found: Option<Found>,
+    pub(crate) found: Option<FoundLibrary>,
 }
 
-impl Search {
+impl LibrarySearch {
+    /// Is nothing wrong but that no library is installed?
+    pub(crate) fn all_missing(&self) -> bool {
+        self.refused.iter().all(|(_, why)| matches!(why, OpenError::Missing(_)))
+    }
+
     /// One line for each candidate that was refused.
-    pub fn refusals(&self) -> Vec<String> {
+    pub(crate) fn refusals(&self) -> Vec<String> {
         self.refused.iter().map(|(candidate, why)| format!("{}: {why}", candidate.name.display())).collect()
     }
 }
 
-/// Opens the first usable library; does not start MPI.
-pub(crate) fn search(choice: &MpiChoice) -> (Search, Option<MpiLibrary>) {
-    search_for(choice, this_launcher())
-}
-
-pub(crate) fn search_for(choice: &MpiChoice, launcher: Option<Launcher>) -> (Search, Option<MpiLibrary>) {
+/// Opens the first library that `launcher` can use; does not start MPI.
+pub(crate) fn search(choice: &MpiChoice, launcher: Option<Launcher>) -> (LibrarySearch, Option<MpiLibrary>) {
     let tries = match choice {
         MpiChoice::None => Vec::new(),
         MpiChoice::Path(path) => vec![Candidate { name: path.clone(), why: "--mpi names it".into() }],
         MpiChoice::Auto => candidates(launcher.as_ref()),
     };
-    let mut search = Search { launcher, ..Search::default() };
+    let mut search = LibrarySearch { launcher, ..LibrarySearch::default() };
     for candidate in tries {
         match MpiLibrary::open(&candidate.name) {
             Ok(library) => {
-                search.found = Some(Found::new(&library, &candidate.why));
+                search.found = Some(FoundLibrary::new(&library, &candidate.why));
                 return (search, Some(library));
             }
             Err(why) => search.refused.push((candidate, why)),
@@ -303,41 +210,12 @@ pub(crate) fn search_for(choice: &MpiChoice, launcher: Option<Launcher>) -> (Sea
 mod tests {
     use super::*;
 
+    use ranks::launcher::launcher_in;
+
     fn with(variables: &[(&str, &str)]) -> Option<Launcher> {
-        launcher(|name| {
+        launcher_in(|name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
         })
-    }
-
-    #[test]
-    fn no_launcher_no_mpi() {
-        assert_eq!(with(&[("HOME", "/root")]), None);
-        // A batch script of Slurm that is not yet a step.
-        assert_eq!(with(&[("SLURM_NTASKS", "16"), ("SLURM_PROCID", "0")]), None);
-    }
-
-    #[test]
-    fn each_launcher_is_known_by_its_variables() {
-        let seen = |variables: &[(&str, &str)]| with(variables).map(|found| (found.kind, found.ranks));
-        assert_eq!(
-            seen(&[("OMPI_COMM_WORLD_SIZE", "4"), ("PMIX_RANK", "1")]),
-            Some((Kind::OpenMpi, Some(4)))
-        );
-        assert_eq!(seen(&[("PMI_RANK", "0"), ("PMI_SIZE", "8")]), Some((Kind::Pmi, Some(8))));
-        let slurm = [("SLURM_STEP_ID", "0"), ("SLURM_STEP_NUM_TASKS", "6")];
-        assert_eq!(seen(&slurm), Some((Kind::Slurm, Some(6))));
-        assert_eq!(seen(&[&slurm[..], &[("PMIX_RANK", "2")]].concat()), Some((Kind::Pmix, Some(6))));
-    }
-
-    #[test]
-    fn ranks_of_this_machine_are_told_by_each_launcher() {
-        let here =
-            |name: &str, value: &str| local_ranks_in(|asked| (asked == name).then(|| value.to_owned()));
-        assert_eq!(here("OMPI_COMM_WORLD_LOCAL_SIZE", "4"), Some(4));
-        assert_eq!(here("MPI_LOCALNRANKS", "8"), Some(8));
-        assert_eq!(here("SLURM_STEP_TASKS_PER_NODE", "16(x3),4"), Some(16));
-        assert_eq!(here("SLURM_TASKS_PER_NODE", "2,3(x2)"), Some(3));
-        assert_eq!(here("HOME", "4"), None);
     }
 
     #[test]

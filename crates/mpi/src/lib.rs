@@ -1,30 +1,32 @@
-//! The MPI library, found and opened at run time: search, communicator, MPI-IO, keeper and relay.
+//! MPI through whatever library is found at run time: search, communicator, MPI-IO, keeper and relay.
 //!
-//! [`find`] chooses the library, `library` opens it, `abi` holds the few numbers that differ between
-//! families. Waiting polls a non-blocking reduction, so that a rank can leave when another one is lost or
-//! when the time is up; the news of a lost rank travels as a message on a communicator of its own.
-//! [`Job::run`] runs the one rank of a process that a launcher started.
+//! - [`surroundings`]: whether a launcher started this process; [`Job::run`] then runs its one rank.
+//! - [`Mpi`]: the communicator; [`of`] finds it behind a [`ranks::Comm`].
+//! - [`io`]: files that the ranks of a communicator share.
+//! - [`survey`]: which library would be used, and why.
+//!
+//! `find` chooses the library, `library` opens it, `abi` holds the few numbers that differ between families.
+//! Waiting polls a non-blocking reduction, so that a rank can leave when another one is lost or when the time
+//! is up; the reason travels as a message on a communicator of its own (`world`).
 
 mod abi;
 mod communicator;
-pub mod find;
+mod error;
+mod find;
 pub mod io;
 mod job;
 mod keeper;
 mod library;
-mod losses;
-mod news;
+mod link;
+mod loss_board;
+mod phase_news;
 mod relay;
 mod survey;
 mod world;
 
-pub use abi::Abi;
-pub use abi::Handle;
 pub use communicator::{Mpi, of};
-pub use find::local_ranks;
-pub use find::{Candidate, Found, Launcher, MpiChoice, Search, this_launcher};
+pub use error::MpiError;
+pub use find::FoundLibrary;
 pub use job::{Job, Surroundings, surroundings};
-pub use library::MpiLibrary;
-pub use library::Status;
-pub use survey::{Choice, Survey, survey};
-pub use world::MpiError;
+pub use ranks::launcher::{MpiChoice, local_ranks};
+pub use survey::{Survey, SurveyedChoice, survey};

@@ -1,17 +1,32 @@
-//! Which functions of the MPI library do we call, and how is it opened?
+//! The functions of the MPI library that we call, and how it is opened.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 
 use libloading::os::unix::{Library as Unix, RTLD_GLOBAL, RTLD_NOW};
 
-use crate::abi::{Abi, Constants, Handle};
 use ranks::CommError;
+
+use crate::abi::{Abi, Constants, Handle};
+
+/// Why a library cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OpenError {
+    /// There is no such file.
+    #[error("{0}")]
+    Missing(String),
+    /// The dynamic linker refuses it.
+    #[error("{0}")]
+    Unloadable(String),
+    /// It lacks a function.
+    #[error("it has no {0}")]
+    Symbol(&'static str),
+}
 
 /// Room for an `MPI_Status` of any library, aligned for all.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(8))]
-pub struct Status([u64; 8]);
+pub(crate) struct Status([u64; 8]);
 
 macro_rules! functions {
     (required { $($name:ident = $symbol:literal ($($argument:ty),*);)* }
@@ -23,13 +38,13 @@ macro_rules! functions {
         }
 
         impl Functions {
-            fn load(library: &libloading::Library) -> Result<Self, String> {
+            fn load(library: &libloading::Library) -> Result<Self, OpenError> {
                 Ok(Self {
                     $($name: {
                         // SAFETY: the MPI standard fixes the parameters of the function; handles are
                         // passed as `usize`, see `abi`.
                         *unsafe { library.get(concat!($symbol, "\0").as_bytes()) }
-                            .map_err(|_| format!("it has no {}", $symbol))?
+                            .map_err(|_| OpenError::Symbol($symbol))?
                     },)*
                     $($opt: {
                         // SAFETY: as above.
@@ -81,9 +96,6 @@ required {
     info_get_nkeys = "MPI_Info_get_nkeys" (Handle, *mut c_int);
     info_get_nthkey = "MPI_Info_get_nthkey" (Handle, c_int, *mut c_char);
     file_set_view = "MPI_File_set_view" (Handle, i64, Handle, Handle, *const c_char, Handle);
-    file_get_size = "MPI_File_get_size" (Handle, *mut i64);
-    file_set_size = "MPI_File_set_size" (Handle, i64);
-    file_sync = "MPI_File_sync" (Handle);
     file_read_at = "MPI_File_read_at" (Handle, i64, *mut c_void, c_int, Handle, *mut Status);
     file_read_at_all = "MPI_File_read_at_all" (Handle, i64, *mut c_void, c_int, Handle, *mut Status);
     file_write_at = "MPI_File_write_at" (Handle, i64, *const c_void, c_int, Handle, *mut Status);
@@ -98,7 +110,7 @@ optional {
 }
 
 /// An opened MPI library. It is never closed: MPI libraries do not survive that.
-pub struct MpiLibrary {
+pub(crate) struct MpiLibrary {
     pub(crate) path: PathBuf,
     pub(crate) abi: Abi,
     pub(crate) k: Constants,
@@ -111,14 +123,15 @@ pub struct MpiLibrary {
 impl MpiLibrary {
     /// Opens `name` (a path, or a name for the dynamic linker) with its symbols for everyone, as
     /// Open MPI's and Intel's own plug-ins need.
-    pub(crate) fn open(name: &Path) -> Result<Self, String> {
+    pub(crate) fn open(name: &Path) -> Result<Self, OpenError> {
         // SAFETY: an MPI library's initialisers do nothing but prepare the library.
-        let library = unsafe { Unix::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }.map_err(|e| cause(&e))?;
+        let library = unsafe { Unix::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }
+            .map_err(|error| refusal(name, &error))?;
         let library: libloading::Library = library.into();
         let f = Functions::load(&library)?;
         let path = origin(f.init_thread as *const c_void).unwrap_or_else(|| name.to_path_buf());
         let abi = abi_of(&library, &f, &path);
-        let k = Constants::of(abi, &library).map_err(|e| cause(&e))?;
+        let k = Constants::of(abi, &library).map_err(|error| OpenError::Unloadable(cause(&error)))?;
         std::mem::forget(library);
         let mut opened = Self { path, abi, k, f, no_subarrays: false };
         opened.no_subarrays = abi == Abi::Standard && opened.version().starts_with("Intel");
@@ -145,12 +158,12 @@ impl MpiLibrary {
         }
     }
 
-    /// `Ok` for `MPI_SUCCESS`, else the library's words.
+    /// `Ok` for `MPI_SUCCESS`, else the library's error text.
     pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<(), CommError> {
         if code == 0 { Ok(()) } else { Err(CommError::Mpi { call, text: self.error_text(code) }) }
     }
 
-    /// The library's own words for an error code.
+    /// The library's own text for an error code.
     pub(crate) fn error_text(&self, code: c_int) -> String {
         let mut text = vec![0_u8; 1025];
         let mut length = 0;
@@ -204,7 +217,27 @@ fn origin(address: *const c_void) -> Option<PathBuf> {
     }
 }
 
+/// The dynamic linker says in its message alone whether the file itself is missing.
+fn refusal(name: &Path, error: &libloading::Error) -> OpenError {
+    let text = cause(error);
+    let missing = format!("{}: cannot open shared object file: No such file or directory", name.display());
+    if text == missing { OpenError::Missing(text) } else { OpenError::Unloadable(text) }
+}
+
 fn cause(error: &libloading::Error) -> String {
     use std::error::Error;
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_library_is_told_from_one_that_is_none() {
+        let missing = MpiLibrary::open(Path::new("libno-such-mpi.so.1")).err();
+        assert!(matches!(missing, Some(OpenError::Missing(_))), "{missing:?}");
+        let none = MpiLibrary::open(Path::new("libm.so.6")).err();
+        assert_eq!(none, Some(OpenError::Symbol("MPI_Init_thread")));
+    }
 }

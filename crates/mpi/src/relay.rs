@@ -1,21 +1,24 @@
-//! How is an `MPI_Abort` heard before the process manager kills every process of the job?
+//! Stands between a rank and its process manager, so that an `MPI_Abort` does not kill every process of the job.
 //!
 //! Process managers that speak PMI over an inherited socket (Hydra of MPICH and Intel MPI, `srun
 //! --mpi=pmi2`) answer the message `cmd=abort` with SIGKILL for all. So the rank speaks to its keeper
 //! instead, which passes everything on but that message: the rank then ends with its status as any rank
 //! that gives up, and all samples are saved. Ranks speak PMI when MPI starts and ends, not in between.
 
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use ranks::signals;
-use ranks::supervise::Abort;
+use ranks::job::{Abort, SignalSet};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, recv, send, shutdown, socketpair,
+};
 
 /// The keeper's two ends.
 pub(crate) struct Relay {
     /// To the process manager: the descriptor that was inherited.
-    manager: i32,
+    manager: BorrowedFd<'static>,
     rank: OwnedFd,
     /// What the rank gets in place of the inherited descriptor.
     given: Option<OwnedFd>,
@@ -25,21 +28,21 @@ pub(crate) struct Relay {
     aborted: Option<Abort>,
 }
 
+/// The socket of the process manager, where it gave us one.
+fn manager() -> Option<BorrowedFd<'static>> {
+    let number: i32 = std::env::var("PMI_FD").ok()?.parse().ok().filter(|number| *number >= 0)?;
+    // SAFETY: the descriptor was inherited for this purpose, and nothing in this process closes it.
+    Some(unsafe { BorrowedFd::borrow_raw(number) })
+}
+
 impl Relay {
-    /// A relay where a process manager gave us a socket; `None` elsewhere. The caller has blocked `taken`.
-    pub(crate) fn new(taken: &libc::sigset_t) -> Option<Self> {
-        let manager: i32 = std::env::var("PMI_FD").ok()?.parse().ok()?;
-        let signals = signals::descriptor(taken).ok()?;
-        let mut ends = [0; 2];
-        // SAFETY: room for two descriptors; the result is checked.
-        let made = unsafe {
-            libc::socketpair(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0, ends.as_mut_ptr())
-        };
-        if made != 0 {
-            return None;
-        }
-        // SAFETY: two fresh descriptors that nobody else owns.
-        let [rank, given] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+    /// A relay where a process manager gave us a socket; `None` elsewhere. The caller has blocked
+    /// `supervised`.
+    pub(crate) fn new(supervised: &SignalSet) -> Option<Self> {
+        let manager = manager()?;
+        let signals = supervised.descriptor().ok()?;
+        let (rank, given) =
+            socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).ok()?;
         Some(Self { manager, rank, given: Some(given), signals, open: true, aborted: None })
     }
 
@@ -47,89 +50,115 @@ impl Relay {
     pub(crate) fn enter_rank(&mut self) {
         if let Some(given) = self.given.take() {
             // SAFETY: both are open descriptors; the copy has no close-on-exec flag, as the original had none.
-            unsafe { libc::dup2(given.as_raw_fd(), self.manager) };
+            unsafe { libc::dup2(given.as_raw_fd(), self.manager.as_raw_fd()) };
         }
     }
 
-    /// In the keeper: forgets the rank's end, so that the end of the rank is seen.
+    /// In the keeper: closes the rank's end, so that the end of the rank is seen.
     pub(crate) fn rank_has_started(&mut self) {
         self.given = None;
     }
 
-    /// The rank asked for the end of all.
+    /// The rank asked for the end of the whole job.
     pub(crate) fn aborted(&self) -> Option<Abort> {
         self.aborted
     }
 
-    /// Waits for words or a signal, at most for `limit`; passes the words on.
+    /// Waits for a message or a signal, at most for `limit`; passes messages on.
     pub(crate) fn wait(&mut self, limit: Duration) {
-        // poll(2) passes over negative descriptors.
-        let wanted = |fd: i32, open: bool| libc::pollfd {
-            fd: if open { fd } else { -1 },
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let rank = self.rank.as_raw_fd();
-        let signals = self.signals.as_raw_fd();
-        let mut sets = [wanted(signals, true), wanted(rank, self.open), wanted(self.manager, self.open)];
-        // SAFETY: three live structures.
-        if unsafe { libc::poll(sets.as_mut_ptr(), 3, limit.as_millis() as libc::c_int) } <= 0 {
-            return;
-        }
-        if sets[1].revents != 0 {
-            self.pass(rank, self.manager, true);
-        }
-        if sets[2].revents != 0 {
-            self.pass(self.manager, rank, false);
-        }
-    }
-
-    /// What the rank still had to say when it ended.
-    pub(crate) fn drain(&mut self) {
-        let rank = self.rank.as_raw_fd();
-        while self.open {
-            let mut set = libc::pollfd { fd: rank, events: libc::POLLIN, revents: 0 };
-            // SAFETY: one live structure.
-            if unsafe { libc::poll(&raw mut set, 1, 0) } <= 0 {
+        let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+        let (from_rank, from_manager) = {
+            let rank = self.rank.as_fd();
+            let mut all = [input(self.signals.as_fd()), input(rank), input(self.manager)];
+            let watched = if self.open { all.len() } else { 1 };
+            let limit = Timespec::try_from(limit).ok();
+            if !poll(&mut all[..watched], limit.as_ref()).is_ok_and(|ready| ready > 0) {
                 return;
             }
-            self.pass(rank, self.manager, true);
+            (!all[1].revents().is_empty(), !all[2].revents().is_empty())
+        };
+        if from_rank {
+            self.pass_from_rank();
+        }
+        if from_manager {
+            self.pass_to_rank();
         }
     }
 
-    fn pass(&mut self, from: i32, to: i32, from_rank: bool) {
-        let mut words = [0_u8; 16 << 10];
-        // SAFETY: the buffer lives through the call and is as long as is said.
-        let got = unsafe { libc::recv(from, words.as_mut_ptr().cast(), words.len(), libc::MSG_DONTWAIT) };
-        if got <= 0 {
-            let error = io::Error::last_os_error();
-            if got == 0 || !matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) {
-                self.close();
+    /// Passes on what the rank still had to say when it ended.
+    pub(crate) fn drain(&mut self) {
+        while self.open {
+            let mut one = [PollFd::new(&self.rank, PollFlags::IN)];
+            if !poll(&mut one, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
+                return;
             }
-            return;
+            self.pass_from_rank();
         }
-        let mut words = &words[..got as usize];
+    }
+
+    fn pass_from_rank(&mut self) {
+        let mut buffer = [0_u8; 16 << 10];
+        let Some(message) = received(self.rank.as_fd(), &mut buffer) else { return self.close() };
         // Each message is sent in one piece, and its sender waits for the answer before the next.
-        if from_rank && let Some(abort) = abort_in(words) {
+        if let Some(abort) = abort_in(message) {
             self.aborted = Some(abort);
-            return;
-        }
-        while !words.is_empty() {
-            // SAFETY: as above.
-            let sent = unsafe { libc::send(to, words.as_ptr().cast(), words.len(), libc::MSG_NOSIGNAL) };
-            match sent {
-                sent if sent > 0 => words = &words[sent as usize..],
-                _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-                _ => return self.close(),
-            }
+        } else if !sent(self.manager, message) {
+            self.close();
         }
     }
 
-    /// One side is gone: the rank sees the end as it would have seen it from the process manager.
+    fn pass_to_rank(&mut self) {
+        let mut buffer = [0_u8; 16 << 10];
+        let passed =
+            received(self.manager, &mut buffer).is_some_and(|message| sent(self.rank.as_fd(), message));
+        if !passed {
+            self.close();
+        }
+    }
+
+    /// One side is gone: the rank sees the end as it would have seen it from the process manager, whose own
+    /// socket stays open for the keeper's [`finalize`].
     fn close(&mut self) {
         self.open = false;
-        // SAFETY: our own descriptor; the process manager's stays open for the keeper's own farewell.
-        unsafe { libc::shutdown(self.rank.as_raw_fd(), libc::SHUT_RDWR) };
+        let _ = shutdown(&self.rank, Shutdown::Both);
+    }
+}
+
+/// The bytes that have come, none where there are none yet; `None` where the other side is gone.
+fn received<'b>(from: BorrowedFd<'_>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    match recv(from, &mut *buffer, RecvFlags::DONTWAIT) {
+        Ok((0, _)) => None,
+        Ok((count, _)) => Some(&buffer[..count]),
+        Err(Errno::AGAIN | Errno::INTR) => Some(&[]),
+        Err(_) => None,
+    }
+}
+
+/// Sends all of `message`; false where the other side is gone.
+fn sent(to: BorrowedFd<'_>, mut message: &[u8]) -> bool {
+    while !message.is_empty() {
+        match send(to, message, SendFlags::NOSIGNAL) {
+            Ok(0) => return false,
+            Ok(count) => message = &message[count..],
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+/// Ends the conversation with a process manager that speaks PMI-1 (Hydra) in place of the rank that could
+/// not: so that it keeps our exit status instead of killing the others, who leave at the same time.
+pub(crate) fn finalize() {
+    let Some(manager) = manager() else { return };
+    let message = b"cmd=finalize\n";
+    if send(manager, message, SendFlags::NOSIGNAL) != Ok(message.len()) {
+        return;
+    }
+    let mut ready = [PollFd::from_borrowed_fd(manager, PollFlags::IN)];
+    let limit = Timespec::try_from(Duration::from_millis(500)).ok();
+    if poll(&mut ready, limit.as_ref()).is_ok_and(|ready| ready > 0) {
+        let _ = recv(manager, &mut [0_u8; 64][..], RecvFlags::DONTWAIT);
     }
 }
 

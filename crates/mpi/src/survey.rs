@@ -1,14 +1,18 @@
-//! Which MPI would be used, by which launcher, and why? For `lastrank machine`.
+//! Tells which MPI library would be used, by which launcher, and why: for `lastrank machine`.
 //!
 //! Libraries are opened in processes of their own: two MPI libraries do not live together in one, and a
 //! broken one that ends its process ends only that.
 
+use std::fs::File;
 use std::io::Read;
-use std::os::fd::FromRawFd;
 
+use ranks::job::{ForkError, Forked, fork};
+use ranks::launcher::{Launcher, LauncherKind, MpiChoice, this_launcher};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{WaitOptions, waitpid};
 use serde::{Deserialize, Serialize};
 
-use crate::find::{Found, Kind, Launcher, MpiChoice, search_for, this_launcher};
+use crate::find::{FoundLibrary, search};
 
 /// What there is of MPI.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,22 +20,36 @@ pub struct Survey {
     /// The variable that shows that a launcher started this process.
     pub launcher: Option<String>,
     /// For this launcher; without one, for each family of launchers.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<SurveyedChoice>,
 }
 
 /// Which library belongs to a launcher.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct SurveyedChoice {
     /// The launcher, for a reader.
     pub launcher: String,
     /// The library that would be used.
-    pub found: Option<Found>,
+    pub found: Option<FoundLibrary>,
     /// What was tried before it, and why that cannot be used.
     pub refused: Vec<String>,
+    /// Nothing is wrong but that no library is installed.
+    #[serde(skip)]
+    pub all_missing: bool,
 }
 
-/// Looks what would be used. Starts no MPI. The caller must have one thread only.
-pub fn survey(choice: &MpiChoice) -> Survey {
+/// Finds out what would be used. Starts no MPI.
+///
+/// # Errors
+/// Where no process can be forked to open libraries in: [`ForkError::Threads`] where this one has several
+/// threads.
+pub fn survey(choice: &MpiChoice) -> Result<Survey, ForkError> {
+    survey_by(choice, in_own_process)
+}
+
+fn survey_by(
+    choice: &MpiChoice,
+    open: impl Fn(&dyn Fn() -> Answer) -> Result<Answer, ForkError>,
+) -> Result<Survey, ForkError> {
     let launcher = this_launcher();
     let evidence = launcher.as_ref().map(|launcher| launcher.evidence.clone());
     let pretended = |kind| Launcher { evidence: String::new(), ranks: None, rank: None, kind };
@@ -40,32 +58,31 @@ pub fn survey(choice: &MpiChoice) -> Survey {
         (Some(found), _) => vec![(format!("the launcher that set {}", found.evidence), launcher.clone())],
         (None, MpiChoice::Path(_)) => vec![("any launcher".into(), None)],
         (None, MpiChoice::Auto) => vec![
-            ("mpirun of Open MPI, srun --mpi=pmix".into(), Some(pretended(Kind::OpenMpi))),
-            ("mpirun of MPICH or Intel MPI, srun --mpi=pmi2".into(), Some(pretended(Kind::Pmi))),
+            ("mpirun of Open MPI, srun --mpi=pmix".into(), Some(pretended(LauncherKind::OpenMpi))),
+            ("mpirun of MPICH or Intel MPI, srun --mpi=pmi2".into(), Some(pretended(LauncherKind::Pmi))),
         ],
     };
     let choices = cases
         .into_iter()
-        .map(|(words, launcher)| {
-            let (found, refused) = apart(|| {
-                let (search, _library) = search_for(choice, launcher);
-                (search.found.clone(), search.refusals())
-            })
-            .unwrap_or_else(|why| (None, vec![why]));
-            Choice { launcher: words, found, refused }
+        .map(|(name, launcher)| {
+            let answer = open(&|| {
+                let (search, _library) = search(choice, launcher.clone());
+                let (all_missing, refused) = (search.all_missing(), search.refusals());
+                Answer { found: search.found, refused, all_missing }
+            })?;
+            let Answer { found, refused, all_missing } = answer;
+            Ok(SurveyedChoice { launcher: name, found, refused, all_missing })
         })
-        .collect();
-    Survey { launcher: evidence, choices }
+        .collect::<Result<_, ForkError>>()?;
+    Ok(Survey { launcher: evidence, choices })
 }
 
 impl Survey {
     /// One line a choice, for a terminal.
     pub fn lines(&self) -> Vec<String> {
-        let line = |choice: &Choice| match &choice.found {
-            Some(found) => format!("MPI by {}: {}, {}", choice.launcher, found.words(), found.why),
-            None if choice.refused.iter().all(|why| why.contains("cannot open shared object")) => {
-                format!("MPI by {}: none found", choice.launcher)
-            }
+        let line = |choice: &SurveyedChoice| match &choice.found {
+            Some(found) => format!("MPI by {}: {}, {}", choice.launcher, found.describe(), found.why),
+            None if choice.all_missing => format!("MPI by {}: none found", choice.launcher),
             None => format!("MPI by {}: none usable: {}", choice.launcher, choice.refused.join("; ")),
         };
         self.choices.iter().map(line).collect()
@@ -86,71 +103,109 @@ impl Survey {
     }
 }
 
-type Answer = (Option<Found>, Vec<String>);
+/// What was found in another process.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Answer {
+    found: Option<FoundLibrary>,
+    refused: Vec<String>,
+    all_missing: bool,
+}
 
-/// What `look` finds, in a process of its own.
-fn apart(look: impl FnOnce() -> Answer) -> Result<Answer, String> {
-    let mut ends = [0; 2];
-    // SAFETY: there is room for two descriptors.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(std::io::Error::last_os_error().to_string());
-    }
-    // SAFETY: both descriptors are fresh and nobody else's.
-    let (mut reader, writer) =
-        unsafe { (std::fs::File::from_raw_fd(ends[0]), std::fs::File::from_raw_fd(ends[1])) };
-    // SAFETY: the caller has one thread, so the child owns a consistent copy of everything; it leaves
-    // through _exit only.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        let written = serde_json::to_writer(&writer, &look());
-        // SAFETY: _exit ends the process without running what was registered for its end.
-        unsafe { libc::_exit(i32::from(written.is_err())) }
-    }
+/// What `open` finds, in a process of its own.
+fn in_own_process(open: &dyn Fn() -> Answer) -> Result<Answer, ForkError> {
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| ForkError::System(error.into()))?;
+    let (mut reader, writer) = (File::from(reader), File::from(writer));
+    let child = match fork()? {
+        Forked::Child => answer_and_exit(&writer, open),
+        Forked::Parent(child) => child,
+    };
     drop(writer);
-    if child < 0 {
-        return Err(std::io::Error::last_os_error().to_string());
-    }
     let mut text = Vec::new();
     let read = reader.read_to_end(&mut text);
-    let mut status = 0;
-    // SAFETY: the process is our child; the status is a live integer.
-    unsafe { libc::waitpid(child, &raw mut status, 0) };
-    read.map_err(|error| error.to_string())?;
-    serde_json::from_slice(&text).map_err(|_| match libc::WIFSIGNALED(status) {
-        true => format!("opening the library ended its process (signal {})", libc::WTERMSIG(status)),
-        false => format!("opening the library ended its process (status {})", libc::WEXITSTATUS(status)),
-    })
+    let status = waitpid(Some(child), WaitOptions::empty()).ok().flatten().map(|(_, status)| status);
+    let refused = |why: String| Answer { refused: vec![why], ..Answer::default() };
+    if let Err(error) = read {
+        return Ok(refused(error.to_string()));
+    }
+    Ok(serde_json::from_slice(&text).unwrap_or_else(|_| {
+        refused(match status.and_then(|status| status.terminating_signal()) {
+            Some(signal) => format!("opening the library ended its process (signal {signal})"),
+            None => {
+                let status = status.and_then(|status| status.exit_status()).unwrap_or_default();
+                format!("opening the library ended its process (status {status})")
+            }
+        })
+    }))
+}
+
+fn answer_and_exit(writer: &File, open: &dyn Fn() -> Answer) -> ! {
+    let written = serde_json::to_writer(writer, &open());
+    // SAFETY: _exit ends the process without running what was registered for its end.
+    unsafe { libc::_exit(i32::from(written.is_err())) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Opens in this process: the test harness has threads, and `libm` ends nothing.
+    fn here(open: &dyn Fn() -> Answer) -> Result<Answer, ForkError> {
+        Ok(open())
+    }
+
     #[test]
     fn a_library_that_is_none_is_refused_with_the_reason() {
-        let found = survey(&MpiChoice::Path("libm.so.6".into()));
-        let words = found.lines().join("\n");
-        assert!(words.contains("none usable: libm.so.6: it has no MPI_Init_thread"), "{words}");
-        assert_eq!(survey(&MpiChoice::None).choices, []);
+        let found = survey_by(&MpiChoice::Path("libm.so.6".into()), here).expect("no fork");
+        let text = found.lines().join("\n");
+        assert!(text.contains("none usable: libm.so.6: it has no MPI_Init_thread"), "{text}");
+        assert_eq!(survey(&MpiChoice::None).expect("nothing to open").choices, []);
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_not_found() {
+        let found = survey_by(&MpiChoice::Path("libno-such-mpi.so".into()), here).expect("no fork");
+        assert_eq!(found.lines(), ["MPI by any launcher: none found"]);
+    }
+
+    #[test]
+    fn a_process_with_threads_is_not_forked() {
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || wait.recv());
+        let refused = survey(&MpiChoice::Path("libm.so.6".into()));
+        assert!(matches!(refused, Err(ForkError::Threads { count }) if count >= 2), "{refused:?}");
+        drop(go);
+        let _ = other.join();
     }
 
     #[test]
     fn a_library_that_ends_its_process_ends_no_other() {
-        // SAFETY: ends the child in which it is called.
-        let broken = apart(|| unsafe { libc::_exit(9) });
-        assert_eq!(broken, Err("opening the library ended its process (status 9)".into()));
+        // SAFETY: the child forks again, reads a pipe and leaves with `_exit`; the allocator of the C library
+        // may be used after a fork.
+        let alone = unsafe { libc::fork() };
+        if alone == 0 {
+            // SAFETY: ends the process in which it is called.
+            let answer = in_own_process(&|| unsafe { libc::_exit(9) });
+            let told = answer
+                .is_ok_and(|answer| answer.refused == ["opening the library ended its process (status 9)"]);
+            // SAFETY: as above.
+            unsafe { libc::_exit(if told { 0 } else { 1 }) }
+        }
+        let mut status = 0;
+        // SAFETY: our own child and a live integer.
+        unsafe { libc::waitpid(alone, &raw mut status, 0) };
+        assert_eq!(status, 0);
     }
 
     #[test]
     fn a_redacted_survey_holds_no_path() {
-        let found = Found {
+        let found = FoundLibrary {
             library: "/home/me/libmpi.so.40".into(),
             version: "Open MPI v5".into(),
             abi: "Open MPI ABI".into(),
             why: "beside its launcher /home/me/mpirun".into(),
         };
-        let choice =
-            Choice { found: Some(found), refused: vec!["/home/me/x: no".into()], ..Choice::default() };
+        let refused = vec!["/home/me/x: no".into()];
+        let choice = SurveyedChoice { found: Some(found), refused, ..SurveyedChoice::default() };
         let survey = Survey { launcher: None, choices: vec![choice] };
         assert!(survey.lines()[0].contains("/home/me"));
         assert!(!format!("{:?}", survey.redact()).contains("home"));

@@ -1,101 +1,54 @@
-//! How does MPI start, how do ranks wait without hanging for ever, and how does it end?
+//! What the communicators of one process share: start of MPI, waiting, the loss of a rank, end.
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
+use ranks::launcher::local_ranks;
+use ranks::{Activity, CommError, ControlBlock, RankStatus};
+
 use crate::abi::Handle;
-use crate::find::Search;
+use crate::error::MpiError;
+use crate::find::LibrarySearch;
 use crate::library::{MpiLibrary, Status};
-use ranks::shared::Region;
-use ranks::{CommError, Standing, State};
 
-/// Why MPI could not be started.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MpiError {
-    /// A launcher started us and no library can be used.
-    #[error(
-        "this is one of several ranks ({evidence}), but no MPI library can be opened:\n  {refusals}\n\
-         name one with --mpi PATH, or start without a launcher: lastrank run -n RANKS"
-    )]
-    NoLibrary {
-        /// The variable by which we know the launcher.
-        evidence: String,
-        /// What was tried and why it was refused, one a line.
-        refusals: String,
-    },
-    /// The library that `--mpi` names cannot be used.
-    #[error("--mpi {refusals}")]
-    Unusable {
-        /// The path and the reason.
-        refusals: String,
-    },
-    /// The library did not find the other ranks.
-    #[error(
-        "{evidence} says that there are {expected} ranks, but {library} sees {found}: it does not belong to \
-         this launcher; name the right library with --mpi PATH, or use its own mpirun"
-    )]
-    Apart {
-        /// The variable by which we know the launcher.
-        evidence: String,
-        /// Ranks by the launcher.
-        expected: u32,
-        /// Ranks by the library.
-        found: u32,
-        /// The library.
-        library: String,
-    },
-    /// The run was planned for another number of ranks.
-    #[error(
-        "the run is planned for {planned} ranks, but {library} sees {found}, and the launcher ({evidence}) \
-         does not say how many it started: say it with -n {found}"
-    )]
-    Unplanned {
-        /// The variable by which we know the launcher.
-        evidence: String,
-        /// Ranks by the plan.
-        planned: u32,
-        /// Ranks by the library.
-        found: u32,
-        /// The library.
-        library: String,
-    },
-    /// A call failed while starting.
-    #[error(transparent)]
-    Call(#[from] CommError),
-}
-
-/// On the control communicator: why a rank gave up; `I have come to the barrier, too`.
-const TAG_LOST: c_int = 11;
+/// On the control communicator: why the sender leaves.
+const TAG_LEAVES: c_int = 11;
+/// On the control communicator: the sender waits at the barrier, too.
 const TAG_WAITS: c_int = 12;
-/// The longest reason sent, in bytes: small enough to travel without the receiver's help.
-const REASON: usize = 512;
+/// The longest notice sent, in bytes: small enough to travel without the receiver's help.
+const NOTICE: usize = 512;
+/// First byte of a notice: the sender is lost, and its reason follows as text.
+const LOST: u8 = 0;
+/// First byte of a notice: a signal asked the run to stop, and its number follows.
+const SIGNALLED: u8 = 1;
 
 /// What the communicators of one process share.
 pub(crate) struct World {
     pub(crate) library: MpiLibrary,
     /// How it was found.
-    pub(crate) search: Search,
+    pub(crate) search: LibrarySearch,
     control: Handle,
     pub(crate) rank: u32,
     pub(crate) size: u32,
     timeout: Option<Duration>,
-    /// Fewer processors than ranks: a waiting rank must leave the processor to others.
+    /// Fewer processors than ranks: a waiting rank must yield the processor to others.
     crowded: bool,
     /// What this rank shares with its parent.
-    pub(crate) region: &'static Region,
+    pub(crate) block: &'static ControlBlock,
     lost: OnceCell<CommError>,
-    told: Cell<bool>,
+    /// The others know that this rank leaves.
+    notified: Cell<bool>,
     ended: Cell<bool>,
 }
 
 impl World {
     pub(crate) fn start(
         library: MpiLibrary,
-        search: Search,
+        search: LibrarySearch,
         planned: u32,
         timeout: Option<Duration>,
-        region: &'static Region,
+        block: &'static ControlBlock,
     ) -> Result<(&'static Self, Handle), MpiError> {
         let handle = library.k.comm_world;
         let mut provided = 0;
@@ -128,9 +81,9 @@ impl World {
             size: 0,
             timeout,
             crowded: false,
-            region,
+            block,
             lost: OnceCell::new(),
-            told: Cell::new(false),
+            notified: Cell::new(false),
             ended: Cell::new(false),
         };
         (world.rank, world.size) = world.numbers(handle)?;
@@ -146,8 +99,8 @@ impl World {
             });
         }
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        world.crowded = crate::find::local_ranks().unwrap_or(world.size) as usize > processors;
-        world.standing().set_state(State::Running);
+        world.crowded = local_ranks().unwrap_or(world.size) as usize > processors;
+        world.status().set_activity(Activity::Running);
         Ok((Box::leak(Box::new(world)), handle))
     }
 
@@ -171,29 +124,30 @@ impl World {
     }
 
     /// What this rank publishes for its parent.
-    pub(crate) fn standing(&self) -> &Standing {
-        &self.region.rank(0).standing
+    pub(crate) fn status(&self) -> &RankStatus {
+        self.block.status(0)
     }
 
+    /// Why this rank should leave, if it should.
     pub(crate) fn stopped(&self) -> Option<CommError> {
         if let Some(error) = self.lost.get() {
             return Some(error.clone());
         }
-        let error = self.region.stopped()?;
-        if let CommError::Stopped { by } = &error {
+        let error = self.block.stopped()?;
+        if let CommError::Signalled { signal } = &error {
             // Where only this rank was told to stop, the others learn it from us.
-            self.tell_all(&format!("the run was stopped by {by}"));
+            self.notify_all(&signal_notice(*signal));
         }
         let _ = self.lost.set(error);
         self.lost.get().cloned()
     }
 
-    /// Polls a request until it is complete; leaves when a rank is lost, when the run is stopped,
-    /// or when the time is up. The request is then left to itself.
+    /// Polls a request until it is complete; fails when a rank is lost, when the run is stopped, or when the
+    /// time is up. The request is then never completed by us.
     pub(crate) fn wait(&self, request: &mut Handle, members: &[u32]) -> Result<(), CommError> {
-        /// Looks at the request for each look at the news: the request is what usually comes.
+        /// Tests of the request between two looks for notices: the request is what usually comes.
         const LOOKS: u32 = 64;
-        /// A crowded rank sleeps between looks once it waited so long.
+        /// Where ranks share processors, one sleeps between tests once it waited so long.
         const PATIENCE: Duration = Duration::from_millis(2);
         let library = &self.library;
         let start = Instant::now();
@@ -216,7 +170,7 @@ impl World {
             if !look.is_multiple_of(u64::from(LOOKS)) {
                 continue;
             }
-            self.standing().set_state(State::Waiting);
+            self.status().set_activity(Activity::Waiting);
             self.listen()?;
             if let Some(error) = self.stopped() {
                 return Err(error);
@@ -225,7 +179,7 @@ impl World {
                 return Err(self.timed_out(members, start.elapsed()));
             }
         }
-        self.standing().set_state(State::Running);
+        self.status().set_activity(Activity::Running);
         Ok(())
     }
 
@@ -235,11 +189,10 @@ impl World {
         Ok(self.stopped())
     }
 
-    /// Has another rank told that it gives up?
+    /// Takes the notice of a rank that leaves, if one has come.
     fn listen(&self) -> Result<(), CommError> {
-        if let Some((rank, reason)) = self.receive(TAG_LOST)? {
-            let reason = String::from_utf8_lossy(&reason).into_owned();
-            let _ = self.lost.set(CommError::RankLost { rank, reason });
+        if let Some((rank, notice)) = self.receive(TAG_LEAVES)? {
+            let _ = self.lost.set(cause_in(rank, &notice));
         }
         Ok(())
     }
@@ -258,7 +211,7 @@ impl World {
         if here == 0 {
             return Ok(None);
         }
-        let mut bytes = vec![0_u8; 4 + REASON];
+        let mut bytes = vec![0_u8; 4 + NOTICE];
         // SAFETY: no message on this communicator is longer than the buffer.
         let code = unsafe {
             (library.f.recv)(
@@ -282,9 +235,9 @@ impl World {
 
     /// Sends a control message without waiting for anybody. Its memory is never freed: the library
     /// may still send it when nobody waits for that any more.
-    fn tell(&self, to: impl Iterator<Item = u32>, tag: c_int, text: &str) {
-        let text = &text.as_bytes()[..text.len().min(REASON)];
-        let message: &'static [u8] = [&self.rank.to_ne_bytes()[..], text].concat().leak();
+    fn notify(&self, to: impl Iterator<Item = u32>, tag: c_int, notice: &[u8]) {
+        let notice = &notice[..notice.len().min(NOTICE)];
+        let message: &'static [u8] = [&self.rank.to_ne_bytes()[..], notice].concat().leak();
         for rank in to.filter(|rank| *rank != self.rank) {
             let request: &'static mut Handle = Box::leak(Box::new(0));
             // SAFETY: message and request live for ever.
@@ -305,20 +258,20 @@ impl World {
     /// Tells every rank why this one gives up.
     pub(crate) fn abandon(&self, reason: &str) {
         if self.lost.get().is_none() {
-            self.tell_all(reason);
+            self.notify_all(&[&[LOST], reason.as_bytes()].concat());
         }
         let _ = self.lost.set(CommError::RankLost { rank: self.rank, reason: reason.into() });
     }
 
-    fn tell_all(&self, reason: &str) {
-        if !self.told.replace(true) {
-            self.tell(0..self.size, TAG_LOST, reason);
+    fn notify_all(&self, notice: &[u8]) {
+        if !self.notified.replace(true) {
+            self.notify(0..self.size, TAG_LEAVES, notice);
         }
     }
 
-    /// The time is up: those who wait as well say so to each other; who is silent is missing.
+    /// The time is up: ranks that wait tell each other so; those that do not are missing.
     fn timed_out(&self, members: &[u32], after: Duration) -> CommError {
-        self.tell(members.iter().copied(), TAG_WAITS, "");
+        self.notify(members.iter().copied(), TAG_WAITS, &[]);
         let mut silent: Vec<u32> = members.iter().copied().filter(|rank| *rank != self.rank).collect();
         let until = Instant::now() + Duration::from_secs(2).min(after);
         while Instant::now() < until && !silent.is_empty() {
@@ -334,7 +287,7 @@ impl World {
             }
         }
         let missing = silent.into_iter().map(|rank| (rank, "it does not answer".to_string())).collect();
-        let error = CommError::TimedOut { line: self.standing().line(), after, missing };
+        let error = CommError::TimedOut { line: self.status().line(), after, missing };
         self.abandon(&error.to_string());
         error
     }
@@ -346,12 +299,38 @@ impl World {
         unsafe { (self.library.f.finalize)() };
     }
 
-    /// Gives messages on their way a moment to leave: there is no collective end after a loss.
+    /// Waits a moment for messages under way to leave: there is no collective end after a loss.
     pub(crate) fn linger(&self) {
         self.ended.set(true);
         let until = Instant::now() + Duration::from_millis(100);
         while Instant::now() < until && self.receive(TAG_WAITS).is_ok() {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+fn signal_notice(signal: i32) -> Vec<u8> {
+    [&[SIGNALLED][..], &signal.to_ne_bytes()].concat()
+}
+
+/// Why `rank`, which sent this notice, leaves.
+fn cause_in(rank: u32, notice: &[u8]) -> CommError {
+    let (kind, rest) = notice.split_first().unwrap_or((&LOST, &[]));
+    match (*kind, rest.first_chunk::<4>()) {
+        (SIGNALLED, Some(signal)) => CommError::Signalled { signal: i32::from_ne_bytes(*signal) },
+        _ => CommError::RankLost { rank, reason: String::from_utf8_lossy(rest).into_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_tells_a_signal_from_a_loss() {
+        assert_eq!(cause_in(3, &signal_notice(15)), CommError::Signalled { signal: 15 });
+        let reason = "the run was stopped by nobody".to_string();
+        let notice = [&[LOST], reason.as_bytes()].concat();
+        assert_eq!(cause_in(3, &notice), CommError::RankLost { rank: 3, reason });
     }
 }

@@ -1,28 +1,12 @@
-//! How do the ranks of a run meet, and what do they tell each other?
+//! What ranks do together: the trait of every communicator.
 //!
-//! One trait, [`Comm`], and its implementations: [`Single`] (one rank, nobody to meet),
-//! [`Processes`] (forked ranks of this machine that meet in shared memory; see [`crate::launch`]),
-//! [`mpi::Mpi`] (whatever MPI library the launcher belongs to).
-//! Everything here is *collective* unless said otherwise: every rank of the communicator calls it,
-//! in the same order.
-
-use std::time::Duration;
+//! Its implementations: [`crate::Single`] (one rank), [`crate::Processes`] (forked ranks of this machine that
+//! meet in shared memory), and that of the crate `mpi`. Every method is *collective* unless it says
+//! otherwise: each rank of the communicator calls it, in the same order.
 
 use samples::ClockOffset;
 
-use crate::{Standing, shared};
-
-/// Says, without a communicator at hand, that the run is to stop: between the system calls of an operation
-/// that makes many.
-#[derive(Clone, Copy, Default)]
-pub struct StopFlag(pub Option<&'static shared::Region>);
-
-impl StopFlag {
-    /// As [`Comm::stopped`], as far as this machine knows.
-    pub fn why(self) -> Option<CommError> {
-        self.0.and_then(shared::Region::stopped)
-    }
-}
+use crate::{CommError, RankStatus, StopFlag};
 
 /// The ranks that take part in something together: the world, or one group of the program.
 pub trait Comm: std::fmt::Debug {
@@ -57,31 +41,31 @@ pub trait Comm: std::fmt::Debug {
     fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError>;
 
     /// Where this rank publishes what it is doing; others and the parent read it. Not collective.
-    fn standing(&self) -> &Standing;
+    fn status(&self) -> &RankStatus;
 
     /// Says why this rank should stop now, if it should: someone pressed Ctrl-C, a rank is lost.
     /// One load; ask it between operations. Not collective.
     fn stopped(&self) -> Option<CommError>;
 
-    /// Where an operation of many system calls looks whether to stop. Not collective.
+    /// For an operation of many system calls, which asks between them whether to stop. Not collective.
     fn stop_flag(&self) -> StopFlag {
         StopFlag::default()
     }
 
-    /// This rank is through with the phase number `phase`, counted from 1 by all ranks alike: those that
-    /// ask [`Comm::raised`] see it. Not collective.
+    /// Announces that this rank has completed the stonewalled phase number `phase`, which all ranks count
+    /// from 1: [`Comm::raised`] is true from now on. Not collective.
     fn raise(&self, phase: u64) {
         let _ = phase;
     }
 
-    /// Is a rank through with the phase number `phase`? About one load; ask between operations. Not
+    /// Has any rank completed the phase number `phase`? About one load; ask between operations. Not
     /// collective.
     fn raised(&self, phase: u64) -> bool {
         let _ = phase;
         false
     }
 
-    /// The phase is over for all: what [`Comm::raise`] sent has come everywhere. Every rank has called
+    /// Waits until every announcement of [`Comm::raise`] for this phase has arrived. Every rank has called
     /// `raise` before. Collective.
     ///
     /// # Errors
@@ -109,69 +93,4 @@ pub trait Comm: std::fmt::Debug {
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         None
     }
-}
-
-/// Why ranks could not meet.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CommError {
-    /// A rank died, failed or gave up. `reason` is a whole clause: `rank 3 was killed by SIGKILL`.
-    #[error("{reason}")]
-    RankLost {
-        /// Its number in the world.
-        rank: u32,
-        /// What happened to it.
-        reason: String,
-    },
-    /// Someone asked the run to stop.
-    #[error("the run was stopped by {by}")]
-    Stopped {
-        /// `Ctrl-C`, `SIGTERM`, `another rank`.
-        by: String,
-    },
-    /// Ranks did not come to a barrier in time.
-    #[error("{}", timeout_text(*.line, *.after, .missing))]
-    TimedOut {
-        /// Program line of the barrier; 0 where it is not known.
-        line: u32,
-        /// How long this rank waited.
-        after: Duration,
-        /// The ranks (numbers in the world) that did not come, and where they stand.
-        missing: Vec<(u32, String)>,
-    },
-    /// More groups than the shared memory has room for.
-    #[error("no room for {wanted} more groups: at most {limit} communicators in a run")]
-    TooManyGroups {
-        /// Groups that were to be made.
-        wanted: u32,
-        /// The most there can be.
-        limit: u32,
-    },
-    /// A call of the MPI library failed.
-    #[error("{call} failed: {text}")]
-    Mpi {
-        /// The MPI function.
-        call: &'static str,
-        /// The library's own error string.
-        text: String,
-    },
-}
-
-fn timeout_text(line: u32, after: Duration, missing: &[(u32, String)]) -> String {
-    let place = if line > 0 { format!("the barrier at line {line}") } else { "a barrier".into() };
-    let seconds = after.as_secs_f64();
-    let mut text = format!("{place} timed out after {seconds:.0} s, ");
-    const SHOWN: usize = 8;
-    let who: Vec<String> = missing
-        .iter()
-        .take(SHOWN)
-        .map(|(rank, stands)| format!("rank {rank} never came ({stands})"))
-        .collect();
-    text.push_str(&who.join(", "));
-    if missing.len() > SHOWN {
-        text.push_str(&format!(", nor did {} more", missing.len() - SHOWN));
-    }
-    if missing.is_empty() {
-        text.push_str("and nobody is missing: the ranks left it one by one");
-    }
-    text
 }

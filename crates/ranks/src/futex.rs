@@ -1,24 +1,51 @@
-//! How does a process sleep until a word in shared memory changes?
+//! Sleeps until a word in shared memory changes, and wakes those who sleep.
 
-use std::sync::atomic::AtomicU32;
-use std::time::Duration;
+#[cfg(not(loom))]
+pub(crate) use kernel::{wait, wake_all};
+#[cfg(loom)]
+pub(crate) use model::{wait, wake_all};
 
-/// Sleeps while `word` holds `expected`; returns when woken, when it already differs, on a signal,
-/// or after `limit`. The caller looks again.
-pub(super) fn wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) {
-    let spec = limit.map(|limit| libc::timespec {
-        tv_sec: limit.as_secs().min(i32::MAX as u64) as libc::time_t,
-        tv_nsec: limit.subsec_nanos() as _,
-    });
-    let spec = spec.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the address is that of a live aligned 32-bit atomic, the time is null or points to a
-    // timespec that outlives the call; FUTEX_WAIT (not private, since processes share it) only
-    // reads both.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, spec) };
+#[cfg(not(loom))]
+mod kernel {
+    use std::sync::atomic::AtomicU32;
+    use std::time::Duration;
+
+    use rustix::thread::futex::{self, Flags, Timespec};
+
+    /// Sleeps while `word` holds `expected`; returns when woken, when it already differs, on a signal,
+    /// or after `limit`. The caller looks again, so the reason is not told. The futex is not private, since
+    /// processes share the word.
+    pub(crate) fn wait(word: &AtomicU32, expected: u32, limit: Option<Duration>) {
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        let _ = futex::wait(word, Flags::empty(), expected, limit.as_ref());
+    }
+
+    /// Wakes everyone who sleeps on `word`.
+    pub(crate) fn wake_all(word: &AtomicU32) {
+        let _ = futex::wake(word, Flags::empty(), i32::MAX as u32);
+    }
 }
 
-/// Wakes everyone who sleeps on `word`.
-pub(super) fn wake_all(word: &AtomicU32) {
-    // SAFETY: FUTEX_WAKE uses the address of a live atomic as a name and touches no memory.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+/// What the kernel promises, in terms that loom explores: the comparison and the beginning of the sleep are
+/// one step, under a lock that waking takes as well.
+#[cfg(loom)]
+mod model {
+    use loom::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    use loom::sync::{Condvar, Mutex};
+
+    loom::lazy_static! {
+        static ref BUCKET: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());
+    }
+
+    pub(crate) fn wait(word: &AtomicU32, expected: u32, _limit: Option<std::time::Duration>) {
+        let bucket = BUCKET.0.lock().expect("no thread panics with it");
+        if word.load(Relaxed) == expected {
+            drop(BUCKET.1.wait(bucket));
+        }
+    }
+
+    pub(crate) fn wake_all(_word: &AtomicU32) {
+        drop(BUCKET.0.lock());
+        BUCKET.1.notify_all();
+    }
 }

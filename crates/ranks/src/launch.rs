@@ -1,17 +1,8 @@
-//! How do ranks come to be, and who looks after them?
-//!
-//! [`surroundings`] tells whether an MPI launcher did it. If not, [`processes`] forks ranks on this
-//! machine and supervises them until the last is gone; if so, [`Job::run`] does the same for the one
-//! rank of this process.
+//! How many ranks to start and how patient to be; why ranks could not be started.
 
 use std::time::Duration;
 
-pub use crate::outcome::{End, Outcome};
-pub use crate::placement::{Pin, Placement};
-pub use crate::rank::print;
-pub use crate::signals::{Held, await_user_signal, endure_file_size_limit, hold_signals};
-pub use crate::stop::Stop;
-pub use crate::supervise::{Watch, processes};
+use crate::fork::ForkError;
 
 /// How many ranks to start, and how patient to be.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +39,19 @@ pub enum LaunchError {
     /// No MPI world could be made; every process of the job meets this, so that one should tell it.
     #[error("{0}")]
     Mpi(String),
+    /// A launcher started several ranks, and this build cannot let them meet.
+    #[error(
+        "this is one of several ranks ({evidence}), but this lastrank was built without MPI: install one with \
+         the feature `mpi`, or start without a launcher (`lastrank run -n RANKS`); `--mpi none` runs this \
+         process alone"
+    )]
+    BuiltWithoutMpi {
+        /// The variable by which we know the launcher, or the option that asks for MPI.
+        evidence: String,
+    },
+    /// This process has several threads, or they cannot be counted.
+    #[error("cannot start ranks: {0}")]
+    NotAlone(ForkError),
     /// `fork` failed; the ranks already started were ended.
     #[error("cannot start rank {rank} of {ranks}: {error}; try fewer ranks, or see `ulimit -u`")]
     Fork {
@@ -58,4 +62,14 @@ pub enum LaunchError {
         /// The system's reason.
         error: std::io::Error,
     },
+}
+
+impl LaunchError {
+    /// Of a fork that failed for rank `rank` of `ranks`.
+    pub fn of_fork(error: ForkError, rank: u32, ranks: u32) -> Self {
+        match error {
+            ForkError::System(error) => Self::Fork { rank, ranks, error },
+            error @ (ForkError::Threads { .. } | ForkError::Uncounted(_)) => Self::NotAlone(error),
+        }
+    }
 }

@@ -1,8 +1,8 @@
-//! Which bytes of a file belong to which rank?
+//! Which bytes of a shared file belong to which rank.
 
 /// How the view of a pattern is described to MPI. Both put the same bytes at the same places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ViewKind {
     /// Type 1: one row of one block for each rank, repeated.
     Row,
     /// Type 2: a table of rows, a block for each rank in each; the rank's column is a
@@ -16,7 +16,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     /// How the view is described.
-    pub kind: Kind,
+    pub kind: ViewKind,
     /// Blocks a rank.
     pub blocks: u64,
     /// Bytes a block.
@@ -54,8 +54,8 @@ impl Layout {
 
 /// What a parallel file is opened for: any of the letters `c r w`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mode {
-    /// Make it where it is not there; never empties it.
+pub struct ParallelMode {
+    /// Create it where it is missing; never empties it.
     pub create: bool,
     /// Reading.
     pub read: bool,
@@ -63,7 +63,7 @@ pub struct Mode {
     pub write: bool,
 }
 
-impl Mode {
+impl ParallelMode {
     /// The mode of `letters`, in any order; `None` for other letters. Neither `r` nor `w` means both.
     pub fn parse(letters: &str) -> Option<Self> {
         let mut mode = Self::default();

@@ -1,25 +1,50 @@
-//! Ranks of one machine: how they start, meet in shared memory, are supervised and end.
+//! Ranks of one machine: start, shared memory, barriers, supervision, end.
 //!
-//! [`Comm`] is what a rank meets others through; [`Single`] and [`Processes`] are its implementations
-//! on one machine (MPI's is the crate `mpi`). [`launch::processes`] forks ranks and supervises them.
-//! [`layout`] says which bytes of a shared file belong to which rank.
+//! - [`Comm`]: what ranks do together. [`Single`] and [`Processes`] implement it on one machine, the crate
+//!   `mpi` across machines.
+//! - [`processes`]: forks ranks and supervises them; [`RankEnds`]: how each ended.
+//! - [`launcher`]: the MPI launcher that started this process, from its environment.
+//! - [`layout`]: which bytes of a shared file belong to which rank.
+//! - [`job`]: the parts from which `mpi` builds the parent of a single rank.
 
+mod barrier;
 mod comm;
+mod control;
+mod ends;
+mod error;
+mod fork;
 mod futex;
-pub mod launch;
+mod launch;
+pub mod launcher;
 pub mod layout;
-mod outcome;
 mod placement;
 mod processes;
-pub mod rank;
-pub mod shared;
-pub mod signals;
+mod rank;
+mod signals;
 mod single;
-mod standing;
-mod stop;
-pub mod supervise;
+mod status;
+mod stop_signals;
+mod supervise;
 
-pub use comm::{Comm, CommError, StopFlag};
+pub use comm::Comm;
+pub use control::{ControlBlock, StopFlag};
+pub use ends::{RankEnd, RankEnds};
+pub use error::CommError;
+pub use launch::{Launch, LaunchError};
+pub use placement::{Pin, Placement};
 pub use processes::Processes;
+pub use rank::print;
+pub use signals::{HeldSignals, await_user_signal, hold_signals, ignore_file_size_signal};
 pub use single::Single;
-pub use standing::{Standing, State};
+pub use status::{Activity, RankStatus};
+pub use stop_signals::StopSignals;
+pub use supervise::{RanksView, processes};
+
+/// The parts of [`processes`], for a parent that has one rank of a larger job.
+pub mod job {
+    pub use crate::control::JobIdentity;
+    pub use crate::ends::ExitStatus;
+    pub use crate::fork::{ForkError, Forked, fork};
+    pub use crate::signals::SignalSet;
+    pub use crate::supervise::{Abort, JobLink, Supervisor, start};
+}

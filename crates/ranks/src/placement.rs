@@ -1,4 +1,4 @@
-//! On which processor does each rank of this machine run?
+//! Chooses a processor for each rank of this machine, and pins the rank to it.
 
 use machine::affinity::{allowed, pin};
 
@@ -53,14 +53,14 @@ impl Placement {
         }
     }
 
-    /// In words, for the facts.
-    pub fn words(&self) -> String {
+    /// What was chosen and why, for the facts.
+    pub fn describe(&self) -> String {
         self.why.clone()
     }
 
     /// Pins the calling process, which is `rank`, for as long as it lives; its threads are set free again by
     /// [`machine::affinity::unpin`]. A processor that went away meanwhile leaves the rank where it may run.
-    pub fn settle(&self, rank: u32) {
+    pub fn pin_rank(&self, rank: u32) {
         if let Some(processor) = self.processors.get(rank as usize)
             && let Ok(pinned) = pin(*processor)
         {
@@ -110,7 +110,7 @@ mod tests {
         assert!(of(Pin::Auto, 1).is_empty() && of(Pin::Auto, 3).is_empty() && of(Pin::None, 2).is_empty());
         assert_eq!(of(Pin::Cores, 1), [4]);
         assert_eq!(of(Pin::Cores, 5), [4, 6, 4, 6, 4]);
-        assert!(Placement::among(Pin::Cores, 2, &[]).words().contains("does not say"));
-        assert_eq!(Placement::among(Pin::Auto, 2, &[4, 6]).words(), "pinned to processors 4, 6, by rank");
+        assert!(Placement::among(Pin::Cores, 2, &[]).describe().contains("does not say"));
+        assert_eq!(Placement::among(Pin::Auto, 2, &[4, 6]).describe(), "pinned to processors 4, 6, by rank");
     }
 }

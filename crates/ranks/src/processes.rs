@@ -1,20 +1,21 @@
-//! How do forked ranks of one machine meet?
+//! The communicator of ranks that were forked on one machine.
 
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 use samples::ClockOffset;
 
-use super::shared::{MAILBOX, Region};
-use super::{Comm, CommError, Standing, StopFlag};
+use crate::control::{ControlBlock, MAILBOX, SLOTS, StopFlag};
+use crate::{Comm, CommError, RankStatus};
 
 /// Ranks that were forked on this machine and meet in shared memory. Made by
-/// [`crate::launch::processes`].
+/// [`crate::processes`].
 ///
 /// Waiting spins for some microseconds where there is a processor for every rank, and sleeps in a
 /// futex after that or where there is not.
 pub struct Processes {
-    region: &'static Region,
-    cell: u32,
+    block: &'static ControlBlock,
+    /// Number of its barrier in the control block.
+    slot: u32,
     /// Number in the world.
     me: u32,
     /// Number in this communicator.
@@ -23,30 +24,30 @@ pub struct Processes {
 
 impl Processes {
     /// The world as rank `me` sees it.
-    pub fn world(region: &'static Region, me: u32) -> Self {
-        Self { region, cell: 0, me, rank: me }
+    pub fn world(block: &'static ControlBlock, me: u32) -> Self {
+        Self { block, slot: 0, me, rank: me }
     }
 
     fn member(&self, rank: u32) -> u32 {
-        self.region.members(self.cell)[rank as usize]
+        self.block.members(self.slot)[rank as usize]
     }
 
     fn meet(&self, value: u64) -> Result<u64, CommError> {
-        self.region.barrier(self.cell, self.me, value)
+        self.block.barrier(self.slot, self.me, value)
     }
 
     fn post(&self, chunk: &[u8]) {
         assert!(chunk.len() <= MAILBOX);
         // SAFETY: the mailbox holds MAILBOX bytes, is this rank's own, and others read it only
         // between the two barriers around this rank's next write.
-        unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), self.region.mailbox(self.me), chunk.len()) };
+        unsafe { std::ptr::copy_nonoverlapping(chunk.as_ptr(), self.block.mailbox(self.me), chunk.len()) };
     }
 
     fn fetch(&self, from: u32, length: usize, into: &mut Vec<u8>) {
         assert!(length <= MAILBOX);
         // SAFETY: the owner wrote `length` bytes before the barrier that everyone has passed, and
         // writes again only after the next one.
-        let chunk = unsafe { std::slice::from_raw_parts(self.region.mailbox(self.member(from)), length) };
+        let chunk = unsafe { std::slice::from_raw_parts(self.block.mailbox(self.member(from)), length) };
         into.extend_from_slice(chunk);
     }
 }
@@ -64,7 +65,7 @@ impl Comm for Processes {
     }
 
     fn size(&self) -> u32 {
-        self.region.members(self.cell).len() as u32
+        self.block.members(self.slot).len() as u32
     }
 
     fn barrier(&self, value: u64) -> Result<u64, CommError> {
@@ -92,11 +93,11 @@ impl Comm for Processes {
     }
 
     fn gather(&self, root: u32, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError> {
-        let state = self.region.rank(self.me);
-        state.length.store(bytes.len() as u64, Release);
+        let mine = self.block.rank(self.me);
+        mine.length.store(bytes.len() as u64, Release);
         let longest = self.meet(bytes.len() as u64)?;
         let lengths: Vec<u64> =
-            (0..self.size()).map(|r| self.region.rank(self.member(r)).length.load(Acquire)).collect();
+            (0..self.size()).map(|r| self.block.rank(self.member(r)).length.load(Acquire)).collect();
         let mut all: Option<Vec<Vec<u8>>> = (self.rank == root)
             .then(|| lengths.iter().map(|length| Vec::with_capacity(*length as usize)).collect());
         // At least one round: nobody may change its length before all have read it.
@@ -114,40 +115,40 @@ impl Comm for Processes {
     fn split(&self, color: Option<u32>, key: u32) -> Result<Option<Box<dyn Comm>>, CommError> {
         let color = color.map_or(0, |color| u64::from(color.min(u32::MAX - 1)) + 1);
         let mine = color << 32 | u64::from(key);
-        self.region.rank(self.me).color_key.store(mine, Release);
+        self.block.rank(self.me).color_key.store(mine, Release);
         self.meet(0)?;
-        let mut wishes: Vec<(u64, u64, u32)> = (0..self.size())
+        let mut colors: Vec<(u64, u64, u32)> = (0..self.size())
             .map(|rank| {
-                let wish = self.region.rank(self.member(rank)).color_key.load(Acquire);
-                (wish >> 32, wish & u64::from(u32::MAX), self.member(rank))
+                let chosen = self.block.rank(self.member(rank)).color_key.load(Acquire);
+                (chosen >> 32, chosen & u64::from(u32::MAX), self.member(rank))
             })
             .filter(|(color, ..)| *color > 0)
             .collect();
-        wishes.sort_by_key(|(color, key, _)| (*color, *key));
-        let groups: Vec<(u64, Vec<u32>)> = wishes
+        colors.sort_by_key(|(color, key, _)| (*color, *key));
+        let groups: Vec<(u64, Vec<u32>)> = colors
             .chunk_by(|a, b| a.0 == b.0)
             .map(|group| (group[0].0, group.iter().map(|(.., member)| *member).collect()))
             .collect();
-        let teller = self.region.rank(self.member(0));
+        let root = self.block.rank(self.member(0));
         if self.rank == 0 {
-            let first = self.region.take_cells(groups.len() as u32).unwrap_or(0);
+            let first = self.block.take_slots(groups.len() as u32).unwrap_or(0);
             if first > 0 {
                 for (index, (_, members)) in (first..).zip(&groups) {
-                    self.region.make_cell(index, members);
+                    self.block.open_slot(index, members);
                 }
             }
-            teller.first_cell.store(first, Release);
+            root.first_slot.store(first, Release);
         }
         self.meet(0)?;
-        let first = teller.first_cell.load(Acquire);
+        let first = root.first_slot.load(Acquire);
         self.meet(0)?;
         if first == 0 {
             let wanted = groups.len() as u32;
-            return Err(CommError::TooManyGroups { wanted, limit: super::shared::CELLS });
+            return Err(CommError::TooManyGroups { wanted, limit: SLOTS });
         }
-        let found = (first..).zip(&groups).find_map(|(cell, (_, members))| {
+        let found = (first..).zip(&groups).find_map(|(slot, (_, members))| {
             let rank = members.iter().position(|member| *member == self.me)? as u32;
-            Some(Self { region: self.region, cell, me: self.me, rank })
+            Some(Self { block: self.block, slot, me: self.me, rank })
         });
         Ok(found.map(|comm| Box::new(comm) as Box<dyn Comm>))
     }
@@ -158,29 +159,29 @@ impl Comm for Processes {
         Ok(if self.rank == 0 { vec![same; self.size() as usize] } else { Vec::new() })
     }
 
-    fn standing(&self) -> &Standing {
-        &self.region.rank(self.me).standing
+    fn status(&self) -> &RankStatus {
+        self.block.status(self.me)
     }
 
     fn stopped(&self) -> Option<CommError> {
-        self.region.stopped()
+        self.block.stopped()
     }
 
     fn stop_flag(&self) -> StopFlag {
-        StopFlag(Some(self.region))
+        StopFlag(Some(self.block))
     }
 
     fn raise(&self, phase: u64) {
-        self.region.raise(self.cell, phase);
+        self.block.raise(self.slot, phase);
     }
 
     fn raised(&self, phase: u64) -> bool {
-        self.region.raised(self.cell, phase)
+        self.block.raised(self.slot, phase)
     }
 
     fn abandon(&self, why: &str) {
-        self.region.set_message(self.me, why);
-        self.region.lose(self.me, &format!("rank {} gave up: {why}", self.me));
+        self.block.set_message(self.me, why);
+        self.block.lose(self.me, &format!("rank {} gave up: {why}", self.me));
     }
 
     fn name(&self) -> &'static str {
@@ -188,14 +189,14 @@ impl Comm for Processes {
     }
 
     fn description(&self) -> String {
-        let how = if self.region.spins() { "spin, then futex" } else { "futex" };
-        format!("{} processes of this machine, shared-memory barrier ({how})", self.region.ranks())
+        let how = if self.block.spins() { "spin, then futex" } else { "futex" };
+        format!("{} processes of this machine, shared-memory barrier ({how})", self.block.ranks())
     }
 }
 
 impl std::fmt::Debug for Processes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let waits = self.region.rank(self.me).standing.state();
-        write!(f, "Processes {{ rank: {} of {}, world rank {}, {waits:?} }}", self.rank, self.size(), self.me)
+        let does = self.status().activity();
+        write!(f, "Processes {{ rank: {} of {}, world rank {}, {does:?} }}", self.rank, self.size(), self.me)
     }
 }

@@ -1,19 +1,83 @@
-//! Which signals does a run react to, and what are they called?
+//! The signals of a run: which its parent takes, how ranks react, what they are called.
 
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Signals that the parent takes one at a time instead of being interrupted by them.
-const TAKEN: [i32; 4] = [libc::SIGCHLD, libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+const SUPERVISED: [i32; 4] = [libc::SIGCHLD, libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// The signals that the parent takes. A blocked signal is kept even where it is ignored, so that one that
-/// `nohup` ignores must be left out.
-pub fn taken() -> libc::sigset_t {
-    let mut set = set_of(&TAKEN);
-    if is_ignored(libc::SIGHUP) {
-        // SAFETY: a valid set and a valid signal.
-        unsafe { libc::sigdelset(&raw mut set, libc::SIGHUP) };
+/// A set of signals.
+#[derive(Clone, Copy)]
+pub struct SignalSet(libc::sigset_t);
+
+impl SignalSet {
+    /// These signals; numbers that are none are left out.
+    pub(crate) fn of(signals: &[i32]) -> Self {
+        // SAFETY: sigemptyset makes any sigset_t valid; sigaddset takes a valid set and refuses bad numbers.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            for signal in signals {
+                libc::sigaddset(&raw mut set, *signal);
+            }
+            Self(set)
+        }
     }
-    set
+
+    /// The signals that the parent takes. A blocked signal is kept even where it is ignored, so one that
+    /// `nohup` ignores is left out.
+    pub fn supervised() -> Self {
+        let set = Self::of(&SUPERVISED);
+        if is_ignored(libc::SIGHUP) { set.without(libc::SIGHUP) } else { set }
+    }
+
+    fn without(mut self, signal: i32) -> Self {
+        // SAFETY: a valid set and a valid signal.
+        unsafe { libc::sigdelset(&raw mut self.0, signal) };
+        self
+    }
+
+    /// Blocks these signals in this thread too; the answer is what was blocked before.
+    pub fn block(&self) -> Self {
+        let mut before = Self::of(&[]);
+        // SAFETY: both sets are valid and live through the call.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const self.0, &raw mut before.0) };
+        before
+    }
+
+    /// Makes exactly these signals blocked in this thread.
+    pub fn restore(&self) {
+        // SAFETY: the set is valid and lives through the call.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+
+    /// As [`SignalSet::restore`], in a rank: what its parent takes or holds back reaches it.
+    pub(crate) fn restore_in_rank(&self) {
+        SUPERVISED.iter().fold(*self, |set, signal| set.without(*signal)).restore();
+    }
+
+    /// Waits for one of these signals, which are blocked, at most for `limit`; `None` when none came.
+    pub fn take(&self, limit: Duration) -> Option<i32> {
+        let limit = libc::timespec { tv_sec: limit.as_secs() as _, tv_nsec: limit.subsec_nanos() as _ };
+        // SAFETY: set and time are valid; no information about the sender is asked for.
+        let signal = unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const limit) };
+        (signal > 0).then_some(signal)
+    }
+
+    /// A descriptor that is readable when one of these signals, which are blocked, has come.
+    ///
+    /// # Errors
+    /// As signalfd(2).
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        // SAFETY: a valid set; the result is checked.
+        let made = unsafe { libc::signalfd(-1, &raw const self.0, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+        if made < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a fresh descriptor that nobody else owns.
+        Ok(unsafe { OwnedFd::from_raw_fd(made) })
+    }
 }
 
 fn is_ignored(signal: i32) -> bool {
@@ -26,26 +90,24 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 /// While it lives, signals that would end this process wait.
-pub struct Held {
-    before: libc::sigset_t,
+pub struct HeldSignals {
+    before: SignalSet,
     // A mask belongs to a thread.
     _here: std::marker::PhantomData<*const ()>,
 }
 
 /// Lets Ctrl-C, SIGTERM and SIGHUP wait until the answer is dropped: between the end of the ranks and the
-/// moment at which their samples are in a file, one of them would cost the whole run. [`crate::launch::processes`]
+/// moment at which their samples are in a file, one of them would cost the whole run. [`crate::processes`]
 /// takes them nevertheless, as long as ranks live.
 #[must_use]
-pub fn hold_signals() -> Held {
-    let mut set = taken();
-    // SAFETY: a valid set and a valid signal.
-    unsafe { libc::sigdelset(&raw mut set, libc::SIGCHLD) };
-    Held { before: block(&set), _here: std::marker::PhantomData }
+pub fn hold_signals() -> HeldSignals {
+    let before = SignalSet::supervised().without(libc::SIGCHLD).block();
+    HeldSignals { before, _here: std::marker::PhantomData }
 }
 
-impl Drop for Held {
+impl Drop for HeldSignals {
     fn drop(&mut self) {
-        restore(&self.before);
+        self.before.restore();
     }
 }
 
@@ -54,86 +116,29 @@ impl Drop for Held {
 ///
 /// # Errors
 /// Where the system cannot wait.
-pub fn await_user_signal(ready: impl FnOnce()) -> std::io::Result<()> {
-    let set = set_of(&[libc::SIGUSR1]);
-    let before = block(&set);
+pub fn await_user_signal(ready: impl FnOnce()) -> io::Result<()> {
+    let set = SignalSet::of(&[libc::SIGUSR1]);
+    let before = set.block();
     ready();
     let mut got = 0;
     // SAFETY: a valid set, blocked above, and a place for the answer.
-    let errno = unsafe { libc::sigwait(&raw const set, &raw mut got) };
-    restore(&before);
-    if errno == 0 { Ok(()) } else { Err(std::io::Error::from_raw_os_error(errno)) }
+    let errno = unsafe { libc::sigwait(&raw const set.0, &raw mut got) };
+    before.restore();
+    if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
 }
 
-/// A write beyond the limit of file sizes (`ulimit -f`) is from now on an error like any other, EFBIG, and
-/// not the end of the process.
-pub fn endure_file_size_limit() {
+/// From now on a write beyond the limit of file sizes (`ulimit -f`) fails with EFBIG and does not end the
+/// process.
+pub fn ignore_file_size_signal() {
     // SAFETY: sets a disposition that runs no code.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// A set of signals for the calls below.
-pub fn set_of(signals: &[i32]) -> libc::sigset_t {
-    // SAFETY: sigemptyset makes any sigset_t valid; sigaddset takes a valid set and refuses bad numbers.
-    unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        for signal in signals {
-            libc::sigaddset(&raw mut set, *signal);
-        }
-        set
-    }
-}
-
-/// Blocks `set` in this thread and returns what was blocked before.
-pub fn block(set: &libc::sigset_t) -> libc::sigset_t {
-    let mut before = set_of(&[]);
-    // SAFETY: both sets are valid and live through the call.
-    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set, &raw mut before) };
-    before
-}
-
-/// Makes exactly `set` blocked in this thread.
-pub fn restore(set: &libc::sigset_t) {
-    // SAFETY: the set is valid and lives through the call.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, set, std::ptr::null_mut()) };
-}
-
-/// Waits for one of `set`, at most for `limit`; `None` when none came.
-pub fn take(set: &libc::sigset_t, limit: Duration) -> Option<i32> {
-    let limit = libc::timespec { tv_sec: limit.as_secs() as _, tv_nsec: limit.subsec_nanos() as _ };
-    // SAFETY: set and time are valid; no information about the sender is asked for.
-    let signal = unsafe { libc::sigtimedwait(set, std::ptr::null_mut(), &raw const limit) };
-    (signal > 0).then_some(signal)
-}
-
-/// A descriptor that is readable when one of `set`, which is blocked, has come.
-pub fn descriptor(set: &libc::sigset_t) -> std::io::Result<std::os::fd::OwnedFd> {
-    use std::os::fd::FromRawFd;
-    // SAFETY: a valid set; the result is checked.
-    let made = unsafe { libc::signalfd(-1, set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
-    if made < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    // SAFETY: a fresh descriptor that nobody else owns.
-    Ok(unsafe { std::os::fd::OwnedFd::from_raw_fd(made) })
-}
-
-/// As [`restore`], in a rank: what its parent takes or holds back reaches it.
-pub fn restore_in_a_rank(set: &libc::sigset_t) {
-    let mut open = *set;
-    for signal in TAKEN {
-        // SAFETY: a valid set and a valid signal.
-        unsafe { libc::sigdelset(&raw mut open, signal) };
-    }
-    restore(&open);
-}
-
-extern "C" fn nothing(_signal: libc::c_int) {}
+extern "C" fn do_nothing(_signal: libc::c_int) {}
 
 /// What a rank does with signals: Ctrl-C reaches the parent, which decides; SIGTERM from the
 /// parent only interrupts the call the rank is in (EINTR), since it should look whether to stop.
-pub fn in_a_rank() {
+pub(crate) fn set_rank_handlers() {
     // SAFETY: the handler does nothing, which is safe at any moment; the structure is zeroed, then
     // filled as sigaction wants it. Without SA_RESTART a blocked call returns EINTR.
     unsafe {
@@ -141,13 +146,13 @@ pub fn in_a_rank() {
         action.sa_sigaction = libc::SIG_IGN;
         libc::sigaction(libc::SIGINT, &raw const action, std::ptr::null_mut());
         libc::sigaction(libc::SIGHUP, &raw const action, std::ptr::null_mut());
-        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_sigaction = do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
         libc::sigaction(libc::SIGTERM, &raw const action, std::ptr::null_mut());
     }
 }
 
 /// `SIGKILL`, `signal 40`.
-pub fn name(signal: i32) -> String {
+pub(crate) fn name(signal: i32) -> String {
     let name = match signal {
         libc::SIGHUP => "SIGHUP",
         libc::SIGINT => "SIGINT",
@@ -172,7 +177,7 @@ pub fn name(signal: i32) -> String {
     name.into()
 }
 
-/// How a reader calls the signal that stopped a run.
-pub fn words(signal: i32) -> String {
+/// How a reader calls the signal that stopped a run: `Ctrl-C`, `SIGTERM`.
+pub(crate) fn reader_name(signal: i32) -> String {
     if signal == libc::SIGINT { "Ctrl-C".into() } else { name(signal) }
 }

@@ -1,13 +1,13 @@
-//! What is a communicator of one?
+//! The communicator of a rank without others.
 
 use samples::ClockOffset;
 
-use super::{Comm, CommError, Standing};
+use crate::{Comm, CommError, RankStatus};
 
 /// One rank with nobody to wait for: every call returns at once.
 #[derive(Debug, Default)]
 pub struct Single {
-    standing: Standing,
+    status: RankStatus,
 }
 
 impl Single {
@@ -46,8 +46,8 @@ impl Comm for Single {
         Ok(vec![ClockOffset { at_ns: now(), ..ClockOffset::default() }])
     }
 
-    fn standing(&self) -> &Standing {
-        &self.standing
+    fn status(&self) -> &RankStatus {
+        &self.status
     }
 
     fn stopped(&self) -> Option<CommError> {

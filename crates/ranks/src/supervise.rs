@@ -1,48 +1,50 @@
 //! Forks ranks and supervises them until the last one is gone.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-use crate::shared::Region;
-use crate::{CommError, Processes, Standing, State};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, waitpid};
 
+use crate::ends::{ExitStatus, RankEnd, RankEnds, aborted_text, orphaned_text};
+use crate::fork::{Forked, fork};
 use crate::launch::{Launch, LaunchError};
-use crate::outcome::{self, End, Outcome};
-use crate::{rank, signals};
+use crate::signals::{self, SignalSet};
+use crate::{Activity, CommError, ControlBlock, Processes, RankStatus, rank};
 
 /// How often the parent looks at the ranks' counters when nothing happens.
 const LOOK: Duration = Duration::from_millis(100);
-/// Whose launcher killed its process waits so long for another keeper to say why.
-const HEARSAY: Duration = Duration::from_secs(1);
-/// And gives its rank at most so long to stop: nobody waits for it any more.
-const ORPHANS_GRACE: Duration = Duration::from_secs(2);
+/// A parent whose launched process was killed waits so long for another parent to say why.
+const NOTICE_WAIT: Duration = Duration::from_secs(1);
+/// After that its rank has at most so long to stop: no launcher waits for it any more.
+const ORPHAN_GRACE: Duration = Duration::from_secs(2);
 
 /// What the parent sees of the ranks while they run.
-pub struct Watch {
-    region: &'static Region,
+pub struct RanksView {
+    block: &'static ControlBlock,
 }
 
-impl Watch {
+impl RanksView {
     /// Number of ranks.
     pub fn ranks(&self) -> u32 {
-        self.region.ranks()
+        self.block.ranks()
     }
 
-    /// Where a rank stands.
-    pub fn standing(&self, rank: u32) -> &Standing {
-        &self.region.rank(rank).standing
+    /// What a rank does.
+    pub fn status(&self, rank: u32) -> &RankStatus {
+        self.block.status(rank)
     }
 
     /// Samples and bytes of all ranks so far.
     pub fn recorded(&self) -> (u64, u64) {
         (0..self.ranks())
-            .map(|rank| self.standing(rank))
+            .map(|rank| self.status(rank))
             .fold((0, 0), |sum, one| (sum.0 + one.samples(), sum.1 + one.bytes()))
     }
 
     /// The least advanced rank's share of the program, from 0 to 1; `None` where it is not known.
     pub fn progress(&self) -> Option<f64> {
         (0..self.ranks())
-            .map(|rank| match self.standing(rank).progress() {
+            .map(|rank| match self.status(rank).progress() {
                 (_, 0) => None,
                 (done, planned) => Some((done as f64 / planned as f64).min(1.0)),
             })
@@ -52,38 +54,37 @@ impl Watch {
 
 /// Forks `launch.ranks` ranks, runs `body` in each, and returns when all are gone.
 ///
-/// The caller must have one thread only (a fork copies no other), and should make files and
-/// shared memory that it wants to read afterwards before the call. `watch` is called about ten times a second
-/// in the parent. The first Ctrl-C, SIGTERM or SIGHUP asks the ranks to stop, which they do after
-/// the operation they are in; a second one, or the end of the grace period, kills them. A rank that
+/// Make files and shared memory that you want to read afterwards before the call. `watch` is called about
+/// ten times a second in the parent. The first Ctrl-C, SIGTERM or SIGHUP asks the ranks to stop, which they
+/// do after the operation they are in; a second one, or the end of the grace period, kills them. A rank that
 /// dies or fails makes the others leave their barriers at once.
 ///
 /// # Errors
-/// When ranks cannot be started; what happens to them later stands in the [`Outcome`].
+/// When ranks cannot be started, [`LaunchError::NotAlone`] in a process with several threads; what happens
+/// to them later stands in the [`RankEnds`].
 pub fn processes(
     launch: &Launch,
     mut body: impl FnMut(Processes) -> Result<(), String>,
-    mut watch: impl FnMut(&Watch),
-) -> Result<Outcome, LaunchError> {
+    mut watch: impl FnMut(&RanksView),
+) -> Result<RankEnds, LaunchError> {
     if launch.ranks == 0 {
         return Err(LaunchError::NoRanks);
     }
-    let region = Region::new(launch.ranks, launch.timeout)
+    let block = ControlBlock::new(launch.ranks, launch.timeout)
         .map_err(|error| LaunchError::Memory { ranks: launch.ranks, error })?;
-    // What stands in our own output buffer would be written by every rank as well.
-    let _ = std::io::Write::flush(&mut std::io::stdout());
-    let taken = signals::taken();
-    let before = signals::block(&taken);
-    let started = start(launch, region, &before, &mut body);
-    let outcome = started.map(|children| {
-        let mut family = Family::new(region, children, launch.grace);
-        family.look_after(&taken, &mut |watching| watch(watching), None);
-        family.outcome()
+    // Every rank would write what stands in our own output buffer as well.
+    let _ = std::io::stdout().flush();
+    let supervised = SignalSet::supervised();
+    let before = supervised.block();
+    let ends = start(launch, block, &before, &mut body).map(|children| {
+        let mut supervisor = Supervisor::new(block, children, launch.grace);
+        supervisor.supervise(&supervised, &mut |view| watch(view), None);
+        supervisor.ends()
     });
-    signals::restore(&before);
-    // SAFETY: the ranks are gone, and so is what looked at the region here.
-    unsafe { region.release() };
-    outcome
+    before.restore();
+    // SAFETY: the ranks are gone, and so is what looked at the block here.
+    unsafe { block.release() };
+    ends
 }
 
 /// Forks the ranks. `mask` is the signal mask they restore.
@@ -92,26 +93,22 @@ pub fn processes(
 /// When one cannot be forked; those started before are ended.
 pub fn start(
     launch: &Launch,
-    region: &'static Region,
-    mask: &libc::sigset_t,
+    block: &'static ControlBlock,
+    mask: &SignalSet,
     body: &mut dyn FnMut(Processes) -> Result<(), String>,
 ) -> Result<Vec<Child>, LaunchError> {
-    // SAFETY: getpid has no arguments and no effects.
-    let parent = unsafe { libc::getpid() };
+    let parent = getpid();
     let mut children: Vec<Child> = Vec::with_capacity(launch.ranks as usize);
     for me in 0..launch.ranks {
-        // SAFETY: the caller has one thread, so the child owns a consistent copy of everything; it
-        // leaves through _exit only.
-        match unsafe { libc::fork() } {
-            0 => rank::run(region, me, parent, mask, body),
-            pid if pid > 0 => children.push(Child { pid, end: None }),
-            _ => {
-                let error = std::io::Error::last_os_error();
+        match fork() {
+            Ok(Forked::Child) => rank::run(block, me, parent, mask, body),
+            Ok(Forked::Parent(pid)) => children.push(Child { pid, end: None }),
+            Err(error) => {
                 for child in &children {
                     child.signal(libc::SIGKILL);
-                    child.wait(0);
+                    child.wait(WaitOptions::empty());
                 }
-                return Err(LaunchError::Fork { rank: me, ranks: launch.ranks, error });
+                return Err(LaunchError::of_fork(error, me, launch.ranks));
             }
         }
     }
@@ -120,28 +117,27 @@ pub fn start(
 
 /// A forked rank.
 pub struct Child {
-    pid: libc::pid_t,
-    end: Option<End>,
+    pid: Pid,
+    end: Option<RankEnd>,
 }
 
 impl Child {
+    /// The process is not yet waited for, so the number is still its own.
     fn signal(&self, signal: i32) {
-        // SAFETY: the process is our child and not yet waited for, so the number is still its own.
-        unsafe { libc::kill(self.pid, signal) };
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            let _ = kill_process(self.pid, signal);
+        }
     }
 
     /// The wait status, when it has ended.
-    fn wait(&self, flags: i32) -> Option<i32> {
-        let mut status = 0;
-        // SAFETY: status is a live integer; the process is our child.
-        let pid = unsafe { libc::waitpid(self.pid, &raw mut status, flags) };
-        (pid == self.pid).then_some(status)
+    fn wait(&self, options: WaitOptions) -> Option<WaitStatus> {
+        waitpid(Some(self.pid), options).ok().flatten().map(|(_, status)| status)
     }
 }
 
 /// Supervises forked ranks until the last one is gone.
-pub struct Family {
-    region: &'static Region,
+pub struct Supervisor {
+    block: &'static ControlBlock,
     children: Vec<Child>,
     /// First signal that asked us to stop.
     stopped: Option<i32>,
@@ -174,18 +170,19 @@ pub trait JobLink {
     /// Was the process that the launcher started killed?
     fn launcher_is_gone(&self) -> bool;
 
-    /// The lost rank and why, if another parent has told it. Looks at once.
-    fn lost_rank(&self) -> Option<(u32, String)>;
+    /// Why the job ends, if another parent has told it: [`CommError::RankLost`] or [`CommError::Signalled`].
+    /// Looks at once.
+    fn notice(&self) -> Option<CommError>;
 
-    /// As [`JobLink::lost_rank`], cheap enough to ask ten times a second.
-    fn poll_lost_rank(&mut self) -> Option<(u32, String)>;
+    /// As [`JobLink::notice`], cheap enough to ask ten times a second.
+    fn poll_notice(&mut self) -> Option<CommError>;
 }
 
-impl Family {
+impl Supervisor {
     /// Supervises `children`; ranks that were told to stop have `grace` to do so.
-    pub fn new(region: &'static Region, children: Vec<Child>, grace: Duration) -> Self {
+    pub fn new(block: &'static ControlBlock, children: Vec<Child>, grace: Duration) -> Self {
         Self {
-            region,
+            block,
             children,
             stopped: None,
             stop_since: None,
@@ -198,13 +195,13 @@ impl Family {
 
     /// Returns when all ranks are gone. `outside` may bring a reason to stop: a rank of the MPI job was
     /// lost, or our launcher killed the process that it started.
-    pub fn look_after(
+    pub fn supervise(
         &mut self,
-        taken: &libc::sigset_t,
-        watch: &mut dyn FnMut(&Watch),
+        supervised: &SignalSet,
+        watch: &mut dyn FnMut(&RanksView),
         mut outside: Option<&mut dyn JobLink>,
     ) {
-        let watching = Watch { region: self.region };
+        let view = RanksView { block: self.block };
         let mut shown = Instant::now();
         loop {
             if let Some(abort) = outside.as_deref_mut().and_then(JobLink::forward)
@@ -222,7 +219,7 @@ impl Family {
                 self.kill();
             }
             let waited = outside.as_deref_mut().is_some_and(|outside| outside.wait(LOOK));
-            let signal = signals::take(taken, if waited { Duration::ZERO } else { LOOK });
+            let signal = supervised.take(if waited { Duration::ZERO } else { LOOK });
             if let Some(outside) = outside.as_deref()
                 && outside.launcher_is_gone()
             {
@@ -231,10 +228,10 @@ impl Family {
             }
             match signal {
                 None | Some(libc::SIGCHLD) => {}
-                Some(signal) => match outside.as_deref().and_then(JobLink::lost_rank) {
+                Some(signal) => match outside.as_deref().and_then(JobLink::notice) {
                     // The launcher ends everybody because of one rank.
-                    Some((rank, reason)) if self.stop_since.is_none() => {
-                        self.region.lose(rank, &reason);
+                    Some(cause) if self.stop_since.is_none() => {
+                        self.block.stop_because(&cause);
                         self.interrupt();
                     }
                     _ => self.asked_to_stop(signal),
@@ -242,32 +239,32 @@ impl Family {
             }
             if shown.elapsed() >= LOOK {
                 shown = Instant::now();
-                watch(&watching);
+                watch(&view);
                 if self.stop_since.is_none()
-                    && let Some((rank, reason)) = outside.as_deref_mut().and_then(JobLink::poll_lost_rank)
+                    && let Some(cause) = outside.as_deref_mut().and_then(JobLink::poll_notice)
                 {
-                    self.region.lose(rank, &reason);
+                    self.block.stop_because(&cause);
                     self.interrupt();
                 }
             }
         }
-        watch(&watching);
+        watch(&view);
     }
 
-    /// The launcher killed its process, most often because of another rank, whose keeper will tell.
+    /// The launcher killed its process, most often because of another rank, whose parent will tell.
     fn orphaned(&mut self, outside: &dyn JobLink) {
         let since = *self.orphan_since.get_or_insert_with(Instant::now);
         if self.stop_since.is_some() {
-            self.grace = self.grace.min(ORPHANS_GRACE);
+            self.grace = self.grace.min(ORPHAN_GRACE);
             return;
         }
-        // A launcher that stops everybody because of us is no excuse.
-        match outside.lost_rank().filter(|(_, reason)| !outcome::is_stop(reason)) {
-            Some((rank, reason)) => self.region.lose(rank, &reason),
-            None if since.elapsed() < HEARSAY => return,
-            None => {
-                let rank = self.region.job().map_or_else(|| outside.rank(), |(_, rank, _)| rank);
-                self.region.lose(rank, &outcome::orphaned(rank));
+        match outside.notice() {
+            Some(CommError::RankLost { rank, reason }) => self.block.lose(rank, &reason),
+            // That the launcher stops everybody does not explain why it killed this process.
+            Some(_) | None if since.elapsed() < NOTICE_WAIT => return,
+            Some(_) | None => {
+                let rank = self.block.job().map_or_else(|| outside.rank(), |job| job.rank);
+                self.block.lose(rank, &orphaned_text(rank));
             }
         }
         self.interrupt();
@@ -279,11 +276,11 @@ impl Family {
             return;
         }
         self.stopped = Some(signal);
-        self.region.stop(signal);
+        self.block.stop(signal);
         self.interrupt();
     }
 
-    /// Ranks that sleep in a call should look whether to stop.
+    /// Wakes ranks that sleep in a call, so that they look whether to stop.
     fn interrupt(&mut self) {
         self.stop_since.get_or_insert_with(Instant::now);
         self.signal_all(libc::SIGTERM);
@@ -304,31 +301,18 @@ impl Family {
             if child.end.is_some() {
                 continue;
             }
-            let Some(status) = child.wait(libc::WNOHANG) else { continue };
+            let Some(status) = child.wait(WaitOptions::NOHANG) else { continue };
             let rank = rank as u32;
-            let mut end = end_of(status, self.region, rank);
-            if let (Some(abort), End::Exited(_) | End::Killed(_)) = (self.aborted, &end) {
-                end = End::Aborted(abort);
-            } else if self.killed && end == End::Killed(libc::SIGKILL) {
-                end = End::Stuck(self.region.rank(rank).standing.words());
+            let mut end = end_of(status, self.block, rank);
+            if let (Some(abort), RankEnd::Exited(_) | RankEnd::Killed(_)) = (self.aborted, &end) {
+                end = RankEnd::Aborted(abort);
+            } else if self.killed && end == RankEnd::Killed(libc::SIGKILL) {
+                end = RankEnd::Stuck(self.block.status(rank).describe());
             }
-            if end != End::Finished {
-                self.region.rank(rank).standing.set_state(State::Lost);
+            if end != RankEnd::Finished {
+                self.block.status(rank).set_activity(Activity::Lost);
             }
-            match &end {
-                End::Finished => self.region.end(rank),
-                End::Left(_) | End::Stuck(_) | End::Orphaned => {}
-                End::Failed(why) => self.region.lose(rank, &format!("rank {rank} gave up: {why}")),
-                End::Panicked(why) => self.region.lose(rank, &format!("rank {rank} met a defect: {why}")),
-                End::Killed(signal) => {
-                    self.region.lose(rank, &format!("rank {rank} was killed by {}", signals::name(*signal)));
-                }
-                End::Exited(status) => {
-                    self.region.lose(rank, &format!("rank {rank} exited with status {status}"));
-                }
-                End::Aborted(status) => self.region.lose(rank, &outcome::aborted(rank, *status)),
-            }
-            lost |= !matches!(end, End::Finished | End::Left(_) | End::Stuck(_) | End::Orphaned);
+            lost |= tell_end(self.block, rank, &end);
             child.end = Some(end);
         }
         if lost && self.stop_since.is_none() {
@@ -337,34 +321,54 @@ impl Family {
     }
 
     /// How each rank ended.
-    pub fn outcome(self) -> Outcome {
-        let own = self.region.job().map_or(0, |(_, rank, _)| rank);
+    pub fn ends(self) -> RankEnds {
+        let own = self.block.job().map_or(0, |job| job.rank);
         // A rank that was ended because our own process was killed is to blame only where nobody else is.
-        let blamed = match self.region.stopped() {
-            Some(CommError::RankLost { rank, reason }) if rank != own => End::Left(reason),
-            _ => End::Orphaned,
+        let blamed = match self.block.stopped() {
+            Some(CommError::RankLost { rank, reason }) if rank != own => RankEnd::Left(reason),
+            Some(cause @ CommError::Signalled { .. }) => RankEnd::Stopped(cause.to_string()),
+            Some(_) | None => RankEnd::Orphaned,
         };
         let ends = self.children.into_iter().filter_map(|child| child.end).map(|end| match end {
             end if self.orphan_since.is_none() || self.stopped.is_some() => end,
-            End::Failed(_) | End::Stuck(_) => blamed.clone(),
-            End::Left(reason) if outcome::is_stop(&reason) => End::Orphaned,
+            RankEnd::Failed(_) | RankEnd::Stuck(_) => blamed.clone(),
+            RankEnd::Stopped(_) => RankEnd::Orphaned,
             end => end,
         });
-        Outcome { ends: ends.collect(), stopped: self.stopped, ..Outcome::default() }
+        RankEnds { ends: ends.collect(), stopped: self.stopped, ..RankEnds::default() }
     }
 }
 
-fn end_of(status: i32, region: &Region, rank: u32) -> End {
-    if libc::WIFSIGNALED(status) {
-        return End::Killed(libc::WTERMSIG(status));
+/// Tells the other ranks how this one ended; true where they are to stop because of it.
+fn tell_end(block: &ControlBlock, rank: u32, end: &RankEnd) -> bool {
+    let reason = match end {
+        RankEnd::Finished => {
+            block.end(rank);
+            return false;
+        }
+        RankEnd::Left(_) | RankEnd::Stopped(_) | RankEnd::Stuck(_) | RankEnd::Orphaned => return false,
+        RankEnd::Failed(why) => format!("rank {rank} gave up: {why}"),
+        RankEnd::Panicked(why) => format!("rank {rank} met a defect: {why}"),
+        RankEnd::Killed(signal) => format!("rank {rank} was killed by {}", signals::name(*signal)),
+        RankEnd::Exited(status) => format!("rank {rank} exited with status {status}"),
+        RankEnd::Aborted(status) => aborted_text(rank, *status),
+    };
+    block.lose(rank, &reason);
+    true
+}
+
+fn end_of(status: WaitStatus, block: &ControlBlock, rank: u32) -> RankEnd {
+    if let Some(signal) = status.terminating_signal() {
+        return RankEnd::Killed(signal);
     }
-    let message = || region.message(rank).unwrap_or_else(|| "no reason given".into());
-    match libc::WEXITSTATUS(status) {
-        rank::FINISHED => End::Finished,
-        rank::LEFT => End::Left(message()),
-        rank::FAILED => End::Failed(message()),
-        rank::PANICKED => End::Panicked(message()),
-        rank::UNUSABLE => End::Failed(message()),
-        other => End::Exited(other),
+    let message = || block.message(rank).unwrap_or_else(|| "no reason given".into());
+    let status = status.exit_status().unwrap_or_default();
+    match ExitStatus::of(status) {
+        Some(ExitStatus::Finished) => RankEnd::Finished,
+        Some(ExitStatus::Left) => RankEnd::Left(message()),
+        Some(ExitStatus::Stopped) => RankEnd::Stopped(message()),
+        Some(ExitStatus::Failed | ExitStatus::NoWorld) => RankEnd::Failed(message()),
+        Some(ExitStatus::Panicked) => RankEnd::Panicked(message()),
+        None => RankEnd::Exited(status),
     }
 }

@@ -1,4 +1,4 @@
-//! How does a rank count samples that are too many to keep?
+//! Counts samples that are too many to keep.
 //!
 //! One *tally* per site and worker: buckets of a [`samples::Histogram`] and a few sums, in the rank's
 //! shared memory, written by one thread with plain stores. Beside them the slowest samples are kept whole:
@@ -121,16 +121,16 @@ impl Tallies {
     }
 
     /// All of them, with their sites.
-    pub(super) fn into_resting(self) -> impl Iterator<Item = (u32, Resting)> {
-        (0..).zip(self.of_site).filter_map(|(site, place)| place.map(|place| (site, Resting(place))))
+    pub(super) fn into_idle(self) -> impl Iterator<Item = (u32, IdleTally)> {
+        (0..).zip(self.of_site).filter_map(|(site, place)| place.map(|place| (site, IdleTally(place))))
     }
 }
 
 /// The place of a tally that nobody writes now.
-pub(super) struct Resting(pub(super) NonNull<Tally>);
+pub(super) struct IdleTally(pub(super) NonNull<Tally>);
 
 // SAFETY: a place in the region, for whoever takes it next.
-unsafe impl Send for Resting {}
+unsafe impl Send for IdleTally {}
 
 /// Why a further site cannot be counted.
 pub(super) fn too_many(limit: usize) -> io::Error {

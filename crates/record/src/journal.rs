@@ -1,14 +1,13 @@
-//! What does a rank tell its parent besides samples: sites, failures, notes?
+//! The journal of a rank: what it tells its parent besides samples (sites, failures, notes).
 
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use samples::Site;
 use serde::{Deserialize, Serialize};
 
-use super::region::Region;
+use crate::region::SampleRegion;
 
 /// One entry of a rank's journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +23,7 @@ pub enum Entry {
         /// What failed, on what, why.
         text: String,
     },
-    /// How many operations of a site failed that the program did not foretell: told at the end.
+    /// How many operations of a site failed that the program did not predict: told at the end.
     Failures {
         /// The rank's own number of the site.
         site: u32,
@@ -104,7 +103,7 @@ pub struct HintsOfFile {
 
 /// The writing end: entries as length (u32) and JSON, published one by one.
 pub(super) struct Journal {
-    region: Arc<Region>,
+    region: Arc<SampleRegion>,
     base: NonNull<u8>,
     used: usize,
 }
@@ -113,7 +112,7 @@ pub(super) struct Journal {
 unsafe impl Send for Journal {}
 
 impl Journal {
-    pub(super) fn new(region: &Arc<Region>) -> Self {
+    pub(super) fn new(region: &Arc<SampleRegion>) -> Self {
         Self { region: Arc::clone(region), base: region.journal(), used: 0 }
     }
 
@@ -130,7 +129,7 @@ impl Journal {
             start.add(4).copy_from_nonoverlapping(NonNull::from(&text[..]).cast(), text.len());
         }
         self.used = end;
-        self.region.header().journal.store(end as u64, Ordering::Release);
+        self.region.header().journal.publish(end as u64);
         Ok(())
     }
 }

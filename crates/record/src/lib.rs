@@ -1,22 +1,21 @@
-//! How are samples kept, from the rank that takes them to the run that holds them?
+//! Keeps samples in shared memory, so that the death of a rank loses none.
 //!
-//! [`Region`] is the shared memory of a rank, [`Recorder`] its writing end (a store and a release of
-//! the count), [`SiteTable`] the numbers of its sites, [`read`] the reading end, which works as well
-//! after the rank was killed.
+//! [`SampleRegion`] is the shared memory of a rank, [`Recorder`] its writing end (one 64-byte store and one
+//! release store of the count), [`SiteTable`] the numbers of its sites, [`read`] the reading end, which works
+//! as well after the rank was killed. Writer and reader of the one layout stay together in this crate.
 
 mod counts;
 mod journal;
+mod publish;
 mod reader;
 mod recorder;
 mod region;
 mod sites;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;
 
 pub use journal::{Entry, HintsOfFile, Stonewalled};
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
-pub use region::{Region, State};
-pub use sites::{MORE, Place, SiteTable};
-
-pub use region::{populate, unnamed_file};
+pub use region::{RecordState, SampleRegion, unnamed_file};
+pub use sites::{MORE, SiteTable, StaticSite};

@@ -1,12 +1,12 @@
-//! What did a rank leave behind, and is it whole?
+//! The reading end of a region: everything that one rank recorded, checked.
 
-use std::sync::atomic::Ordering;
+use std::os::unix::fs::FileExt;
 
 use samples::{Counted, Sample, Site};
 use serde::{Deserialize, Serialize};
 
-use super::journal::Entry;
-use super::region::{Region, State};
+use crate::journal::Entry;
+use crate::region::{RecordState, SampleRegion};
 
 /// Everything one rank recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct RankRecord {
     /// The rank.
     pub rank: u32,
     /// How far it came.
-    pub state: State,
+    pub state: RecordState,
     /// The rank's own sites; `Sample::site` of `samples` indexes this list.
     pub sites: Vec<Site>,
     /// In the order in which they ended.
@@ -145,14 +145,14 @@ pub enum ReadError {
 }
 
 /// Reads what the rank of `region` published.
-pub fn read(region: &Region) -> Result<RankRecord, ReadError> {
+pub fn read(region: &SampleRegion) -> Result<RankRecord, ReadError> {
     let rank = region.rank();
     if !region.intact() {
         return Err(ReadError::Header { rank });
     }
     let header = region.header();
-    let published = header.samples.load(Ordering::Acquire);
-    let spilled = header.spilled.load(Ordering::Acquire);
+    let published = header.samples.seen();
+    let spilled = header.spilled.seen();
     let limit = region.sample_limit();
     if spilled > published || published - spilled > limit as u64 {
         return Err(ReadError::Counts { rank, published, spilled, limit });
@@ -186,8 +186,8 @@ pub fn read(region: &Region) -> Result<RankRecord, ReadError> {
     })
 }
 
-fn read_tallies(region: &Region, sites: &[Site]) -> Vec<Counted> {
-    let used = region.header().tallies.load(Ordering::Acquire) as usize;
+fn read_tallies(region: &SampleRegion, sites: &[Site]) -> Vec<Counted> {
+    let used = region.header().tallies.seen() as usize;
     (0..used.min(region.tally_limit()))
         // SAFETY: published tallies lie inside the mapping and are valid for all bit patterns; the rank that
         // wrote them is gone, or has come to its end.
@@ -196,9 +196,9 @@ fn read_tallies(region: &Region, sites: &[Site]) -> Vec<Counted> {
         .collect()
 }
 
-fn read_journal(region: &Region) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {
+fn read_journal(region: &SampleRegion) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {
     let rank = region.rank();
-    let used = region.header().journal.load(Ordering::Acquire) as usize;
+    let used = region.header().journal.seen() as usize;
     let damaged = |at: usize, why: &str| ReadError::Journal { rank, at, why: why.into() };
     if used > region.journal_limit() {
         return Err(damaged(0, "longer than a journal can be"));
@@ -219,7 +219,7 @@ fn read_journal(region: &Region) -> Result<(Vec<Site>, Vec<Entry>), ReadError> {
     Ok((sites, entries))
 }
 
-fn read_spill(region: &Region, spilled: u64) -> Result<Vec<Sample>, ReadError> {
+fn read_spill(region: &SampleRegion, spilled: u64) -> Result<Vec<Sample>, ReadError> {
     let mut samples = vec![Sample::default(); spilled as usize];
     const AT_ONCE: usize = 1 << 16;
     let mut found = 0;
@@ -236,27 +236,11 @@ fn read_spill(region: &Region, spilled: u64) -> Result<Vec<Sample>, ReadError> {
 }
 
 /// Fills `samples` from the spill file, from its `first` sample on.
-pub(super) fn read_spilled(region: &Region, first: u64, samples: &mut [Sample]) -> std::io::Result<()> {
-    let bytes = size_of_val(samples);
+pub(super) fn read_spilled(region: &SampleRegion, first: u64, samples: &mut [Sample]) -> std::io::Result<()> {
     let offset = first * size_of::<Sample>() as u64;
-    let mut done = 0;
-    while done < bytes {
-        // SAFETY: the range lies inside `samples`, whose elements are valid for all bit patterns.
-        let got = unsafe {
-            let to = samples.as_mut_ptr().cast::<u8>().add(done);
-            let at = (offset + done as u64) as libc::off_t;
-            libc::pread(region.spill(), to.cast(), bytes - done, at)
-        };
-        match got {
-            0 => return Err(std::io::Error::new(std::io::ErrorKind::UnexpectedEof, "end of file")),
-            more if more > 0 => done += more as usize,
-            _ => {
-                let error = std::io::Error::last_os_error();
-                if error.kind() != std::io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
-        }
-    }
-    Ok(())
+    // SAFETY: the samples are valid for all bit patterns, and the borrow is unique.
+    let bytes = unsafe {
+        std::slice::from_raw_parts_mut(samples.as_mut_ptr().cast::<u8>(), size_of_val(samples))
+    };
+    region.spill().read_exact_at(bytes, offset)
 }

@@ -1,16 +1,17 @@
-//! How does a rank store a sample without disturbing what it measures?
+//! The writing end of a region: one 64-byte store and one release store for each sample.
 
 use std::collections::HashMap;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use samples::{Sample, Site};
 
-use super::counts::{Resting, STRIDE, Tallies, too_many};
-use super::journal::{Entry, Journal};
-use super::region::{Region, State, populate};
+use crate::counts::{IdleTally, STRIDE, Tallies, too_many};
+use crate::journal::{Entry, Journal};
+use crate::region::{RecordState, SampleRegion};
 
 /// Samples whose memory is populated at a time (1 MiB).
 const CHUNK: usize = (1 << 20) / size_of::<Sample>();
@@ -21,14 +22,14 @@ const LARGEST_BLOCK: usize = 256;
 
 /// Writes one rank's samples into its region. Used by one process and thread only.
 ///
-/// Workers of a rank ([`Recorder::worker`]) each have their own. They take blocks of places from the
+/// Workers of a rank ([`Recorder::part`]) each have their own. They take blocks of places from the
 /// region under a lock, seldom; places that stay empty in them (`batch` 0) are left out by the reader.
 ///
 /// [`Recorder::push`] is one store of 64 bytes and one release store of the count. When the populated
 /// memory is used up, the next chunk is populated after the sample was stored, never between two
 /// clock reads; when the limit is reached, what is in memory goes to the spill file first.
 pub struct Recorder {
-    region: Arc<Region>,
+    region: Arc<SampleRegion>,
     base: NonNull<Sample>,
     /// Samples in memory.
     used: usize,
@@ -52,8 +53,8 @@ struct Shared {
     used: usize,
     ready: usize,
     total: u64,
-    /// Tallies of workers that are gone, by site: the next ones go on with them.
-    resting: Vec<(u32, Resting)>,
+    /// Tallies of workers that are gone, by site: the next workers count in them.
+    idle: Vec<(u32, IdleTally)>,
 }
 
 // SAFETY: the pointer is into the region, which the recorder keeps alive; who writes where is decided by
@@ -69,7 +70,7 @@ impl Recorder {
     /// A recorder for an unused region; the first chunk is populated here.
     ///
     /// Errors: no memory behind the first chunk.
-    pub fn new(region: Arc<Region>) -> io::Result<Self> {
+    pub fn new(region: Arc<SampleRegion>) -> io::Result<Self> {
         let base = region.samples();
         let shared = Shared {
             journal: Journal::new(&region),
@@ -78,17 +79,17 @@ impl Recorder {
             used: 0,
             ready: 0,
             total: 0,
-            resting: Vec::new(),
+            idle: Vec::new(),
         };
         let ready = CHUNK.min(region.sample_limit());
-        populate(base.cast(), ready * size_of::<Sample>())?;
-        region.set_state(State::Running);
+        region.populate(base.cast(), ready * size_of::<Sample>())?;
+        region.set_state(RecordState::Running);
         let shared = Arc::new(Mutex::new(shared));
         Ok(Self { region, base, used: 0, ready, total: 0, shared, block: (0, 0), tallies: None })
     }
 
-    /// So many workers will record beside each other until [`Recorder::joined`]; this recorder rests.
-    /// Their recorders, which other threads may use.
+    /// Recorders for so many workers, which record beside each other, on other threads, until
+    /// [`Recorder::joined`]; meanwhile this recorder is not used.
     ///
     /// # Errors
     /// No room for their first samples.
@@ -113,7 +114,7 @@ impl Recorder {
             .collect()
     }
 
-    /// All workers are gone: this recorder goes on behind what they recorded.
+    /// All workers are gone: resumes appending after their samples.
     pub fn joined(&mut self) {
         if !self.is_worker() {
             let shared = lock(&self.shared);
@@ -121,17 +122,12 @@ impl Recorder {
         }
     }
 
-    /// Samples that the rank and its workers have taken room for.
-    pub fn shared_total(&self) -> u64 {
-        lock(&self.shared).total
-    }
-
     fn is_worker(&self) -> bool {
         self.block.1 > 0
     }
 
     /// The region it writes to.
-    pub fn region(&self) -> &Arc<Region> {
+    pub fn region(&self) -> &Arc<SampleRegion> {
         &self.region
     }
 
@@ -142,7 +138,7 @@ impl Recorder {
         if wanted > self.ready {
             // SAFETY: `ready` is at most the region's limit.
             let start = unsafe { self.base.add(self.ready) };
-            populate(start.cast(), (wanted - self.ready) * size_of::<Sample>())?;
+            self.region.populate(start.cast(), (wanted - self.ready) * size_of::<Sample>())?;
             self.ready = wanted;
         }
         Ok(())
@@ -199,17 +195,17 @@ impl Recorder {
     fn count_first(&mut self, sample: Sample) -> io::Result<()> {
         let place = {
             let mut shared = lock(&self.shared);
-            match shared.resting.iter().position(|(site, _)| *site == sample.site) {
-                Some(at) => shared.resting.swap_remove(at).1,
+            match shared.idle.iter().position(|(site, _)| *site == sample.site) {
+                Some(at) => shared.idle.swap_remove(at).1,
                 None => {
-                    let next = self.region.header().tallies.load(Ordering::Relaxed) as usize;
+                    let next = self.region.header().tallies.seen() as usize;
                     if next >= self.region.tally_limit() {
                         return Err(too_many(self.region.tally_limit()));
                     }
                     let place = self.region.tally(next);
-                    populate(place.cast(), STRIDE)?;
-                    self.region.header().tallies.store(next as u64 + 1, Ordering::Release);
-                    Resting(place)
+                    self.region.populate(place.cast(), STRIDE)?;
+                    self.region.header().tallies.publish(next as u64 + 1);
+                    IdleTally(place)
                 }
             }
         };
@@ -243,7 +239,7 @@ impl Recorder {
         }
         self.used += 1;
         self.total += 1;
-        self.region.header().samples.store(self.total, Ordering::Release);
+        self.region.header().samples.publish(self.total);
         if self.used == self.ready { self.make_room() } else { Ok(()) }
     }
 
@@ -277,7 +273,7 @@ impl Recorder {
                 let more = CHUNK.min(limit - shared.ready);
                 // SAFETY: `ready` is at most the region's limit.
                 let start = unsafe { self.base.add(shared.ready) };
-                populate(start.cast(), more * size_of::<Sample>())?;
+                self.region.populate(start.cast(), more * size_of::<Sample>())?;
                 shared.ready += more;
             }
             // SAFETY: inside the region; nobody else has these places. What an earlier spill left there
@@ -285,7 +281,7 @@ impl Recorder {
             unsafe { self.base.add(first).write_bytes(0, length) };
             shared.used += length;
             shared.total += length as u64;
-            self.region.header().samples.store(shared.total, Ordering::Release);
+            self.region.header().samples.publish(shared.total);
             (self.used, self.ready) = (first, first + length);
             self.block = (first, (2 * length).min(LARGEST_BLOCK));
             return Ok(());
@@ -296,11 +292,11 @@ impl Recorder {
         }
         // SAFETY: this worker's own block.
         let block = unsafe { self.base.add(self.block.0) };
-        let spilled = self.region.header().spilled.load(Ordering::Relaxed);
+        let spilled = self.region.header().spilled.seen();
         self.write_out(block, own, spilled)?;
-        self.region.header().spilled.store(spilled + own as u64, Ordering::Release);
+        self.region.header().spilled.publish(spilled + own as u64);
         shared.total += own as u64;
-        self.region.header().samples.store(shared.total, Ordering::Release);
+        self.region.header().samples.publish(shared.total);
         // SAFETY: as above.
         unsafe { block.write_bytes(0, own) };
         self.used = self.block.0;
@@ -322,12 +318,12 @@ impl Recorder {
     /// # Errors
     /// The spill file cannot be read.
     pub fn each(&self, mut see: impl FnMut(&Sample)) -> io::Result<()> {
-        let spilled = self.region.header().spilled.load(Ordering::Acquire);
+        let spilled = self.region.header().spilled.seen();
         let mut chunk = vec![Sample::default(); CHUNK.min(usize::try_from(spilled).unwrap_or(CHUNK))];
         let mut done = 0;
         while done < spilled {
             let count = (spilled - done).min(chunk.len() as u64) as usize;
-            super::reader::read_spilled(&self.region, done, &mut chunk[..count])?;
+            crate::reader::read_spilled(&self.region, done, &mut chunk[..count])?;
             chunk[..count].iter().for_each(&mut see);
             done += count as u64;
         }
@@ -365,7 +361,7 @@ impl Recorder {
     }
 
     /// Says how the rank ended.
-    pub fn finish(&mut self, state: State) {
+    pub fn finish(&mut self, state: RecordState) {
         self.region.set_state(state);
     }
 
@@ -384,49 +380,28 @@ impl Recorder {
             // The last sample gives way, so that there is room for the next push.
             self.used -= 1;
             self.total -= 1;
-            self.region.header().samples.store(self.total, Ordering::Release);
+            self.region.header().samples.publish(self.total);
             return Err(error);
         }
-        self.region.header().spilled.store(self.total, Ordering::Release);
+        self.region.header().spilled.publish(self.total);
         self.used = 0;
         Ok(())
     }
 
     /// Writes `count` samples from `first` to the spill file, behind the `before` that are in it.
     fn write_out(&self, first: NonNull<Sample>, count: usize, before: u64) -> io::Result<()> {
-        let bytes = count * size_of::<Sample>();
         let offset = before * size_of::<Sample>() as u64;
-        let mut done = 0;
-        while done < bytes {
-            // SAFETY: the caller gives a range of the region that holds initialised memory.
-            let written = unsafe {
-                libc::pwrite(
-                    self.region.spill(),
-                    first.as_ptr().cast::<u8>().add(done).cast(),
-                    bytes - done,
-                    (offset + done as u64) as libc::off_t,
-                )
-            };
-            let error = match written {
-                n if n > 0 => {
-                    done += n as usize;
-                    continue;
-                }
-                0 => io::Error::from_raw_os_error(libc::ENOSPC),
-                _ => io::Error::last_os_error(),
-            };
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
-            }
-        }
-        Ok(())
+        // SAFETY: the caller gives a range of the region that holds initialised memory, which nobody writes
+        // meanwhile.
+        let bytes = unsafe { std::slice::from_raw_parts(first.as_ptr().cast(), count * size_of::<Sample>()) };
+        self.region.spill().write_all_at(bytes, offset)
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
         if let Some(tallies) = self.tallies.take().filter(|_| self.is_worker()) {
-            lock(&self.shared).resting.extend(tallies.into_resting());
+            lock(&self.shared).idle.extend(tallies.into_idle());
         }
     }
 }

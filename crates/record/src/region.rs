@@ -1,8 +1,8 @@
-//! Where do a rank's samples lie, so that the death of the rank loses none of them?
+//! The shared memory of one rank's samples, laid out so that the death of the rank loses none.
 //!
-//! One *region* per rank: a memory file (`memfd`) mapped `MAP_SHARED`. The parent creates it before
-//! it forks, so parent and rank see the same pages; what a rank has published is still there after
-//! SIGKILL. Under MPI every process creates its own.
+//! A memory file (`memfd`) mapped `MAP_SHARED`. The parent creates it before it forks, so parent and rank see
+//! the same pages; what a rank has published is still there after SIGKILL. Under MPI every process creates
+//! its own.
 //!
 //! ```text
 //! | header 4 KiB | journal (sparse) | registry of created files (sparse) | tallies (sparse) | samples (sparse) |
@@ -11,15 +11,19 @@
 //! The file is as long as its limits from the start, but sparse: memory is taken only for the pages
 //! that were populated.
 
-use std::ffi::CString;
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use memmap2::{MmapOptions, MmapRaw};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{Advice, madvise};
 use samples::Sample;
 
-use super::counts::{STRIDE, Tally};
+use crate::counts::{STRIDE, Tally};
+use crate::publish::PublishedCount;
 
 /// Bytes of the header.
 const HEADER: usize = 4096;
@@ -29,15 +33,15 @@ const JOURNAL_LIMIT: usize = 256 << 20;
 const REGISTRY_LIMIT: usize = 1 << 30;
 /// Sites times workers that can be counted in histograms.
 const TALLY_LIMIT: usize = 1 << 12;
-/// Address space is halved at most so often where the system does not give as much as it should be: the
-/// journal then has 4 MiB.
+/// The limits are halved at most so often where the system refuses so much address space: the journal then
+/// has 4 MiB.
 const HALVINGS: u32 = 6;
 const MAGIC: u64 = u64::from_le_bytes(*b"lastrank");
 const VERSION: u32 = 1;
 
 /// How far a rank came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum State {
+pub enum RecordState {
     /// It never began.
     #[default]
     New,
@@ -56,11 +60,11 @@ pub(super) struct Header {
     version: AtomicU32,
     rank: AtomicU32,
     /// Samples published, those in the spill file included.
-    pub(super) samples: AtomicU64,
+    pub(super) samples: PublishedCount,
     /// The first of them lie in the spill file.
-    pub(super) spilled: AtomicU64,
+    pub(super) spilled: PublishedCount,
     /// Bytes of the journal that are valid.
-    pub(super) journal: AtomicU64,
+    pub(super) journal: PublishedCount,
     /// Bytes of the registry that are in use.
     pub(super) registry: AtomicU64,
     /// Failed operations.
@@ -69,30 +73,22 @@ pub(super) struct Header {
     pub(super) site: AtomicU32,
     state: AtomicU32,
     /// Tallies in use.
-    pub(super) tallies: AtomicU64,
+    pub(super) tallies: PublishedCount,
 }
 
 /// The shared memory of one rank.
-pub struct Region {
-    base: NonNull<u8>,
-    bytes: usize,
+pub struct SampleRegion {
+    mapping: MmapRaw,
     journal_limit: usize,
     registry_limit: usize,
     tally_limit: usize,
     sample_limit: usize,
-    spill: OwnedFd,
+    spill: File,
     // Kept open so that /proc shows what the memory is.
-    _memory: OwnedFd,
+    _memory: File,
 }
 
-// SAFETY: the region is shared memory; everything that two processes or threads touch at the same
-// time is atomic (the header), and the rest is written by one rank only and read after it was
-// published with a release store.
-unsafe impl Send for Region {}
-// SAFETY: as above.
-unsafe impl Sync for Region {}
-
-impl Region {
+impl SampleRegion {
     /// A region for `rank` that holds at most `sample_limit` samples in memory; further ones go to an
     /// unnamed file in `spill_directory`.
     ///
@@ -100,7 +96,7 @@ impl Region {
     ///
     /// # Errors
     /// As memfd_create(2), mmap(2) and open(2).
-    pub fn new(rank: u32, sample_limit: usize, spill_directory: &std::path::Path) -> io::Result<Self> {
+    pub fn new(rank: u32, sample_limit: usize, spill_directory: &Path) -> io::Result<Self> {
         let mut halvings = 0;
         loop {
             match Self::try_new(rank, sample_limit, halvings, spill_directory) {
@@ -119,7 +115,7 @@ impl Region {
         rank: u32,
         sample_limit: usize,
         halvings: u32,
-        spill_directory: &std::path::Path,
+        spill_directory: &Path,
     ) -> io::Result<Self> {
         let (journal_limit, registry_limit) = (JOURNAL_LIMIT >> halvings, REGISTRY_LIMIT >> halvings);
         let tally_limit = TALLY_LIMIT >> halvings;
@@ -127,44 +123,12 @@ impl Region {
         let sample_limit = (sample_limit >> (2 * halvings)).max(64);
         let tallies = tally_limit * STRIDE;
         let bytes = HEADER + journal_limit + registry_limit + tallies + sample_limit * size_of::<Sample>();
-        let name = CString::new(format!("lastrank-{rank}")).expect("no NUL in it");
-        // SAFETY: `name` is NUL-terminated; the result is checked.
-        let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: `fd` is a fresh descriptor that nobody else owns.
-        let memory = unsafe { OwnedFd::from_raw_fd(fd) };
-        // SAFETY: a plain system call on our descriptor.
-        if unsafe { libc::ftruncate(memory.as_raw_fd(), bytes as libc::off_t) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a new mapping of our own file, of its full length; the result is checked.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_NORESERVE,
-                memory.as_raw_fd(),
-                0,
-            )
-        };
-        if address == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(address.cast::<u8>()).ok_or_else(io::Error::last_os_error)?;
+        let memory = File::from(memfd_create(format!("lastrank-{rank}"), MemfdFlags::CLOEXEC)?);
+        ftruncate(&memory, bytes as u64)?;
+        let mapping = MmapOptions::new().len(bytes).no_reserve_swap().map_raw(&memory)?;
         let spill = unnamed_file(spill_directory)?;
-        let region = Self {
-            base,
-            bytes,
-            journal_limit,
-            registry_limit,
-            tally_limit,
-            sample_limit,
-            spill,
-            _memory: memory,
-        };
+        let region =
+            Self { mapping, journal_limit, registry_limit, tally_limit, sample_limit, spill, _memory: memory };
         let header = region.header();
         header.version.store(VERSION, Ordering::Relaxed);
         header.rank.store(rank, Ordering::Relaxed);
@@ -176,7 +140,12 @@ impl Region {
     pub(super) fn header(&self) -> &Header {
         // SAFETY: the mapping is page-aligned and longer than the header, it lives as long as
         // `self`, and all its fields are atomic and valid for every bit pattern.
-        unsafe { self.base.cast::<Header>().as_ref() }
+        unsafe { self.base().cast::<Header>().as_ref() }
+    }
+
+    fn base(&self) -> NonNull<u8> {
+        // SAFETY: a mapping begins nowhere near null.
+        unsafe { NonNull::new_unchecked(self.mapping.as_mut_ptr()) }
     }
 
     /// Is the header one that this version wrote?
@@ -196,29 +165,29 @@ impl Region {
     }
 
     /// How far the rank came.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> RecordState {
         match self.header().state.load(Ordering::Acquire) {
-            1 => State::Running,
-            2 => State::Finished,
-            3 => State::Stopped,
-            _ => State::New,
+            1 => RecordState::Running,
+            2 => RecordState::Finished,
+            3 => RecordState::Stopped,
+            _ => RecordState::New,
         }
     }
 
     /// Says how far the rank came.
-    pub fn set_state(&self, state: State) {
+    pub fn set_state(&self, state: RecordState) {
         let number = match state {
-            State::New => 0,
-            State::Running => 1,
-            State::Finished => 2,
-            State::Stopped => 3,
+            RecordState::New => 0,
+            RecordState::Running => 1,
+            RecordState::Finished => 2,
+            RecordState::Stopped => 3,
         };
         self.header().state.store(number, Ordering::Release);
     }
 
     /// Samples published so far: what a progress bar shows.
     pub fn progress(&self) -> u64 {
-        self.header().samples.load(Ordering::Relaxed)
+        self.header().samples.seen()
     }
 
     /// Operations that failed so far.
@@ -236,13 +205,13 @@ impl Region {
 
     pub(super) fn journal(&self) -> NonNull<u8> {
         // SAFETY: inside the mapping.
-        unsafe { self.base.add(HEADER) }
+        unsafe { self.base().add(HEADER) }
     }
 
     /// The registry of created files, and the bytes of it that are in use.
     pub fn registry(&self) -> (NonNull<u8>, &AtomicU64) {
         // SAFETY: inside the mapping.
-        (unsafe { self.base.add(HEADER + self.journal_limit) }, &self.header().registry)
+        (unsafe { self.base().add(HEADER + self.journal_limit) }, &self.header().registry)
     }
 
     /// Bytes that the registry can hold.
@@ -259,7 +228,7 @@ impl Region {
         // SAFETY: inside the mapping, and page-aligned since all parts before it are whole pages.
         let before = HEADER + self.journal_limit + self.registry_limit + self.tally_limit * STRIDE;
         // SAFETY: as said.
-        unsafe { self.base.add(before).cast() }
+        unsafe { self.base().add(before).cast() }
     }
 
     /// Tallies that there is room for.
@@ -271,67 +240,47 @@ impl Region {
     pub(super) fn tally(&self, index: usize) -> NonNull<Tally> {
         debug_assert!(index < self.tally_limit);
         // SAFETY: inside the mapping for every index below the limit, and page-aligned.
-        unsafe { self.base.add(HEADER + self.journal_limit + self.registry_limit + index * STRIDE).cast() }
+        unsafe { self.base().add(HEADER + self.journal_limit + self.registry_limit + index * STRIDE).cast() }
     }
 
     pub(super) fn sample_limit(&self) -> usize {
         self.sample_limit
     }
 
-    pub(super) fn spill(&self) -> i32 {
-        self.spill.as_raw_fd()
+    pub(super) fn spill(&self) -> &File {
+        &self.spill
     }
-}
 
-impl Drop for Region {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new` with this address and length and is not used after.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    /// Puts memory behind `bytes` from `start` on, so that a later store does not fault.
+    ///
+    /// # Errors
+    /// As madvise(2); `InvalidInput` where the range is not inside this region.
+    pub fn populate(&self, start: NonNull<u8>, bytes: usize) -> io::Result<()> {
+        const PAGE: usize = 4096;
+        let (base, first) = (self.base().addr().get(), start.addr().get());
+        let end = first.checked_add(bytes).filter(|end| first >= base && *end <= base + self.mapping.len());
+        let Some(end) = end else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let before = first % PAGE;
+        let length = (end - first + before).next_multiple_of(PAGE);
+        let page = start.as_ptr().wrapping_sub(before);
+        // SAFETY: the pages lie inside the mapping (it begins with a page); populating changes no content.
+        match unsafe { madvise(page.cast(), length, Advice::LinuxPopulateWrite) } {
+            Err(rustix::io::Errno::INVAL) => {}
+            result => return Ok(result?),
+        }
+        // A kernel before 5.14: touch each page by an addition of nothing, which keeps its content.
+        for offset in (0..length).step_by(PAGE) {
+            // SAFETY: as above; the address is aligned to a page.
+            unsafe { AtomicU64::from_ptr(page.add(offset).cast()) }.fetch_add(0, Ordering::Relaxed);
+        }
+        Ok(())
     }
-}
-
-/// Makes sure that `bytes` from `start` have memory behind them, so that a later store does not fault.
-pub fn populate(start: NonNull<u8>, bytes: usize) -> io::Result<()> {
-    const PAGE: usize = 4096;
-    let first = start.as_ptr() as usize & !(PAGE - 1);
-    let length = (start.as_ptr() as usize + bytes).next_multiple_of(PAGE) - first;
-    // SAFETY: the caller gives a range inside a live mapping; populating changes no content.
-    if unsafe { libc::madvise(first as *mut libc::c_void, length, libc::MADV_POPULATE_WRITE) } == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    if error.raw_os_error() != Some(libc::EINVAL) {
-        return Err(error);
-    }
-    // A kernel before 5.14: touch each page by an addition of nothing, which keeps its content.
-    for page in (first..first + length).step_by(PAGE) {
-        // SAFETY: a page-aligned address inside the caller's range rounded out to pages of the same
-        // mapping.
-        unsafe { (*(page as *const AtomicU64)).fetch_add(0, Ordering::Relaxed) };
-    }
-    Ok(())
 }
 
 /// A file without a name: it is gone with its last descriptor.
-pub fn unnamed_file(directory: &std::path::Path) -> io::Result<OwnedFd> {
-    use std::os::unix::ffi::OsStrExt;
-    let name = CString::new(directory.as_os_str().as_bytes())
-        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a NUL byte in the directory's name"))?;
-    // SAFETY: `name` is NUL-terminated; the result is checked.
-    let fd = unsafe { libc::open(name.as_ptr(), libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC, 0o600) };
-    if fd >= 0 {
-        // SAFETY: a fresh descriptor that nobody else owns.
-        return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
-    }
-    let mut template = directory.join("lastrank-spill-XXXXXX").as_os_str().as_bytes().to_vec();
-    template.push(0);
-    // SAFETY: `template` is a NUL-terminated, writable buffer that ends in XXXXXX.
-    let fd = unsafe { libc::mkostemp(template.as_mut_ptr().cast(), libc::O_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: `template` now names the file just made.
-    unsafe { libc::unlink(template.as_ptr().cast()) };
-    // SAFETY: a fresh descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+///
+/// # Errors
+/// As open(2).
+pub fn unnamed_file(directory: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(directory)
 }

@@ -1,11 +1,12 @@
-//! Which site does an operation belong to, given the labels around it now?
+//! The site of an operation: its static site under the labels that are in force.
 
 use std::collections::HashMap;
 use std::io;
 
+use ppl::commands::Command;
 use samples::{Site, SiteKind};
 
-use super::recorder::Recorder;
+use crate::recorder::Recorder;
 
 /// No number was given yet.
 const UNKNOWN: u32 = u32::MAX;
@@ -14,15 +15,17 @@ const CONTEXT_LIMIT: usize = 100_000;
 /// Stands for all labels past the limit.
 pub const MORE: &str = "(further labels)";
 
-/// A place in the program text, before labels are known.
+/// A site as the program text has it, before labels are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct StaticSite {
     /// Line from 1.
     pub line: u32,
     /// Column from 1.
     pub column: u32,
     /// `fwrite`, `barrier`, `time` …
     pub operation: String,
+    /// The command, where it is one.
+    pub command: Option<Command>,
     /// Which kind of interval.
     pub kind: SiteKind,
     /// The group around it; empty for the world.
@@ -70,7 +73,7 @@ impl SiteTable {
         &mut self,
         place: usize,
         recorder: &mut Recorder,
-        describe: impl FnOnce() -> Place,
+        describe: impl FnOnce() -> StaticSite,
     ) -> io::Result<u32> {
         match self.contexts[self.current].sites.get(place) {
             Some(&site) if site != UNKNOWN => Ok(site),
@@ -113,7 +116,7 @@ impl SiteTable {
 
     #[cold]
     #[inline(never)]
-    fn register(&mut self, place: usize, recorder: &mut Recorder, what: Place) -> io::Result<u32> {
+    fn register(&mut self, place: usize, recorder: &mut Recorder, what: StaticSite) -> io::Result<u32> {
         let context = &mut self.contexts[self.current];
         let site = Site {
             line: what.line,

@@ -1,14 +1,13 @@
-//! Does every published sample come back, also after the rank was killed?
+//! Every published sample comes back, also after the rank was killed.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use samples::{Sample, Site};
 
 use super::*;
 
-fn region(limit: usize) -> Arc<Region> {
-    Arc::new(Region::new(3, limit, &std::env::temp_dir()).expect("a region"))
+fn region(limit: usize) -> Arc<SampleRegion> {
+    Arc::new(SampleRegion::new(3, limit, &std::env::temp_dir()).expect("a region"))
 }
 
 fn sample(n: u64) -> Sample {
@@ -22,9 +21,9 @@ fn what_was_pushed_is_read_in_order() {
     recorder.site(&Site { line: 4, operation: "fwrite".into(), ..Site::default() }).expect("room");
     let pushed: Vec<_> = (0..40_000).map(sample).collect();
     pushed.iter().for_each(|sample| recorder.push(*sample).expect("room"));
-    recorder.finish(State::Finished);
+    recorder.finish(RecordState::Finished);
     let record = read(&region).expect("whole");
-    assert_eq!((record.samples, record.state, record.spilled), (pushed, State::Finished, 0));
+    assert_eq!((record.samples, record.state, record.spilled), (pushed, RecordState::Finished, 0));
     assert_eq!(record.sites[0].operation, "fwrite");
 }
 
@@ -66,7 +65,10 @@ fn a_killed_process_loses_none_of_its_published_samples() {
         libc::waitpid(child, std::ptr::null_mut(), 0);
     }
     let record = read(&region).expect("whole");
-    assert_eq!((record.samples.len(), record.state, record.last_site), (70_000, State::Running, Some(0)));
+    assert_eq!(
+        (record.samples.len(), record.state, record.last_site),
+        (70_000, RecordState::Running, Some(0))
+    );
 }
 
 #[test]
@@ -77,12 +79,13 @@ fn damage_is_told_and_not_read() {
     assert!(matches!(read(&region), Err(ReadError::Sample { sites: 0, .. })));
     recorder.site(&Site::default()).expect("room");
     assert_eq!(read(&region).expect("whole").samples.len(), 1);
-    region.header().journal.fetch_sub(3, Ordering::Relaxed);
+    let journal = region.header().journal.seen();
+    region.header().journal.publish(journal - 3);
     assert!(matches!(read(&region), Err(ReadError::Journal { .. })));
-    region.header().samples.store(5000, Ordering::Relaxed);
+    region.header().samples.publish(5000);
     assert!(matches!(read(&region), Err(ReadError::Counts { published: 5000, .. })));
-    region.header().spilled.store(4990, Ordering::Relaxed);
-    region.header().journal.fetch_add(3, Ordering::Relaxed);
+    region.header().spilled.publish(4990);
+    region.header().journal.publish(journal);
     assert!(matches!(read(&region), Err(ReadError::Spill { found: 0, expected: 4990, .. })));
 }
 
@@ -91,7 +94,8 @@ fn a_site_is_one_place_under_one_stack_of_labels() {
     let region = region(100);
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
     let mut table = SiteTable::new(2);
-    let place = || Place { line: 9, operation: "stat".into(), group: "writers".into(), ..Place::default() };
+    let place =
+        || StaticSite { line: 9, operation: "stat".into(), group: "writers".into(), ..StaticSite::default() };
     let outside = table.site(1, &mut recorder, place).expect("room");
     table.enter("");
     table.enter("write");
@@ -119,7 +123,7 @@ fn endless_new_labels_end_in_one_shared_name() {
         table.leave();
     }
     table.enter("late");
-    table.site(0, &mut recorder, Place::default).expect("room");
+    table.site(0, &mut recorder, StaticSite::default).expect("room");
     assert_eq!(read(&region).expect("whole").sites[0].labels, [MORE]);
 }
 
@@ -127,7 +131,7 @@ fn endless_new_labels_end_in_one_shared_name() {
 fn a_record_survives_the_way_to_another_process() {
     let record = RankRecord {
         rank: 3,
-        state: State::Finished,
+        state: RecordState::Finished,
         sites: vec![Site { operation: "stat".into(), ..Site::default() }],
         samples: (0..10)
             .map(|n| Sample { errno: 2, cpu: 7, causes: 1024, blocked_ns: 9, ..sample(n) })

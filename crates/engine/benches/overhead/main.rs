@@ -20,7 +20,7 @@ use std::ffi::CString;
 use std::path::Path;
 
 use engine::execute::{Backend, Call, Session, Stop};
-use engine::record::Place;
+use engine::record::StaticSite;
 use engine::run::{Body, Options, ranks};
 use samples::SiteKind;
 
@@ -88,11 +88,11 @@ fn median(mut values: Vec<f64>) -> f64 {
 struct Loop {
     kind: Kind,
     path: CString,
-    places: [Place; 3],
+    places: [StaticSite; 3],
 }
 
 impl Body for Loop {
-    fn places(&self) -> &[Place] {
+    fn places(&self) -> &[StaticSite] {
         &self.places
     }
 
@@ -124,10 +124,10 @@ impl Body for Loop {
 
 /// Nanoseconds an operation in the engine, with everything it does for each.
 fn engine_ns(kind: Kind, path: &Path) -> f64 {
-    let place = |operation: &str| Place {
+    let place = |operation: &str| StaticSite {
         operation: operation.into(),
         kind: SiteKind::Operation,
-        ..Place::default()
+        ..StaticSite::default()
     };
     let places = [place("fopen"), place(kind.name()), place("fclose")];
     let program = Loop { kind, path: raw::c_path(path), places };

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use crate::files::Refusal;
-use crate::ops::collective::{Direction, Layout, Mode};
+use crate::ops::collective::{Direction, Layout, ParallelMode};
 use perf::{Observed, Sight};
 use probes::Request;
 use ranks::{Comm, CommError};
@@ -95,7 +95,7 @@ pub enum Target<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Collective<'a> {
     /// Open; the value is the file's number.
-    Open(&'a CStr, Mode),
+    Open(&'a CStr, ParallelMode),
     /// Close.
     Close(u32),
     /// Remove: one rank does it, all go on.

@@ -7,7 +7,7 @@ use super::backend::{Collective, Meaning, Target, Timed};
 use super::posix::{OpenFile, Posix};
 use crate::files::Refusal;
 use crate::ops::buffers::{Buffer, PERIOD, SCRATCH_LIMIT};
-use crate::ops::collective::{self, Direction, Layout, Mode, Parallel};
+use crate::ops::collective::{self, Direction, Layout, Parallel, ParallelMode};
 use ranks::Comm;
 use record::HintsOfFile;
 use samples::Outcome;
@@ -93,7 +93,7 @@ fn transfer(
         }
     };
     let block = |number: u64| memory.block(number);
-    let one = |file: &mut Parallel| match file.prepare(comm, layout) {
+    let one = |file: &mut Parallel| match file.prepare(layout) {
         // SAFETY: `Memory` gives what `transfer` asks for.
         Ok(()) => unsafe { file.transfer(comm, layout, direction, &block) },
         Err(errno) => Outcome::error(errno),
@@ -111,7 +111,7 @@ fn transfer(
         },
         Target::Path(path) => {
             let birth_times = admit(machine, path, write)?;
-            let mode = if write { Mode::WRITE } else { Mode::READ };
+            let mode = if write { ParallelMode::WRITE } else { ParallelMode::READ };
             let timed = machine.time(Meaning::Bytes, || {
                 match collective::open(comm, path, mode, &machine.hints.asked) {
                     Ok(mut file) => {
@@ -130,7 +130,7 @@ fn transfer(
             }
             // The file was closed within the timing: the hints are asked for outside of it.
             if machine.hints.wanted(path, comm)
-                && let Ok(file) = collective::open(comm, path, Mode::READ, &machine.hints.asked)
+                && let Ok(file) = collective::open(comm, path, ParallelMode::READ, &machine.hints.asked)
             {
                 machine.hints.keep(path, comm, &file);
                 file.close(comm);
@@ -240,7 +240,7 @@ pub(super) struct HintBook {
 impl HintBook {
     /// Are the hints of this file to be read back? All ranks of `comm` answer alike.
     fn wanted(&mut self, path: &CStr, comm: &dyn Comm) -> bool {
-        let Some(mpi) = mpi::of(comm).filter(|_| !self.asked.is_empty()) else { return false };
+        let Some(mpi) = crate::mpi::of(comm).filter(|_| !self.asked.is_empty()) else { return false };
         let known = self.known.entry(mpi.handle()).or_default();
         let new = known.len() < READ_BACK && !known.iter().any(|one| **one == *path);
         if new {

@@ -7,8 +7,8 @@ use super::flights::Flights;
 use crate::files::Refusal;
 use crate::ops::flags::errno_text;
 use probes::Request;
-use ranks::{Comm, CommError, Standing, State as Doing};
-use record::{Entry, Place, Recorder, SiteTable, Stonewalled};
+use ranks::{Activity, Comm, CommError, RankStatus};
+use record::{Entry, Recorder, SiteTable, StaticSite, Stonewalled};
 use samples::Outcome;
 
 /// Failures of one site that are told in words; the rest is counted.
@@ -62,8 +62,8 @@ pub struct Session<'a, B: Backend> {
     pub(super) recorder: Recorder,
     pub(super) sites: SiteTable,
     pub(super) comm: &'a dyn Comm,
-    pub(super) standing: &'a Standing,
-    pub(super) places: &'a [Place],
+    pub(super) standing: &'a RankStatus,
+    pub(super) places: &'a [StaticSite],
     pub(super) flights: Flights,
     pub(super) rank: u32,
     pub(super) on_error: OnError,
@@ -123,13 +123,13 @@ pub(super) struct Block {
 
 impl<'a, B: Backend> Session<'a, B> {
     /// A rank of `comm` that records into `recorder` what happens at `places`.
-    pub fn new(backend: B, recorder: Recorder, comm: &'a dyn Comm, places: &'a [Place]) -> Self {
+    pub fn new(backend: B, recorder: Recorder, comm: &'a dyn Comm, places: &'a [StaticSite]) -> Self {
         Self {
             backend,
             sites: SiteTable::new(places.len()),
             recorder,
             comm,
-            standing: comm.standing(),
+            standing: comm.status(),
             places,
             flights: Flights::default(),
             rank: comm.rank(),
@@ -392,9 +392,9 @@ impl<'a, B: Backend> Session<'a, B> {
         let site = self.site(place)?;
         self.recorder.begin(site);
         self.standing.set_line(self.line(place));
-        self.standing.set_state(Doing::Waiting);
+        self.standing.set_activity(Activity::Waiting);
         let met = self.backend.barrier(group.unwrap_or(self.comm));
-        self.standing.set_state(Doing::Running);
+        self.standing.set_activity(Activity::Running);
         let (begin, end) = met?;
         let commands_ps = self.commands_ps;
         self.store(site, Timed { begin, end, ..Timed::default() })?;
@@ -407,9 +407,9 @@ impl<'a, B: Backend> Session<'a, B> {
     /// Brings a number to the ranks of `group`, or of the world, and gets the largest.
     pub fn agree(&mut self, group: Option<&dyn Comm>, value: u64) -> Result<u64, Stop> {
         self.complete_all()?;
-        self.standing.set_state(Doing::Waiting);
+        self.standing.set_activity(Activity::Waiting);
         let met = self.backend.agree(group.unwrap_or(self.comm), value);
-        self.standing.set_state(Doing::Running);
+        self.standing.set_activity(Activity::Running);
         Ok(met?)
     }
 
@@ -483,7 +483,7 @@ impl<'a, B: Backend> Session<'a, B> {
             self.recorder.note(&Entry::Print { at, text })?;
             return Ok(());
         }
-        match ranks::launch::print(lines) {
+        match ranks::print(lines) {
             Ok(()) => Ok(()),
             Err(error) => self.warn(Warning {
                 code: "print-lost".into(),
@@ -593,11 +593,11 @@ impl<'a, B: Backend> Session<'a, B> {
             drop(self.warn(note));
         }
         match result {
-            Ok(()) => self.recorder.finish(record::State::Finished),
+            Ok(()) => self.recorder.finish(record::RecordState::Finished),
             Err(stop) => {
                 let entry = Entry::Stop { text: stop.to_string(), usage: stop.usage() };
                 drop(self.recorder.note(&entry));
-                self.recorder.finish(record::State::Stopped);
+                self.recorder.finish(record::RecordState::Stopped);
             }
         }
     }

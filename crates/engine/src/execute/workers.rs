@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::backend::Backend;
 use super::session::{Session, Stop};
-use ranks::{Comm, CommError, Standing, StopFlag};
+use ranks::{Comm, CommError, RankStatus, StopFlag};
 use record::{Entry, Recorder};
 
 /// How often the rank looks whether the run is to stop.
@@ -82,7 +82,7 @@ impl Drop for Going<'_> {
 struct Alone<'m> {
     rank: u32,
     size: u32,
-    standing: &'m Standing,
+    standing: &'m RankStatus,
     meeting: &'m Meeting,
 }
 
@@ -127,7 +127,7 @@ impl Comm for Alone<'_> {
         self.refused()
     }
 
-    fn standing(&self) -> &Standing {
+    fn status(&self) -> &RankStatus {
         self.standing
     }
 
@@ -219,7 +219,7 @@ impl<B: Backend> Session<'_, B> {
             flag: self.comm.stop_flag(),
             fell: AtomicBool::new(false),
         };
-        let standings: Vec<Standing> = (0..count).map(|_| Standing::default()).collect();
+        let standings: Vec<RankStatus> = (0..count).map(|_| RankStatus::default()).collect();
         let (rank, size, places) = (self.rank, self.comm.size(), self.places);
         let (on_error, skip_sleep) = (self.on_error, self.skip_sleep);
         let (sites, noted) = (&self.sites, &self.noted);
@@ -341,7 +341,7 @@ impl<B: Backend> Session<'_, B> {
 }
 
 /// Operations, bytes and samples of all workers so far.
-fn recorded(standings: &[Standing]) -> (u64, u64, u64) {
+fn recorded(standings: &[RankStatus]) -> (u64, u64, u64) {
     standings
         .iter()
         .fold((0, 0, 0), |sum, one| (sum.0 + one.progress().0, sum.1 + one.bytes(), sum.2 + one.samples()))

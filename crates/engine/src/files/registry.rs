@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use record::{Region, populate};
+use record::SampleRegion;
 
 /// A moment of the file system's clock, to be compared with birth times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,7 +61,7 @@ const STEP: usize = 1 << 20;
 /// A path is entered *before* the call that may create it, so that a rank killed inside the call
 /// leaves a trace, and confirmed or taken back after it. The space of deleted files is used again.
 pub struct Registry {
-    region: Arc<Region>,
+    region: Arc<SampleRegion>,
     base: NonNull<u8>,
     used: usize,
     ready: usize,
@@ -111,7 +111,7 @@ impl SharedRegistry {
 
 impl Registry {
     /// An empty registry; what was born before `begun` is not ours.
-    pub fn new(region: &Arc<Region>, begun: Moment) -> Self {
+    pub fn new(region: &Arc<SampleRegion>, begun: Moment) -> Self {
         let (base, _) = region.registry();
         Self {
             region: Arc::clone(region),
@@ -232,7 +232,7 @@ impl Registry {
             // SAFETY: within the registry's part of the mapping: `ready` is a multiple of STEP, and
             // so is the limit.
             let start = unsafe { self.base.add(self.ready) };
-            if populate(start, STEP).is_err() {
+            if self.region.populate(start, STEP).is_err() {
                 return false;
             }
             self.ready += STEP;
@@ -243,7 +243,7 @@ impl Registry {
 
 /// What the rank of `region` created and did not delete, as far as it is ours to remove: entries of a
 /// rank that died inside a call are looked up now and dropped unless born since `begun`.
-pub fn created(region: &Region, begun: Moment) -> Vec<Created> {
+pub fn created(region: &SampleRegion, begun: Moment) -> Vec<Created> {
     let (base, used) = region.registry();
     let used = (used.load(Ordering::Acquire) as usize).min(region.registry_limit());
     let (mut found, mut offset) = (Vec::new(), 0);

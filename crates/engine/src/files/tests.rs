@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
-use record::Region;
+use record::SampleRegion;
 
 fn c(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).expect("no NUL")
 }
 
-fn region() -> Arc<Region> {
-    Arc::new(Region::new(0, 64, &std::env::temp_dir()).expect("a region"))
+fn region() -> Arc<SampleRegion> {
+    Arc::new(SampleRegion::new(0, 64, &std::env::temp_dir()).expect("a region"))
 }
 
 fn confinement(allowed: &Path) -> Confinement {

@@ -5,10 +5,10 @@
 
 use std::ffi::CStr;
 
-use mpi::io as library;
-pub use mpi::io::{Hints, take_error};
+use crate::mpi::io as library;
+pub use crate::mpi::io::{Hints, take_error};
 use ranks::Comm;
-pub use ranks::layout::{Direction, Kind, Layout, Mode};
+pub use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
 use samples::Outcome;
 
 use super::collective_calls as calls;
@@ -27,8 +27,8 @@ pub enum Parallel {
 ///
 /// # Errors
 /// The outcome of a failure; where one rank fails all do. MPI's words: [`take_error`].
-pub fn open(comm: &dyn Comm, path: &CStr, mode: Mode, hints: &Hints) -> Result<Parallel, Outcome> {
-    match mpi::of(comm) {
+pub fn open(comm: &dyn Comm, path: &CStr, mode: ParallelMode, hints: &Hints) -> Result<Parallel, Outcome> {
+    match crate::mpi::of(comm) {
         Some(mpi) => library::File::open(mpi, path, mode, hints).map(Parallel::Library),
         None => calls::File::open(comm, path, mode).map(Parallel::Calls),
     }
@@ -38,7 +38,7 @@ pub fn open(comm: &dyn Comm, path: &CStr, mode: Mode, hints: &Hints) -> Result<P
 pub fn delete(comm: &dyn Comm, path: &CStr) -> Outcome {
     let mut outcome = Outcome::default();
     if comm.rank() == 0 {
-        outcome = match mpi::of(comm) {
+        outcome = match crate::mpi::of(comm) {
             Some(mpi) => library::delete(mpi, path),
             None => posix::unlink(path),
         };
@@ -51,10 +51,10 @@ impl Parallel {
     ///
     /// # Errors
     /// The errno: EINVAL for sizes that the library cannot express.
-    pub fn prepare(&mut self, comm: &dyn Comm, layout: &Layout) -> Result<(), i32> {
+    pub fn prepare(&mut self, layout: &Layout) -> Result<(), i32> {
         match self {
             Self::Calls(_) => Ok(()),
-            Self::Library(file) => file.prepare(comm.rank(), comm.size(), layout),
+            Self::Library(file) => file.prepare(layout),
         }
     }
 
@@ -77,36 +77,7 @@ impl Parallel {
             // SAFETY: the caller's promise.
             Self::Calls(file) => unsafe { file.transfer(comm, layout, direction, block) },
             // SAFETY: the caller's promise.
-            Self::Library(file) => unsafe {
-                file.transfer(comm.rank(), comm.size(), layout, direction, block)
-            },
-        }
-    }
-
-    /// Waits until what was written is on the device; collective.
-    pub fn sync(&mut self, comm: &dyn Comm) -> Outcome {
-        match self {
-            Self::Calls(file) => together(comm, file.sync()),
-            Self::Library(file) => file.sync(),
-        }
-    }
-
-    /// The size in bytes.
-    pub fn size(&self) -> Outcome {
-        match self {
-            Self::Calls(file) => file.size(),
-            Self::Library(file) => file.size(),
-        }
-    }
-
-    /// Sets the size in bytes; collective.
-    pub fn set_size(&mut self, comm: &dyn Comm, bytes: u64) -> Outcome {
-        match self {
-            Self::Calls(file) => {
-                let outcome = if comm.rank() == 0 { file.set_size(bytes) } else { Outcome::default() };
-                together(comm, outcome)
-            }
-            Self::Library(file) => file.set_size(bytes),
+            Self::Library(file) => unsafe { file.transfer(layout, direction, block) },
         }
     }
 

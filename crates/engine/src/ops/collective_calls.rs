@@ -5,7 +5,7 @@
 
 use std::ffi::CStr;
 
-use super::collective::{Direction, Layout, Mode, together};
+use super::collective::{Direction, Layout, ParallelMode, together};
 use ranks::Comm;
 use samples::Outcome;
 
@@ -18,7 +18,7 @@ pub struct File {
 }
 
 impl File {
-    pub(super) fn open(comm: &dyn Comm, path: &CStr, mode: Mode) -> Result<Self, Outcome> {
+    pub(super) fn open(comm: &dyn Comm, path: &CStr, mode: ParallelMode) -> Result<Self, Outcome> {
         let access = match (mode.read, mode.write) {
             (true, false) => libc::O_RDONLY,
             (false, true) => libc::O_WRONLY,
@@ -85,18 +85,6 @@ impl File {
             total.errno = libc::ECANCELED;
         }
         total
-    }
-
-    pub(super) fn sync(&self) -> Outcome {
-        posix::fsync(self.descriptor)
-    }
-
-    pub(super) fn size(&self) -> Outcome {
-        posix::size(self.descriptor)
-    }
-
-    pub(super) fn set_size(&self, bytes: u64) -> Outcome {
-        posix::ftruncate(self.descriptor, bytes)
     }
 
     pub(super) fn close(self) -> Outcome {

@@ -10,8 +10,7 @@ use super::facts::Timing;
 use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
 use crate::files::{self, Cleaned, Moment};
 use perf::Sight;
-use ranks::launch;
-use record::{Entry, HintsOfFile, RankRecord, ReadError, Region, State, Stonewalled, read};
+use record::{Entry, HintsOfFile, RankRecord, ReadError, RecordState, SampleRegion, Stonewalled, read};
 
 /// Examples of failures kept for each site, over all ranks.
 const EXAMPLES: usize = 5;
@@ -19,7 +18,7 @@ const EXAMPLES: usize = 5;
 /// What there is to put together.
 pub(super) struct Parts {
     pub(super) records: Vec<Result<RankRecord, ReadError>>,
-    pub(super) ended: launch::Outcome,
+    pub(super) ended: ranks::RankEnds,
     pub(super) timing: Timing,
     pub(super) cleaned: Option<Cleaned>,
     /// Ranks in the whole run.
@@ -29,7 +28,7 @@ pub(super) struct Parts {
 /// Reads what the ranks of this process left, and removes their files if that is to be done.
 pub(super) fn leftovers(
     options: &Options,
-    regions: &[Arc<Region>],
+    regions: &[Arc<SampleRegion>],
     complete: bool,
     begun: Moment,
 ) -> (Vec<Result<RankRecord, ReadError>>, Option<Cleaned>) {
@@ -153,7 +152,7 @@ impl Together {
         let last_site = record.last_site.and_then(global);
         self.ranks.insert(rank, Standing { samples: record.samples.len(), last_site });
         // A rank that was killed could not count its failures.
-        let killed = !matches!(record.state, State::Finished | State::Stopped);
+        let killed = !matches!(record.state, RecordState::Finished | RecordState::Stopped);
         for sample in record.samples {
             let site = own[sample.site as usize];
             if killed && sample.failed() {

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use super::{Body, Options, Outcome, RunError, clock_for, collect, facts, work};
 use crate::files::Moment;
-use mpi::Job;
+use crate::mpi::Job;
 use ranks::Comm;
-use ranks::launch::{End, Watch};
-use record::{RankRecord, Region, read};
+use ranks::{RankEnd, RanksView};
+use record::{RankRecord, SampleRegion, read};
 
 /// What this process has of the run.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub fn job<T: Body>(
     job: &Job,
     directory: &Path,
     save: impl FnOnce(JobShare),
-    watch: impl FnMut(&Watch),
+    watch: impl FnMut(&RanksView),
 ) -> Result<(), RunError> {
     let begun = Moment::now();
     let rank = job.rank();
@@ -53,9 +53,9 @@ pub fn job<T: Body>(
     let memory = |error| RunError::Memory { rank, spill: options.spill_directory.clone(), error };
     let (clock, description) = clock_for(options);
     // Ranks of other nodes have memory of their own.
-    let here = mpi::local_ranks().or(job.ranks()).unwrap_or(options.launch.ranks);
+    let here = crate::mpi::local_ranks().or(job.ranks()).unwrap_or(options.launch.ranks);
     let limit = options.samples_per_rank(here);
-    let region = Arc::new(Region::new(rank, limit, &options.spill_directory).map_err(memory)?);
+    let region = Arc::new(SampleRegion::new(rank, limit, &options.spill_directory).map_err(memory)?);
     let gathered = unnamed(&options.spill_directory).map_err(memory)?;
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
@@ -81,7 +81,7 @@ pub fn job<T: Body>(
                     let ranks = job.ranks().unwrap_or(records.len() as u32);
                     let mut ended = ended.clone();
                     if is_whole {
-                        ended.ends = vec![End::Finished; records.len()];
+                        ended.ends = vec![RankEnd::Finished; records.len()];
                     }
                     let parts = collect::Parts { records, ended, timing, cleaned, ranks };
                     let mut outcome = Box::new(collect::collect(options, parts));
@@ -98,7 +98,7 @@ pub fn job<T: Body>(
 
 /// Brings every rank's record to rank 0, which leaves them in `file` for its parent; where there are too
 /// many samples for that, every rank says so to its parent.
-fn hand_over(world: &dyn Comm, region: &Region, file: &File) -> Result<(), String> {
+fn hand_over(world: &dyn Comm, region: &SampleRegion, file: &File) -> Result<(), String> {
     let record = read(region).map_err(|error| error.to_string())?;
     let most = world.barrier(record.samples.len() as u64).map_err(|error| error.to_string())?;
     let large = most.saturating_mul(u64::from(world.size())) > GATHERED;

@@ -19,8 +19,8 @@ use crate::files::{Cleaned, Confinement, Moment, Registry};
 use clock::{Clock, Description};
 use perf::Sight;
 use ranks::Comm;
-use ranks::launch::{self, End, LaunchError, Placement, Watch};
-use record::{Entry, Place, Recorder, Region};
+use ranks::{LaunchError, Placement, RankEnd, RanksView};
+use record::{Entry, Recorder, SampleRegion, StaticSite};
 
 pub use job::{JobShare, job};
 pub use options::{BackendKind, Clean, Keep, Options};
@@ -29,7 +29,7 @@ pub use program::{Program, missing_space, options_of};
 /// A program, seen by the engine: its places, and what a rank does.
 pub trait Body {
     /// Every place that yields samples.
-    fn places(&self) -> &[Place];
+    fn places(&self) -> &[StaticSite];
 
     /// How many operations a rank will do, as far as that is known; 0 where it is not.
     fn planned(&self, rank: u32) -> u64 {
@@ -107,7 +107,7 @@ pub struct Outcome {
     /// Samples, sites and facts; `facts.complete` says whether every rank reached the end.
     pub run: samples::Run,
     /// How each rank ended.
-    pub ends: Vec<End>,
+    pub ends: Vec<RankEnd>,
     /// The signal that asked the run to stop, if one did.
     pub stopped: Option<i32>,
     /// Failed operations by site.
@@ -146,7 +146,11 @@ impl Outcome {
 ///
 /// # Errors
 /// Where the run could not begin; how it ended otherwise stands in the [`Outcome`].
-pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) -> Result<Outcome, RunError> {
+pub fn ranks<T: Body>(
+    body: &T,
+    options: &Options,
+    watch: impl FnMut(&RanksView),
+) -> Result<Outcome, RunError> {
     options::enough_memory(options.launch.ranks)?;
     let begun = Moment::now();
     if options.causes {
@@ -155,9 +159,9 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
     let (clock, description) = clock_for(options);
     let limit = options.samples_per_rank(options.launch.ranks);
     options::allow_descriptors(2 * u64::from(options.launch.ranks) + 64);
-    let regions: Vec<Arc<Region>> = (0..options.launch.ranks)
+    let regions: Vec<Arc<SampleRegion>> = (0..options.launch.ranks)
         .map(|rank| {
-            Region::new(rank, limit, &options.spill_directory)
+            SampleRegion::new(rank, limit, &options.spill_directory)
                 .map(Arc::new)
                 .map_err(|error| RunError::Memory { rank, spill: options.spill_directory.clone(), error })
         })
@@ -168,10 +172,10 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
         BackendKind::Posix => Placement::choose(options.pin, options.launch.ranks),
         BackendKind::Simulate(_) => Placement::default(),
     };
-    let ended = launch::processes(
+    let ended = ranks::processes(
         &options.launch,
         |world| {
-            placement.settle(world.rank());
+            placement.pin_rank(world.rank());
             work(body, options, &world, Arc::clone(&regions[world.rank() as usize]), clock, begun)
         },
         watch,
@@ -180,7 +184,7 @@ pub fn ranks<T: Body>(body: &T, options: &Options, watch: impl FnMut(&Watch)) ->
     let (records, cleaned) = collect::leftovers(options, &regions, ended.complete(), begun);
     let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
-    outcome.run.facts.placement = placement.words();
+    outcome.run.facts.placement = placement.describe();
     body.judge(&mut outcome);
     Ok(outcome)
 }
@@ -209,7 +213,7 @@ fn work<T: Body>(
     body: &T,
     options: &Options,
     world: &dyn Comm,
-    region: Arc<Region>,
+    region: Arc<SampleRegion>,
     clock: Clock,
     begun: Moment,
 ) -> Result<(), String> {

@@ -8,7 +8,7 @@ use super::RunError;
 use crate::execute::OnError;
 use crate::simulate::Model;
 use clock::Kind;
-use ranks::launch::{Launch, Pin};
+use ranks::{Launch, Pin};
 
 /// Real operations or simulated ones.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::{BackendKind, Body, Options, Outcome, RunError};
 use crate::execute::{Backend, Session, Stop, interpret};
-use record::Place;
+use record::StaticSite;
 
 /// A plan with its places in the engine's words.
 pub struct Program<'p> {
     plan: &'p Plan,
-    places: Vec<Place>,
+    places: Vec<StaticSite>,
 }
 
 impl<'p> Program<'p> {
@@ -25,10 +25,11 @@ impl<'p> Program<'p> {
             ppl::plan::GroupId::WORLD => String::new(),
             group => plan.groups.get(group.index()).map_or(String::new(), |group| group.name.clone()),
         };
-        let place = |site: &ppl::plan::SiteSpec| Place {
+        let place = |site: &ppl::plan::SiteSpec| StaticSite {
             line: site.line,
             column: site.column,
             operation: site.operation.to_owned(),
+            command: site.command,
             kind: site.kind,
             group: group(site),
         };
@@ -90,7 +91,7 @@ impl Program<'_> {
 }
 
 impl Body for Program<'_> {
-    fn places(&self) -> &[Place] {
+    fn places(&self) -> &[StaticSite] {
         &self.places
     }
 

@@ -1,4 +1,4 @@
-//! How does a test run ranks, which want a process with one thread?
+//! Runs ranks in a test, which needs a process with one thread.
 #![allow(dead_code)] // each test file uses its own part
 
 pub mod language;
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use engine::execute::{Backend, Call, Session, Stop};
-use engine::record::Place;
+use engine::record::StaticSite;
 use engine::run::{self, Body, Options, ranks};
 use samples::Outcome;
 use samples::SiteKind;
@@ -20,8 +20,7 @@ const RESULT: &str = "LASTRANK_TEST_RESULT";
 /// Runs `scene` in a process of its own and returns what it said.
 pub fn alone(test: &str, scene: impl FnOnce() -> String) -> String {
     if let Some(path) = std::env::var_os(RESULT) {
-        std::fs::write(path, scene()).expect("a place for the result");
-        std::process::exit(0);
+        in_one_thread(|| std::fs::write(path, scene()).expect("a place for the result"));
     }
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     let mut child = Command::new(std::env::current_exe().expect("this test"))
@@ -45,9 +44,27 @@ pub fn alone(test: &str, scene: impl FnOnce() -> String) -> String {
     std::fs::read_to_string(file.path()).expect("the result")
 }
 
+/// Leaves the harness, whose main thread waits for this one, behind: a fork has one thread. Ends this process
+/// with the status of the other.
+fn in_one_thread(scene: impl FnOnce()) -> ! {
+    // SAFETY: the harness runs one test, so its only other thread waits and holds no lock.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the child ends with its parent, which a hanging test kills.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(scene));
+        // SAFETY: leaves without the harness's own end.
+        unsafe { libc::_exit(if done.is_ok() { 0 } else { 101 }) }
+    }
+    let mut status = 0;
+    // SAFETY: our own child and a live integer.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    std::process::exit(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 102 });
+}
+
 /// A place in a program that exists only in the test.
-pub fn place(line: u32, operation: &str, kind: SiteKind) -> Place {
-    Place { line, column: 1, operation: operation.into(), kind, group: String::new() }
+pub fn place(line: u32, operation: &str, kind: SiteKind) -> StaticSite {
+    StaticSite { line, column: 1, operation: operation.into(), command: None, kind, group: String::new() }
 }
 
 /// A rank's work, the same for both back ends.
@@ -57,12 +74,12 @@ pub trait Work {
 
 /// A program: its places, and what a rank does.
 pub struct Program<W> {
-    pub places: Vec<Place>,
+    pub places: Vec<StaticSite>,
     pub work: W,
 }
 
 impl<W: Work> Body for Program<W> {
-    fn places(&self) -> &[Place] {
+    fn places(&self) -> &[StaticSite] {
         &self.places
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use engine::clock::{Clock, Description};
 use engine::comm::mpi::{Survey, survey};
 use engine::machine::{self, Finding, Machine};
@@ -32,7 +33,7 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
             anyhow::bail!("there is no `{}` here; name directories that exist", path.display());
         }
     }
-    let mut mpi = survey(&choice(args.mpi.as_deref()));
+    let mut mpi = survey(&choice(args.mpi.as_deref())).context("cannot look for MPI libraries")?;
     let (_, clock) = Clock::choose();
     let mut found = machine::describe(&paths);
     found.clock = Some(clock.clone());

@@ -1,11 +1,15 @@
-//! How do hints reach the MPI library, and which ones does it use?
+//! Hints for MPI-IO: how they reach the library, and which ones it uses.
 
 use std::ffi::{CStr, CString, c_int};
 
-use super::Hints;
-use super::library::outcome;
-use crate::{Handle, MpiLibrary};
 use samples::Outcome;
+
+use super::error::outcome;
+use crate::abi::Handle;
+use crate::library::MpiLibrary;
+
+/// Hints for the MPI library (`MPI_Info`), such as `cb_nodes`; unknown ones are ignored by it.
+pub type Hints = [(String, String)];
 
 /// Room for a key (`MPI_MAX_INFO_KEY` is 36 to 255) and for a value (`MPI_MAX_INFO_VAL` is 256 to 1024).
 const KEY: usize = 512;
@@ -53,7 +57,7 @@ impl Drop for Info {
     }
 }
 
-/// The hints of an open file as the library tells them, in its order; none where it does not.
+/// The hints of an open file that the library reports, in its order; none where it reports none.
 pub(super) fn used(library: &'static MpiLibrary, file: Handle) -> Vec<(String, String)> {
     let f = &library.f;
     let mut info = Info { library, handle: library.k.info_null };

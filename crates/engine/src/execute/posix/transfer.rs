@@ -295,17 +295,17 @@ pub(super) fn short_read(outcome: &mut Outcome, wanted: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ranks::{Comm, Processes, shared::Region};
+    use ranks::{Comm, ControlBlock, Processes};
 
     #[test]
     fn a_transfer_of_many_pieces_ends_after_the_piece_in_which_it_is_told_to() {
-        let region = Region::new(1, None).expect("memory");
-        let flag = Processes::world(region, 0).stop_flag();
+        let block = ControlBlock::new(1, None).expect("memory");
+        let flag = Processes::world(block, 0).stop_flag();
         let mut calls = 0;
         let moved = pieces(9_000_000_000_000_000_000, false, flag, |_, part| {
             calls += 1;
             if calls == 3 {
-                region.stop(libc::SIGINT);
+                block.stop(libc::SIGINT);
             }
             Outcome::value(part as u64)
         });

@@ -8,7 +8,7 @@ use ppl::value::Value;
 use super::Rank;
 use crate::execute::backend::{Backend, Call, Collective, Target};
 use crate::execute::session::Stop;
-use crate::ops::collective::{Direction, Kind, Layout, Mode};
+use crate::ops::collective::{Direction, Layout, ParallelMode, ViewKind};
 use crate::ops::flags::open_flags;
 use samples::Outcome;
 
@@ -71,7 +71,7 @@ impl<B: Backend> Rank<'_, '_, B> {
         }
         let comm = self.groups.get(group.index()).and_then(Option::as_deref);
         let layout = pattern.map(|pattern| Layout {
-            kind: if pattern.kind == 1 { Kind::Row } else { Kind::Table },
+            kind: if pattern.kind == 1 { ViewKind::Row } else { ViewKind::Table },
             blocks: pattern.iterations,
             element: pattern.element,
             level: pattern.level,
@@ -87,7 +87,7 @@ impl<B: Backend> Rank<'_, '_, B> {
             (Command::Pfwrite | Command::Pfread, Some(layout), Some(file)) => {
                 (Collective::Transfer(Target::File(file), direction, layout), Answer::Bytes)
             }
-            (Command::Pfopen, ..) => match Mode::parse(arguments.text(1)) {
+            (Command::Pfopen, ..) => match ParallelMode::parse(arguments.text(1)) {
                 Some(mode) => (Collective::Open(path, mode), Answer::File),
                 None => {
                     let why = format!("unknown mode \"{}\": any of c r w", arguments.text(1));

@@ -25,7 +25,7 @@ use crate::program::{self, Planned};
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     let backend = backend(&args.backend)?;
-    let job = match surroundings(&choice(args.mpi.as_deref())) {
+    let job = match surroundings(&choice(args.mpi.as_deref()))? {
         Surroundings::Alone => None,
         Surroundings::Job(job) => Some(job),
     };

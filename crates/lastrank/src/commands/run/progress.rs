@@ -1,6 +1,6 @@
 //! Draws the progress bar of a run on a terminal, and nothing in a pipe.
 
-use engine::launch::Watch;
+use engine::launch::RanksView;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use samples::units;
 
@@ -27,7 +27,7 @@ impl Bar {
     }
 
     /// Draw what the ranks have done so far.
-    pub fn look(&mut self, watch: &Watch) {
+    pub fn look(&mut self, watch: &RanksView) {
         let Some(bar) = &self.0 else { return };
         let (samples, bytes) = watch.recorded();
         bar.set_message(format!("{} samples, {}", units::count(samples), units::bytes(bytes)));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use engine::launch::{End, Held};
+use engine::launch::{HeldSignals, RankEnd};
 use engine::run::{BackendKind, Options, Outcome};
 use samples::units;
 use serde_json::json;
@@ -117,7 +117,7 @@ pub fn deliver(
     args: &RunArgs,
     paths: &OutputPaths,
     outcome: &Outcome,
-    held: Option<Held>,
+    held: Option<HeldSignals>,
 ) -> anyhow::Result<()> {
     // The samples first: printing may fail or block.
     let stored = store::write(&paths.run, &outcome.run);

@@ -10,7 +10,7 @@ mod source;
 mod state;
 
 use anyhow::{Context, bail};
-use engine::launch::Stop;
+use engine::launch::StopSignals;
 
 use crate::cli::WatchArgs;
 use crate::exit::Status;
@@ -37,7 +37,7 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<Status> {
         std::fs::metadata(&args.stream).with_context(|| format!("cannot watch {}", args.stream.display()))?;
     }
     // Before the calibration, whose threads would otherwise take the signal and end the process.
-    let stop = source::waits(args).then(Stop::catch);
+    let stop = source::waits(args).then(StopSignals::catch);
     let baseline = baseline::read(args)?;
     let mut session = Session::open(args, baseline)?;
     source::read(args, &mut session, stop).inspect_err(|_| session.keep())?;

@@ -7,7 +7,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use engine::launch::Stop;
+use engine::launch::StopSignals;
 use store::{LineError, NumberLines};
 
 use super::session::Session;
@@ -28,7 +28,7 @@ pub fn waits(args: &WatchArgs) -> bool {
 }
 
 /// Read everything there is, and while following everything that comes, until told to stop.
-pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<Stop>) -> anyhow::Result<()> {
+pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<StopSignals>) -> anyhow::Result<()> {
     let path = args.stream.as_path();
     if path == Path::new("-") {
         values::reject_run_options_of_stream(path, &args.choice, session.quiet().values.subject.is_some())?;
@@ -103,7 +103,7 @@ fn pipe(
     mut reader: impl BufRead + Send + 'static,
     args: &WatchArgs,
     session: &mut Session,
-    stop: Option<Stop>,
+    stop: Option<StopSignals>,
 ) -> anyhow::Result<()> {
     let (sender, receiver) = sync_channel(1024);
     let stopped: SyncSender<Message> = sender.clone();

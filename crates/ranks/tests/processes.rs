@@ -1,22 +1,20 @@
-//! Do forked ranks meet, exchange and end as they should, also when one of them dies?
+//! Forked ranks meet, exchange and end as they should, also when one of them dies.
 //!
-//! Ranks are forked, which needs a process with one thread. So each test runs itself again in a
-//! process of its own and judges what that process left in a file.
+//! Ranks are forked, which needs a process with one thread. So each test runs itself again in a process of its
+//! own, forks once more to leave the harness behind, and judges what that process left in a file.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use engine::comm::{Comm, Processes};
-use engine::launch::{End, Launch, Outcome, processes};
+use ranks::{Comm, Launch, LaunchError, Processes, RankEnd, RankEnds, processes};
 
 const RESULT: &str = "LASTRANK_TEST_RESULT";
 
 /// Runs `scene` in a process with one thread and returns what it wrote.
 fn alone(test: &str, scene: impl FnOnce() -> String) -> String {
     if let Some(path) = std::env::var_os(RESULT) {
-        std::fs::write(path, scene()).unwrap();
-        std::process::exit(0);
+        in_one_thread(|| std::fs::write(path, scene()).unwrap());
     }
     let file = tempfile::NamedTempFile::new().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -34,6 +32,24 @@ fn alone(test: &str, scene: impl FnOnce() -> String) -> String {
         std::thread::sleep(Duration::from_millis(5));
     }
     std::fs::read_to_string(file.path()).unwrap()
+}
+
+/// Leaves the harness, whose main thread waits for this one, behind: a fork has one thread. Ends this process
+/// with the status of the other.
+fn in_one_thread(scene: impl FnOnce()) -> ! {
+    // SAFETY: the harness runs one test, so its only other thread waits and holds no lock.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the child ends with its parent, which a hanging test kills.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(scene));
+        // SAFETY: leaves without the harness's own end.
+        unsafe { libc::_exit(if done.is_ok() { 0 } else { 101 }) }
+    }
+    let mut status = 0;
+    // SAFETY: our own child and a live integer.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    std::process::exit(if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 102 });
 }
 
 /// Lines that ranks leave for the test: an anonymous file that all of them append to.
@@ -60,7 +76,7 @@ impl Notes {
     }
 }
 
-fn run(ranks: u32, body: impl FnMut(Processes) -> Result<(), String>) -> Outcome {
+fn run(ranks: u32, body: impl FnMut(Processes) -> Result<(), String>) -> RankEnds {
     processes(&Launch::new(ranks), body, |_| ()).unwrap()
 }
 
@@ -162,16 +178,17 @@ fn groups_number_their_ranks_by_key_and_meet_apart() {
 #[test]
 fn a_killed_rank_is_named_and_the_others_leave_at_once() {
     let seen = alone("a_killed_rank_is_named_and_the_others_leave_at_once", || {
-        let start = Instant::now();
-        let outcome = run(4, |comm| {
+        // With a long grace period, waiting for its end would be taken for a hang.
+        let launch = Launch { grace: Duration::from_secs(3600), ..Launch::new(4) };
+        let body = |comm: Processes| {
             if comm.rank() == 3 {
                 std::thread::sleep(Duration::from_millis(30));
                 // SAFETY: a process may send itself a signal.
                 unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
             }
             comm.barrier(0).map(drop).map_err(text)
-        });
-        assert!(start.elapsed() < Duration::from_secs(8), "they waited for the grace period");
+        };
+        let outcome = processes(&launch, body, |_| ()).unwrap();
         format!("{:?} {:?}", outcome.failures(), outcome.ends[0])
     });
     assert_eq!(seen, r#"["rank 3 was killed by SIGKILL"] Left("rank 3 was killed by SIGKILL")"#);
@@ -199,7 +216,7 @@ fn a_panic_in_a_rank_becomes_a_message() {
             assert!(comm.rank() == 1, "rank zero is odd");
             comm.barrier(0).map(drop).map_err(text)
         });
-        assert!(matches!(&outcome.ends[0], End::Panicked(why) if why.starts_with("rank zero is odd (")));
+        assert!(matches!(&outcome.ends[0], RankEnd::Panicked(why) if why.starts_with("rank zero is odd (")));
         outcome.failures()[0].clone()
     });
     assert!(seen.starts_with("rank 0 met a defect of lastrank: rank zero is odd"), "{seen}");
@@ -216,7 +233,7 @@ fn a_barrier_nobody_completes_times_out_and_says_who_is_missing() {
         let outcome = processes(
             &launch,
             |comm| {
-                comm.standing().set_line(if comm.rank() == 2 { 4 } else { 12 });
+                comm.status().set_line(if comm.rank() == 2 { 4 } else { 12 });
                 while comm.rank() == 2 {
                     std::thread::sleep(Duration::from_secs(60));
                 }
@@ -257,7 +274,7 @@ fn ctrl_c_stops_ranks_between_operations() {
         let outcome = processes(
             &Launch::new(2),
             |comm| loop {
-                comm.standing().set_recorded(1, 0);
+                comm.status().set_recorded(1, 0);
                 std::thread::sleep(Duration::from_millis(5));
                 if let Some(why) = comm.stopped() {
                     return Err(why.to_string());
@@ -274,5 +291,16 @@ fn ctrl_c_stops_ranks_between_operations() {
         .unwrap();
         format!("{:?} {:?}", outcome.failures(), outcome.ends[1])
     });
-    assert_eq!(seen, r#"["the run was stopped by Ctrl-C"] Left("the run was stopped by Ctrl-C")"#);
+    assert_eq!(seen, r#"["the run was stopped by Ctrl-C"] Stopped("the run was stopped by Ctrl-C")"#);
+}
+
+#[test]
+fn a_process_with_threads_is_refused_before_anything_is_forked() {
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let other = std::thread::spawn(move || wait.recv());
+    let refused = processes(&Launch::new(2), |_| Ok(()), |_| ()).expect_err("two threads at least");
+    assert!(matches!(refused, LaunchError::NotAlone(_)), "{refused}");
+    assert!(refused.to_string().starts_with("cannot start ranks: this process has "), "{refused}");
+    drop(go);
+    let _ = other.join();
 }

@@ -1,14 +1,14 @@
-//! Where does a rank stand right now, for those who wait for it or watch it?
+//! What a rank does right now, for those who wait for it or watch it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// What a rank publishes while it runs. Each is one relaxed store to memory of its own: a rank can
-/// do it for every operation.
+/// What a rank publishes while it runs. Each field is one relaxed store to memory of the rank's own, cheap
+/// enough for every operation.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Standing {
+pub struct RankStatus {
     line: AtomicU32,
-    state: AtomicU32,
+    activity: AtomicU32,
     samples: AtomicU64,
     bytes: AtomicU64,
     done: AtomicU64,
@@ -18,7 +18,7 @@ pub struct Standing {
 /// What a rank does, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
-pub enum State {
+pub enum Activity {
     /// It has not begun with the program.
     #[default]
     Starting = 0,
@@ -32,7 +32,7 @@ pub enum State {
     Lost = 4,
 }
 
-impl Standing {
+impl RankStatus {
     /// The program line this rank is at.
     #[inline]
     pub fn set_line(&self, line: u32) {
@@ -75,32 +75,32 @@ impl Standing {
 
     /// What the rank does.
     #[inline]
-    pub fn set_state(&self, state: State) {
-        self.state.store(state as u32, Relaxed);
+    pub fn set_activity(&self, activity: Activity) {
+        self.activity.store(activity as u32, Relaxed);
     }
 
     /// What the rank does.
-    pub fn state(&self) -> State {
-        match self.state.load(Relaxed) {
-            1 => State::Running,
-            2 => State::Waiting,
-            3 => State::Ended,
-            4 => State::Lost,
-            _ => State::Starting,
+    pub fn activity(&self) -> Activity {
+        match self.activity.load(Relaxed) {
+            1 => Activity::Running,
+            2 => Activity::Waiting,
+            3 => Activity::Ended,
+            4 => Activity::Lost,
+            _ => Activity::Starting,
         }
     }
 
     /// In words: `it is at line 12`, `it waits at line 7`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let line = self.line();
-        match self.state() {
-            State::Starting => "it has not started".into(),
-            State::Ended => "it reached the end of the program".into(),
-            State::Lost => "it is lost".into(),
-            State::Running if line == 0 => "it runs".into(),
-            State::Waiting if line == 0 => "it waits for others".into(),
-            State::Running => format!("it is at line {line}"),
-            State::Waiting => format!("it waits for others at line {line}"),
+        match self.activity() {
+            Activity::Starting => "it has not started".into(),
+            Activity::Ended => "it reached the end of the program".into(),
+            Activity::Lost => "it is lost".into(),
+            Activity::Running if line == 0 => "it runs".into(),
+            Activity::Waiting if line == 0 => "it waits for others".into(),
+            Activity::Running => format!("it is at line {line}"),
+            Activity::Waiting => format!("it waits for others at line {line}"),
         }
     }
 }

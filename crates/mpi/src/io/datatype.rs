@@ -1,0 +1,194 @@
+//! MPI's description of a layout: the types of memory and of the file's view.
+//!
+//! A transfer is described in bytes where its sizes fit MPI's `int`, beyond that in blocks, by derived
+//! types. The `_c` functions of MPI-4 are not used: those of MPICH 4.0 end the process when a count
+//! is larger than an `int` after all.
+
+use std::ffi::c_int;
+
+use ranks::layout::{Layout, ViewKind};
+
+use super::error::keep_error;
+use crate::abi::Handle;
+use crate::library::MpiLibrary;
+
+const INT: u64 = i32::MAX as u64;
+
+/// This rank among those that share a file.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    pub(super) rank: u32,
+    pub(super) ranks: u32,
+}
+
+/// What the transfer of a layout needs, made once.
+#[derive(Clone, Copy)]
+pub(super) struct LayoutTypes {
+    /// The unit of the view: bytes, or a block.
+    pub(super) unit: Handle,
+    unit_is_byte: bool,
+    /// The file type of levels 2 and 3.
+    pub(super) file: Option<Handle>,
+    /// Where the view begins in the file, in bytes.
+    pub(super) begin: i64,
+    /// How memory is described in one call.
+    pub(super) memory: Memory,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Memory {
+    /// So many bytes.
+    Bytes(c_int),
+    /// So many of a derived type.
+    Units(c_int, Handle),
+}
+
+impl LayoutTypes {
+    /// Makes the types.
+    ///
+    /// # Errors
+    /// The errno: EINVAL for sizes that the library cannot express.
+    pub(super) fn new(library: &'static MpiLibrary, share: Share, layout: &Layout) -> Result<Self, i32> {
+        let row = layout.element.checked_mul(u64::from(share.ranks)).ok_or(libc::EINVAL)?;
+        let byte = library.k.byte;
+        let part = if layout.is_whole() { layout.bytes() } else { layout.element };
+        let small = row <= INT && layout.blocks <= INT;
+        let unit = if small { byte } else { block_type(library, layout.element)? };
+        let memory = match part {
+            part if part <= INT => Memory::Bytes(part as c_int),
+            _ if layout.blocks > INT => return Err(libc::EINVAL),
+            _ => {
+                let count = if layout.is_whole() { layout.blocks } else { 1 };
+                let block = if small { block_type(library, layout.element)? } else { unit };
+                Memory::Units(count as c_int, block)
+            }
+        };
+        let mut begin = 0;
+        let file = match layout.is_whole() {
+            true if layout.blocks <= INT && library.no_subarrays => {
+                begin = layout.offset(0, share.rank, share.ranks) as i64;
+                Some(column(library, layout, row, unit, small)?)
+            }
+            true if layout.blocks <= INT => Some(subarray(library, share, layout, unit, small)?),
+            true => return Err(libc::EINVAL),
+            false => None,
+        };
+        Ok(Self { unit, unit_is_byte: small, file, begin, memory })
+    }
+
+    pub(super) fn free(&self, library: &MpiLibrary) {
+        let free = |mut handle: Handle| {
+            // SAFETY: the type was made by us and is not used after; files keep their own copy.
+            unsafe { (library.f.type_free)(&raw mut handle) };
+        };
+        self.file.map(free);
+        if !self.unit_is_byte {
+            free(self.unit);
+        }
+        match self.memory {
+            Memory::Units(_, unit) if unit != self.unit => free(unit),
+            _ => {}
+        }
+    }
+}
+
+/// A committed type of `bytes` bytes in one piece, also of more than an `int` says.
+fn block_type(library: &'static MpiLibrary, bytes: u64) -> Result<Handle, i32> {
+    let contiguous = |count: u64, of: Handle| {
+        let mut made: Handle = 0;
+        // SAFETY: the type is this library's; the new handle is a live zeroed variable.
+        let code = unsafe { (library.f.type_contiguous)(count as c_int, of, &raw mut made) };
+        if code == 0 { Ok(made) } else { Err(failed_type(library, code)) }
+    };
+    let made = if bytes <= INT {
+        contiguous(bytes, library.k.byte)?
+    } else {
+        // The smallest divisor that leaves both factors within an `int`.
+        let least = bytes.div_ceil(INT);
+        let factor = (least..least.saturating_add(1 << 20)).find(|factor| bytes.is_multiple_of(*factor));
+        let factor = factor.filter(|factor| *factor <= INT).ok_or(libc::EINVAL)?;
+        let mut part = contiguous(bytes / factor, library.k.byte)?;
+        let whole = contiguous(factor, part);
+        // SAFETY: the part was just made; the type made of it keeps what it needs.
+        unsafe { (library.f.type_free)(&raw mut part) };
+        whole?
+    };
+    commit(library, made)
+}
+
+fn subarray(
+    library: &'static MpiLibrary,
+    share: Share,
+    layout: &Layout,
+    unit: Handle,
+    unit_is_byte: bool,
+) -> Result<Handle, i32> {
+    // In bytes where that fits, else in blocks.
+    let scale = if unit_is_byte { layout.element as c_int } else { 1 };
+    let (width, start) = (share.ranks as c_int * scale, share.rank as c_int * scale);
+    let rows = layout.blocks as c_int;
+    let (sizes, parts, starts) = ([rows, width], [rows, scale], [0, start]);
+    let from = match layout.kind {
+        ViewKind::Row => 1,
+        ViewKind::Table => 0,
+    };
+    let mut made: Handle = 0;
+    // SAFETY: the arrays have as many entries as dimensions are told; the new handle is a live
+    // zeroed variable.
+    let code = unsafe {
+        (library.f.type_subarray)(
+            2 - from as c_int,
+            sizes[from..].as_ptr(),
+            parts[from..].as_ptr(),
+            starts[from..].as_ptr(),
+            library.k.order_c,
+            unit,
+            &raw mut made,
+        )
+    };
+    if code != 0 {
+        return Err(failed_type(library, code));
+    }
+    commit(library, made)
+}
+
+/// What [`subarray`] describes, for a view that begins at the rank's first block: blocks a `row` (bytes)
+/// apart, and the extent of one row or of the table.
+fn column(
+    library: &'static MpiLibrary,
+    layout: &Layout,
+    row: u64,
+    unit: Handle,
+    unit_is_byte: bool,
+) -> Result<Handle, i32> {
+    let (rows, extent) = match layout.kind {
+        ViewKind::Row => (1, row),
+        ViewKind::Table => (layout.blocks, row.checked_mul(layout.blocks).ok_or(libc::EINVAL)?),
+    };
+    let length = if unit_is_byte { layout.element as c_int } else { 1 };
+    let (mut blocks, mut made): (Handle, Handle) = (0, 0);
+    // SAFETY: the unit is this library's and committed; the new handles are live zeroed variables.
+    let code = unsafe {
+        match (library.f.type_hvector)(rows as c_int, length, row as i64, unit, &raw mut blocks) {
+            0 => (library.f.type_resized)(blocks, 0, extent as i64, &raw mut made),
+            failure => failure,
+        }
+    };
+    if code != 0 {
+        return Err(failed_type(library, code));
+    }
+    // SAFETY: made above; the type made of it keeps what it needs.
+    unsafe { (library.f.type_free)(&raw mut blocks) };
+    commit(library, made)
+}
+
+fn commit(library: &'static MpiLibrary, mut made: Handle) -> Result<Handle, i32> {
+    // SAFETY: the type was just made.
+    let code = unsafe { (library.f.type_commit)(&raw mut made) };
+    if code == 0 { Ok(made) } else { Err(failed_type(library, code)) }
+}
+
+fn failed_type(library: &MpiLibrary, code: c_int) -> i32 {
+    keep_error(format!("MPI cannot describe the pattern: {}", library.error_text(code)));
+    libc::EINVAL
+}

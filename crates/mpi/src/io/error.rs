@@ -1,0 +1,37 @@
+//! The error text of the last failed call of MPI-IO, and its outcome.
+
+use std::cell::RefCell;
+use std::ffi::c_int;
+
+use samples::Outcome;
+
+use crate::library::MpiLibrary;
+
+thread_local! {
+    static ERROR: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// The MPI library's text for the failure that came last, once.
+pub fn take_error() -> Option<String> {
+    ERROR.take()
+}
+
+/// Drops the text of an earlier, unreported failure.
+#[cold]
+pub(super) fn forget_error() {
+    ERROR.take();
+}
+
+pub(super) fn keep_error(text: String) {
+    ERROR.set(Some(text));
+}
+
+/// What a call gave: `value`, or the errno of `code` with the library's text kept for [`take_error`].
+#[inline]
+pub(super) fn outcome(library: &MpiLibrary, call: &str, code: c_int, value: u64) -> Result<Outcome, Outcome> {
+    if code == 0 {
+        return Ok(Outcome::value(value));
+    }
+    keep_error(format!("{call}: {}", library.error_text(code)));
+    Err(Outcome::error(library.errno(code)))
+}

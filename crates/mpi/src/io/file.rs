@@ -1,0 +1,251 @@
+//! A file that the ranks of an MPI communicator opened together.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_int, c_void};
+
+use ranks::Comm;
+use ranks::layout::{Direction, Layout, ParallelMode};
+use samples::Outcome;
+
+use super::datatype::{LayoutTypes, Memory, Share};
+use super::error::{forget_error, outcome};
+use super::hints::{self, Hints, Info};
+use crate::abi::Handle;
+use crate::communicator::Mpi;
+use crate::library::{MpiLibrary, Status};
+
+/// A file opened by the ranks of an MPI communicator.
+pub struct File {
+    library: &'static MpiLibrary,
+    handle: Handle,
+    share: Share,
+    /// The view that is set; `None` is that of a file just opened.
+    view: Option<Layout>,
+    types: HashMap<Layout, LayoutTypes>,
+    /// The program's hints, for the view as well.
+    info: Info,
+}
+
+/// What one call of the library moves.
+struct Piece {
+    /// Where in the view, in its units.
+    offset: i64,
+    memory: *mut u8,
+    types: Memory,
+    /// Bytes.
+    length: u64,
+}
+
+impl File {
+    /// Opens `path` on the ranks of `mpi`; collective.
+    ///
+    /// # Errors
+    /// The outcome of a failure; the library's text: [`super::take_error`].
+    pub fn open(mpi: &Mpi, path: &CStr, mode: ParallelMode, hints: &Hints) -> Result<Self, Outcome> {
+        let library = mpi.link().library();
+        let k = &library.k;
+        let access = match (mode.read, mode.write) {
+            (true, false) => k.mode_rdonly,
+            (false, true) => k.mode_wronly,
+            _ => k.mode_rdwr,
+        };
+        let flags = access | if mode.create { k.mode_create } else { 0 };
+        let info = Info::new(library, hints)?;
+        let mut handle: Handle = 0;
+        // SAFETY: communicator and info are handles of this library, the path is NUL-terminated, the
+        // new handle is a live zeroed variable.
+        let code = unsafe {
+            (library.f.file_open)(mpi.link().handle, path.as_ptr(), flags, info.handle(), &raw mut handle)
+        };
+        outcome(library, "MPI_File_open", code, 0).map(|_| Self {
+            library,
+            handle,
+            share: Share { rank: mpi.rank(), ranks: mpi.size() },
+            view: None,
+            types: HashMap::new(),
+            info,
+        })
+    }
+
+    /// Makes the types that a transfer of `layout` needs.
+    ///
+    /// # Errors
+    /// The errno: EINVAL for sizes that the library cannot express.
+    pub fn prepare(&mut self, layout: &Layout) -> Result<(), i32> {
+        if !self.types.contains_key(layout) {
+            let types = LayoutTypes::new(self.library, self.share, layout)?;
+            self.types.insert(*layout, types);
+        }
+        Ok(())
+    }
+
+    fn set_view(&mut self, layout: &Layout, types: &LayoutTypes) -> Result<(), Outcome> {
+        let wanted = layout.is_whole().then_some(*layout);
+        if self.view == wanted {
+            return Ok(());
+        }
+        let library = self.library;
+        let byte = library.k.byte;
+        let (unit, file) =
+            types.file.filter(|_| layout.is_whole()).map_or((byte, byte), |file| (types.unit, file));
+        let begin = if layout.is_whole() { types.begin } else { 0 };
+        // SAFETY: all handles are this library's and committed; the name of the representation is
+        // NUL-terminated.
+        let code = unsafe {
+            (library.f.file_set_view)(self.handle, begin, unit, file, c"native".as_ptr(), self.info.handle())
+        };
+        outcome(library, "MPI_File_set_view", code, 0)?;
+        self.view = wanted;
+        Ok(())
+    }
+
+    /// Moves the bytes of `layout`; the value is how many. Setting the view is collective for every level.
+    ///
+    /// # Safety
+    /// `block(i)` is valid for one block (levels 0 and 1), and `block(0)` for all blocks, one behind
+    /// the other (levels 2 and 3): readable for a write, writable for a read.
+    pub unsafe fn transfer(
+        &mut self,
+        layout: &Layout,
+        direction: Direction,
+        block: &dyn Fn(u64) -> *mut u8,
+    ) -> Outcome {
+        if let Err(errno) = self.prepare(layout) {
+            return Outcome::error(errno);
+        }
+        let types = self.types[layout];
+        if let Err(failure) = self.set_view(layout, &types) {
+            return failure;
+        }
+        if layout.is_whole() {
+            // SAFETY: `block(0)` holds all blocks.
+            return unsafe {
+                let piece =
+                    Piece { offset: 0, memory: block(0), types: types.memory, length: layout.bytes() };
+                self.move_piece(layout, direction, piece)
+            };
+        }
+        let mut total = Outcome::default();
+        for index in 0..layout.blocks {
+            let offset = layout.offset(index, self.share.rank, self.share.ranks) as i64;
+            // SAFETY: `block(index)` holds one block.
+            let moved = unsafe {
+                let memory = block(index);
+                let piece = Piece { offset, memory, types: types.memory, length: layout.element };
+                self.move_piece(layout, direction, piece)
+            };
+            total.value += moved.value;
+            if total.ok() {
+                total.errno = moved.errno;
+            }
+            if !total.ok() && !layout.is_collective() {
+                break;
+            }
+        }
+        total
+    }
+
+    /// One call of the library.
+    ///
+    /// # Safety
+    /// The piece's memory is valid for its length, as its types describe it.
+    #[inline]
+    unsafe fn move_piece(&self, layout: &Layout, direction: Direction, piece: Piece) -> Outcome {
+        let Piece { offset, memory, types, length } = piece;
+        let f = &self.library.f;
+        let (byte, mut status) = (self.library.k.byte, Status::default());
+        let (at, status_to) = (memory.cast::<c_void>(), &raw mut status);
+        let collective = layout.is_collective();
+        let (count, unit) = match types {
+            Memory::Units(count, unit) => (count, unit),
+            Memory::Bytes(count) => (count, byte),
+        };
+        // SAFETY: memory and status are valid by the caller's promise; handles are this library's.
+        let (call, code) = unsafe {
+            match (direction, collective) {
+                (Direction::Write, false) => {
+                    ("MPI_File_write_at", (f.file_write_at)(self.handle, offset, at, count, unit, status_to))
+                }
+                (Direction::Write, true) => {
+                    let code = (f.file_write_at_all)(self.handle, offset, at, count, unit, status_to);
+                    ("MPI_File_write_at_all", code)
+                }
+                (Direction::Read, false) => {
+                    ("MPI_File_read_at", (f.file_read_at)(self.handle, offset, at, count, unit, status_to))
+                }
+                (Direction::Read, true) => {
+                    let code = (f.file_read_at_all)(self.handle, offset, at, count, unit, status_to);
+                    ("MPI_File_read_at_all", code)
+                }
+            }
+        };
+        if code != 0 {
+            return outcome(self.library, call, code, 0).unwrap_or_else(|failure| failure);
+        }
+        let moved = self.moved(&status, types, length);
+        if moved < length {
+            // The end of the file for a read; a write that MPI calls a success is not short.
+            let errno = if direction == Direction::Read { libc::ENODATA } else { libc::EIO };
+            forget_error();
+            return Outcome { value: moved, ..Outcome::error(errno) };
+        }
+        Outcome::value(moved)
+    }
+
+    /// Bytes of a successful transfer.
+    #[inline]
+    fn moved(&self, status: &Status, types: Memory, length: u64) -> u64 {
+        let f = &self.library.f;
+        let byte = self.library.k.byte;
+        match (types, f.get_elements_x) {
+            (Memory::Bytes(_), _) => {
+                let mut count: c_int = 0;
+                // SAFETY: the status was filled by the call before; the count is a live integer.
+                unsafe { (f.get_count)(status, byte, &raw mut count) };
+                u64::try_from(count).unwrap_or(length)
+            }
+            (Memory::Units(..), Some(ask)) => {
+                let mut count: i64 = 0;
+                // SAFETY: as above.
+                unsafe { ask(status, byte, &raw mut count) };
+                u64::try_from(count).unwrap_or(length)
+            }
+            (Memory::Units(..), None) => length,
+        }
+    }
+
+    /// The hints that the library uses for this file.
+    pub fn hints(&self) -> Vec<(String, String)> {
+        hints::used(self.library, self.handle)
+    }
+
+    /// Closes it; collective.
+    pub fn close(mut self) -> Outcome {
+        // SAFETY: the handle is open; it is not used after.
+        let code = unsafe { (self.library.f.file_close)(&raw mut self.handle) };
+        outcome(self.library, "MPI_File_close", code, 0).unwrap_or_else(|failure| failure)
+    }
+}
+
+impl Drop for File {
+    // An open file is not closed here: closing is collective, and the others may not come.
+    fn drop(&mut self) {
+        for types in self.types.values() {
+            types.free(self.library);
+        }
+    }
+}
+
+impl std::fmt::Debug for File {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "File {{ handle: {:#x}, view: {:?} }}", self.handle, self.view)
+    }
+}
+
+/// Removes a file; not collective.
+pub fn delete(mpi: &Mpi, path: &CStr) -> Outcome {
+    let library = mpi.link().library();
+    // SAFETY: the path is NUL-terminated, the info a predefined handle.
+    let code = unsafe { (library.f.file_delete)(path.as_ptr(), library.k.info_null) };
+    outcome(library, "MPI_File_delete", code, 0).unwrap_or_else(|failure| failure)
+}

@@ -1,0 +1,168 @@
+//! Tells every rank of a communicator that one of them has completed a stonewalled phase.
+//!
+//! Ranks form a binary tree. A rank that has completed the phase, or hears of one, sends one message to each
+//! neighbour in the tree, once a phase; since every rank completes it in the end, exactly one message travels
+//! each way along each edge, and all of them have arrived before the next phase begins. So the news needs no
+//! progress of any one rank, takes a number of steps that grows with the logarithm of the ranks, and leaves
+//! nothing behind. Listening costs a probe for each neighbour, so it is done at most every [`PAUSE`].
+
+use std::ffi::c_int;
+use std::time::{Duration, Instant};
+
+use ranks::CommError;
+
+use crate::abi::Handle;
+use crate::library::Status;
+use crate::link::Link;
+
+/// On the communicator for data, which has tags 1 and 2 for itself.
+const TAG_PHASE: c_int = 3;
+/// How often at most a rank listens.
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// What a rank knows of the phase that runs.
+#[derive(Debug, Default)]
+pub(crate) struct PhaseNews {
+    phase: u64,
+    /// Neighbours from which no message has come.
+    silent: Vec<u32>,
+    /// A rank has completed the phase, and the neighbours were told.
+    known: bool,
+    listened: Option<Instant>,
+    /// Messages on their way; their memory lives as long.
+    sent: Vec<(Handle, Box<u64>)>,
+}
+
+/// Parent and children in the tree.
+fn neighbours(rank: u32, size: u32) -> Vec<u32> {
+    let rank = u64::from(rank);
+    let parent = (rank > 0).then(|| (rank - 1) / 2);
+    let children = [2 * rank + 1, 2 * rank + 2].into_iter().filter(|child| *child < u64::from(size));
+    parent.into_iter().chain(children).map(|rank| rank as u32).collect()
+}
+
+impl PhaseNews {
+    /// Turns to the phase of this number, if it is a new one.
+    fn turn_to(&mut self, link: &Link, phase: u64) {
+        if self.phase != phase {
+            *self = Self { phase, silent: neighbours(link.rank, link.size()), ..Self::default() };
+        }
+    }
+
+    /// This rank has completed the phase, or heard of one: tells the neighbours, once.
+    pub(crate) fn announce(&mut self, link: &Link, phase: u64) {
+        self.turn_to(link, phase);
+        if std::mem::replace(&mut self.known, true) {
+            return;
+        }
+        let library = link.library();
+        for rank in neighbours(link.rank, link.size()) {
+            let message = Box::new(phase);
+            let mut request: Handle = 0;
+            // SAFETY: the message lives until its request is complete, see `settle`; where a rank is lost it
+            // lives for ever.
+            unsafe {
+                (library.f.isend)(
+                    std::ptr::from_ref::<u64>(&message).cast(),
+                    size_of::<u64>() as c_int,
+                    library.k.byte,
+                    rank as c_int,
+                    TAG_PHASE,
+                    link.handle,
+                    &raw mut request,
+                )
+            };
+            self.sent.push((request, message));
+        }
+    }
+
+    /// Has any rank completed the phase? Passes the news on then.
+    pub(crate) fn heard(&mut self, link: &Link, phase: u64) -> bool {
+        self.turn_to(link, phase);
+        if self.known {
+            return true;
+        }
+        let now = Instant::now();
+        if self.listened.is_some_and(|last| now.duration_since(last) < PAUSE) {
+            return false;
+        }
+        self.listened = Some(now);
+        let before = self.silent.len();
+        // An error shows at the barrier that follows.
+        if self.listen(link).is_ok() && self.silent.len() < before {
+            self.announce(link, phase);
+        }
+        self.known
+    }
+
+    /// Takes the messages of neighbours that have come.
+    fn listen(&mut self, link: &Link) -> Result<(), CommError> {
+        let library = link.library();
+        let mut still = Vec::with_capacity(self.silent.len());
+        for rank in std::mem::take(&mut self.silent) {
+            let mut status = Status::default();
+            let mut here = 0;
+            // SAFETY: the communicator is valid; flag and status are live.
+            let code = unsafe {
+                (library.f.iprobe)(rank as c_int, TAG_PHASE, link.handle, &raw mut here, &raw mut status)
+            };
+            library.check("MPI_Iprobe", code)?;
+            if here == 0 {
+                still.push(rank);
+                continue;
+            }
+            let mut phase = [0_u8; 8];
+            link.receive(rank, TAG_PHASE, &mut phase)?;
+        }
+        self.silent = still;
+        Ok(())
+    }
+
+    /// Waits until the message of every neighbour has come and our own have left.
+    pub(crate) fn settle(&mut self, link: &Link, phase: u64) -> Result<(), CommError> {
+        self.announce(link, phase);
+        let start = Instant::now();
+        while !self.silent.is_empty() {
+            self.listen(link)?;
+            if let Some(error) = link.world.look()? {
+                return Err(error);
+            }
+            if start.elapsed() > Duration::from_millis(2) {
+                std::thread::sleep(PAUSE);
+            } else {
+                std::thread::yield_now();
+            }
+        }
+        for (mut request, message) in std::mem::take(&mut self.sent) {
+            // Every neighbour will listen until it has our message.
+            let waited = link.world.wait(&mut request, &link.members);
+            if waited.is_err() {
+                std::mem::forget(message);
+                return waited;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::neighbours;
+
+    #[test]
+    fn every_edge_of_the_tree_is_known_at_both_ends_and_all_ranks_hang_together() {
+        for size in 1..40_u32 {
+            let mut reached = vec![0];
+            for rank in 0..size {
+                for other in neighbours(rank, size) {
+                    assert!(other < size && neighbours(other, size).contains(&rank));
+                    if other > rank {
+                        reached.push(other);
+                    }
+                }
+            }
+            reached.sort_unstable();
+            assert_eq!(reached, (0..size).collect::<Vec<_>>());
+        }
+    }
+}
