@@ -160,7 +160,7 @@ pub fn deliver(
 pub fn deliver_part(paths: &OutputPaths, outcome: &Outcome, rank: u32) -> anyhow::Result<()> {
     let parts = paths.run.with_extension("parts");
     // Each rank prints its own failure; that of another rank is printed there, and by rank 0.
-    let left = outcome.ends.iter().any(|end| matches!(end, End::Left(_)));
+    let left = outcome.ends.iter().any(|end| matches!(end, RankEnd::Left(_) | RankEnd::Stopped(_)));
     complain(outcome, !left);
     if outcome.run.facts.job.is_empty() && outcome.run.samples.is_empty() {
         // It ended before MPI had started: there is nothing to write, and an earlier run stays.
