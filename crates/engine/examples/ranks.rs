@@ -6,10 +6,11 @@ mod endings;
 
 use std::time::{Duration, Instant};
 
+use engine::collective::{self, Direction, Kind, Layout, Mode};
 use engine::comm::mpi::MpiChoice;
 use engine::comm::{Comm, CommError};
+use engine::driver::Posix;
 use engine::launch::{Launch, Outcome, Surroundings, print, processes, surroundings};
-use engine::ops::collective::{self as mpiio, Direction, Kind, Layout, Mode};
 use samples::{CommonClock, Facts};
 
 fn main() {
@@ -242,7 +243,7 @@ fn patterns(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
 fn one_pattern(comm: &dyn Comm, layout: &Layout, path: &str, what: &str) -> Result<(), String> {
     let name = std::ffi::CString::new(path).map_err(|error| error.to_string())?;
     let failed = |call: &str, errno: i32| {
-        let words = mpiio::take_error().unwrap_or_default();
+        let words = collective::take_error().unwrap_or_default();
         Err(format!("{call} {path}: errno {errno} {words}"))
     };
     let (me, ranks) = (comm.rank(), comm.size());
@@ -275,7 +276,7 @@ fn one_pattern(comm: &dyn Comm, layout: &Layout, path: &str, what: &str) -> Resu
         }
     }
     if what == "both" {
-        let gone = mpiio::delete(comm, &name);
+        let gone = collective::delete(&mut Posix::default(), comm, &name);
         if !gone.ok() || std::path::Path::new(path).exists() {
             return failed("delete", gone.errno);
         }
@@ -289,31 +290,22 @@ fn transfer(
     path: &std::ffi::CStr,
     direction: Direction,
     memory: &mut [u8],
-    hints: &mpiio::Hints,
+    hints: &collective::Hints,
 ) -> Result<(), (&'static str, i32)> {
     let mode = if direction == Direction::Write { Mode::WRITE } else { Mode::READ };
-    let mut file = mpiio::open(comm, path, mode, hints).map_err(|outcome| ("open", outcome.errno))?;
+    let mut driver = Posix::default();
+    let mut file = collective::open(&mut driver, comm, (path, mode), hints)
+        .map_err(|outcome| ("open", outcome.errno))?;
     file.prepare(comm, layout).map_err(|errno| ("prepare", errno))?;
     let base = memory.as_mut_ptr();
     // SAFETY: the memory holds every block, one behind the other.
     let block = |block: u64| unsafe { base.add((block * layout.element) as usize) };
     // SAFETY: as above.
-    let moved = unsafe { file.transfer(comm, layout, direction, &block) };
+    let moved = unsafe { file.transfer(&mut driver, comm, (layout, direction), &block) };
     if !moved.ok() || moved.value != memory.len() as u64 {
         return Err(("transfer", moved.errno));
     }
-    if direction == Direction::Write {
-        let synced = file.sync(comm);
-        if !synced.ok() {
-            return Err(("sync", synced.errno));
-        }
-        comm.barrier(0).map_err(|_| ("barrier", libc::ECANCELED))?;
-        let size = file.size().value;
-        if size != layout.bytes() * u64::from(comm.size()) {
-            return Err(("size", libc::EIO));
-        }
-    }
-    match file.close(comm) {
+    match file.close(&mut driver, comm) {
         outcome if outcome.ok() => Ok(()),
         outcome => Err(("close", outcome.errno)),
     }
@@ -330,12 +322,14 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
     let layout = Layout { kind: Kind::Table, blocks, element, level: level as u8 };
     let path =
         std::ffi::CString::new(format!("{directory}/pattern-ours")).map_err(|error| error.to_string())?;
-    let errno = |errno: i32| format!("errno {errno} {}", mpiio::take_error().unwrap_or_default());
+    let errno = |errno: i32| format!("errno {errno} {}", collective::take_error().unwrap_or_default());
     let mut memory = vec![comm.rank() as u8 + 1; layout.bytes() as usize];
     let base = memory.as_mut_ptr();
     // SAFETY: the memory holds every block, one behind the other.
     let block = |block: u64| unsafe { base.add((block * element) as usize) };
-    let mut file = mpiio::open(comm, &path, Mode::WRITE, &[]).map_err(|outcome| errno(outcome.errno))?;
+    let mut driver = Posix::default();
+    let mut file = collective::open(&mut driver, comm, (&path, Mode::WRITE), &[])
+        .map_err(|outcome| errno(outcome.errno))?;
     file.prepare(comm, &layout).map_err(errno)?;
     let mut durations = Vec::with_capacity(rounds as usize);
     // The first round makes the file.
@@ -343,7 +337,7 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
         comm.barrier(0).map_err(text)?;
         let start = Instant::now();
         // SAFETY: as above.
-        let moved = unsafe { file.transfer(comm, &layout, Direction::Write, &block) };
+        let moved = unsafe { file.transfer(&mut driver, comm, (&layout, Direction::Write), &block) };
         let took = start.elapsed().as_nanos() as u64;
         if !moved.ok() || moved.value != layout.bytes() {
             return Err(format!("{} of {} bytes, {}", moved.value, layout.bytes(), errno(moved.errno)));
@@ -353,9 +347,9 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
             durations.push(slowest);
         }
     }
-    file.close(comm);
+    file.close(&mut driver, comm);
     durations.sort_unstable();
-    mpiio::delete(comm, &path);
+    collective::delete(&mut driver, comm, &path);
     if comm.rank() == 0 {
         say(&format!("median {} ns, least {} ns", durations[durations.len() / 2], durations[0]));
     }

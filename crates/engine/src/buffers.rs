@@ -1,12 +1,10 @@
-//! Which memory do transfers come from and go to?
+//! The memory that transfers come from and go to.
 
 use std::ptr::NonNull;
 
 use samples::Outcome;
 
 use samples::random::split_mix;
-
-use super::posix::errno;
 
 /// The content of files repeats after this many bytes: what lies at offset x of any file written
 /// without a buffer of its own is byte x mod [`PERIOD`] of one incompressible sequence. Reads can
@@ -43,7 +41,7 @@ impl Buffer {
             )
         };
         if address == libc::MAP_FAILED {
-            return Err(errno());
+            return Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::ENOMEM));
         }
         NonNull::new(address.cast()).map(|base| Self { base, length }).ok_or(libc::ENOMEM)
     }
@@ -57,7 +55,7 @@ impl Buffer {
         if unsafe { libc::munmap(base.as_ptr().cast(), length) } == 0 {
             Outcome::default()
         } else {
-            Outcome::error(errno())
+            Outcome::error(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL))
         }
     }
 
@@ -85,15 +83,20 @@ impl Buffer {
         self.base.as_ptr()
     }
 
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the mapping is `length` bytes of initialised memory that `self` owns.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.length) }
+    /// Its first `most` bytes.
+    ///
+    /// # Safety
+    /// As long as they are borrowed nobody writes to them: no call of a driver, no other thread, no library that
+    /// has their address.
+    pub unsafe fn bytes(&self, most: usize) -> &[u8] {
+        // SAFETY: the mapping is `length` bytes of initialised memory that `self` owns; that nobody changes them is
+        // the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), most.min(self.length)) }
     }
 
     /// Its bytes, to change.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`; `self` is borrowed exclusively.
+        // SAFETY: as in `bytes`; `self` is borrowed exclusively, so nobody else has been given it.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.length) }
     }
 }
@@ -193,7 +196,8 @@ impl Scratch {
         let length = length.min(SCRATCH_LIMIT).min(back.length());
         // SAFETY: `outgoing` gave memory for `length` bytes, which lives until the next call.
         let expected = unsafe { std::slice::from_raw_parts(expected, length) };
-        let found = &back.bytes()[..length];
+        // SAFETY: the read into it is over: verification follows it, and the memory is of this rank alone.
+        let found = unsafe { back.bytes(length) };
         if expected == found {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! What do the words in an open mode mean?
+//! Open modes and errnos by name.
 
 /// Flags of `open`, from one of `r w a r+ w+ a+`, or from `O_*` names joined by `|`, `,` or blanks.
 ///
@@ -76,11 +76,6 @@ pub fn errno_name(errno: i32) -> Option<&'static str> {
     ERRNOS.iter().find(|(number, _)| *number == errno).map(|(_, name)| *name)
 }
 
-/// The number of a short name: `ENOENT` is 2.
-pub fn errno_number(name: &str) -> Option<i32> {
-    ERRNOS.iter().find(|(_, known)| *known == name).map(|(number, _)| *number)
-}
-
 macro_rules! errnos {
     ($($name:ident)*) => { &[$((libc::$name, stringify!($name))),*] };
 }
@@ -115,6 +110,5 @@ mod tests {
     #[test]
     fn an_errno_is_told_by_name() {
         assert_eq!(errno_text(libc::ENOSPC), "ENOSPC, no space left on device");
-        assert_eq!(errno_number("ENOENT"), Some(2));
     }
 }

@@ -1,51 +1,60 @@
-//! How are parallel files done without MPI?
+//! Files of a group without MPI, by calls of the driver.
 //!
 //! Collective means here what a collective call brings in any case: nobody transfers before all have
 //! come, and nobody goes on before all are done.
 
 use std::ffi::CStr;
 
-use super::collective::{Direction, Layout, Mode, together};
+use super::agree::agreed;
+use crate::driver::{Driver, Handle};
 use ranks::Comm;
+use ranks::layout::{Direction, Layout, Mode};
 use samples::Outcome;
-
-use crate::ops::posix;
 
 /// An open file of this rank.
 #[derive(Debug)]
-pub struct File {
-    descriptor: i32,
+pub struct CallsFile {
+    handle: Handle,
 }
 
-impl File {
-    pub(super) fn open(comm: &dyn Comm, path: &CStr, mode: Mode) -> Result<Self, Outcome> {
+impl CallsFile {
+    pub(super) fn open(
+        driver: &mut dyn Driver,
+        comm: &dyn Comm,
+        path: &CStr,
+        mode: Mode,
+    ) -> Result<Self, Outcome> {
         let access = match (mode.read, mode.write) {
             (true, false) => libc::O_RDONLY,
             (false, true) => libc::O_WRONLY,
             _ => libc::O_RDWR,
         };
         let create = if mode.create { libc::O_CREAT } else { 0 };
-        let opened = posix::open(path, access | create, 0o666);
-        let all = together(comm, opened);
+        let opened = driver.open(path, access | create, 0o666);
+        let all = agreed(comm, opened);
+        let handle = Handle(opened.value);
         if all.ok() {
-            return Ok(Self { descriptor: opened.value as i32 });
+            return Ok(Self { handle });
         }
         if opened.ok() {
-            posix::close(opened.value as i32);
+            driver.close(handle);
         }
         Err(Outcome { value: 0, ..all })
     }
 
     /// # Safety
-    /// As [`super::collective::Parallel::transfer`].
+    /// As [`super::GroupFile::transfer`].
     #[inline]
     pub(super) unsafe fn transfer(
         &self,
+        driver: &mut dyn Driver,
         comm: &dyn Comm,
-        layout: &Layout,
-        direction: Direction,
+        (layout, direction): (&Layout, Direction),
         block: &dyn Fn(u64) -> *mut u8,
     ) -> Outcome {
+        if !driver.capabilities().content {
+            return self.extend(driver, comm, (layout, direction));
+        }
         let (rank, ranks) = (comm.rank(), comm.size());
         let mut total = Outcome::default();
         let once = layout.is_whole();
@@ -70,8 +79,8 @@ impl File {
             // SAFETY: the caller's promise: the memory holds the block.
             let moved = unsafe {
                 match direction {
-                    Direction::Write => posix::pwrite(self.descriptor, memory, length as usize, offset),
-                    Direction::Read => posix::pread(self.descriptor, memory, length as usize, offset),
+                    Direction::Write => driver.pwrite(self.handle, memory, length as usize, offset),
+                    Direction::Read => driver.pread(self.handle, memory, length as usize, offset),
                 }
             };
             total.value += moved.value;
@@ -87,27 +96,26 @@ impl File {
         total
     }
 
-    pub(super) fn sync(&self) -> Outcome {
-        posix::fsync(self.descriptor)
+    /// Where nothing moves and each rank has sizes of its own: what lies between the blocks is of other ranks, so the
+    /// file is as long as all of them.
+    fn extend(
+        &self,
+        driver: &mut dyn Driver,
+        comm: &dyn Comm,
+        (layout, direction): (&Layout, Direction),
+    ) -> Outcome {
+        let all = layout.offset(layout.blocks, 0, comm.size()) as usize;
+        // SAFETY: the driver moves no content.
+        let moved = unsafe {
+            match direction {
+                Direction::Write => driver.pwrite(self.handle, std::ptr::dangling(), all, 0),
+                Direction::Read => driver.pread(self.handle, std::ptr::dangling_mut(), all, 0),
+            }
+        };
+        Outcome { value: if moved.ok() { layout.bytes() } else { 0 }, ..moved }
     }
 
-    pub(super) fn size(&self) -> Outcome {
-        posix::size(self.descriptor)
-    }
-
-    pub(super) fn set_size(&self, bytes: u64) -> Outcome {
-        posix::ftruncate(self.descriptor, bytes)
-    }
-
-    pub(super) fn close(self) -> Outcome {
-        let descriptor = self.descriptor;
-        std::mem::forget(self);
-        posix::close(descriptor)
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        posix::close(self.descriptor);
+    pub(super) fn close(self, driver: &mut dyn Driver) -> Outcome {
+        driver.close(self.handle)
     }
 }

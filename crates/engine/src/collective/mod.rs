@@ -1,52 +1,69 @@
-//! How do the ranks of a group write and read one file together?
+//! Files that the ranks of a group write and read together.
 //!
-//! Through MPI-IO where the group's communicator is MPI's ([`library`]), otherwise by system calls
-//! that put the same bytes at the same places ([`calls`]). What goes where says a [`Layout`].
+//! Through MPI-IO where the group's communicator is MPI's and files are those of this machine, otherwise by calls of
+//! the driver that put the same bytes at the same places (`calls`). What goes where says a [`Layout`].
+
+mod agree;
+mod calls;
+mod hints;
+mod memory;
 
 use std::ffi::CStr;
 
-use mpi::io as library;
+pub use hints::HintsReadBack;
+pub use memory::TransferMemory;
 pub use mpi::io::{Hints, take_error};
-use ranks::Comm;
 pub use ranks::layout::{Direction, Kind, Layout, Mode};
-use samples::Outcome;
 
-use super::collective_calls as calls;
-use super::posix;
+use crate::driver::Driver;
+use agree::agreed;
+use calls::CallsFile;
+use mpi::io as library;
+use ranks::Comm;
+use samples::Outcome;
 
 /// A file that all ranks of a communicator opened together.
 #[derive(Debug)]
-pub enum Parallel {
-    /// By system calls.
-    Calls(calls::File),
+pub enum GroupFile {
+    /// By calls of the driver.
+    Calls(CallsFile),
     /// By the MPI library.
     Library(library::File),
 }
 
-/// Opens `path` on `comm`; collective.
+/// Opens a file on `comm`; collective.
 ///
 /// # Errors
 /// The outcome of a failure; where one rank fails all do. MPI's words: [`take_error`].
-pub fn open(comm: &dyn Comm, path: &CStr, mode: Mode, hints: &Hints) -> Result<Parallel, Outcome> {
-    match mpi::of(comm) {
-        Some(mpi) => library::File::open(mpi, path, mode, hints).map(Parallel::Library),
-        None => calls::File::open(comm, path, mode).map(Parallel::Calls),
+pub fn open(
+    driver: &mut dyn Driver,
+    comm: &dyn Comm,
+    (path, mode): (&CStr, Mode),
+    hints: &Hints,
+) -> Result<GroupFile, Outcome> {
+    match mpi::of(comm).filter(|_| driver.capabilities().local_files) {
+        Some(mpi) => library::File::open(mpi, path, mode, hints).map(GroupFile::Library),
+        None => CallsFile::open(driver, comm, path, mode).map(GroupFile::Calls),
     }
 }
 
 /// Removes `path`: rank 0 of `comm` does it, then all go on; collective. Every rank gets the outcome.
-pub fn delete(comm: &dyn Comm, path: &CStr) -> Outcome {
+pub fn delete(driver: &mut dyn Driver, comm: &dyn Comm, path: &CStr) -> Outcome {
+    let capabilities = driver.capabilities();
     let mut outcome = Outcome::default();
-    if comm.rank() == 0 {
-        outcome = match mpi::of(comm) {
+    if !capabilities.content {
+        // Each rank has names of its own.
+        driver.unlink(path);
+    } else if comm.rank() == 0 {
+        outcome = match mpi::of(comm).filter(|_| capabilities.local_files) {
             Some(mpi) => library::delete(mpi, path),
-            None => posix::unlink(path),
+            None => driver.unlink(path),
         };
     }
-    together(comm, outcome)
+    agreed(comm, outcome)
 }
 
-impl Parallel {
+impl GroupFile {
     /// Makes ready what `transfer` needs, so that it need not be timed.
     ///
     /// # Errors
@@ -58,7 +75,7 @@ impl Parallel {
         }
     }
 
-    /// Moves the bytes of `layout`; the value is how many. `comm` is the one of `open`.
+    /// Moves the bytes of `layout`; the value is how many. `driver` and `comm` are those of `open`.
     ///
     /// Setting the view is collective for every level, as MPI has it.
     ///
@@ -68,45 +85,18 @@ impl Parallel {
     #[inline]
     pub unsafe fn transfer(
         &mut self,
+        driver: &mut dyn Driver,
         comm: &dyn Comm,
-        layout: &Layout,
-        direction: Direction,
+        (layout, direction): (&Layout, Direction),
         block: &dyn Fn(u64) -> *mut u8,
     ) -> Outcome {
         match self {
             // SAFETY: the caller's promise.
-            Self::Calls(file) => unsafe { file.transfer(comm, layout, direction, block) },
+            Self::Calls(file) => unsafe { file.transfer(driver, comm, (layout, direction), block) },
             // SAFETY: the caller's promise.
             Self::Library(file) => unsafe {
                 file.transfer(comm.rank(), comm.size(), layout, direction, block)
             },
-        }
-    }
-
-    /// Waits until what was written is on the device; collective.
-    pub fn sync(&mut self, comm: &dyn Comm) -> Outcome {
-        match self {
-            Self::Calls(file) => together(comm, file.sync()),
-            Self::Library(file) => file.sync(),
-        }
-    }
-
-    /// The size in bytes.
-    pub fn size(&self) -> Outcome {
-        match self {
-            Self::Calls(file) => file.size(),
-            Self::Library(file) => file.size(),
-        }
-    }
-
-    /// Sets the size in bytes; collective.
-    pub fn set_size(&mut self, comm: &dyn Comm, bytes: u64) -> Outcome {
-        match self {
-            Self::Calls(file) => {
-                let outcome = if comm.rank() == 0 { file.set_size(bytes) } else { Outcome::default() };
-                together(comm, outcome)
-            }
-            Self::Library(file) => file.set_size(bytes),
         }
     }
 
@@ -119,18 +109,10 @@ impl Parallel {
     }
 
     /// Closes it; collective.
-    pub fn close(self, comm: &dyn Comm) -> Outcome {
+    pub fn close(self, driver: &mut dyn Driver, comm: &dyn Comm) -> Outcome {
         match self {
-            Self::Calls(file) => together(comm, file.close()),
+            Self::Calls(file) => agreed(comm, file.close(driver)),
             Self::Library(file) => file.close(),
         }
-    }
-}
-
-/// Where one rank failed all did; the errno is the largest.
-pub(super) fn together(comm: &dyn Comm, outcome: Outcome) -> Outcome {
-    match comm.barrier(outcome.errno as u64) {
-        Ok(errno) => Outcome { errno: if outcome.ok() { errno as i32 } else { outcome.errno }, ..outcome },
-        Err(_) => Outcome::error(libc::ECANCELED),
     }
 }

@@ -1,4 +1,4 @@
-//! Which names match a pattern?
+//! Names of this machine that match a shell pattern.
 
 use std::ffi::{CStr, CString};
 

@@ -1,4 +1,4 @@
-//! How is a file told over how many storage targets to lie?
+//! Lays a file over several storage targets, where Lustre can.
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -17,6 +17,17 @@ pub enum NotStriped {
     OtherFileSystem(Warning),
     /// It is Lustre, and `lfs setstripe` failed.
     Failed(Warning),
+}
+
+impl NotStriped {
+    /// The answer of a driver that has no such thing.
+    pub(crate) fn of_back_end() -> Self {
+        Self::OtherFileSystem(Warning {
+            code: "not-striped".into(),
+            text: "the back end has no stripes: the layout was left to the server".into(),
+            advice: "set the stripes with the file system's own tool where it has one".into(),
+        })
+    }
 }
 
 /// Asks Lustre to lay `path` (a new file, or a directory for its files) over `count` targets, in pieces

@@ -1,18 +1,15 @@
-//! What must something be able to do to run a program's operations?
+//! Operations with their arguments evaluated, and what comes of them.
 
 use std::ffi::CStr;
 
 use crate::files::Refusal;
-use crate::ops::collective::{Direction, Layout, Mode};
-use perf::{Observed, Sight};
-use probes::Request;
-use ranks::{Comm, CommError};
-use record::HintsOfFile;
+use perf::Observed;
+use ranks::layout::{Direction, Layout, Mode};
 use samples::Outcome;
 
 /// One operation with its arguments evaluated: nothing but the call itself is left to do.
 ///
-/// Files and buffers are numbers in tables of the back end; lengths and offsets are bytes. An offset
+/// Files and buffers are numbers in tables of the rank; lengths and offsets are bytes. An offset
 /// of `None` is the file's position.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)] // the fields are the arguments of the calls named
@@ -26,7 +23,7 @@ pub enum Call<'a> {
     /// `write`, or `pwrite` with an offset, from a buffer of the program or from our own.
     Write { file: u32, length: u64, offset: Option<u64>, buffer: Option<u32> },
     /// `read`, or `pread` with an offset; without a length the whole file from its beginning.
-    Read { file: u32, length: Option<u64>, offset: Option<u64>, buffer: Option<u32> },
+    Read { file: u32, length: Option<u64>, offset: Option<u64> },
     /// `lseek`.
     Seek { file: u32, offset: i64, whence: i32 },
     /// Open (create; truncate unless appending), write, close in one timing. `flags` are added to the
@@ -104,7 +101,7 @@ pub enum Collective<'a> {
     Transfer(Target<'a>, Direction, Layout),
 }
 
-/// A call with the two readings of the clock around it, in ticks of the back end.
+/// A call with the two readings of the clock around it, in ticks of the rank's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timed {
     /// Before the call.
@@ -187,126 +184,4 @@ pub struct Completed {
     pub timed: Timed,
     /// Where in the file verified data was wrong.
     pub wrong: Option<u64>,
-}
-
-/// The real thing or the simulation.
-pub trait Backend: Sized {
-    /// What a worker's back end is made of.
-    type Seed: Send;
-
-    /// The making of a back end for a worker of this rank, on a thread of its own. `None`: workers take
-    /// turns on this one, in virtual time.
-    fn seed(&mut self) -> Option<Self::Seed>;
-
-    /// A worker's back end, made on the thread that will use it.
-    fn grow(seed: Self::Seed) -> Self;
-
-    /// Virtual time goes back: the next worker begins when the first did.
-    fn turn_back(&mut self, ticks: u64);
-
-    /// All workers are gone.
-    fn joined(&mut self);
-
-    /// `posix`, `simulate`.
-    fn name(&self) -> &'static str;
-
-    /// The clock, in ticks.
-    fn now(&self) -> u64;
-
-    /// Nanoseconds since the run's epoch.
-    fn since_epoch_ns(&self, ticks: u64) -> u64;
-
-    /// Picoseconds between two readings.
-    fn picoseconds(&self, begin: u64, end: u64) -> u64;
-
-    /// Ticks that make up so many nanoseconds.
-    fn ticks(&self, ns: u64) -> u64;
-
-    /// Lets time pass until `ticks`, or until `comm` says stop.
-    fn wait_until(&mut self, ticks: u64, comm: &dyn Comm);
-
-    /// Meets the others; the readings before and after.
-    fn barrier(&mut self, comm: &dyn Comm) -> Result<(u64, u64), CommError>;
-
-    /// As [`Backend::barrier`], and gives the largest `value` that a rank brought.
-    fn agree(&mut self, comm: &dyn Comm, value: u64) -> Result<u64, CommError> {
-        comm.barrier(value)
-    }
-
-    /// Does one operation. `operation` is its name in the language.
-    ///
-    /// # Errors
-    /// Only where the program may not do this at all; a failed call is an outcome with an errno.
-    fn perform(&mut self, operation: &str, call: Call<'_>) -> Result<Timed, Refusal>;
-
-    /// Does something together with the other ranks of `comm`. Where it fails on one rank it fails on
-    /// all; ECANCELED where one is lost.
-    ///
-    /// # Errors
-    /// Where the program may not touch the file.
-    fn together(&mut self, operation: &str, what: Collective<'_>, comm: &dyn Comm) -> Result<Timed, Refusal>;
-
-    /// Runs `count` operations of a kernel in one timing.
-    ///
-    /// # Errors
-    /// Where it cannot be run at all.
-    fn kernel(&mut self, operation: &str, request: Request, count: u32) -> Result<Timed, NoKernel>;
-
-    /// From now on up to `depth` operations may be under way. A warning where they will be done one after
-    /// the other all the same.
-    fn begin_async(&mut self, depth: u32) -> Option<samples::Warning>;
-
-    /// Starts an operation without waiting for it. `number`, below the depth, is that of none under
-    /// way. With `verify` what it reads is compared with what our own writes put there.
-    ///
-    /// # Errors
-    /// Where the program may not do this at all.
-    fn start(
-        &mut self,
-        number: u32,
-        operation: &str,
-        call: Call<'_>,
-        verify: bool,
-    ) -> Result<Started, Refusal>;
-
-    /// An operation that is done, in the order in which they end.
-    fn completed(&mut self, patience: Patience) -> Option<Completed>;
-
-    /// Nothing is under way any more: operations in the ordinary way may follow.
-    fn all_completed(&mut self);
-
-    /// The `async` block is over.
-    fn end_async(&mut self);
-
-    /// What can be seen of the causes of slow operations; `None` where nobody looks.
-    fn sight(&self) -> Option<Sight>;
-
-    /// Compares what was read last with what our own writes put there; the offset in the file of the
-    /// first wrong byte. Reads into buffers of the program are not compared.
-    fn verify(&mut self) -> Option<u64>;
-
-    /// What MPI-IO is to be told when it opens a file.
-    fn set_hints(&mut self, hints: &[(String, String)]) {
-        let _ = hints;
-    }
-
-    /// What MPI-IO made of the hints, for files opened since the last call.
-    fn take_hints(&mut self) -> Vec<HintsOfFile> {
-        Vec::new()
-    }
-
-    /// The program verifies reads somewhere: appended data must then be what belongs at its offset.
-    fn set_verifying(&mut self);
-
-    /// Bytes of a buffer of the program; 0 where there is none.
-    fn buffer_length(&self, buffer: u32) -> u64;
-
-    /// The name under which a file was opened.
-    fn path_of(&self, file: u32) -> Option<&CStr>;
-
-    /// Notes for the reader that came up since the last call.
-    fn take_notes(&mut self) -> Vec<samples::Warning>;
-
-    /// The processor the rank is on; `u16::MAX` where that has no meaning.
-    fn processor(&self) -> u16;
 }

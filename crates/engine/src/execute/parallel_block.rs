@@ -1,25 +1,17 @@
-//! How do the workers of `parallel` run at the same time within one rank?
+//! Runs the workers of a `parallel` block at the same time within one rank.
 //!
-//! Each is a thread with a back end, a recorder and a random sequence of its own. They share the rank's
+//! Each is a thread with an instrument, a recorder and a random sequence of its own. They share the rank's
 //! region, so that their samples outlive the rank as its own do; files that were open stay open for
 //! each, with positions of their own. The rank itself waits, and passes on a wish to stop.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-use super::backend::Backend;
-use super::session::{Session, Stop};
-use ranks::{Comm, CommError, Standing, StopFlag};
+use super::instrument::Seed;
+use super::session::{Block, Session, SessionSettings, Stop};
+use super::start_latch::{CountedExit, StartLatch, WorkerComm};
+use ranks::{CommError, Standing};
 use record::{Entry, Recorder};
 
-/// How often the rank looks whether the run is to stop.
-const LOOK: Duration = Duration::from_millis(20);
 /// Stack of a worker: the interpreter is content with a quarter of it.
 const STACK: usize = 2 << 20;
-
-/// How the reason begins that one worker gives the others.
-const ANOTHER: &str = "another worker";
 
 /// What a worker hands back.
 #[derive(Default)]
@@ -35,126 +27,47 @@ struct Tally {
 /// How a worker ended, and what it did.
 type Ended = (Result<(), Stop>, Tally);
 
-/// Who has come, may go, has gone.
-#[derive(Default)]
-struct Gate {
-    ready: u32,
-    /// `Some(false)`: not all could be started, nobody begins.
-    open: Option<bool>,
-    gone: u32,
+/// What a worker has from its rank.
+#[derive(Clone)]
+struct Parent<'a> {
+    session: SessionSettings<'a>,
+    latch: &'a StartLatch,
 }
 
-struct Meeting {
-    gate: Mutex<Gate>,
-    changed: Condvar,
-    stopped: AtomicBool,
-    why: Mutex<Option<CommError>>,
-    flag: StopFlag,
-    /// The stonewall around the workers has fallen.
-    fell: AtomicBool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Meeting {
-    fn stop(&self, why: CommError) {
-        lock(&self.why).get_or_insert(why);
-        self.stopped.store(true, Ordering::Release);
-    }
-}
-
-/// Counts a worker as gone however it goes.
-struct Going<'m>(&'m Meeting);
-
-impl Drop for Going<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.stop(CommError::Stopped { by: "a panic of a worker".into() });
+impl Parent<'_> {
+    /// The life of a worker, on its own thread.
+    fn worker<W>(self, index: u32, standing: &Standing, (seed, recorder): (Seed, Recorder), work: &W) -> Ended
+    where
+        W: Fn(u32, &mut Session<'_>) -> Result<(), Stop> + Sync,
+    {
+        let latch = self.latch;
+        let exit = CountedExit(latch);
+        // Where the rank is pinned its workers are not: they would share its processor.
+        machine::affinity::unpin();
+        let (rank, size) = (self.session.rank(), self.session.rank_count());
+        let comm = WorkerComm { rank, size, standing, latch };
+        let Some(instrument) = seed.grow() else { return (Ok(()), Tally::default()) };
+        let mut session = self.session.worker(instrument, recorder, &comm);
+        // What fails in a worker shows in the blocks around `parallel`.
+        session.watch_failures();
+        if !latch.wait_for_all() {
+            return (Ok(()), Tally::default());
         }
-        lock(&self.0.gate).gone += 1;
-        self.0.changed.notify_all();
-    }
-}
-
-/// The communicator of a worker: nobody to meet.
-struct Alone<'m> {
-    rank: u32,
-    size: u32,
-    standing: &'m Standing,
-    meeting: &'m Meeting,
-}
-
-impl std::fmt::Debug for Alone<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a worker of rank {}", self.rank)
-    }
-}
-
-impl Alone<'_> {
-    fn refused<T>(&self) -> Result<T, CommError> {
-        Err(CommError::Stopped { by: "a worker of `parallel`, which cannot meet other ranks".into() })
-    }
-}
-
-impl Comm for Alone<'_> {
-    fn rank(&self) -> u32 {
-        self.rank
-    }
-
-    fn size(&self) -> u32 {
-        self.size
-    }
-
-    fn barrier(&self, _value: u64) -> Result<u64, CommError> {
-        self.refused()
-    }
-
-    fn broadcast(&self, _root: u32, _bytes: &mut Vec<u8>) -> Result<(), CommError> {
-        self.refused()
-    }
-
-    fn gather(&self, _root: u32, _bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError> {
-        self.refused()
-    }
-
-    fn split(&self, _color: Option<u32>, _key: u32) -> Result<Option<Box<dyn Comm>>, CommError> {
-        self.refused()
-    }
-
-    fn clock_offsets(&self, _now: &mut dyn FnMut() -> u64) -> Result<Vec<samples::ClockOffset>, CommError> {
-        self.refused()
-    }
-
-    fn standing(&self) -> &Standing {
-        self.standing
-    }
-
-    fn stopped(&self) -> Option<CommError> {
-        if self.meeting.stopped.load(Ordering::Relaxed) {
-            lock(&self.meeting.why).clone()
-        } else {
-            self.meeting.flag.why()
+        let mut result = work(index, &mut session);
+        let rest = session.complete_all();
+        result = result.and(rest);
+        if let Err(stop) = &result {
+            let by = format!("another worker of rank {rank}, which stopped: {stop}");
+            latch.stop_because_of(index, CommError::Stopped { by });
         }
-    }
-
-    fn raised(&self, _phase: u64) -> bool {
-        self.meeting.fell.load(Ordering::Relaxed)
-    }
-
-    fn abandon(&self, _why: &str) {}
-
-    fn name(&self) -> &'static str {
-        "worker"
-    }
-
-    fn description(&self) -> String {
-        "a worker of a rank".into()
+        let tally = session.tally();
+        drop(session);
+        drop(exit);
+        (result, tally)
     }
 }
 
-impl<B: Backend> Session<'_, B> {
+impl Session<'_> {
     /// Runs `work(0, …)` to `work(count - 1, …)`, each on a thread with a session of its own. Where the
     /// back end lives in virtual time, `work` runs on this session, and every worker begins now.
     ///
@@ -164,21 +77,19 @@ impl<B: Backend> Session<'_, B> {
     /// `fell` says whether the stonewall around them has fallen; the rank asks it while they work.
     pub fn workers<W>(&mut self, count: u32, fell: &dyn Fn() -> bool, work: W) -> Result<(), Stop>
     where
-        W: Fn(u32, &mut Session<'_, B>) -> Result<(), Stop> + Sync,
+        W: Fn(u32, &mut Session<'_>) -> Result<(), Stop> + Sync,
     {
         self.complete_all()?;
-        let mut seeds = Vec::with_capacity(count as usize);
-        for _ in 0..count {
-            match self.backend.seed() {
-                Some(seed) => seeds.push(seed),
-                None => return self.in_turn(count, &work),
-            }
+        if self.instrument.is_virtual() {
+            return self.in_turn(count, &work);
         }
+        let seeds = (0..count).map(|_| self.instrument.seed()).collect::<Result<Vec<_>, _>>();
+        let seeds = seeds.map_err(|why| Stop::Failed(format!("workers cannot be started: {why}")))?;
         self.recorder.note(&Entry::Workers)?;
         let recorders = self.recorder.part(count);
         let result = recorders.map_err(Stop::Record).and_then(|own| self.at_once(seeds, own, fell, &work));
         self.recorder.joined();
-        self.backend.joined();
+        self.instrument.joined();
         self.standing.set_recorded(self.recorder.total(), self.bytes);
         self.standing.set_progress(self.operations, self.planned);
         result
@@ -186,81 +97,42 @@ impl<B: Backend> Session<'_, B> {
 
     fn in_turn<W>(&mut self, count: u32, work: &W) -> Result<(), Stop>
     where
-        W: Fn(u32, &mut Session<'_, B>) -> Result<(), Stop> + Sync,
+        W: Fn(u32, &mut Session<'_>) -> Result<(), Stop> + Sync,
     {
-        let begin = self.backend.now();
+        let begin = self.instrument.now();
         let mut end = begin;
         for index in 0..count {
-            self.backend.turn_back(begin);
+            self.instrument.rewind(begin);
             work(index, self)?;
             self.complete_all()?;
-            end = end.max(self.backend.now());
+            end = end.max(self.instrument.now());
         }
-        self.backend.turn_back(end);
+        self.instrument.rewind(end);
         Ok(())
     }
 
     fn at_once<W>(
         &mut self,
-        seeds: Vec<B::Seed>,
-        mut recorders: Vec<Recorder>,
+        seeds: Vec<Seed>,
+        recorders: Vec<Recorder>,
         fell: &dyn Fn() -> bool,
         work: &W,
     ) -> Result<(), Stop>
     where
-        W: Fn(u32, &mut Session<'_, B>) -> Result<(), Stop> + Sync,
+        W: Fn(u32, &mut Session<'_>) -> Result<(), Stop> + Sync,
     {
         let count = seeds.len() as u32;
-        let meeting = Meeting {
-            gate: Mutex::default(),
-            changed: Condvar::new(),
-            stopped: AtomicBool::new(false),
-            why: Mutex::default(),
-            flag: self.comm.stop_flag(),
-            fell: AtomicBool::new(false),
-        };
+        let latch = StartLatch::new(self.comm.stop_flag());
         let standings: Vec<Standing> = (0..count).map(|_| Standing::default()).collect();
-        let (rank, size, places) = (self.rank, self.comm.size(), self.places);
-        let (on_error, skip_sleep) = (self.on_error, self.skip_sleep);
-        let (sites, noted) = (&self.sites, &self.noted);
-        let comm = self.comm;
-        let own_standing = self.standing;
+        let parent = Parent { session: self.settings(), latch: &latch };
+        let (comm, own_standing) = (self.comm, self.standing);
         let (operations, planned, bytes) = (self.operations, self.planned, self.bytes);
-        let total = || recorded(&standings);
         let results: Vec<Result<Ended, String>> = std::thread::scope(|scope| {
             let mut threads = Vec::with_capacity(count as usize);
             let mut failed = None;
-            for (index, seed) in (0..count).zip(seeds) {
-                let (meeting, standing) = (&meeting, &standings[index as usize]);
-                let Some(recorder) = recorders.pop() else { break };
-                let (sites, noted) = (sites.clone(), noted.clone());
-                let life = move || {
-                    let going = Going(meeting);
-                    // Where the rank is pinned its workers are not: they would share its processor.
-                    machine::affinity::unpin();
-                    let alone = Alone { rank, size, standing, meeting };
-                    let mut session = Session::new(B::grow(seed), recorder, &alone, places);
-                    session.sites = sites;
-                    session.noted = noted;
-                    session.on_error = on_error;
-                    session.skip_sleep = skip_sleep;
-                    // What fails in a worker shows in the blocks around `parallel`.
-                    session.watch_failures();
-                    if !meeting.wait_for_all() {
-                        return (Ok(()), Tally::default());
-                    }
-                    let mut result = work(index, &mut session);
-                    let left = session.complete_all();
-                    result = result.and(left);
-                    if let Err(stop) = &result {
-                        let by = format!("{ANOTHER} of rank {rank}, which stopped: {stop}");
-                        meeting.stop(CommError::Stopped { by });
-                    }
-                    let tally = session.tally();
-                    drop(session);
-                    drop(going);
-                    (result, tally)
-                };
+            for ((index, seed), recorder) in (0..count).zip(seeds).zip(recorders.into_iter().rev()) {
+                let (parent, standing) = (parent.clone(), &standings[index as usize]);
+                let life = move || parent.worker(index, standing, (seed, recorder), work);
                 let name = format!("worker-{index}");
                 match std::thread::Builder::new().name(name).stack_size(STACK).spawn_scoped(scope, life) {
                     Ok(thread) => threads.push(thread),
@@ -271,13 +143,13 @@ impl<B: Backend> Session<'_, B> {
                 }
             }
             let started = threads.len() as u32;
-            meeting.open(started, failed.is_none());
-            meeting.wait_until_gone(started, || {
-                let (more, moved, samples) = total();
+            latch.open(started, failed.is_none());
+            latch.wait_until_gone(started, || {
+                let (more, moved, samples) = recorded(&standings);
                 own_standing.set_recorded(samples, bytes + moved);
                 own_standing.set_progress(operations + more, planned);
                 if fell() {
-                    meeting.fell.store(true, Ordering::Relaxed);
+                    latch.set_fallen();
                 }
                 comm.stopped()
             });
@@ -290,26 +162,29 @@ impl<B: Backend> Session<'_, B> {
             }
             results
         });
+        self.first_cause(results, latch.first())
+    }
+
+    /// Adds up what the workers did. Of their reasons to stop the first cause counts: those that stopped because of
+    /// it are ignored.
+    fn first_cause(&mut self, results: Vec<Result<Ended, String>>, first: Option<u32>) -> Result<(), Stop> {
         let mut stops = Vec::new();
-        for result in results {
+        for (index, result) in (0..).zip(results) {
             match result {
                 Ok((result, tally)) => {
                     self.add(&tally);
-                    stops.extend(result.err());
+                    stops.extend(result.err().map(|stop| (index, stop)));
                 }
-                Err(why) => stops.push(Stop::Failed(why)),
+                Err(why) => stops.push((index, Stop::Failed(why))),
             }
         }
-        // Who stopped because another did says nothing new.
-        let echo =
-            |stop: &Stop| matches!(stop, Stop::Comm(CommError::Stopped { by }) if by.starts_with(ANOTHER));
-        let first = stops.iter().position(|stop| !echo(stop)).unwrap_or(0);
-        if stops.is_empty() { Ok(()) } else { Err(stops.swap_remove(first)) }
+        let cause = stops.iter().position(|(index, _)| Some(*index) == first).unwrap_or(0);
+        if stops.is_empty() { Ok(()) } else { Err(stops.swap_remove(cause).1) }
     }
 
     /// A block around everything a worker does, whose errno is that of its first failure.
     fn watch_failures(&mut self) {
-        self.blocks.push(super::session::Block::default());
+        self.blocks.push(Block::default());
     }
 
     fn tally(&mut self) -> Tally {
@@ -345,39 +220,4 @@ fn recorded(standings: &[Standing]) -> (u64, u64, u64) {
     standings
         .iter()
         .fold((0, 0, 0), |sum, one| (sum.0 + one.progress().0, sum.1 + one.bytes(), sum.2 + one.samples()))
-}
-
-impl Meeting {
-    /// A worker is set up; true when it may begin.
-    fn wait_for_all(&self) -> bool {
-        let mut gate = lock(&self.gate);
-        gate.ready += 1;
-        self.changed.notify_all();
-        loop {
-            match gate.open {
-                Some(begin) => return begin,
-                None => gate = self.changed.wait(gate).unwrap_or_else(PoisonError::into_inner),
-            }
-        }
-    }
-
-    /// Lets all begin when all are set up, or none.
-    fn open(&self, started: u32, begin: bool) {
-        let mut gate = lock(&self.gate);
-        while begin && gate.ready + gate.gone < started {
-            gate = self.changed.wait(gate).unwrap_or_else(PoisonError::into_inner);
-        }
-        gate.open = Some(begin);
-        self.changed.notify_all();
-    }
-
-    fn wait_until_gone(&self, started: u32, look: impl Fn() -> Option<CommError>) {
-        let mut gate = lock(&self.gate);
-        while gate.gone < started {
-            gate = self.changed.wait_timeout(gate, LOOK).unwrap_or_else(PoisonError::into_inner).0;
-            if let Some(why) = look() {
-                self.stop(why);
-            }
-        }
-    }
 }

@@ -1,8 +1,7 @@
-//! What exactly is called for a POSIX operation, and what came back?
+//! POSIX system calls, with what came back.
 //!
-//! Thin and inlined: these functions stand between two clock reads. They make the call, complete
-//! short transfers, repeat what a signal interrupted, and say so in the outcome's causes. Nothing
-//! here allocates or formats.
+//! Thin and inlined: these functions stand between two clock reads. They make the call, complete short transfers,
+//! repeat what a signal interrupted, and say so in the outcome's causes. The frequent ones allocate nothing.
 
 use std::ffi::CStr;
 
@@ -180,21 +179,6 @@ pub fn size(fd: i32) -> Outcome {
     outcome
 }
 
-/// Removes a file, or, as the original did, an empty directory.
-#[inline(always)]
-pub fn delete(path: &CStr) -> Outcome {
-    // SAFETY: the path is NUL-terminated.
-    let first = retry(|| i64::from(unsafe { libc::unlink(path.as_ptr()) }));
-    match first.errno {
-        // Linux says EISDIR, POSIX EPERM, of a directory.
-        libc::EISDIR | libc::EPERM => match rmdir(path) {
-            second if second.errno == libc::ENOTDIR => first,
-            second => second,
-        },
-        _ => first,
-    }
-}
-
 /// Removes a file, never a directory.
 #[inline(always)]
 pub fn unlink(path: &CStr) -> Outcome {
@@ -347,6 +331,19 @@ pub fn map(fd: i32, length: usize, offset: u64) -> Outcome {
     // SAFETY: the mapping just made, not used after.
     unsafe { libc::munmap(base, length) };
     Outcome::value(length as u64)
+}
+
+/// A second descriptor of the same open file.
+pub fn duplicate(fd: i32) -> Outcome {
+    // SAFETY: a plain call on a descriptor.
+    retry(|| i64::from(unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) }))
+}
+
+/// Writes the data of all file systems back.
+pub fn sync_all() -> Outcome {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::sync() };
+    Outcome::default()
 }
 
 /// Empties the page cache, the directory cache and the inode cache of the machine.

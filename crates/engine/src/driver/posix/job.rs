@@ -1,21 +1,23 @@
-//! Which calls of the kernel make up one operation, and which comes next?
+//! One operation of an `async` block as calls of the kernel, one after another.
 
 use std::ffi::CStr;
 
 use io_uring::types::{Fd, FsyncFlags};
 use io_uring::{opcode, squeue};
-use samples::Cause;
+use samples::{Cause, Outcome};
 
-use crate::execute::backend::{Call, Meaning};
-use crate::ops::buffers::Buffer;
-use samples::Outcome;
+use crate::driver::submission::{Handle, Submission};
 
 /// The most that one call moves (`MAX_RW_COUNT`).
 const MOST: u64 = 0x7fff_f000;
 
+fn fd(file: Handle) -> i32 {
+    file.0 as i32
+}
+
 /// What a job does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Work {
+enum Work {
     #[default]
     Read,
     Write,
@@ -48,44 +50,6 @@ enum Stage {
     Close,
 }
 
-/// What else is to be done when it is done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum After {
-    #[default]
-    Nothing,
-    /// Something may have been made.
-    Settle { birth_times: bool },
-    /// Something was removed.
-    Forget,
-}
-
-/// What two jobs can have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
-    /// An open file.
-    File(u32),
-    /// A name (its hash), and whether the job changes what it stands for.
-    Name { hash: u64, changes: bool },
-}
-
-impl Key {
-    /// Must a job with this key wait for one with the key `taken`?
-    pub(super) fn waits_for(&self, taken: &Key, work: &Work, other: &Work) -> bool {
-        match (self, taken) {
-            // What is to be on the disk must have been written, and where an earlier call makes room
-            // a later one may need it.
-            (Key::File(mine), Key::File(theirs)) if mine == theirs => {
-                matches!(work, Work::Sync { .. } | Work::Allocate { .. })
-                    || matches!(other, Work::Allocate { .. })
-            }
-            (Key::Name { hash, changes }, Key::Name { hash: theirs, changes: changed }) => {
-                hash == theirs && (*changes || *changed)
-            }
-            _ => false,
-        }
-    }
-}
-
 /// What follows a call that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
@@ -95,77 +59,101 @@ pub(super) enum Next {
     Done,
 }
 
-/// One operation under way. Used again and again: its memory stays.
+/// One operation. Used again and again: the memory for its path stays.
 #[derive(Default)]
 pub(super) struct Job {
-    pub(super) work: Work,
+    work: Work,
     stage: Stage,
     pub(super) tag: u64,
-    pub(super) begin: u64,
+    pub(super) under_way: bool,
     pub(super) outcome: Outcome,
-    pub(super) keys: [Option<Key>; 2],
-    pub(super) after: After,
-    pub(super) verify: bool,
-    pub(super) fd: i32,
-    pub(super) flags: i32,
-    pub(super) mode: u32,
+    fd: i32,
+    flags: i32,
+    mode: u32,
     /// Bytes to be moved, and where they lie in memory and in the file.
-    pub(super) length: u64,
-    pub(super) offset: u64,
+    length: u64,
+    offset: u64,
     at: usize,
     /// Fewer bytes than these are a short read.
-    pub(super) expected: u64,
-    pub(super) program_buffer: Option<u32>,
-    /// Memory for reads, of this job alone.
-    pub(super) memory: Option<Buffer>,
+    expected: u64,
     /// NUL-terminated.
     path: Vec<u8>,
     found: Option<Box<libc::statx>>,
 }
 
 impl Job {
-    /// Forgets everything but the memory.
-    pub(super) fn reset(&mut self) {
-        let (memory, mut path, found) =
-            (self.memory.take(), std::mem::take(&mut self.path), self.found.take());
+    /// Makes it this operation.
+    pub(super) fn set(&mut self, submission: Submission<'_>) {
+        let (mut path, found) = (std::mem::take(&mut self.path), self.found.take());
         path.clear();
-        *self = Self { memory, path, found, ..Self::default() };
-    }
-
-    pub(super) fn path(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.path).unwrap_or(c"")
-    }
-
-    /// The job is about this name.
-    pub(super) fn name(&mut self, path: &CStr, changes: bool) {
-        self.path.extend_from_slice(path.to_bytes_with_nul());
-        // FNV-1a (Fowler, Noll and Vo 1991): two names that collide wait for each other, no more.
-        let hash = path.to_bytes().iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        self.keys[0] = Some(Key::Name { hash, changes });
-    }
-
-    /// Memory of this job for `length` bytes, which no other job uses.
-    pub(super) fn own_memory(&mut self, length: usize) -> Result<*mut u8, i32> {
-        if self.memory.as_ref().is_none_or(|memory| memory.length() < length) {
-            self.memory = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
+        *self = Self { path, found, mode: 0o666, ..Self::default() };
+        match submission {
+            Submission::Write { file, from, length, offset } => {
+                (self.work, self.fd) = (Work::Write, fd(file));
+                self.transfer(from as usize, offset, length);
+            }
+            Submission::Read { file, into, length, offset } => {
+                (self.work, self.fd) = (Work::Read, fd(file));
+                self.transfer(into as usize, offset, length);
+            }
+            Submission::Sync { file, data_only } => {
+                (self.work, self.fd) = (Work::Sync { data_only }, fd(file));
+            }
+            Submission::Allocate { file, offset, length, mode } => {
+                (self.work, self.fd) = (Work::Allocate { offset, length, mode }, fd(file));
+            }
+            Submission::WriteFile { path, flags, from, length, offset } => {
+                self.open(Work::WriteFile, path, flags);
+                self.transfer(from as usize, offset, length);
+            }
+            Submission::ReadFile { path, flags, into, length, offset, expected } => {
+                self.open(Work::ReadFile, path, flags);
+                self.transfer(into as usize, offset, length);
+                self.expected = expected;
+            }
+            Submission::Create { path, flags } => self.open(Work::Create, path, flags),
+            Submission::Stat { path } => self.open(Work::Stat, path, 0),
+            Submission::Delete { path } => {
+                self.open(Work::Remove { directory: false, either: true }, path, 0);
+            }
+            Submission::Unlink { path } => {
+                self.open(Work::Remove { directory: false, either: false }, path, 0);
+            }
+            Submission::RemoveDirectory { path } => {
+                self.open(Work::Remove { directory: true, either: false }, path, 0);
+            }
+            Submission::MakeDirectory { path, mode } => {
+                self.open(Work::MakeDirectory, path, 0);
+                self.mode = mode;
+            }
         }
-        self.memory.as_ref().map(Buffer::pointer).ok_or(libc::ENOMEM)
     }
 
-    pub(super) fn transfer(&mut self, fd: i32, memory: *mut u8, offset: u64, length: u64) {
-        self.fd = fd;
-        self.at = memory as usize;
+    fn open(&mut self, work: Work, path: &CStr, flags: i32) {
+        self.work = work;
+        self.fd = -1;
+        self.flags = flags | libc::O_CLOEXEC;
+        self.path.extend_from_slice(path.to_bytes_with_nul());
+    }
+
+    fn transfer(&mut self, memory: usize, offset: u64, length: u64) {
+        self.at = memory;
         self.offset = offset;
         self.length = length;
         self.expected = length;
     }
 
-    pub(super) fn meaning(&self) -> Meaning {
+    /// The operation of the kernel that it begins with.
+    pub(super) fn code(&self) -> u8 {
         match self.work {
-            Work::Read | Work::Write | Work::ReadFile | Work::WriteFile => Meaning::Bytes,
-            _ => Meaning::Value,
+            Work::Write => opcode::Write::CODE,
+            Work::Read => opcode::Read::CODE,
+            Work::Sync { .. } => opcode::Fsync::CODE,
+            Work::Allocate { .. } => opcode::Fallocate::CODE,
+            Work::WriteFile | Work::ReadFile | Work::Create => opcode::OpenAt::CODE,
+            Work::Stat => opcode::Statx::CODE,
+            Work::Remove { .. } => opcode::UnlinkAt::CODE,
+            Work::MakeDirectory => opcode::MkDirAt::CODE,
         }
     }
 
@@ -293,20 +281,5 @@ impl Job {
             return Next::Call;
         }
         Next::Done
-    }
-}
-
-/// The operation of the kernel that a call begins with; one that no kernel has for other calls.
-pub(super) fn code(call: &Call<'_>) -> u8 {
-    match call {
-        Call::Write { .. } => opcode::Write::CODE,
-        Call::Read { .. } => opcode::Read::CODE,
-        Call::Sync { .. } => opcode::Fsync::CODE,
-        Call::Allocate { .. } => opcode::Fallocate::CODE,
-        Call::WriteFile { .. } | Call::ReadFile { .. } | Call::Create { .. } => opcode::OpenAt::CODE,
-        Call::Stat { .. } => opcode::Statx::CODE,
-        Call::Delete { .. } | Call::Unlink { .. } | Call::RemoveDirectory { .. } => opcode::UnlinkAt::CODE,
-        Call::MakeDirectory { .. } => opcode::MkDirAt::CODE,
-        _ => u8::MAX,
     }
 }

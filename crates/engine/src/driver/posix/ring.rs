@@ -1,4 +1,4 @@
-//! How are calls handed to the kernel without waiting for them?
+//! Hands calls to the kernel without waiting for them, through io_uring.
 //!
 //! One io_uring a thread. Every entry is submitted at once, so that the clock read before it is the
 //! beginning of the call, and not of a batch.

@@ -1,4 +1,4 @@
-//! From which stated distribution is a simulated duration drawn?
+//! The distributions from which simulated durations are drawn.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Which files are there in a simulation, and how long are they?
+//! The files of a simulation: names and sizes.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ impl Files {
     /// As `open(2)`; the value is a handle.
     pub fn open(&mut self, path: &[u8], flags: i32) -> Outcome {
         match (self.node(path), flags & libc::O_CREAT != 0) {
-            (Some(Node::Directory), _) if super::super::ops::flags::writes(flags) => {
+            (Some(Node::Directory), _) if crate::flags::writes(flags) => {
                 return Outcome::error(libc::EISDIR);
             }
             (Some(_), true) if flags & libc::O_EXCL != 0 && self.names.contains_key(path) => {
@@ -176,6 +176,17 @@ impl Files {
             }
             None => Outcome::error(libc::ENOENT),
         }
+    }
+
+    /// A second name for a file: from now on one of its own.
+    pub fn link(&mut self, from: &[u8], to: &[u8]) -> Outcome {
+        let found = self.stat(from);
+        if !found.ok() {
+            return found;
+        }
+        let opened = self.open(to, libc::O_WRONLY | libc::O_CREAT);
+        self.truncate(opened.value, found.value);
+        self.close(opened.value)
     }
 
     /// Sets the length of an open file.

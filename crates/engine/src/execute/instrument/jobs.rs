@@ -1,105 +1,223 @@
-//! How are operations of an `async` block under way at the same time?
+//! Operations of an `async` block that are under way at the same time.
 //!
-//! Each is a *job*: one call of the kernel, or open, transfer and close one after another. Its first
-//! clock read stands before its first submission, its second after its last completion was seen.
-//! Operations on one name keep their order where one of them changes it, and an fsync waits for the
-//! transfers of its file; both before the clock is read.
+//! Each is a *job*: one submission to the driver. Its first clock read stands before the submission, its second
+//! after its completion was seen. Operations on one name keep their order where one of them changes it, and an
+//! fsync waits for the transfers of its file; both before the clock is read.
 
-mod job;
-
+use std::ffi::CStr;
 use std::time::Duration;
 
-use super::{Posix, SPIN_NS};
-use crate::execute::backend::{Call, Completed, Meaning, Patience, Started, Timed};
-use crate::files::Refusal;
-use crate::ops::buffers::{Buffer, SCRATCH_LIMIT};
-use samples::Outcome;
+use samples::{Outcome, Warning};
 
-use crate::ops::posix;
-use crate::ops::ring::Ring;
-use job::{After, Job, Key, Next, Work};
+use super::bracket::SPIN_NS;
+use super::layer::Layer;
+use crate::buffers::{Buffer, SCRATCH_LIMIT};
+use crate::driver::{Driver, Handle, Submission};
+use crate::execute::call::{Call, Completed, Meaning, Patience, Started, Timed};
+use crate::files::{Refusal, Surroundings};
+
+/// What else is to be done when a job is done.
+#[derive(Clone, Copy, Default)]
+enum After {
+    #[default]
+    Nothing,
+    /// Something may have been made.
+    Settle(Surroundings),
+    /// Something was removed.
+    Forget,
+}
+
+/// What two jobs can have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    /// An open file, and whether the job must wait for its transfers, and they for it.
+    File { number: u32, waits: bool, holds: bool },
+    /// A name (its hash), and whether the job changes what it stands for.
+    Name { hash: u64, changes: bool },
+}
+
+impl Key {
+    fn name(path: &CStr, changes: bool) -> Self {
+        // FNV-1a (Fowler, Noll and Vo 1991): two names that collide wait for each other, no more.
+        let hash = path.to_bytes().iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Self::Name { hash, changes }
+    }
+
+    /// Must a job with this key wait for one under way with the key `taken`? What is to be on the disk must have been
+    /// written, and where an earlier call makes room a later one may need it.
+    fn waits_for(&self, taken: &Key) -> bool {
+        match (self, taken) {
+            (Key::File { number, waits, .. }, Key::File { number: theirs, holds, .. }) => {
+                number == theirs && (*waits || *holds)
+            }
+            (Key::Name { hash, changes }, Key::Name { hash: theirs, changes: changed }) => {
+                hash == theirs && (*changes || *changed)
+            }
+            _ => false,
+        }
+    }
+
+    /// Of a call that can be submitted.
+    fn of(call: &Call<'_>) -> Option<Self> {
+        let file = |number: u32, waits, holds| Some(Self::File { number, waits, holds });
+        match call {
+            Call::Write { file: number, .. } | Call::Read { file: number, length: Some(_), .. } => {
+                file(*number, false, false)
+            }
+            Call::Sync { file: number, .. } => file(*number, true, false),
+            Call::Allocate { file: number, .. } => file(*number, true, true),
+            Call::ReadFile { path, .. } | Call::Stat { path } => Some(Self::name(path, false)),
+            Call::WriteFile { path, .. }
+            | Call::Create { path }
+            | Call::Delete { path }
+            | Call::Unlink { path }
+            | Call::RemoveDirectory { path }
+            | Call::MakeDirectory { path, .. } => Some(Self::name(path, true)),
+            Call::Read { length: None, .. }
+            | Call::Open { .. }
+            | Call::Close { .. }
+            | Call::Seek { .. }
+            | Call::MapFile { .. }
+            | Call::Rename { .. }
+            | Call::Link { .. }
+            | Call::SymbolicLink { .. }
+            | Call::Lookup { .. }
+            | Call::ChangeMode { .. }
+            | Call::Truncate { .. }
+            | Call::Advise { .. }
+            | Call::Cached { .. }
+            | Call::DirectAlignment { .. }
+            | Call::ReadDirectory { .. }
+            | Call::SyncAll
+            | Call::DropCaches
+            | Call::TakeMemory { .. }
+            | Call::GiveBackMemory { .. }
+            | Call::Stripe { .. } => None,
+        }
+    }
+}
+
+/// Done again in the ordinary way where a link stood at the end of the path.
+#[derive(Clone, Copy)]
+enum Again {
+    Create,
+    WriteFile { length: u64, offset: u64, flags: i32, buffer: Option<u32> },
+}
+
+/// One operation under way. Used again and again: its memory stays.
+#[derive(Default)]
+struct Job {
+    key: Option<Key>,
+    begin: u64,
+    meaning: Meaning,
+    after: After,
+    again: Option<Again>,
+    /// Compare what was read, from this offset of the file.
+    verify: Option<u64>,
+    /// Memory for reads, of this job alone.
+    memory: Option<Buffer>,
+    /// NUL-terminated.
+    path: Vec<u8>,
+}
+
+impl Job {
+    /// Forgets everything but the memory.
+    fn reset(&mut self) {
+        let (memory, mut path) = (self.memory.take(), std::mem::take(&mut self.path));
+        path.clear();
+        *self = Self { memory, path, ..Self::default() };
+    }
+
+    fn path(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.path).unwrap_or(c"")
+    }
+
+    /// Memory of this job for `length` bytes, which no other job uses.
+    fn own_memory(&mut self, length: usize) -> Result<*mut u8, i32> {
+        if self.memory.as_ref().is_none_or(|memory| memory.length() < length) {
+            self.memory = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
+        }
+        self.memory.as_ref().map(Buffer::pointer).ok_or(libc::ENOMEM)
+    }
+}
 
 /// What is under way.
-pub(super) struct Flights {
-    ring: Ring,
+pub(super) struct Jobs {
     depth: u32,
     jobs: Vec<Job>,
     /// The numbers of the jobs under way.
     active: Vec<u32>,
-    /// Tells a completion from one of an earlier job of the same number.
-    generation: u32,
     /// Jobs so far, and those of them that were done when their submission returned.
     total: u64,
     at_once: u64,
     /// The job submitted last.
     fresh: u32,
-    /// A job that the kernel did not take.
+    /// A job that the driver did not take.
     failed: Option<Completed>,
     broken: bool,
 }
 
-impl Flights {
-    fn new(depth: u32) -> std::io::Result<Self> {
-        Ok(Self {
-            ring: Ring::new(depth)?,
+impl Jobs {
+    fn new(depth: u32) -> Self {
+        Self {
             depth,
             jobs: (0..depth).map(|_| Job::default()).collect(),
             active: Vec::with_capacity(depth as usize),
-            generation: 0,
             total: 0,
             at_once: 0,
             fresh: u32::MAX,
             failed: None,
             broken: false,
-        })
+        }
     }
 
-    /// Must a job with these keys wait for one that is under way?
-    fn conflict(&self, keys: &[Option<Key>; 2], work: &Work) -> bool {
-        let mine = keys.iter().flatten();
-        mine.clone().any(|key| {
-            self.active.iter().any(|&number| {
-                let other = &self.jobs[number as usize];
-                other.keys.iter().flatten().any(|taken| key.waits_for(taken, work, &other.work))
-            })
-        })
+    /// Must a job with this key wait for one that is under way?
+    fn conflict(&self, key: &Key) -> bool {
+        let mut keys = self.active.iter().filter_map(|&number| self.jobs[number as usize].key.as_ref());
+        keys.any(|taken| key.waits_for(taken))
     }
 }
 
-impl Posix {
-    /// Makes a ring for `depth` operations at a time; the reason where there is none.
-    pub(super) fn begin_flights(&mut self, depth: u32) -> Result<(), String> {
-        if self.flights.as_ref().is_none_or(|flights| flights.depth != depth || flights.broken) {
-            self.flights = None;
-            let flights = Flights::new(depth).map_err(|error| error.to_string())?;
-            self.flights = Some(Box::new(flights));
+impl Layer {
+    /// Makes ready for `depth` operations at a time; a warning where they will be done one by one.
+    pub(super) fn begin_async(&mut self, driver: &mut dyn Driver, depth: u32) -> Option<Warning> {
+        if self.bracket.is_virtual() {
+            self.virtual_jobs.begin(depth);
+            return None;
+        }
+        if let Err(why) = driver.begin_async(depth) {
+            self.jobs = None;
+            return Some(Warning {
+                code: "async-one-by-one".into(),
+                text: format!("operations of `async depth={depth}` were done one after the other: {why}"),
+                advice: "take their durations as those of a depth of 1, or allow io_uring \
+                         (kernel.io_uring_disabled, the container's seccomp profile)"
+                    .into(),
+            });
+        }
+        if self.jobs.as_ref().is_none_or(|jobs| jobs.depth != depth || jobs.broken) {
+            self.jobs = Some(Box::new(Jobs::new(depth)));
         }
         self.scratch.keep_replaced(true);
-        Ok(())
-    }
-
-    /// Nothing is under way: the kernel's positions of files are ours again.
-    pub(super) fn land(&mut self) {
-        for open in self.files.iter_mut().flatten().filter(|open| open.moved) {
-            posix::seek(open.fd, open.position as i64, libc::SEEK_SET);
-            open.moved = false;
-        }
+        None
     }
 
     /// The `async` block is over. Says so where hardly anything was under way at the same time.
-    pub(super) fn end_flights(&mut self) {
-        self.land();
+    pub(super) fn end_async(&mut self, driver: &mut dyn Driver) {
+        self.restore_positions(driver);
         self.scratch.keep_replaced(false);
-        let Some(flights) = &mut self.flights else { return };
-        let (total, at_once) = (flights.total, flights.at_once);
-        (flights.total, flights.at_once) = (0, 0);
-        if total >= 10 && at_once * 10 >= total * 9 && flights.depth > 1 {
-            self.notes.push(samples::Warning {
+        let Some(jobs) = &mut self.jobs else { return };
+        let (total, at_once) = (jobs.total, jobs.at_once);
+        (jobs.total, jobs.at_once) = (0, 0);
+        if total >= 10 && at_once * 10 >= total * 9 && jobs.depth > 1 {
+            self.notes.push(Warning {
                 code: "async-at-once".into(),
                 text: format!(
                     "{at_once} of {total} operations of `async depth={}` were done when they had been \
                      handed over: the kernel served them from memory, one after the other",
-                    flights.depth
+                    jobs.depth
                 ),
                 advice: "open files with O_DIRECT to keep the device busy with many at a time".into(),
             });
@@ -107,242 +225,239 @@ impl Posix {
     }
 
     /// Hands an operation over as job `number`.
-    pub(super) fn start_flight(
+    pub(super) fn start(
         &mut self,
+        driver: &mut dyn Driver,
         number: u32,
         call: Call<'_>,
         verify: bool,
     ) -> Result<Started, Refusal> {
-        let Some(mut flights) = self.flights.take() else { return Ok(Started::InOrder) };
-        let started = self.launch(&mut flights, number, call, verify);
-        self.flights = Some(flights);
+        let Some(mut jobs) = self.jobs.take() else { return Ok(Started::InOrder) };
+        let mut job = std::mem::take(&mut jobs.jobs[number as usize]);
+        job.reset();
+        let started = match Key::of(&call) {
+            None => Ok(Started::InOrder),
+            Some(_) if jobs.broken => Ok(Started::InOrder),
+            Some(key) if jobs.conflict(&key) => Ok(Started::Conflict),
+            Some(key) => {
+                job.key = Some(key);
+                self.hand_over(driver, &mut jobs, (number, &mut job), (call, verify))
+            }
+        };
+        jobs.jobs[number as usize] = job;
+        self.jobs = Some(jobs);
         started
     }
 
-    fn launch(
+    fn hand_over(
         &mut self,
-        flights: &mut Flights,
-        number: u32,
-        call: Call<'_>,
-        verify: bool,
+        driver: &mut dyn Driver,
+        jobs: &mut Jobs,
+        (number, job): (u32, &mut Job),
+        (call, verify): (Call<'_>, bool),
     ) -> Result<Started, Refusal> {
-        if flights.broken || !flights.ring.offers(job::code(&call)) {
+        let submission = match call {
+            Call::Write { .. } | Call::Read { .. } | Call::Sync { .. } | Call::Allocate { .. } => {
+                self.submission_on_file(job, call, verify)
+            }
+            _ => self.submission_on_name(driver, job, call, verify)?,
+        };
+        let Some(submission) = submission else { return Ok(Started::InOrder) };
+        if !driver.prepare(number, submission) {
             return Ok(Started::InOrder);
         }
-        let mut job = std::mem::take(&mut flights.jobs[number as usize]);
-        job.reset();
-        job.verify = verify;
-        let ready = self.prepare(flights, &mut job, call);
-        let started = match ready {
-            Ok(Started::UnderWay { .. }) => {
-                job.begin = self.clock.now();
-                flights.generation = flights.generation.wrapping_add(1);
-                job.tag = u64::from(flights.generation) << 32 | u64::from(number);
-                let entry = job.entry();
-                // SAFETY: the job owns, or keeps the number of, all memory that the entry names; it
-                // stays in `flights.jobs`, which never grows, until its completion was taken. Paths,
-                // buffers and results are allocations of their own that do not move with the job.
-                let submitted = unsafe { flights.ring.submit(&entry) };
-                let begin = job.begin;
-                if let Err(errno) = submitted {
-                    // What it points to stays where it is: the entry may lie in the queue still.
-                    flights.broken = true;
-                    let timed = Timed {
-                        begin,
-                        end: self.clock.now(),
-                        outcome: Outcome::error(errno),
-                        ..Timed::default()
-                    };
-                    flights.failed = Some(Completed { number, timed, wrong: None });
-                } else {
-                    flights.active.push(number);
-                }
-                flights.total += 1;
-                flights.fresh = number;
-                Ok(Started::UnderWay { begin })
-            }
-            other => other,
-        };
-        flights.jobs[number as usize] = job;
-        started
+        if let Call::Write { file, length, offset: None, .. }
+        | Call::Read { file, length: Some(length), offset: None } = call
+            && let Some(open) = self.files.get_mut(file)
+        {
+            open.position += length;
+            open.moved = true;
+        }
+        let begin = self.bracket.clock.now();
+        // SAFETY: reads go to memory of the job, which only `done` reads; writes come from the scratch memory, which
+        // keeps what it replaces while jobs are under way, or from a buffer of the program, which is given back in
+        // the ordinary way, after all jobs.
+        if let Err(errno) = unsafe { driver.submit(number) } {
+            jobs.broken = true;
+            let end = self.bracket.clock.now();
+            let timed = Timed { begin, end, outcome: Outcome::error(errno), ..Timed::default() };
+            jobs.failed = Some(Completed { number, timed, wrong: None });
+        } else {
+            jobs.active.push(number);
+        }
+        job.begin = begin;
+        jobs.total += 1;
+        jobs.fresh = number;
+        Ok(Started::UnderWay { begin })
     }
 
-    /// Evaluates, checks, allocates: everything that is to be done before the clock is read.
-    fn prepare(&mut self, flights: &mut Flights, job: &mut Job, call: Call<'_>) -> Result<Started, Refusal> {
-        let under_way = Ok(Started::UnderWay { begin: 0 });
+    /// Evaluates and allocates what an operation on an open file needs before the clock is read.
+    fn submission_on_file<'c>(
+        &mut self,
+        job: &mut Job,
+        call: Call<'c>,
+        verify: bool,
+    ) -> Option<Submission<'c>> {
+        let (Call::Write { file, .. }
+        | Call::Read { file, .. }
+        | Call::Sync { file, .. }
+        | Call::Allocate { file, .. }) = call
+        else {
+            return None;
+        };
+        let open = self.files.get(file)?;
+        let (handle, position): (Handle, u64) = (open.handle?, open.position);
         let limit = SCRATCH_LIMIT as u64;
         match call {
-            Call::Write { file, length, offset, buffer }
-            | Call::Read { file, length: Some(length), offset, buffer } => {
-                let write = matches!(call, Call::Write { .. });
-                let Some(open) = self.file(file).filter(|open| open.fd >= 0) else {
-                    return Ok(Started::InOrder);
-                };
-                let (fd, place) = (open.fd, offset.unwrap_or(open.position));
-                if length > limit {
-                    return Ok(Started::InOrder);
-                }
-                job.keys[0] = Some(Key::File(file));
-                job.work = if write { Work::Write } else { Work::Read };
-                if flights.conflict(&job.keys, &job.work) {
-                    return Ok(Started::Conflict);
-                }
-                let memory = match (write, buffer) {
-                    (true, _) => self.source(place, length, buffer).map(<*const u8>::cast_mut),
-                    (false, None) => job.own_memory(length as usize),
-                    (false, Some(_)) => self.program_memory(length, buffer),
-                };
-                let Ok(memory) = memory else { return Ok(Started::InOrder) };
-                job.verify &= buffer.is_none();
-                job.transfer(fd, memory, place, length);
-                if offset.is_none() {
-                    self.advance(file, place + length);
-                    if let Some(Some(open)) = self.files.get_mut(file as usize) {
-                        open.moved = true;
-                    }
-                }
+            Call::Write { length, offset, buffer, .. } if length <= limit => {
+                let offset = offset.unwrap_or(position);
+                job.meaning = Meaning::Bytes;
+                let from = self.source(offset, length, buffer).ok()?;
+                Some(Submission::Write { file: handle, from, length, offset })
             }
-            Call::Sync { file, .. } | Call::Allocate { file, .. } => {
-                let Some(open) = self.file(file).filter(|open| open.fd >= 0) else {
-                    return Ok(Started::InOrder);
-                };
-                job.fd = open.fd;
-                job.keys[0] = Some(Key::File(file));
-                job.work = match call {
-                    Call::Allocate { offset, length, mode, .. } => Work::Allocate { offset, length, mode },
-                    Call::Sync { data_only, .. } => Work::Sync { data_only },
-                    _ => return Ok(Started::InOrder),
-                };
-                if flights.conflict(&job.keys, &job.work) {
-                    return Ok(Started::Conflict);
-                }
+            Call::Read { length: Some(length), offset, .. } if length <= limit => {
+                let offset = offset.unwrap_or(position);
+                job.meaning = Meaning::Bytes;
+                job.verify = verify.then_some(offset);
+                let into = job.own_memory(length as usize).ok()?;
+                Some(Submission::Read { file: handle, into, length, offset })
             }
+            Call::Sync { data_only, .. } => Some(Submission::Sync { file: handle, data_only }),
+            Call::Allocate { offset, length, mode, .. } => {
+                Some(Submission::Allocate { file: handle, offset, length, mode })
+            }
+            _ => None,
+        }
+    }
+
+    /// As [`Layer::submission_on_file`], and checks and registers the name.
+    fn submission_on_name<'c>(
+        &mut self,
+        driver: &mut dyn Driver,
+        job: &mut Job,
+        call: Call<'c>,
+        verify: bool,
+    ) -> Result<Option<Submission<'c>>, Refusal> {
+        let limit = SCRATCH_LIMIT as u64;
+        let no_follow = self.guard.no_follow();
+        Ok(match call {
             Call::WriteFile { path, length, offset, flags, buffer } => {
                 let append = flags & libc::O_APPEND != 0;
                 // Appended bytes that will be looked at need the file's size at that moment.
                 if length > limit || (append && self.verifying) {
-                    return Ok(Started::InOrder);
+                    return Ok(None);
                 }
-                job.name(path, true);
-                job.work = Work::WriteFile;
-                if flights.conflict(&job.keys, &job.work) {
-                    return Ok(Started::Conflict);
-                }
-                let around = self.confinement.check("write to", path)?;
-                self.registry.intend(path, around.birth_times);
-                job.after = After::Settle { birth_times: around.birth_times };
+                self.may_make(job, "write to", path)?;
+                job.meaning = Meaning::Bytes;
+                job.again = Some(Again::WriteFile { length, offset, flags, buffer });
                 let Ok(from) = self.source(if append { 0 } else { offset }, length, buffer) else {
-                    return Ok(Started::InOrder);
+                    return Ok(None);
                 };
-                job.transfer(-1, from.cast_mut(), offset, length);
-                job.flags = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
-                job.flags |= libc::O_NOFOLLOW | libc::O_CLOEXEC;
-                job.mode = 0o666;
-                job.program_buffer = buffer;
+                let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
+                Some(Submission::WriteFile { path, flags: how | no_follow, from, length, offset })
             }
             Call::Create { path } => {
-                job.name(path, true);
-                job.work = Work::Create;
-                if flights.conflict(&job.keys, &job.work) {
-                    return Ok(Started::Conflict);
-                }
-                let around = self.confinement.check("create", path)?;
-                self.registry.intend(path, around.birth_times);
-                job.after = After::Settle { birth_times: around.birth_times };
-                job.flags =
-                    libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-                job.mode = 0o666;
+                self.may_make(job, "create", path)?;
+                job.again = Some(Again::Create);
+                let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | no_follow;
+                Some(Submission::Create { path, flags })
             }
             Call::ReadFile { path, length, offset, flags } => {
-                self.may_read(path)?;
-                job.name(path, false);
-                job.work = Work::ReadFile;
-                if flights.conflict(&job.keys, &job.work) {
-                    return Ok(Started::Conflict);
-                }
-                let expected = length.unwrap_or_else(|| posix::stat(path).value.saturating_sub(offset));
+                self.guard.may_read(path)?;
+                let expected = length.unwrap_or_else(|| driver.stat(path).value.saturating_sub(offset));
                 let asked =
                     if flags & libc::O_DIRECT == 0 { expected } else { expected.next_multiple_of(4096) };
                 if asked > limit {
-                    return Ok(Started::InOrder);
+                    return Ok(None);
                 }
-                let Ok(into) = job.own_memory(asked as usize) else { return Ok(Started::InOrder) };
-                job.transfer(-1, into, offset, asked);
-                job.expected = expected;
-                job.flags = libc::O_RDONLY | libc::O_CLOEXEC | flags;
+                job.meaning = Meaning::Bytes;
+                job.verify = verify.then_some(offset);
+                let Ok(into) = job.own_memory(asked as usize) else { return Ok(None) };
+                let flags = libc::O_RDONLY | flags;
+                Some(Submission::ReadFile { path, flags, into, length: asked, offset, expected })
             }
             Call::Stat { path } => {
-                self.may_read(path)?;
-                job.name(path, false);
-                job.work = Work::Stat;
-                if flights.conflict(&job.keys, &job.work) {
-                    return Ok(Started::Conflict);
-                }
+                self.guard.may_read(path)?;
+                Some(Submission::Stat { path })
             }
-            Call::Delete { path } | Call::Unlink { path } | Call::RemoveDirectory { path } => {
-                job.name(path, true);
-                job.work = Work::Remove {
-                    directory: matches!(call, Call::RemoveDirectory { .. }),
-                    either: matches!(call, Call::Delete { .. }),
-                };
-                if flights.conflict(&job.keys, &job.work) {
-                    return Ok(Started::Conflict);
-                }
-                self.confinement.check("remove", path)?;
-                job.after = After::Forget;
+            Call::Delete { path } => {
+                self.may_remove(job, path)?;
+                Some(Submission::Delete { path })
+            }
+            Call::Unlink { path } => {
+                self.may_remove(job, path)?;
+                Some(Submission::Unlink { path })
+            }
+            Call::RemoveDirectory { path } => {
+                self.may_remove(job, path)?;
+                Some(Submission::RemoveDirectory { path })
             }
             Call::MakeDirectory { path, mode } => {
-                job.name(path, true);
-                job.work = Work::MakeDirectory;
-                if flights.conflict(&job.keys, &job.work) {
-                    return Ok(Started::Conflict);
-                }
-                let around = self.confinement.check("make", path)?;
-                self.registry.intend(path, around.birth_times);
-                job.after = After::Settle { birth_times: around.birth_times };
-                job.mode = mode;
+                self.may_make(job, "make", path)?;
+                Some(Submission::MakeDirectory { path, mode })
             }
-            _ => return Ok(Started::InOrder),
-        }
-        under_way
+            _ => None,
+        })
+    }
+
+    fn may_make(&mut self, job: &mut Job, what: &'static str, path: &CStr) -> Result<(), Refusal> {
+        let around = self.guard.check(what, path)?;
+        self.guard.intend(path, around);
+        job.after = After::Settle(around);
+        job.path.extend_from_slice(path.to_bytes_with_nul());
+        Ok(())
+    }
+
+    fn may_remove(&mut self, job: &mut Job, path: &CStr) -> Result<(), Refusal> {
+        self.guard.check("remove", path)?;
+        job.after = After::Forget;
+        job.path.extend_from_slice(path.to_bytes_with_nul());
+        Ok(())
     }
 
     /// The next job that is done.
-    pub(super) fn next_landed(&mut self, patience: Patience) -> Option<Completed> {
-        let mut flights = self.flights.take()?;
-        let found = self.land_one(&mut flights, patience);
-        self.flights = Some(flights);
+    pub(super) fn completed(&mut self, driver: &mut dyn Driver, patience: Patience) -> Option<Completed> {
+        let mut jobs = self.jobs.take()?;
+        let found = self.next_done(driver, &mut jobs, patience);
+        self.jobs = Some(jobs);
         found
     }
 
-    fn land_one(&mut self, flights: &mut Flights, patience: Patience) -> Option<Completed> {
-        if let Some(failed) = flights.failed.take() {
+    fn next_done(
+        &mut self,
+        driver: &mut dyn Driver,
+        jobs: &mut Jobs,
+        patience: Patience,
+    ) -> Option<Completed> {
+        if let Some(failed) = jobs.failed.take() {
             return Some(failed);
         }
         loop {
-            while let Some((tag, result)) = flights.ring.completed() {
-                let end = self.clock.now();
-                if let Some(done) = self.arrived(flights, tag, result, end) {
-                    if patience == Patience::Look && done.number == flights.fresh {
-                        flights.at_once += 1;
-                    }
-                    return Some(done);
+            if let Some((number, outcome)) = driver.completed() {
+                let end = self.bracket.clock.now();
+                jobs.active.retain(|active| *active != number);
+                if patience == Patience::Look && number == jobs.fresh {
+                    jobs.at_once += 1;
                 }
+                let mut job = std::mem::take(&mut jobs.jobs[number as usize]);
+                let done = self.done(driver, number, &mut job, (outcome, end));
+                jobs.jobs[number as usize] = job;
+                return Some(done);
             }
-            if flights.active.is_empty() {
+            if jobs.active.is_empty() {
                 return None;
             }
             match patience {
                 Patience::Look => return None,
-                Patience::Wait => flights.ring.wait(None),
+                Patience::Wait => driver.wait(None),
                 Patience::Until(ticks) => {
-                    let now = self.clock.now();
+                    let now = self.bracket.clock.now();
                     if now >= ticks {
                         return None;
                     }
-                    let left_ns = self.clock.picoseconds(now, ticks) / 1000;
+                    let left_ns = self.bracket.clock.picoseconds(now, ticks) / 1000;
                     match left_ns.checked_sub(SPIN_NS) {
-                        Some(nap) if nap > 0 => flights.ring.wait(Some(Duration::from_nanos(nap))),
+                        Some(nap) if nap > 0 => driver.wait(Some(Duration::from_nanos(nap))),
                         _ => std::hint::spin_loop(),
                     }
                 }
@@ -350,88 +465,39 @@ impl Posix {
         }
     }
 
-    /// A call of a job came back: the next one is submitted, or the job is done.
-    fn arrived(&mut self, flights: &mut Flights, tag: u64, result: i32, end: u64) -> Option<Completed> {
-        let number = tag as u32;
-        let job = flights.jobs.get_mut(number as usize).filter(|job| job.tag == tag)?;
-        if job.step(result) == Next::Call {
-            let entry = job.entry();
-            // SAFETY: as for the job's first call.
-            match unsafe { flights.ring.submit(&entry) } {
-                Ok(()) => return None,
-                Err(errno) => {
-                    flights.broken = true;
-                    job.outcome.errno = errno;
-                }
-            }
-        }
-        flights.active.retain(|active| *active != number);
-        let mut job = std::mem::take(&mut flights.jobs[number as usize]);
-        let completed = self.done(number, &mut job, end);
-        flights.jobs[number as usize] = job;
-        Some(completed)
-    }
-
-    fn done(&mut self, number: u32, job: &mut Job, end: u64) -> Completed {
+    fn done(
+        &mut self,
+        driver: &mut dyn Driver,
+        number: u32,
+        job: &mut Job,
+        (outcome, end): (Outcome, u64),
+    ) -> Completed {
         let path = job.path();
         match job.after {
             After::Nothing => {}
-            After::Settle { birth_times } => self.registry.settle(path, birth_times),
-            After::Forget if job.outcome.ok() => self.registry.forget(path),
+            After::Settle(around) => self.guard.settle(path, around),
+            After::Forget if outcome.ok() => self.guard.removed(path),
             After::Forget => {}
         }
-        let meaning = job.meaning();
-        let mut timed = Timed { begin: job.begin, end, outcome: job.outcome, meaning, ..Timed::default() };
-        if timed.outcome.errno == libc::ELOOP && matches!(job.work, Work::WriteFile | Work::Create) {
-            // A link at the end of the path: done again, in the ordinary way, if it leads to a place
-            // that is allowed.
-            let flags = job.flags & (libc::O_APPEND | libc::O_DIRECT);
-            let again = match job.work {
-                Work::Create => Call::Create { path },
-                _ => Call::WriteFile {
-                    path,
-                    length: job.length,
-                    offset: job.offset,
-                    flags,
-                    buffer: job.program_buffer,
-                },
+        let mut timed = Timed { begin: job.begin, end, outcome, meaning: job.meaning, ..Timed::default() };
+        if let (libc::ELOOP, Some(again)) = (timed.outcome.errno, job.again) {
+            // If the link leads to a place that is allowed.
+            let again = match again {
+                Again::Create => Call::Create { path },
+                Again::WriteFile { length, offset, flags, buffer } => {
+                    Call::WriteFile { path, length, offset, flags, buffer }
+                }
             };
-            if let Ok(followed) = self.perform_other(again) {
+            if let Ok(followed) = self.perform(driver, again) {
                 timed = followed;
             }
         }
         let mut wrong = None;
-        if job.verify && meaning == Meaning::Bytes && matches!(job.work, Work::Read | Work::ReadFile) {
-            let length = timed.outcome.value as usize;
-            if let (true, Some(found)) = (timed.outcome.ok(), &job.memory) {
-                wrong = self
-                    .scratch
-                    .differs(job.offset, &found.bytes()[..length.min(found.length())])
-                    .map(|at| job.offset + at as u64);
-            }
+        if let (Some(offset), Some(memory), true) = (job.verify, &job.memory, timed.outcome.ok()) {
+            // SAFETY: the read is done, and the memory is of this job alone.
+            let found = unsafe { memory.bytes(timed.outcome.value as usize) };
+            wrong = self.scratch.differs(offset, found).map(|at| offset + at as u64);
         }
         Completed { number, timed, wrong }
-    }
-
-    fn program_memory(&self, length: u64, buffer: Option<u32>) -> Result<*mut u8, i32> {
-        let number = buffer.ok_or(libc::EFAULT)? as usize;
-        match self.buffers.get(number) {
-            Some(Some(own)) if own.length() as u64 >= length => Ok(Buffer::pointer(own)),
-            _ => Err(libc::EFAULT),
-        }
-    }
-}
-
-impl Drop for Flights {
-    /// What the kernel may still write to is not given back before it is done.
-    fn drop(&mut self) {
-        while !self.active.is_empty() {
-            while let Some((tag, _)) = self.ring.completed() {
-                self.active.retain(|number| self.jobs[*number as usize].tag != tag);
-            }
-            if !self.active.is_empty() {
-                self.ring.wait(None);
-            }
-        }
     }
 }

@@ -1,378 +1,265 @@
-//! How are operations done for real?
+//! What stands around every driver: timing, causes, confinement, the registry of created files, buffers, content.
 //!
-//! `transfer` moves bytes, `names` opens, makes, changes and removes what has a name, `perform` says
-//! which call is which.
+//! [`Instrument`] holds a driver and a [`Layer`], whose methods take the driver they work with. `perform` says which
+//! calls make up an operation, `transfer` moves bytes, `names` makes, changes and removes what has a name, `jobs`
+//! keeps what is under way, `together` is what a group does to one file, `worker` what a thread takes over.
 
-mod flight;
+mod bracket;
+mod guard;
+mod jobs;
+mod layer;
 mod names;
 mod perform;
+mod table;
+mod together;
 mod transfer;
+mod virtual_jobs;
 mod worker;
 
-pub use worker::Seed;
+use std::ffi::CStr;
 
-use std::cell::RefCell;
-use std::ffi::{CStr, CString};
-use std::sync::Arc;
-
+use ppl::commands::Command;
 use samples::Warning;
 
-use super::backend::{Backend, Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Timed};
-use super::parallel;
-use super::parallel::HintBook;
-use crate::files::{Confinement, Refusal, Registry, SharedRegistry};
-use crate::ops::buffers::{Buffer, Scratch};
-use crate::ops::collective::Parallel;
-use clock::Clock;
-use perf::{Sight, Watch};
-use probes::{Kernels, Request};
-use ranks::{Comm, CommError, StopFlag};
-use samples::Outcome;
-
-use crate::ops::posix;
+use super::call::{Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Timed};
+use crate::driver::{AnyDriver, Driver, each_driver};
+use crate::files::Refusal;
+use layer::Layer;
+use perf::Sight;
+use probes::Request;
+use ranks::{Comm, CommError};
 use record::HintsOfFile;
 
-/// Waits shorter than this are spun: a sleep takes about as long to end.
-const SPIN_NS: u64 = 60_000;
+pub use layer::Settings;
+pub use worker::Seed;
 
-/// Operations by system calls of this machine.
-pub struct Posix {
-    pub(super) clock: Clock,
-    seed: u64,
-    pub(super) files: Vec<Option<OpenFile>>,
-    pub(super) free: Vec<u32>,
-    buffers: Vec<Option<Arc<Buffer>>>,
-    pub(super) scratch: Scratch,
-    pub(super) registry: SharedRegistry,
-    pub(super) confinement: Confinement,
-    notes: Vec<Warning>,
-    /// Offset and length of what was read last into our own memory.
-    last_read: (u64, u64),
-    pub(super) verifying: bool,
-    /// Of a parallel read that was compared: where it was wrong, if it was.
-    pub(super) wrong: Option<Option<u64>>,
-    pub(super) hints: HintBook,
-    watch: RefCell<Option<Watch>>,
-    kernels: Kernels,
-    pub(super) stop: StopFlag,
-    /// What is under way in an `async` block.
-    flights: Option<Box<flight::Flights>>,
+/// A driver with everything around it that an operation needs.
+pub struct Instrument {
+    driver: AnyDriver,
+    /// Dropped last: it has the memory of what is under way.
+    layer: Layer,
 }
 
-pub(super) struct OpenFile {
-    /// -1 for a file of a whole group.
-    fd: i32,
-    path: CString,
-    position: u64,
-    /// The kernel's position is another one: transfers under way name theirs.
-    moved: bool,
-    /// Other workers have it open too: each keeps its own position.
-    shared: bool,
-    pub(super) parallel: Option<Parallel>,
-}
-
-impl OpenFile {
-    /// A file that a group opened together.
-    pub(super) fn of_group(path: &CStr, parallel: Parallel) -> Self {
-        Self {
-            fd: -1,
-            path: path.to_owned(),
-            position: 0,
-            moved: false,
-            shared: false,
-            parallel: Some(parallel),
-        }
-    }
-}
-
-impl Posix {
-    /// A back end with no file open.
-    pub fn new(clock: Clock, seed: u64, registry: Registry, confinement: Confinement) -> Self {
-        Self::with_registry(clock, seed, SharedRegistry::new(registry), confinement)
+impl Instrument {
+    /// No file is open.
+    pub fn new(driver: AnyDriver, settings: Settings) -> Self {
+        let capabilities = each_driver!(&driver, driver => driver.capabilities());
+        let layer = Layer::new(capabilities, settings);
+        Self { driver, layer }
     }
 
-    fn with_registry(clock: Clock, seed: u64, registry: SharedRegistry, confinement: Confinement) -> Self {
-        Self {
-            clock,
-            seed,
-            files: Vec::new(),
-            free: Vec::new(),
-            buffers: Vec::new(),
-            scratch: Scratch::new(seed),
-            registry,
-            confinement,
-            notes: Vec::new(),
-            last_read: (0, 0),
-            verifying: false,
-            wrong: None,
-            hints: HintBook::default(),
-            watch: RefCell::new(None),
-            kernels: Kernels::default(),
-            stop: StopFlag::default(),
-            flights: None,
-        }
-    }
-
-    /// The two clock reads, and nothing but the call between them.
+    /// Does one operation of a command.
+    ///
+    /// # Errors
+    /// Only where the program may not do this at all; a failed call is an outcome with an errno.
     #[inline(always)]
-    pub(super) fn time(&self, meaning: Meaning, call: impl FnOnce() -> Outcome) -> Timed {
-        self.watched(|clock| {
-            let begin = clock.now();
-            let outcome = call();
-            let end = clock.now();
-            Timed { begin, end, outcome, meaning, ..Timed::default() }
-        })
-    }
-
-    /// Looks for causes just outside the two clock reads.
-    #[inline(always)]
-    fn watched(&self, timing: impl FnOnce(Clock) -> Timed) -> Timed {
-        let mut watch = self.watch.borrow_mut();
-        if let Some(watch) = watch.as_mut() {
-            watch.before();
-        }
-        // At one place only, so that it is inlined: a result that is handed back through memory costs more
-        // than a clock read.
-        let timed = timing(self.clock);
-        let seen = match watch.as_mut() {
-            Some(watch) => watch.after(),
-            None => timed.seen,
-        };
-        Timed { seen, ..timed }
-    }
-
-    pub(super) fn failed(&self, errno: i32) -> Timed {
-        let now = self.clock.now();
-        Timed { begin: now, end: now, outcome: Outcome::error(errno), ..Timed::default() }
-    }
-
-    /// Operations of many system calls end early once `flag` says so.
-    pub fn heed(&mut self, flag: StopFlag) {
-        self.stop = flag;
-    }
-
-    /// Looks for the causes of slow operations from now on.
-    pub fn look_for_causes(&mut self) {
-        self.watch = RefCell::new(Some(Watch::of_this_thread()));
-    }
-
-    fn file(&self, number: u32) -> Option<&OpenFile> {
-        self.files.get(number as usize).and_then(Option::as_ref)
-    }
-
-    fn advance(&mut self, file: u32, position: u64) {
-        if let Some(Some(file)) = self.files.get_mut(file as usize) {
-            file.position = position;
-        }
-    }
-
-    pub(super) fn keep(&mut self, open: OpenFile) -> u32 {
-        match self.free.pop() {
-            Some(number) => {
-                self.files[number as usize] = Some(open);
-                number
+    pub fn perform(&mut self, command: Option<Command>, call: Call<'_>) -> Result<Timed, Refusal> {
+        let layer = &mut self.layer;
+        layer.bracket.command = command;
+        // The system calls of this machine can be as short as a clock read: for them the most frequent ones are
+        // compiled with the driver known. Elsewhere a call through its table is not seen.
+        match (&mut self.driver, call) {
+            (AnyDriver::Posix(driver), Call::Write { file, length, offset, buffer }) => {
+                Ok(layer.write(driver, file, transfer::Span { length, offset }, buffer))
             }
-            None => {
-                self.files.push(Some(open));
-                self.files.len() as u32 - 1
+            (AnyDriver::Posix(driver), Call::Read { file, length, offset }) => {
+                Ok(layer.read(driver, file, length, offset))
             }
-        }
-    }
-}
-
-impl Backend for Posix {
-    type Seed = Seed;
-
-    fn seed(&mut self) -> Option<Seed> {
-        Some(self.seed_of_worker())
-    }
-
-    fn grow(seed: Seed) -> Self {
-        Self::of_worker(seed)
-    }
-
-    fn turn_back(&mut self, _ticks: u64) {}
-
-    fn joined(&mut self) {
-        self.back_alone();
-    }
-
-    fn name(&self) -> &'static str {
-        "posix"
-    }
-
-    #[inline(always)]
-    fn now(&self) -> u64 {
-        self.clock.now()
-    }
-
-    #[inline(always)]
-    fn since_epoch_ns(&self, ticks: u64) -> u64 {
-        self.clock.since_epoch_ns(ticks)
-    }
-
-    #[inline(always)]
-    fn picoseconds(&self, begin: u64, end: u64) -> u64 {
-        self.clock.picoseconds(begin, end)
-    }
-
-    fn ticks(&self, ns: u64) -> u64 {
-        self.clock.ns_to_ticks(ns)
-    }
-
-    fn wait_until(&mut self, ticks: u64, comm: &dyn Comm) {
-        loop {
-            let now = self.clock.now();
-            if now >= ticks || comm.stopped().is_some() {
-                return;
+            (AnyDriver::Posix(driver), Call::Stat { path }) => {
+                layer.reading(driver, path, Meaning::Value, |driver, path| driver.stat(path))
             }
-            let left_ns = self.clock.picoseconds(now, ticks) / 1000;
-            if left_ns <= SPIN_NS {
-                std::hint::spin_loop();
-                continue;
-            }
-            // Short enough that a request to stop is seen soon, whoever takes the signal.
-            let nap = (left_ns - SPIN_NS).min(100_000_000);
-            let time = libc::timespec { tv_sec: 0, tv_nsec: nap as libc::c_long };
-            // SAFETY: `time` is valid to read; an early return is handled by the loop.
-            unsafe { libc::nanosleep(&time, std::ptr::null_mut()) };
+            (driver, call) => layer.perform(driver.as_dyn(), call),
         }
     }
 
-    fn barrier(&mut self, comm: &dyn Comm) -> Result<(u64, u64), CommError> {
-        let begin = self.clock.now();
-        comm.barrier(0)?;
-        Ok((begin, self.clock.now()))
-    }
-
-    #[inline(always)]
-    fn perform(&mut self, _operation: &str, call: Call<'_>) -> Result<Timed, Refusal> {
-        match call {
-            Call::Write { file, length, offset, buffer } => Ok(self.write(file, length, offset, buffer)),
-            Call::Read { file, length, offset, buffer } => Ok(self.read(file, length, offset, buffer)),
-            Call::Stat { path } => self.reading(path, Meaning::Value, posix::stat),
-            other => self.perform_other(other),
-        }
-    }
-
-    fn together(
+    /// Does something together with the other ranks of `comm`. Where it fails on one rank it fails on all; ECANCELED
+    /// where one is lost.
+    ///
+    /// # Errors
+    /// Where the program may not touch the file.
+    pub fn together(
         &mut self,
-        _operation: &str,
+        command: Option<Command>,
         what: Collective<'_>,
         comm: &dyn Comm,
     ) -> Result<Timed, Refusal> {
-        parallel::together(self, what, comm)
+        self.layer.bracket.command = command;
+        self.layer.together(self.driver.as_dyn(), what, comm)
     }
 
-    fn kernel(&mut self, _operation: &str, request: Request, count: u32) -> Result<Timed, NoKernel> {
-        if !self.kernels.is_ready(&request) {
-            self.may_use(&request).map_err(NoKernel::Refused)?;
-            self.kernels.build(&request, self.clock).map_err(NoKernel::Failed)?;
-        }
-        let mut watch = self.watch.borrow_mut();
-        if let Some(watch) = watch.as_mut() {
-            watch.measure_faults(request.faults());
-            watch.before();
-        }
-        let Some(done) = self.kernels.time(self.clock, &request, count) else {
-            return Ok(self.failed(libc::ENOSYS));
-        };
-        let seen = watch.as_mut().map(Watch::after).unwrap_or_default();
-        let (begin, end) = (done.timed.begin, done.timed.end);
-        // The value of a kernel that moves nothing is what its last operation gave.
-        let (value, meaning) = match done.bytes {
-            0 => (done.value, Meaning::Value),
-            bytes => (bytes, Meaning::Bytes),
-        };
-        let outcome = Outcome { value, errno: done.timed.errno, ..Outcome::default() };
-        Ok(Timed { begin, end, outcome, meaning, seen, batch: done.batch })
+    /// Runs `count` operations of a kernel in one timing.
+    ///
+    /// # Errors
+    /// Where it cannot be run at all.
+    pub fn kernel(
+        &mut self,
+        command: Option<Command>,
+        request: Request,
+        count: u32,
+    ) -> Result<Timed, NoKernel> {
+        self.layer.bracket.command = command;
+        self.layer.kernel(self.driver.as_dyn(), request, count)
     }
 
-    fn begin_async(&mut self, depth: u32) -> Option<Warning> {
-        let why = self.begin_flights(depth).err()?;
-        Some(Warning {
-            code: "async-one-by-one".into(),
-            text: format!(
-                "operations of `async depth={depth}` were done one after the other: the kernel refuses \
-                 io_uring ({why})"
-            ),
-            advice: "take their durations as those of a depth of 1, or allow io_uring \
-                     (kernel.io_uring_disabled, the container's seccomp profile)"
-                .into(),
-        })
+    /// From now on up to `depth` operations may be under way. A warning where they will be done one after the other
+    /// all the same.
+    pub fn begin_async(&mut self, depth: u32) -> Option<Warning> {
+        self.layer.begin_async(self.driver.as_dyn(), depth)
     }
 
-    fn start(
+    /// Starts an operation without waiting for it. `number`, below the depth, is that of none under way. With
+    /// `verify` what it reads is compared with what our own writes put there.
+    ///
+    /// # Errors
+    /// Where the program may not do this at all.
+    pub fn start(
         &mut self,
         number: u32,
-        _operation: &str,
+        command: Option<Command>,
         call: Call<'_>,
         verify: bool,
     ) -> Result<Started, Refusal> {
-        self.start_flight(number, call, verify)
-    }
-
-    fn completed(&mut self, patience: Patience) -> Option<Completed> {
-        self.next_landed(patience)
-    }
-
-    fn all_completed(&mut self) {
-        self.land();
-    }
-
-    fn end_async(&mut self) {
-        self.end_flights();
-    }
-
-    fn sight(&self) -> Option<Sight> {
-        self.watch.borrow().as_ref().map(|watch| watch.sight().clone())
-    }
-
-    fn verify(&mut self) -> Option<u64> {
-        if let Some(found) = self.wrong.take() {
-            return found;
+        self.layer.bracket.command = command;
+        let driver = self.driver.as_dyn();
+        if driver.capabilities().virtual_time {
+            self.layer.start_virtually(driver, number, call)
+        } else {
+            self.layer.start(driver, number, call, verify)
         }
-        let (offset, length) = std::mem::take(&mut self.last_read);
-        self.scratch.verify(offset, length as usize).ok().flatten().map(|at| offset + at as u64)
     }
 
-    fn set_hints(&mut self, hints: &[(String, String)]) {
-        self.hints.asked = hints.to_vec();
+    /// An operation that is done, in the order in which they end.
+    #[inline]
+    pub fn completed(&mut self, patience: Patience) -> Option<Completed> {
+        if self.is_virtual() {
+            return self.layer.virtual_jobs.completed(&mut self.layer.bracket, patience);
+        }
+        self.layer.completed(self.driver.as_dyn(), patience)
     }
 
-    fn take_hints(&mut self) -> Vec<HintsOfFile> {
-        self.hints.take_used()
+    /// Nothing is under way any more: operations in the ordinary way may follow.
+    pub fn all_completed(&mut self) {
+        self.layer.restore_positions(self.driver.as_dyn());
     }
 
-    fn set_verifying(&mut self) {
-        self.verifying = true;
+    /// The `async` block is over.
+    pub fn end_async(&mut self) {
+        self.layer.end_async(self.driver.as_dyn());
     }
 
-    fn buffer_length(&self, buffer: u32) -> u64 {
-        self.buffers.get(buffer as usize).and_then(Option::as_ref).map_or(0, |own| own.length() as u64)
+    /// Names that match a shell pattern.
+    pub fn glob(&mut self, pattern: &str) -> Vec<String> {
+        self.driver.as_dyn().glob(pattern)
     }
 
-    fn path_of(&self, file: u32) -> Option<&CStr> {
-        self.file(file).map(|open| open.path.as_c_str())
+    /// Is time virtual? Then ranks see nothing of each other but at barriers, and workers take turns.
+    pub fn is_virtual(&self) -> bool {
+        self.layer.bracket.is_virtual()
     }
 
-    fn take_notes(&mut self) -> Vec<Warning> {
-        std::mem::take(&mut self.notes)
-    }
-
+    /// The clock, in ticks.
     #[inline(always)]
-    fn processor(&self) -> u16 {
-        // SAFETY: a plain call; it reads thread-local memory where the kernel keeps the number there.
-        u16::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u16::MAX)
+    pub fn now(&self) -> u64 {
+        self.layer.bracket.now()
+    }
+
+    /// Nanoseconds since the run's epoch.
+    #[inline(always)]
+    pub fn since_epoch_ns(&self, ticks: u64) -> u64 {
+        self.layer.bracket.clock.since_epoch_ns(ticks)
+    }
+
+    /// Picoseconds between two readings.
+    #[inline(always)]
+    pub fn picoseconds(&self, begin: u64, end: u64) -> u64 {
+        self.layer.bracket.clock.picoseconds(begin, end)
+    }
+
+    /// Ticks that make up so many nanoseconds.
+    pub fn ticks(&self, ns: u64) -> u64 {
+        self.layer.bracket.clock.ns_to_ticks(ns)
+    }
+
+    /// Lets time pass until `ticks`, or until `comm` says stop.
+    pub fn wait_until(&mut self, ticks: u64, comm: &dyn Comm) {
+        self.layer.bracket.wait_until(ticks, comm);
+    }
+
+    /// Sets virtual time back: the next worker begins when the first did.
+    pub fn rewind(&mut self, ticks: u64) {
+        self.layer.bracket.rewind(ticks);
+    }
+
+    /// Meets the others; the readings before and after.
+    pub fn barrier(&mut self, comm: &dyn Comm) -> Result<(u64, u64), CommError> {
+        self.layer.bracket.barrier(comm)
+    }
+
+    /// As [`Instrument::barrier`], and gives the largest `value` that a rank brought.
+    pub fn agree(&mut self, comm: &dyn Comm, value: u64) -> Result<u64, CommError> {
+        self.layer.bracket.agree(comm, value)
+    }
+
+    /// What can be seen of the causes of slow operations; `None` where nobody looks.
+    pub fn sight(&self) -> Option<Sight> {
+        self.layer.bracket.sight()
+    }
+
+    /// The processor the rank is on; `u16::MAX` where that has no meaning.
+    #[inline(always)]
+    pub fn processor(&self) -> u16 {
+        self.layer.bracket.processor()
+    }
+
+    /// Compares what was read last with what our own writes put there; the offset in the file of the first wrong
+    /// byte.
+    pub fn verify(&mut self) -> Option<u64> {
+        self.layer.verify()
+    }
+
+    /// The program verifies reads somewhere: appended data must then be what belongs at its offset.
+    pub fn set_verifying(&mut self) {
+        self.layer.verifying = true;
+    }
+
+    /// What MPI-IO is to be told when it opens a file.
+    pub fn set_hints(&mut self, hints: &[(String, String)]) {
+        self.layer.hints.asked = hints.to_vec();
+    }
+
+    /// What MPI-IO made of the hints, for files opened since the last call.
+    pub fn take_hints(&mut self) -> Vec<HintsOfFile> {
+        self.layer.hints.take_used()
+    }
+
+    /// Bytes of a buffer of the program; 0 where there is none.
+    pub fn buffer_length(&self, buffer: u32) -> u64 {
+        self.layer.buffers.length(buffer)
+    }
+
+    /// The name under which a file was opened.
+    pub fn path_of(&self, file: u32) -> Option<&CStr> {
+        self.layer.files.get(file).map(|open| open.path.as_c_str())
+    }
+
+    /// Notes for the reader that came up since the last call.
+    pub fn take_notes(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.layer.notes)
+    }
+
+    /// All workers are gone: the positions of files are the rank's again.
+    pub fn joined(&mut self) {
+        self.layer.files.all_moved();
+        self.layer.restore_positions(self.driver.as_dyn());
     }
 }
 
-impl Drop for Posix {
+impl Drop for Instrument {
     fn drop(&mut self) {
-        // Waits for what is under way.
-        self.flights = None;
-        for open in self.files.iter().flatten().filter(|open| open.fd >= 0) {
-            posix::close(open.fd);
+        let driver = self.driver.as_dyn();
+        driver.drain();
+        for handle in self.layer.files.handles() {
+            driver.close(handle);
         }
     }
 }

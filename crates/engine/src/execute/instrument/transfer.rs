@@ -1,196 +1,214 @@
-//! How are bytes moved between files and memory?
+//! Moves bytes between files and memory.
 
 use std::ffi::CStr;
-use std::sync::Arc;
 
-use super::Posix;
-use crate::execute::backend::{Meaning, Timed};
-use crate::files::Refusal;
-use crate::ops::buffers::{Buffer, SCRATCH_LIMIT};
-use ranks::StopFlag;
 use samples::Outcome;
 
-use crate::ops::posix;
+use super::layer::Layer;
+use crate::buffers::SCRATCH_LIMIT;
+use crate::driver::{Driver, Handle};
+use crate::execute::call::{Meaning, Timed};
+use crate::files::Refusal;
+use ranks::StopFlag;
 
-impl Posix {
+/// How many bytes, and from where in the file; `None`: from its position.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) length: u64,
+    pub(super) offset: Option<u64>,
+}
+
+/// A transfer that opens and closes its file.
+#[derive(Clone, Copy)]
+pub(super) struct WholeFile<'p, L> {
+    pub(super) path: &'p CStr,
+    pub(super) length: L,
+    pub(super) offset: u64,
+    /// Added to those of the open: `O_APPEND`, `O_DIRECT`.
+    pub(super) flags: i32,
+}
+
+impl Layer {
     #[inline(always)]
-    pub(super) fn write(
+    pub(super) fn write<D: Driver + ?Sized>(
         &mut self,
+        driver: &mut D,
         file: u32,
-        length: u64,
-        offset: Option<u64>,
+        span: Span,
         buffer: Option<u32>,
     ) -> Timed {
-        let Some(open) = self.file(file) else { return self.failed(libc::EBADF) };
-        let (fd, position) = (open.fd, open.position);
+        let Some(open) = self.files.get(file) else { return self.bracket.failed(driver, libc::EBADF) };
+        let Some(handle) = open.handle else { return self.bracket.failed(driver, libc::EBADF) };
+        let Span { length, offset } = span;
+        let position = open.position;
         let advances = offset.is_none();
         let offset = if open.shared { Some(offset.unwrap_or(position)) } else { offset };
         let place = offset.unwrap_or(position);
-        let from = self.source(place, length, buffer);
-        let from = match from {
+        let from = match self.source(place, length, buffer) {
             Ok(from) => from,
-            Err(errno) => return self.failed(errno),
+            Err(errno) => return self.bracket.failed(driver, errno),
         };
         let stop = self.stop;
-        let whole = buffer.is_some() || length <= SCRATCH_LIMIT as u64;
+        let whole = self.is_whole(length, buffer);
+        let bytes = length as usize;
         // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
         let timed = unsafe {
             match (whole, offset) {
-                (true, None) => self.time(Meaning::Bytes, || posix::write(fd, from, length as usize)),
-                (true, Some(at)) => {
-                    self.time(Meaning::Bytes, || posix::pwrite(fd, from, length as usize, at))
+                (true, None) => {
+                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.write(handle, from, bytes))
                 }
-                (false, _) => self.time(Meaning::Bytes, || {
+                (true, Some(at)) => {
+                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.pwrite(handle, from, bytes, at))
+                }
+                (false, _) => self.bracket.time(driver, Meaning::Bytes, |driver| {
                     pieces(length, false, stop, |done, part| match offset {
-                        None => posix::write(fd, from, part),
-                        Some(at) => posix::pwrite(fd, from, part, at + done),
+                        None => driver.write(handle, from, part),
+                        Some(at) => driver.pwrite(handle, from, part, at + done),
                     })
                 }),
             }
         };
         if advances {
-            self.advance(file, position + timed.outcome.value);
+            self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
         timed
     }
 
+    /// Without a length the whole file from its beginning.
     #[inline(always)]
-    pub(super) fn read(
+    pub(super) fn read<D: Driver + ?Sized>(
         &mut self,
+        driver: &mut D,
         file: u32,
         length: Option<u64>,
         offset: Option<u64>,
-        buffer: Option<u32>,
     ) -> Timed {
-        let Some(open) = self.file(file) else { return self.failed(libc::EBADF) };
-        let (fd, position) = (open.fd, open.position);
+        let Some(open) = self.files.get(file) else { return self.bracket.failed(driver, libc::EBADF) };
+        let Some(handle) = open.handle else { return self.bracket.failed(driver, libc::EBADF) };
+        let position = open.position;
         let advances = offset.is_none() && length.is_some();
         let offset = if open.shared && advances { Some(position) } else { offset };
         let (length, offset) = match length {
             Some(length) => (length, offset),
-            None => (posix::size(fd).value, Some(offset.unwrap_or(0))),
+            None => (driver.size(handle).value, Some(offset.unwrap_or(0))),
         };
-        let into = match buffer {
-            None => self.scratch.incoming(length.min(SCRATCH_LIMIT as u64) as usize),
-            Some(number) => match self.buffers.get(number as usize) {
-                Some(Some(own)) if own.length() as u64 >= length => Ok(own.pointer()),
-                _ => Err(libc::EFAULT),
-            },
-        };
-        let into = match into {
+        let into = match self.destination(length) {
             Ok(into) => into,
-            Err(errno) => return self.failed(errno),
+            Err(errno) => return self.bracket.failed(driver, errno),
         };
         let stop = self.stop;
-        let whole = buffer.is_some() || length <= SCRATCH_LIMIT as u64;
+        let whole = self.is_whole(length, None);
+        let bytes = length as usize;
         // SAFETY: `into` is writable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
         let mut timed = unsafe {
             match (whole, offset) {
-                (true, None) => self.time(Meaning::Bytes, || posix::read(fd, into, length as usize)),
-                (true, Some(at)) => self.time(Meaning::Bytes, || posix::pread(fd, into, length as usize, at)),
-                (false, _) => self.time(Meaning::Bytes, || {
+                (true, None) => {
+                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.read(handle, into, bytes))
+                }
+                (true, Some(at)) => {
+                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.pread(handle, into, bytes, at))
+                }
+                (false, _) => self.bracket.time(driver, Meaning::Bytes, |driver| {
                     pieces(length, false, stop, |done, part| match offset {
-                        None => posix::read(fd, into, part),
-                        Some(at) => posix::pread(fd, into, part, at + done),
+                        None => driver.read(handle, into, part),
+                        Some(at) => driver.pread(handle, into, part, at + done),
                     })
                 }),
             }
         };
         if advances {
-            self.advance(file, position + timed.outcome.value);
+            self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
-        self.last_read =
-            if buffer.is_none() { (offset.unwrap_or(position), timed.outcome.value) } else { (0, 0) };
+        self.last_read = (offset.unwrap_or(position), timed.outcome.value);
         short_read(&mut timed.outcome, length);
         timed
     }
 
     pub(super) fn write_file(
         &mut self,
-        path: &CStr,
-        length: u64,
-        offset: u64,
-        flags: i32,
+        driver: &mut dyn Driver,
+        whole: WholeFile<'_, u64>,
         buffer: Option<u32>,
     ) -> Result<Timed, Refusal> {
+        let WholeFile { path, length, offset, flags } = whole;
         let append = flags & libc::O_APPEND != 0;
-        // What is appended has the content of offset 0, unless someone will look: the size is asked for
-        // only then, since asking makes the open faster.
+        // What is appended has the content of offset 0, unless someone will look: the size is asked for only then,
+        // since asking makes the open faster.
         let place = match (append, self.verifying) {
             (false, _) => offset,
-            (true, true) => posix::stat(path).value,
+            (true, true) => driver.stat(path).value,
             (true, false) => 0,
         };
         let from = match self.source(place, length, buffer) {
             Ok(from) => from,
-            Err(errno) => return Ok(self.failed(errno)),
+            Err(errno) => return Ok(self.bracket.failed(driver, errno)),
         };
         let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
         let stop = self.stop;
-        let call = |path: &CStr, more| {
-            let opened = posix::open(path, how | more, 0o666);
+        let at_once = buffer.is_some() || !self.content;
+        self.creating(driver, ("write to", Meaning::Bytes), path, |driver, path, more| {
+            let opened = driver.open(path, how | more, 0o666);
             if !opened.ok() {
                 return opened;
             }
-            let fd = opened.value as i32;
-            let mut wrote = pieces(length, buffer.is_some(), stop, |done, part| {
+            let handle = Handle(opened.value);
+            let mut wrote = pieces(length, at_once, stop, |done, part| {
                 // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where they come
                 // from our own memory, and `part` is no more than that.
                 unsafe {
                     if append || offset == 0 {
-                        posix::write(fd, from, part)
+                        driver.write(handle, from, part)
                     } else {
-                        posix::pwrite(fd, from, part, offset + done)
+                        driver.pwrite(handle, from, part, offset + done)
                     }
                 }
             });
-            let closed = posix::close(fd);
+            let closed = driver.close(handle);
             if wrote.ok() && !closed.ok() {
                 wrote.errno = closed.errno;
             }
             wrote
-        };
-        self.creating("write to", path, call, Meaning::Bytes)
+        })
     }
 
+    /// Without a length all of the file.
     pub(super) fn read_file(
         &mut self,
-        path: &CStr,
-        length: Option<u64>,
-        offset: u64,
-        flags: i32,
+        driver: &mut dyn Driver,
+        whole: WholeFile<'_, Option<u64>>,
     ) -> Result<Timed, Refusal> {
+        let WholeFile { path, length, offset, flags } = whole;
         // The size asked for here, before the timing, only prepares the memory.
-        let expected = length.unwrap_or_else(|| posix::stat(path).value.saturating_sub(offset));
+        let expected = length.unwrap_or_else(|| driver.stat(path).value.saturating_sub(offset));
         // Direct transfers move whole blocks, past the end of the file if need be.
         let asked = match flags & libc::O_DIRECT {
             0 => expected,
             _ => expected.next_multiple_of(4096),
         };
-        let into = match self.scratch.incoming(asked.min(SCRATCH_LIMIT as u64) as usize) {
+        let into = match self.destination(asked) {
             Ok(into) => into,
-            Err(errno) => return Ok(self.failed(errno)),
+            Err(errno) => return Ok(self.bracket.failed(driver, errno)),
         };
-        let stop = self.stop;
-        let timed = self.reading(path, Meaning::Bytes, |path| {
-            let opened = posix::open(path, libc::O_RDONLY | flags, 0);
+        let (stop, at_once) = (self.stop, !self.content);
+        let timed = self.reading(driver, path, Meaning::Bytes, |driver, path| {
+            let opened = driver.open(path, libc::O_RDONLY | flags, 0);
             if !opened.ok() {
                 return opened;
             }
-            let fd = opened.value as i32;
-            let mut got = pieces(asked, false, stop, |done, part| {
+            let handle = Handle(opened.value);
+            let mut got = pieces(asked, at_once, stop, |done, part| {
                 // SAFETY: `into` is writable for SCRATCH_LIMIT or `asked` bytes, whichever is less,
                 // and `part` is no more than that.
                 unsafe {
                     if offset == 0 {
-                        posix::read(fd, into, part)
+                        driver.read(handle, into, part)
                     } else {
-                        posix::pread(fd, into, part, offset + done)
+                        driver.pread(handle, into, part, offset + done)
                     }
                 }
             });
             short_read(&mut got, expected);
-            let closed = posix::close(fd);
+            let closed = driver.close(handle);
             if got.ok() && !closed.ok() {
                 got.errno = closed.errno;
             }
@@ -202,58 +220,53 @@ impl Posix {
 
     pub(super) fn map_file(
         &mut self,
+        driver: &mut dyn Driver,
         path: &CStr,
         length: Option<u64>,
         offset: u64,
     ) -> Result<Timed, Refusal> {
-        // A page past the end of the file would kill: so much of it is mapped as there is.
-        let there = posix::stat(path).value.saturating_sub(offset);
+        let there = driver.stat(path).value.saturating_sub(offset);
         let expected = length.unwrap_or(there);
-        let mapped = usize::try_from(expected.min(there)).unwrap_or(usize::MAX);
-        self.reading(path, Meaning::Bytes, |path| {
-            let opened = posix::open(path, libc::O_RDONLY, 0);
+        // A page past the end of the file would kill: so much of it is mapped as there is.
+        let mapped = if self.content { expected.min(there) } else { expected };
+        let mapped = usize::try_from(mapped).unwrap_or(usize::MAX);
+        self.reading(driver, path, Meaning::Bytes, |driver, path| {
+            let opened = driver.open(path, libc::O_RDONLY, 0);
             if !opened.ok() {
                 return opened;
             }
-            let fd = opened.value as i32;
-            let mut got = posix::map(fd, mapped, offset);
+            let handle = Handle(opened.value);
+            let mut got = driver.map(handle, mapped, offset);
             short_read(&mut got, expected);
-            posix::close(fd);
+            driver.close(handle);
             got
         })
     }
 
-    /// Where a write of `length` bytes at `offset` takes its bytes from: a buffer of the program, or
-    /// our own memory, which holds at most SCRATCH_LIMIT.
+    /// Is a transfer of our own memory, or of a buffer, one call?
+    #[inline(always)]
+    fn is_whole(&self, length: u64, buffer: Option<u32>) -> bool {
+        buffer.is_some() || length <= SCRATCH_LIMIT as u64 || !self.content
+    }
+
+    /// Where a write of `length` bytes at `offset` takes its bytes from: a buffer of the program, or our own
+    /// memory, which holds at most SCRATCH_LIMIT.
     #[inline(always)]
     pub(super) fn source(&mut self, offset: u64, length: u64, buffer: Option<u32>) -> Result<*const u8, i32> {
         match buffer {
+            _ if !self.content => Ok(std::ptr::dangling()),
             None => self.scratch.outgoing(offset, length.min(SCRATCH_LIMIT as u64) as usize),
-            Some(number) => match self.buffers.get(number as usize) {
-                Some(Some(own)) if own.length() as u64 >= length => Ok(own.pointer().cast_const()),
-                _ => Err(libc::EFAULT),
-            },
+            Some(number) => self.buffers.memory(number, length).map(<*mut u8>::cast_const),
         }
     }
 
-    pub(super) fn take_memory(&mut self, length: u64) -> Timed {
-        let Ok(length) = usize::try_from(length) else { return self.failed(libc::ENOMEM) };
-        let begin = self.clock.now();
-        let taken = Buffer::take(length);
-        let end = self.clock.now();
-        let outcome = match taken {
-            Ok(mut buffer) => {
-                buffer.fill(self.seed);
-                let number = self.buffers.iter().position(Option::is_none).unwrap_or(self.buffers.len());
-                if number == self.buffers.len() {
-                    self.buffers.push(None);
-                }
-                self.buffers[number] = Some(Arc::new(buffer));
-                Outcome::value(number as u64)
-            }
-            Err(errno) => Outcome::error(errno),
-        };
-        Timed { begin, end, outcome, ..Timed::default() }
+    /// Our own memory for a read.
+    #[inline(always)]
+    fn destination(&mut self, length: u64) -> Result<*mut u8, i32> {
+        if !self.content {
+            return Ok(std::ptr::dangling_mut());
+        }
+        self.scratch.incoming(length.min(SCRATCH_LIMIT as u64) as usize)
     }
 }
 

@@ -1,87 +1,86 @@
-//! What does a worker of `parallel` take over from its rank?
+//! What a worker of `parallel` takes over from its rank.
 
-use std::ffi::CString;
-use std::sync::Arc;
-
-use super::{OpenFile, Posix};
-use crate::files::{Confinement, SharedRegistry};
-use crate::ops::buffers::Buffer;
-use crate::ops::posix;
+use super::Instrument;
+use super::bracket::Bracket;
+use super::guard::Guard;
+use super::layer::Layer;
+use super::table::{Buffers, OpenFile, OpenFiles};
+use crate::driver::{AnyDriver, Handle};
 use clock::Clock;
 use ranks::StopFlag;
 
-/// What a worker's back end is made of, on the worker's own thread.
+/// What a worker's instrument is made of, on the worker's own thread.
 pub struct Seed {
+    /// `None` once an instrument has it.
+    driver: Option<AnyDriver>,
+    files: OpenFiles,
+    buffers: Buffers,
+    guard: Option<Guard>,
     clock: Clock,
     seed: u64,
-    files: Vec<Option<(i32, CString, u64)>>,
-    buffers: Vec<Option<Arc<Buffer>>>,
-    registry: SharedRegistry,
-    confinement: Confinement,
+    content: bool,
     verifying: bool,
     watching: bool,
     stop: StopFlag,
 }
 
-impl Posix {
-    /// Files that are open stay so for the worker, with descriptors and positions of its own; buffers are
-    /// shared. Files of a group stay with the rank.
-    pub(super) fn seed_of_worker(&mut self) -> Seed {
-        let copy = |open: &OpenFile| {
-            // SAFETY: a plain call on a descriptor; the result is checked.
-            let fd = unsafe { libc::fcntl(open.fd, libc::F_DUPFD_CLOEXEC, 0) };
-            (fd >= 0).then(|| (fd, open.path.clone(), open.position))
+impl Instrument {
+    /// What a worker needs. Files that are open stay so for the worker, with handles and positions of its own; buffers
+    /// are shared. Files of a group stay with the rank.
+    ///
+    /// # Errors
+    /// Why the driver cannot serve another thread.
+    pub fn seed(&mut self) -> Result<Seed, String> {
+        let mut worker = self.driver.for_worker()?;
+        let layer = &self.layer;
+        let own = &mut self.driver;
+        let mut copy = |open: &OpenFile| {
+            let shared = own.share(open.handle?, &mut worker);
+            let handle = shared.ok().then_some(Handle(shared.value))?;
+            let copy = OpenFile::new(Some(handle), &open.path, open.position);
+            Some(OpenFile { shared: true, ..copy })
         };
-        Seed {
-            clock: self.clock,
-            seed: self.seed,
-            files: self.files.iter().map(|file| file.as_ref().and_then(copy)).collect(),
-            buffers: self.buffers.clone(),
-            registry: self.registry.clone(),
-            confinement: self.confinement.clone(),
-            verifying: self.verifying,
-            watching: self.watch.borrow().is_some(),
-            stop: self.stop,
-        }
+        let files = layer.files.iter().map(|file| file.and_then(&mut copy)).collect();
+        Ok(Seed {
+            driver: Some(worker),
+            files: OpenFiles::of_worker(files),
+            buffers: layer.buffers.clone(),
+            guard: Some(layer.guard.of_worker()),
+            clock: layer.bracket.clock,
+            seed: layer.seed,
+            content: layer.content,
+            verifying: layer.verifying,
+            watching: layer.bracket.is_watching(),
+            stop: layer.stop,
+        })
     }
+}
 
-    pub(super) fn of_worker(mut seed: Seed) -> Self {
-        let open = |(fd, path, position): (i32, CString, u64)| OpenFile {
-            fd,
-            path,
-            position,
-            moved: false,
-            shared: true,
-            parallel: None,
-        };
-        let files: Vec<_> = std::mem::take(&mut seed.files).into_iter().map(|file| file.map(open)).collect();
-        let mut worker =
-            Self::with_registry(seed.clock, seed.seed, seed.registry.clone(), seed.confinement.clone());
-        worker.free = (0..files.len() as u32).filter(|number| files[*number as usize].is_none()).collect();
-        worker.files = files;
-        worker.buffers = std::mem::take(&mut seed.buffers);
-        worker.verifying = seed.verifying;
-        worker.stop = seed.stop;
-        if seed.watching {
-            worker.look_for_causes();
+impl Seed {
+    /// The instrument, made on the thread that will use it; `None` for the second one.
+    pub fn grow(mut self) -> Option<Instrument> {
+        let (driver, guard) = (self.driver.take()?, self.guard.take()?);
+        let bracket = Bracket::new(self.clock, false);
+        let mut layer = Layer::around(bracket, guard, self.seed, self.content);
+        layer.files = std::mem::take(&mut self.files);
+        layer.buffers = std::mem::take(&mut self.buffers);
+        layer.verifying = self.verifying;
+        layer.stop = self.stop;
+        if self.watching {
+            layer.bracket.look_for_causes();
         }
-        worker
-    }
-
-    /// The workers are gone: the kernel's positions are ours again.
-    pub(super) fn back_alone(&mut self) {
-        for open in self.files.iter_mut().flatten().filter(|open| open.fd >= 0) {
-            open.moved = true;
-        }
-        self.land();
+        Some(Instrument { driver, layer })
     }
 }
 
 impl Drop for Seed {
     /// Of a worker that never came to be.
     fn drop(&mut self) {
-        for (fd, ..) in self.files.iter().flatten() {
-            posix::close(*fd);
+        if let Some(driver) = &mut self.driver {
+            let driver = driver.as_dyn();
+            for handle in self.files.handles() {
+                driver.close(handle);
+            }
         }
     }
 }
