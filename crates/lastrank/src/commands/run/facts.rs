@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engine::machine::{self, Machine};
-use engine::run::{BackendKind, Options};
+use engine::run::Options;
 use samples::{Facts, Warning};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub struct MachineBefore {
 impl MachineBefore {
     /// Describes the machine and the directories that the program's parameters name.
     pub fn look(planned: &Planned, options: &Options) -> Self {
-        if matches!(options.backend, BackendKind::Simulate(_)) {
+        if options.backend.capabilities().virtual_time {
             return Self { before: None, paths: Vec::new() };
         }
         let paths = directories(planned);

@@ -180,14 +180,7 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
 }
 
 fn backend(words: &str) -> anyhow::Result<BackendKind> {
-    match words.split_once(':') {
-        None if words == "posix" => Ok(BackendKind::Posix),
-        None if words == "simulate" => backend("simulate:gev(10ms,1ms,0.1)"),
-        Some(("simulate", law)) => law.parse().map(BackendKind::Simulate).map_err(|error| {
-            anyhow!("--backend {words}: {error}; write for example `--backend 'simulate:gev(10ms,1ms,0.1)'`")
-        }),
-        _ => bail!("--backend {words}: there are `posix` and `simulate:DISTRIBUTION`"),
-    }
+    words.parse().map_err(|why| anyhow!("--backend {words}: {why}"))
 }
 
 /// Parameters as they stand on the command line, the classic way and with `--set`.

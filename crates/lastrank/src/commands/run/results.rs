@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use engine::launch::{HeldSignals, RankEnd};
-use engine::run::{BackendKind, Options, Outcome};
+use engine::run::{Options, Outcome};
 use samples::units;
 use serde_json::json;
 
@@ -51,8 +51,7 @@ impl OutputPaths {
                 run.display()
             );
         }
-        let stamped =
-            args.output.is_none() && !in_job && !matches!(options.backend, BackendKind::Simulate(_));
+        let stamped = args.output.is_none() && !in_job && !options.backend.capabilities().virtual_time;
         Ok(Self { run, page, stamped })
     }
 
@@ -92,7 +91,7 @@ fn default_name(name: &str, options: &Options, in_job: bool) -> PathBuf {
     if in_job {
         return format!("{name}.parquet").into();
     }
-    if matches!(options.backend, BackendKind::Simulate(_)) {
+    if options.backend.capabilities().virtual_time {
         return format!("{name}-simulated.parquet").into();
     }
     stamped(name)
