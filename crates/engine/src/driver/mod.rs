@@ -5,6 +5,7 @@
 
 mod glob;
 mod list;
+mod nfs;
 mod posix;
 mod simulate;
 mod stripes;
@@ -23,6 +24,8 @@ list::drivers! {
     Posix(posix::Posix),
     /// Draws from a stated distribution on a virtual clock.
     Simulate(simulate::Simulate),
+    /// NFS in user space, through libnfs.
+    Nfs(nfs::Nfs),
 }
 
 impl Default for BackendKind {
