@@ -13,7 +13,7 @@ mod sites;
 #[cfg(test)]
 mod tests;
 
-pub use journal::{Entry, HintsOfFile, Stonewalled};
+pub use journal::{Entry, Stonewalled};
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
 pub use region::{Region, State};

@@ -15,6 +15,7 @@
 
 mod analysis;
 mod by_clock;
+mod cause_words;
 mod causes;
 mod chapter;
 pub mod comparison;
@@ -103,7 +104,7 @@ pub fn build(run: &Run, options: &Options) -> Report {
         return of_counted(run, warnings, options);
     }
     // A tour measures many things once: no single one is what it is about.
-    let is_tour = run.facts.tour.is_object() && options.site.is_none();
+    let is_tour = run.facts.tour.is_some() && options.site.is_none();
     let main = match Subject::choose(run, options.site.as_deref(), options.gate) {
         _ if is_tour => None,
         Ok(subject) => {

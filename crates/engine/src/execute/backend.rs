@@ -4,10 +4,10 @@ use std::ffi::CStr;
 
 use crate::files::Refusal;
 use crate::ops::collective::{Direction, Layout, Mode};
-use perf::{Observed, Sight};
+use perf::Observed;
 use probes::Request;
 use ranks::{Comm, CommError};
-use record::HintsOfFile;
+use samples::HintsOfFile;
 use samples::Outcome;
 
 /// One operation with its arguments evaluated: nothing but the call itself is left to do.
@@ -279,7 +279,7 @@ pub trait Backend: Sized {
     fn end_async(&mut self);
 
     /// What can be seen of the causes of slow operations; `None` where nobody looks.
-    fn sight(&self) -> Option<Sight>;
+    fn sight(&self) -> Option<samples::Coverage>;
 
     /// Compares what was read last with what our own writes put there; the offset in the file of the
     /// first wrong byte. Reads into buffers of the program are not compared.

@@ -9,7 +9,7 @@ use crate::files::Refusal;
 use crate::ops::buffers::{Buffer, PERIOD, SCRATCH_LIMIT};
 use crate::ops::collective::{self, Direction, Layout, Mode, Parallel};
 use ranks::Comm;
-use record::HintsOfFile;
+use samples::HintsOfFile;
 use samples::Outcome;
 
 /// Does `what` with the other ranks of `comm`. Everything that may be refused, or needs memory, comes

@@ -12,7 +12,6 @@ use super::backend::{
 use crate::files::Refusal;
 use crate::ops::collective::Direction;
 use crate::simulate::{Files, Model, Stream};
-use perf::Sight;
 use probes::Request;
 use ranks::{Comm, CommError};
 use samples::Outcome;
@@ -309,7 +308,7 @@ impl Backend for Simulated {
 
     fn end_async(&mut self) {}
 
-    fn sight(&self) -> Option<Sight> {
+    fn sight(&self) -> Option<samples::Coverage> {
         None
     }
 

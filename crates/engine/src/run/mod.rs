@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use crate::execute::{Backend, Posix, Session, Simulated, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
-use clock::{Clock, Description};
-use perf::Sight;
+use clock::Clock;
 use ranks::Comm;
 use ranks::launch::{self, End, LaunchError, Placement, Watch};
 use record::{Entry, Place, Recorder, Region};
+use samples::{ClockFacts, Coverage};
 
 pub use job::{JobShare, job};
 pub use options::{BackendKind, Clean, Keep, Options};
@@ -119,7 +119,7 @@ pub struct Outcome {
     /// A rank ended because the program is at fault.
     pub usage: bool,
     /// What could be seen of the causes of slow operations; `None` where nobody looked.
-    pub sight: Option<Sight>,
+    pub coverage: Option<Coverage>,
     /// What was removed afterwards, where anything was to be removed.
     pub cleaned: Option<Cleaned>,
     /// What simulated ranks printed, in the order of virtual time.
@@ -190,7 +190,7 @@ const READY: usize = 1 << 20;
 /// The same where they are counted (4 MiB).
 const READY_COUNTING: usize = 1 << 16;
 
-fn clock_for(options: &Options) -> (Clock, Option<Description>) {
+fn clock_for(options: &Options) -> (Clock, Option<ClockFacts>) {
     match (&options.backend, options.clock) {
         (BackendKind::Simulate(_), _) => (Clock::monotonic(), None),
         (BackendKind::Posix, None) => {
@@ -233,7 +233,9 @@ fn work<T: Body>(
     // An empty journal has room for all of them.
     drop(recorder.note(&Entry::ClockOffsets(offsets)));
     drop(recorder.note(&Entry::Communicator(world.description())));
-    drop(recorder.note(&Entry::Mpi(world.facts())));
+    if let Some(facts) = world.facts() {
+        drop(recorder.note(&Entry::Mpi(facts)));
+    }
     world.barrier(0).map_err(|error| error.to_string())?;
     match &options.backend {
         BackendKind::Posix => {

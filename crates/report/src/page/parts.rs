@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use samples::Facts;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::escaped;
@@ -149,10 +150,11 @@ fn pairs(title: &str, pairs: &[(String, String)]) -> String {
     out
 }
 
-/// A JSON object as pairs of a path and a value: `memory total`, `16 GiB`.
-fn flat(value: &Value) -> Vec<(String, String)> {
+/// A section of the facts as pairs of a path and a value: `memory total`, `16 GiB`. Every field is shown, also one
+/// that only a newer version knows, so this walks the JSON.
+fn flat(section: &impl Serialize) -> Vec<(String, String)> {
     let mut out = Vec::new();
-    walk("", value, &mut out);
+    walk("", &serde_json::to_value(section).unwrap_or_default(), &mut out);
     out
 }
 

@@ -233,8 +233,7 @@ pub(crate) fn survival_figure(
             line
         })
         .collect();
-    let quantum =
-        run.facts.clock["quantum_ps"].as_f64().filter(|quantum| *quantum > 0.0).map(|ps| ps * 1e-12);
+    let quantum = run.facts.clock_step_s();
     let (low, high) = curves
         .iter()
         .flat_map(|curve| &curve.x)

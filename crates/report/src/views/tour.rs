@@ -1,7 +1,6 @@
 //! What did `lastrank try` find: the rungs, the curve of latency, bandwidths, and what slow ones waited for?
 
-use samples::Run;
-use serde::Deserialize;
+use samples::{Run, RungFacts, RungGroup, RungQuantiles, TourFacts};
 use serde_json::json;
 
 use super::distributions::{Ranges, ranges_figure, seconds_axis, survival_figure};
@@ -11,64 +10,12 @@ use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves};
 use crate::unit::{Unit, duration, rounded, significant};
 use crate::{Chapter, Table};
 
-/// Of schema `lastrank.tour/1` what a page shows.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Tour {
-    rungs: Vec<Rung>,
-    curve: Vec<Point>,
-    bandwidths: Vec<Bandwidth>,
-    skipped: Vec<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Rung {
-    name: String,
-    what: String,
-    group: String,
-    batch: u32,
-    n: usize,
-    headline_ps: f64,
-    raw: Quantiles,
-    corrected: Option<Quantiles>,
-    causes: Vec<(String, f64)>,
-    survival: Vec<[f64; 2]>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Quantiles {
-    median_ps: f64,
-    p99_ps: Option<f64>,
-    p999_ps: Option<f64>,
-    max_ps: f64,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Point {
-    bytes: u64,
-    huge: bool,
-    ps: f64,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Bandwidth {
-    level: String,
-    kind: String,
-    threads: u32,
-    bytes: u64,
-    bytes_per_second: f64,
-}
-
-const GROUPS: [(&str, &str); 5] = [
-    ("memory", "Caches and memory"),
-    ("system", "System calls"),
-    ("process", "Processes and threads"),
-    ("disk", "Files and disk"),
-    ("clock", "Clock"),
+const GROUPS: [(RungGroup, &str, &str); 5] = [
+    (RungGroup::Memory, "memory", "Caches and memory"),
+    (RungGroup::System, "system", "System calls"),
+    (RungGroup::Process, "process", "Processes and threads"),
+    (RungGroup::Disk, "disk", "Files and disk"),
+    (RungGroup::Clock, "clock", "Clock"),
 ];
 
 /// Picoseconds as seconds.
@@ -76,28 +23,22 @@ const PS: f64 = 1e-12;
 
 /// The chapters of a tour; none where the run is none.
 pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
-    if !run.facts.tour.is_object() {
-        return Vec::new();
-    }
-    let Ok(tour) = serde_json::from_value::<Tour>(run.facts.tour.clone()) else { return Vec::new() };
-    if tour.rungs.is_empty() {
-        return Vec::new();
-    }
+    let Some(tour) = run.facts.tour.as_ref().filter(|tour| !tour.rungs.is_empty()) else { return Vec::new() };
     let mut ladder = Chapter::new(
         "ladder",
         "From the first cache to the disk",
         "One operation of each kind, the quickest first. Times are less the clock's own.",
     )
-    .with([rungs_figure(&tour)], [Some(rungs_table(&tour)), side_by_side(&tour)].into_iter().flatten());
-    let named = |rung: &Rung| format!("{} {}", rung.name, duration(rung.headline_ps * PS));
-    let group = |wanted: &str| {
+    .with([rungs_figure(tour)], [Some(rungs_table(tour)), side_by_side(tour)].into_iter().flatten());
+    let named = |rung: &RungFacts| format!("{} {}", rung.name, duration(rung.headline_ps * PS));
+    let group = |wanted: RungGroup| {
         let of: Vec<String> = tour.rungs.iter().filter(|rung| rung.group == wanted).map(named).collect();
         of
     };
-    let mut first = group("memory");
+    let mut first = group(RungGroup::Memory);
     first.truncate(4);
-    first.extend(group("system").into_iter().take(1));
-    let disk = group("disk");
+    first.extend(group(RungGroup::System).into_iter().take(1));
+    let disk = group(RungGroup::Disk);
     first.extend(disk.iter().take(1).cloned());
     first.extend(disk.iter().skip(1).next_back().cloned());
     ladder.brief = format!("Typical times: {}.", first.join(", "));
@@ -109,7 +50,7 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
             "Caches and memory",
             "How long one dependent load takes in ever more memory, and how fast memory streams.",
         )
-        .with([curve_figure(run, &tour)], bandwidth_table(&tour));
+        .with([curve_figure(run, tour)], bandwidth_table(tour));
         memory.on_page_only = true;
         chapters.push(memory);
     }
@@ -118,8 +59,9 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
         "The tails",
         "How often an operation takes longer, on logarithmic axes: the bulk on the left, the rare slow ones on the right.",
     );
-    for (group, title) in GROUPS {
-        tails.figures.extend(tail_figure(run, &tour, group, title));
+    for (group, name, title) in GROUPS {
+        let curves = tail_curves(tour, group);
+        tails.figures.extend(tail_figure(run, curves, &format!("tail-{name}"), title));
     }
     chapters.push(tails);
     let rows: Vec<Stack> = tour
@@ -137,7 +79,7 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
     chapters
 }
 
-fn rungs_table(tour: &Tour) -> Table {
+fn rungs_table(tour: &TourFacts) -> Table {
     let mut table = Table::new(
         "Rungs",
         &["<rung", "<one operation is", "typical", "median", "p99", "p99.9", "slowest", "n", "<waited for"],
@@ -188,7 +130,7 @@ fn rungs_table(tour: &Tour) -> Table {
 }
 
 /// Rungs of calls that block, with and without their wait for a processor; none where none waited.
-fn side_by_side(tour: &Tour) -> Option<Table> {
+fn side_by_side(tour: &TourFacts) -> Option<Table> {
     let mut table = Table::new(
         "With and without the wait for a processor (calls that block)",
         &["<rung", "median", "without", "p99", "without", "p99.9", "without", "slowest", "without"],
@@ -214,12 +156,13 @@ fn side_by_side(tour: &Tour) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn rungs_figure(tour: &Tour) -> Figure {
-    let quantiles: Vec<Quantiles> =
+fn rungs_figure(tour: &TourFacts) -> Figure {
+    let quantiles: Vec<RungQuantiles> =
         tour.rungs.iter().map(|rung| rung.corrected.unwrap_or(rung.raw)).collect();
-    let of = |value: fn(&Quantiles) -> f64| quantiles.iter().map(|q| (value(q) * PS).max(0.0)).collect();
-    let optional =
-        |value: fn(&Quantiles) -> Option<f64>| quantiles.iter().map(|q| value(q).map(|ps| ps * PS)).collect();
+    let of = |value: fn(&RungQuantiles) -> f64| quantiles.iter().map(|q| (value(q) * PS).max(0.0)).collect();
+    let optional = |value: fn(&RungQuantiles) -> Option<f64>| {
+        quantiles.iter().map(|q| value(q).map(|ps| ps * PS)).collect()
+    };
     ranges_figure(
         Ranges {
             name: tour.rungs.iter().map(|rung| rung.name.clone()).collect(),
@@ -243,7 +186,7 @@ fn rungs_figure(tour: &Tour) -> Figure {
     )
 }
 
-fn curve_figure(run: &Run, tour: &Tour) -> Figure {
+fn curve_figure(run: &Run, tour: &TourFacts) -> Figure {
     let curve = |huge: bool, name: &str| -> Curve {
         let points = tour.curve.iter().filter(|point| point.huge == huge);
         let (x, y) = points.map(|point| (point.bytes as f64, point.ps * PS)).unzip();
@@ -307,7 +250,7 @@ fn curve_figure(run: &Run, tour: &Tour) -> Figure {
     }
 }
 
-fn bandwidth_table(tour: &Tour) -> Option<Table> {
+fn bandwidth_table(tour: &TourFacts) -> Option<Table> {
     let mut table =
         Table::new("Bandwidth", &["<level", "size", "threads", "read GB/s", "write GB/s", "copy GB/s"]);
     let mut seen: Vec<(&str, u32)> = Vec::new();
@@ -342,20 +285,21 @@ fn bandwidth_table(tour: &Tour) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn tail_figure(run: &Run, tour: &Tour, group: &str, title: &str) -> Option<Figure> {
-    let curves: Vec<Curve> = tour
-        .rungs
-        .iter()
-        .filter(|rung| rung.group == group && rung.survival.len() > 2)
+fn tail_curves(tour: &TourFacts, group: RungGroup) -> Vec<Curve> {
+    let rungs = tour.rungs.iter().filter(|rung| rung.group == group && rung.survival.len() > 2);
+    rungs
         .map(|rung| {
             let (x, y) = rung.survival.iter().map(|point| (point[0].max(1.0) * PS, point[1])).unzip();
             Curve { name: rung.name.clone(), x, y }
         })
-        .collect();
+        .collect()
+}
+
+fn tail_figure(run: &Run, curves: Vec<Curve>, id: &str, title: &str) -> Option<Figure> {
     let middle = curves.get(curves.len() / 2)?;
     let unit = Unit::of_duration(middle.x[0]);
     Some(survival_figure(
-        &format!("tail-{group}"),
+        id,
         title.into(),
         curves,
         unit,

@@ -24,13 +24,13 @@ use crate::files::{Confinement, Refusal, Registry, SharedRegistry};
 use crate::ops::buffers::{Buffer, Scratch};
 use crate::ops::collective::Parallel;
 use clock::Clock;
-use perf::{Sight, Watch};
+use perf::Watch;
 use probes::{Kernels, Request};
 use ranks::{Comm, CommError, StopFlag};
 use samples::Outcome;
 
 use crate::ops::posix;
-use record::HintsOfFile;
+use samples::HintsOfFile;
 
 /// Waits shorter than this are spun: a sleep takes about as long to end.
 const SPIN_NS: u64 = 60_000;
@@ -324,8 +324,8 @@ impl Backend for Posix {
         self.end_flights();
     }
 
-    fn sight(&self) -> Option<Sight> {
-        self.watch.borrow().as_ref().map(|watch| watch.sight().clone())
+    fn sight(&self) -> Option<samples::Coverage> {
+        self.watch.borrow().as_ref().map(|watch| watch.coverage().clone())
     }
 
     fn verify(&mut self) -> Option<u64> {
