@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::code::{GroupId, SiteId};
 use crate::commands::{Command, mode};
 use crate::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Wait, run};
-use crate::plan::{GroupId, Plan, SiteId};
+use crate::plan::Plan;
 use crate::value::Value;
 
 /// Commands that are walked one by one before counting gives up and says "at least".

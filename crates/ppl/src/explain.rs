@@ -3,9 +3,10 @@
 use samples::SiteKind;
 use serde::Serialize;
 
+use crate::code::{Expr, GroupId, SiteId, Step};
 use crate::commands::{Command, Kind};
 use crate::count::{Details, Tally, details};
-use crate::plan::{Expr, GroupId, Pattern, Plan, SiteId, Step};
+use crate::plan::{Pattern, Plan};
 
 /// Ranks that are counted one by one; more are not.
 pub const MOST_RANKS: u32 = 64;

@@ -1,4 +1,4 @@
-//! How long did the steps of a gate take by the clock, from the first begin to the last end over ranks?
+//! The steps of a gate by the common clock, from the first begin to the last end over ranks.
 
 use samples::{CommonClock, Run, gates_by_clock};
 use serde::Serialize;

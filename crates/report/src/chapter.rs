@@ -1,8 +1,9 @@
-//! What stands together in a report: figures and tables that answer one question.
+//! Figures and tables that stand together under one heading.
 
 use serde::Serialize;
 
-use crate::{Figure, Table};
+use crate::figures::Figure;
+use crate::table::Table;
 
 /// Figures and tables that answer one question, under one heading.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -1,4 +1,4 @@
-//! Which samples of a run does the report analyse: which site, and alone or as the gate over ranks?
+//! Chooses the samples that a report analyses: a site, alone or as the gate over ranks.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! What all places of a run make together: curves, tables, causes, response times.
 
-use report::figures::Numbers;
+use report::figures::Stacks;
 use report::{Options, Report, build};
+use report::{Shares, Sizes};
 use samples::{Cause, ClockFacts, Run, Sample, Site, SiteKind, Span, TourFacts};
 
 /// A run whose places are `(label, operation, batch, bytes, duration in ps of the n-th sample)`.
@@ -95,7 +96,7 @@ fn latency_and_bandwidth_of_two_paths_are_found_again() {
     insta::assert_snapshot!(table(&report, "Latency and bandwidth").text());
     assert!(report.brief[0].contains("near / fwrite: 100.0 µs and 38"), "{:?}", report.brief);
     let figure = report.figures().find(|figure| figure.id.starts_with("transfer-")).unwrap();
-    let Numbers::Sizes(numbers) = &figure.numbers else { panic!("{:?}", figure.numbers) };
+    let numbers: &Sizes = figure.numbers.get().unwrap();
     assert_eq!(numbers.families.iter().map(|f| f.size.len()).collect::<Vec<_>>(), [5, 5]);
     let line = numbers.families[1].line.unwrap();
     assert!(line.latency_interval[0] < 900e-6 && 900e-6 < line.latency_interval[1], "{line:?}");
@@ -190,7 +191,7 @@ fn slow_operations_are_put_down_to_what_was_seen() {
     }
     let report = made.report();
     let figure = report.figures().find(|figure| figure.id == "causes").unwrap();
-    let Numbers::Causes(numbers) = &figure.numbers else { panic!("{:?}", figure.numbers) };
+    let numbers: &Stacks = figure.numbers.get().unwrap();
     assert_eq!(numbers.rows[0].shares, report.causes[0].shares);
     assert_eq!(numbers.rows[0].shares[0].0, "run_queue");
     assert!((numbers.rows[0].shares[0].1 - 800.0 / 850.0).abs() < 1e-9, "{numbers:?}");
@@ -205,7 +206,7 @@ fn the_time_of_every_rank_adds_up_and_names_whom_the_others_wait_for() {
     options.fit.bootstrap = 19;
     let report = build(&run, &options);
     let figure = report.figures().find(|figure| figure.id == "time-use").unwrap();
-    let Numbers::Shares(numbers) = &figure.numbers else { panic!("{:?}", figure.numbers) };
+    let numbers: &Shares = figure.numbers.get().unwrap();
     for rank in 0..4 {
         let sum: f64 = numbers.parts.iter().map(|(_, seconds)| seconds[rank]).sum();
         assert!((sum - 1.5).abs() < 1e-9, "{numbers:?}");

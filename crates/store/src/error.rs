@@ -1,4 +1,4 @@
-//! What can go wrong between a run and its file, in words that name the file and the cause?
+//! Errors of reading and writing run files; each names the file and the cause.
 
 use std::path::{Path, PathBuf};
 

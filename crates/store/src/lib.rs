@@ -25,6 +25,7 @@ mod error;
 mod numbers;
 mod parts;
 mod read;
+mod replace;
 mod write;
 
 pub use columns::{FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
@@ -32,4 +33,5 @@ pub use error::Error;
 pub use numbers::{LineError, NumberLines, numbers, numbers_from};
 pub use parts::{part_path, remove_other_parts, write_part};
 pub use read::{OTHER_FILE, is_run, read};
+pub use replace::{Replacement, replace};
 pub use write::{Writer, write};

@@ -1,4 +1,4 @@
-//! How do the parts that ranks wrote into one directory make one run?
+//! Run directories: writes the part of one rank, and reads all parts as one run.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
             }
         }
     }
-    // Of one event, the rank that it happened to tells more than those that only heard of it.
+    // Of one failure, keep the words of the rank that it happened to: they extend those of the other ranks.
     let told = std::mem::take(&mut run.facts.failures);
     let says_more = |less: &String| told.iter().any(|more| more != less && more.starts_with(less.as_str()));
     run.facts.failures = told.iter().filter(|failure| !says_more(failure)).cloned().collect();
@@ -131,7 +131,7 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
     Ok(run)
 }
 
-/// Which ranks' parts are not there, in words: a step's slowest rank may be one of them.
+/// Names the ranks whose parts are missing; the slowest rank of a step may be one of them.
 fn missing(paths: &[PathBuf], ranks: u32) -> Option<String> {
     let index = |path: &PathBuf| path.file_stem()?.to_str()?.strip_prefix("part-")?.parse::<u32>().ok();
     let there: HashSet<u32> = paths.iter().filter_map(index).collect();

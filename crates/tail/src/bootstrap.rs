@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::gev::fit::maximize_maxima;
-use crate::gev::{Fit, Likelihood, Parameters};
+use crate::gev::{GevFit, Likelihood, Parameters};
 use crate::kernel;
 use crate::newton::Newton;
 use crate::series::{count_equal_to_first, sorted_quantile};
@@ -110,12 +110,12 @@ impl Refit {
 
 /// Parametric bootstrap: samples of the fitted law, refitted. The default for extremes: it keeps its coverage
 /// where the non-parametric one falls short (Kyselý 2008).
-pub fn parametric(fit: &Fit, replicates: usize, seed: u64) -> Replicates {
+pub fn parametric(fit: &GevFit, replicates: usize, seed: u64) -> Replicates {
     parametric_sized(fit, fit.n, replicates, seed)
 }
 
 /// [`parametric`] with samples of `size` values: the effective size, where the data resemble each other.
-pub fn parametric_sized(fit: &Fit, size: usize, replicates: usize, seed: u64) -> Replicates {
+pub fn parametric_sized(fit: &GevFit, size: usize, replicates: usize, seed: u64) -> Replicates {
     // The sample's own scale makes standardised units.
     let (center, spread) = (fit.center, fit.scale);
     let start = [fit.location_offset / spread, 0.0, fit.shape];

@@ -1,10 +1,11 @@
 //! What the three-parameter models share: a likelihood surface over (location, ln scale, shape) in
 //! standardised units, its maximum, and its profiles.
 
-use crate::kernel::{self, Terms};
-use crate::newton::{Newton, Objective, Outcome, brent_root};
+use crate::interval_end::interval_end;
+use crate::kernel::{self, At, Terms};
+use crate::newton::{Newton, Objective, Outcome};
 use crate::status::{End, Interval};
-use crate::{Error, Status, linalg, special};
+use crate::{Error, Status, argument, linalg, special};
 
 /// A negative log-likelihood in location, ln scale and shape, of standardised values.
 pub(crate) trait Surface {
@@ -54,10 +55,11 @@ impl<'a> Maxima<'a> {
 impl Surface for Maxima<'_> {
     #[inline]
     fn terms(&self, location: f64, log_scale: f64, shape: f64) -> Option<Terms> {
+        let at = At::new(location, log_scale, shape);
         if self.weights.is_empty() {
-            kernel::sum(self.y, location, log_scale, shape, 1.0, 1.0)
+            kernel::sum(self.y, &at, 1.0, 1.0)
         } else {
-            kernel::sum_weighted(self.y, self.weights, location, log_scale, shape)
+            kernel::sum_weighted(self.y, self.weights, &at)
         }
     }
 
@@ -335,9 +337,7 @@ pub(crate) fn profile<S: Surface>(
     level: f64,
     inflation: f64,
 ) -> Result<Interval, Error> {
-    if !(level > 0.0 && level < 1.0) {
-        return Err(Error::Parameter { what: "confidence level", value: level, must: "between 0 and 1" });
-    }
+    argument::confidence_level(level)?;
     let v = &peak.inverse;
     let (estimate, error) = match what {
         What::Location => (peak.at[0], v[0].sqrt()),
@@ -375,48 +375,5 @@ pub(crate) fn profile<S: Surface>(
         };
         *end = interval_end(root_deviance, estimate, error, z, bound);
     }
-    Ok(Interval { lower: ends[0].0, upper: ends[1].0, level, lower_end: ends[0].1, upper_end: ends[1].1 })
-}
-
-/// Where the root deviance, 0 at `estimate`, reaches `z` on the way to `bound`: bracketed outward from the
-/// Wald guess, then Brent.
-pub(crate) fn interval_end(
-    mut root_deviance: impl FnMut(f64) -> f64,
-    estimate: f64,
-    error: f64,
-    z: f64,
-    bound: f64,
-) -> (f64, End) {
-    let side = if bound < estimate { -1.0 } else { 1.0 };
-    let limit = (bound - estimate).abs() * (1.0 - 1e-9);
-    let mut excess = |distance: f64| root_deviance(estimate + side * distance) - z;
-    let mut inside = (0.0, -z);
-    let mut step = (z * error).min(0.5 * limit);
-    let mut grown = 1.3;
-    for _ in 0..80 {
-        let distance = step.min(limit);
-        let value = excess(distance);
-        if value >= 0.0 && value.is_finite() {
-            let root = brent_root(&mut excess, inside, (distance, value), 1e-9 * error);
-            return (estimate + side * root, End::Reached);
-        }
-        if value.is_infinite() || value.is_nan() {
-            // Infeasible from here: approach more slowly.
-            step = 0.5 * (inside.0 + distance);
-            grown = 1.02;
-            if step - inside.0 < 1e-9 * error {
-                return (estimate + side * inside.0, End::NotFound);
-            }
-            continue;
-        }
-        if distance >= limit {
-            return (bound, End::Bound);
-        }
-        inside = (distance, value);
-        // The root deviance grows about linearly: aim a little beyond the crossing.
-        let aim = distance * z / (value + z).max(0.05 * z) * 1.05;
-        step = (distance * grown).max(aim.min(distance * 20.0));
-        grown = (grown * 1.2).min(4.0);
-    }
-    (side * f64::INFINITY, End::Infinite)
+    Ok(Interval::from_ends(ends, level))
 }

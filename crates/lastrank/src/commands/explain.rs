@@ -1,4 +1,4 @@
-//! `lastrank explain`: what will a program do, and who does it?
+//! `lastrank explain`: prints what a program will do, rank by rank.
 
 use ppl::count::DEFAULT_BUDGET;
 use ppl::explain::{Explanation, Layout, Work, explain};

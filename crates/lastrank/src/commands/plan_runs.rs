@@ -1,7 +1,7 @@
-//! `lastrank plan-runs`: how many runs are needed for a wanted precision?
+//! `lastrank plan-runs`: computes how many runs a precision needs.
 
 use anyhow::{Context, anyhow, bail};
-use report::{Table, Unit, significant};
+use report::{Table, Unit, significant, words};
 use samples::units::count;
 use serde_json::json;
 use tail::planning::{Plan, Quantity, Wish, parse, plan_with};
@@ -60,7 +60,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
                 "warnings": basis.warnings,
             },
             "level": args.level,
-            "plans": plans,
+            "plans": words::json(&plans)?,
         }))?;
     } else {
         output::print(&text(args, &basis, inflation, &plans))?;
@@ -83,7 +83,7 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
             |test| {
                 format!(
                     "The pilot is not repetitions of one experiment ({}): no number of runs mends that.",
-                    test.text
+                    words::finding(&test.finding)
                 )
             },
         ),
@@ -137,14 +137,14 @@ fn wish(text: &str, seconds: bool) -> anyhow::Result<Wish> {
             .and_then(|digits| digits.trim().parse::<f64>().ok())
             .map(|n| n * factor)
     });
-    let Some(width) = found else { return parse(text).map_err(wrong) };
+    let Some(width) = found else { return parse(text).map_err(|why| wrong(why.to_string())) };
     if !seconds {
         return Err(wrong("the unit of the values is not known; --unit says it".into()));
     }
     if ["shape", "k"].contains(&left.trim()) {
         return Err(wrong(format!("`{}` has no unit of time", left.trim())));
     }
-    parse(&format!("{left}={width:e}")).map_err(wrong)
+    parse(&format!("{left}={width:e}")).map_err(|why| wrong(why.to_string()))
 }
 
 fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> String {
@@ -185,7 +185,7 @@ fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> Strin
     text += &table.text();
     text.push('\n');
     for plan in plans.iter().filter(|plan| plan.power.is_some() || plan.runs < 50.0) {
-        text += &report::sentence(&format!("{}: ", name(plan.wish.quantity)), &plan.text);
+        text += &report::sentence(&format!("{}: ", name(plan.wish.quantity)), &words::planning::text(plan));
     }
     text += &format!("Intervals are meant at {percent}.");
     text += &match inflation > 1.05 {

@@ -1,8 +1,8 @@
 //! Do the arguments of a command fit it?
 
+use crate::code::{Expr, SiteId};
 use crate::commands::{Command, Default, Kind, mode};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::plan::{Expr, SiteId};
 use crate::syntax::{ExprId, ExprKind, Exprs, template};
 use samples::SiteKind;
 

@@ -1,8 +1,9 @@
-//! What do the definitions of a program say?
+//! Checks the definitions of a program and keeps what they say.
 
+use crate::arithmetic;
+use crate::code::{Expr, ExprIndex, Slot};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::plan::{Expr, ExprIndex, Slot};
-use crate::syntax::{ExprId, ExprKind, Exprs, Range, StatementKind};
+use crate::syntax::{Callee, Define, ExprId, ExprKind, Exprs, Range};
 use crate::value::Value;
 
 use super::{Checker, Collective};
@@ -77,15 +78,15 @@ pub struct Definitions {
 }
 
 impl Checker<'_> {
-    /// A definition; `false` where the statement is none.
-    pub(super) fn define(&mut self, kind: StatementKind, span: Span) -> bool {
-        match kind {
-            StatementKind::DefineParam { name, variable, default, range } => {
+    /// Checks a definition and keeps what it says.
+    pub(super) fn define(&mut self, define: Define, span: Span) {
+        match define {
+            Define::Param { name, variable, default, range } => {
                 self.parameter(name, variable, default, range);
             }
-            StatementKind::DefineGroups(items) => self.groups(items),
-            StatementKind::DefinePattern(items) => self.pattern(items, span),
-            StatementKind::DefineReport(items) => {
+            Define::Groups(items) => self.groups(items),
+            Define::Pattern(items) => self.pattern(items, span),
+            Define::Report(items) => {
                 for at in (0..items.len()).step_by(2) {
                     let (Some(key), Some(value)) = (items.get(at), items.get(at + 1)) else { break };
                     let Some(key) = self.plain_text(key, "the key of a report hint") else { continue };
@@ -93,13 +94,13 @@ impl Checker<'_> {
                     self.definitions.report.push((key, value));
                 }
             }
-            StatementKind::DefineHints(items) => {
+            Define::Hints(items) => {
                 for at in (0..items.len()).step_by(2) {
                     let (Some(key), Some(value)) = (items.get(at), items.get(at + 1)) else { break };
                     self.hint(key, value);
                 }
             }
-            StatementKind::DefineRanks(count) => {
+            Define::Ranks(count) => {
                 let span = self.tree.span(count);
                 let count = self.constant_expression(count);
                 if let Some((_, first)) = self.definitions.ranks {
@@ -107,15 +108,13 @@ impl Checker<'_> {
                 }
                 self.definitions.ranks = Some((count, span));
             }
-            StatementKind::DefineSpace { directory, bytes } => {
+            Define::Space { directory, bytes } => {
                 let span = self.tree.span(bytes);
                 let directory = directory.map(|directory| self.constant_expression(directory));
                 let bytes = self.constant_expression(bytes);
                 self.definitions.space.push((directory, bytes, span));
             }
-            _ => return false,
         }
-        true
     }
 
     fn hint(&mut self, key: ExprId, value: ExprId) {
@@ -287,49 +286,36 @@ impl Checker<'_> {
         self.push_expr(expr)
     }
 
+    /// The first part of an expression that is not constant.
     fn not_constant(&self, id: ExprId) -> Option<(Span, String)> {
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            let what = match self.tree.expr_kind(id) {
+        self.tree.exprs_in(id).find_map(|(id, kind)| {
+            let what = match kind {
                 ExprKind::Variable(symbol) if !self.survey.parameters.contains(&symbol) => {
                     format!("the variable `${}`", self.name(symbol))
                 }
                 ExprKind::Builtin(symbol) if !self.name(symbol).eq_ignore_ascii_case("size") => {
                     format!("`$${}`", self.name(symbol))
                 }
-                ExprKind::Call(crate::syntax::Callee::Function(function), arguments)
-                    if !function.spec().random
-                        && crate::arithmetic::function(
-                            function,
-                            &[Value::Int(1), Value::Int(1), Value::Int(1)],
-                        )
-                        .is_some() =>
-                {
-                    open.extend(arguments.iter());
-                    continue;
+                ExprKind::Call(Callee::Function(function), _) if arithmetic::is_pure(function) => {
+                    return None;
                 }
                 ExprKind::Call(..) => "a call".into(),
-                ExprKind::Unary(_, a) | ExprKind::Parens(a) => {
-                    open.push(a);
-                    continue;
-                }
-                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => {
-                    open.extend([a, b]);
-                    continue;
-                }
-                ExprKind::Choice(a, b, c) => {
-                    open.extend([a, b, c]);
-                    continue;
-                }
-                ExprKind::List(items) => {
-                    open.extend(items.iter());
-                    continue;
-                }
-                _ => continue,
+                ExprKind::Error
+                | ExprKind::Number(_)
+                | ExprKind::Text
+                | ExprKind::Variable(_)
+                | ExprKind::Builtin(_)
+                | ExprKind::Environment(_)
+                | ExprKind::Word(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Choice(..)
+                | ExprKind::List(_)
+                | ExprKind::Index(..)
+                | ExprKind::Parens(_) => return None,
             };
-            return Some((self.tree.span(id), what));
-        }
-        None
+            Some((self.tree.span(id), what))
+        })
     }
 }
 

@@ -1,10 +1,10 @@
-//! What do expressions become?
+//! Checks expressions and compiles them.
 
+use crate::code::{Builtin, Call, Expr, SiteId};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
 use crate::errno;
-use crate::plan::{Builtin, Call, Expr, SiteId};
+use crate::number::Number;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
-use crate::value::Value;
 
 use super::Checker;
 
@@ -19,7 +19,7 @@ impl Checker<'_> {
     pub(super) fn expression(&mut self, id: ExprId) -> Expr {
         match self.tree.expr_kind(id) {
             ExprKind::Error => Expr::Int(0),
-            ExprKind::Number(value) => self.constant(value),
+            ExprKind::Number(number) => self.constant(Number::from(number).into()),
             ExprKind::Text => self.string(id),
             ExprKind::Variable(symbol) => match self.variable(symbol) {
                 Some(slot) => Expr::Slot(slot),
@@ -262,9 +262,11 @@ impl Checker<'_> {
     pub(super) fn literal_kind(&self, id: ExprId) -> Option<&'static str> {
         match self.tree.expr_kind(id) {
             ExprKind::Text => Some("a string"),
-            ExprKind::Number(Value::Duration(_)) => Some("a duration"),
-            ExprKind::Number(Value::Float(_)) => Some("a float"),
-            ExprKind::Number(_) => Some("a number"),
+            ExprKind::Number(number) => Some(match Number::from(number) {
+                Number::Duration(_) => "a duration",
+                Number::Float(_) => "a float",
+                Number::Int(_) => "a number",
+            }),
             ExprKind::List(_) => Some("a list"),
             ExprKind::Parens(inner) => self.literal_kind(inner),
             _ => None,

@@ -11,13 +11,14 @@ mod expressions;
 mod statements;
 mod strings;
 mod survey;
+mod taint;
 mod uniform;
 
 use samples::SiteKind;
 
+use crate::code::{BlockIndex, Code, Expr, ExprIndex, RawSite, SiteId, Slot, Step};
 use crate::commands::Command;
 use crate::diagnostic::{Diagnostic, Span, nearest};
-use crate::plan::{BlockIndex, Code, Expr, ExprIndex, RawSite, SiteId, Slot, Step};
 use crate::source::Source;
 use crate::syntax::{Symbol, Tree};
 use crate::value::Value;

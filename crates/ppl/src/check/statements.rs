@@ -2,10 +2,10 @@
 
 use samples::SiteKind;
 
+use crate::code::{Expr, NO_LIMIT, Procedure, Slot, Step};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::plan::{Expr, NO_LIMIT, Procedure, Slot, Step};
 use crate::syntax::{
-    Callee, ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Stonewall, Symbol,
+    ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Stonewall, Symbol,
 };
 
 use super::collective::Restriction;
@@ -25,12 +25,14 @@ impl Checker<'_> {
 
     /// Definitions may stand anywhere at the top level, so they are read before everything else.
     fn definitions_first(&mut self, list: Statements) {
-        for id in list.iter().filter(|id| self.tree.may_define(*id)) {
-            let statement = self.tree.statement(id);
-            if let StatementKind::Include { statements, .. } = statement.kind {
+        for id in list.iter() {
+            let Statement { kind, span } = self.tree.statement(id);
+            if let StatementKind::Include { statements, .. } = kind {
                 self.definitions_first(statements);
             }
-            self.define(statement.kind, statement.span);
+            if let StatementKind::Define(define) = kind {
+                self.define(define, span);
+            }
         }
     }
 
@@ -365,7 +367,7 @@ impl Checker<'_> {
                 let restriction = (number != 0).then_some(Restriction::Group(number, place));
                 let body = self.restricted(restriction, body);
                 self.group = outer;
-                Step::Group { group: crate::plan::GroupId(number), body }
+                Step::Group { group: crate::code::GroupId(number), body }
             }
             StatementKind::Master(body) => {
                 let place = Span::new(span.start, span.start + 6);
@@ -382,7 +384,7 @@ impl Checker<'_> {
                 };
                 self.collective(span, &what, Some(number), false);
                 let site = self.site(span, None, SiteKind::Barrier);
-                Step::Barrier { site, group: crate::plan::GroupId(number) }
+                Step::Barrier { site, group: crate::code::GroupId(number) }
             }
             StatementKind::Break | StatementKind::Continue => {
                 let is_break = statement.kind == StatementKind::Break;
@@ -460,14 +462,8 @@ impl Checker<'_> {
                 Step::Assert { condition: self.expression_pushed(condition), each }
             }
             StatementKind::OnError { stop } => Step::OnError { stop },
-            StatementKind::Def { .. }
-            | StatementKind::DefineParam { .. }
-            | StatementKind::DefineGroups(_)
-            | StatementKind::DefinePattern(_)
-            | StatementKind::DefineReport(_)
-            | StatementKind::DefineHints(_)
-            | StatementKind::DefineRanks(_)
-            | StatementKind::DefineSpace { .. } => return,
+            // They were read before everything else.
+            StatementKind::Def { .. } | StatementKind::Define(_) => return,
         };
         self.pending.push((step, span.start));
     }
@@ -487,84 +483,6 @@ impl Checker<'_> {
         self.pending.push((Step::Stonewall { limit, body }, span.start));
         let block = self.finish_block(base);
         self.push_block(block)
-    }
-
-    /// Do ranks meet in the statement, directly or in a function that it calls?
-    pub(super) fn meets(&self, id: StatementId) -> bool {
-        if !self.survey.collective {
-            return false;
-        }
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            match self.tree.statement(id).kind {
-                StatementKind::Barrier(_) | StatementKind::Phase { .. } => return true,
-                StatementKind::Command { command, .. } if command.is_collective() => {
-                    return true;
-                }
-                StatementKind::Assign { value, .. }
-                | StatementKind::Let { value, .. }
-                | StatementKind::AssignItem { value, .. }
-                | StatementKind::Call(value)
-                | StatementKind::Return(Some(value))
-                    if self.calls_together(value) =>
-                {
-                    return true;
-                }
-                StatementKind::Block(list) | StatementKind::Choose { bodies: list, .. } => {
-                    open.extend(list.iter());
-                }
-                StatementKind::If { then, otherwise, .. } => {
-                    open.push(then);
-                    open.extend(otherwise);
-                }
-                StatementKind::Repeat { body, .. }
-                | StatementKind::While { body, .. }
-                | StatementKind::ForRange { body, .. }
-                | StatementKind::ForEach { body, .. }
-                | StatementKind::ForTime { body, .. }
-                | StatementKind::Time { body, .. }
-                | StatementKind::Group { body, .. }
-                | StatementKind::Master(body)
-                | StatementKind::Rate { body, .. }
-                | StatementKind::At { body, .. }
-                | StatementKind::Async { body, .. }
-                | StatementKind::Parallel { body, .. }
-                | StatementKind::Verify(body)
-                | StatementKind::Expect { body, .. } => open.push(body),
-                _ => {}
-            }
-        }
-        false
-    }
-
-    /// Does the expression call something that ranks do together?
-    fn calls_together(&self, id: ExprId) -> bool {
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            match self.tree.expr_kind(id) {
-                ExprKind::Call(callee, arguments) => {
-                    let together = match callee {
-                        Callee::Command(command) => command.is_collective(),
-                        Callee::Named(symbol) => self
-                            .survey
-                            .function_numbers
-                            .get(&symbol)
-                            .is_some_and(|number| self.survey.functions[*number as usize].1.collective),
-                        Callee::Function(_) => false,
-                    };
-                    if together {
-                        return true;
-                    }
-                    open.extend(arguments.iter());
-                }
-                ExprKind::Unary(_, a) | ExprKind::Parens(a) => open.push(a),
-                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => open.extend([a, b]),
-                ExprKind::Choice(a, b, c) => open.extend([a, b, c]),
-                ExprKind::List(items) => open.extend(items.iter()),
-                _ => {}
-            }
-        }
-        false
     }
 
     fn needs_time(&mut self, id: ExprId, what: &str) {

@@ -1,7 +1,7 @@
 //! Which variables does a string name?
 
+use crate::code::{Builtin, Expr, Piece, Slot, Template};
 use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::plan::{Builtin, Expr, Piece, Slot, Template};
 use crate::syntax::template::{Part, parts};
 use crate::syntax::{ExprId, ExprKind, Symbol, template};
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::code::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
 use crate::commands::{Kind, Yields};
-use crate::plan::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
 
 /// What a block assigns and what its amount of work depends on.
 #[derive(Default)]

@@ -1,6 +1,6 @@
-//! On which line and at which level does each statement stand?
+//! Lays statements out on lines and levels.
 
-use crate::syntax::{StatementId, StatementKind, Statements, TokenKind, Tree};
+use crate::syntax::{Define, StatementId, StatementKind, Statements, TokenKind, Tree};
 
 use super::lines::{Line, columns, join};
 use super::marks::Marks;
@@ -156,7 +156,7 @@ impl Printer<'_> {
                 self.at += 1;
                 continue;
             }
-            if index >= aligned && matches!(statement.kind, StatementKind::DefineParam { .. }) {
+            if index >= aligned && matches!(statement.kind, StatementKind::Define(Define::Param { .. })) {
                 aligned = index + self.align_parameters(list, index);
             }
             self.lead(level, first);
@@ -186,27 +186,13 @@ impl Printer<'_> {
                 self.lead(level + 1, bodies.is_empty());
                 self.token(level, true);
             }
-            Kind::Repeat { body, .. }
-            | Kind::Time { body, .. }
-            | Kind::Group { body, .. }
-            | Kind::Master(body)
-            | Kind::While { body, .. }
-            | Kind::ForRange { body, .. }
-            | Kind::ForEach { body, .. }
-            | Kind::ForTime { body, .. }
-            | Kind::Def { body, .. }
-            | Kind::Rate { body, .. }
-            | Kind::At { body, .. }
-            | Kind::Parallel { body, .. }
-            | Kind::Async { body, .. }
-            | Kind::Phase { body, .. }
-            | Kind::Verify(body)
-            | Kind::Expect { body, .. } => {
-                let start = self.tree.statement_span(body).start;
-                self.header(start, level, around(&statement.kind));
-                self.body(body, level);
-            }
-            kind => self.header(statement.span.end, level, around(&kind)),
+            kind => match kind.children().statements().next() {
+                Some(body) if !matches!(kind, Kind::Include { .. }) => {
+                    self.header(self.tree.statement_span(body).start, level, around(kind));
+                    self.body(body, level);
+                }
+                _ => self.header(statement.span.end, level, around(kind)),
+            },
         }
     }
 
@@ -310,7 +296,7 @@ impl Printer<'_> {
         }
         let brace = if self.items[close].is_sign(b'{') { 2 } else { 0 };
         let room = WIDTH.saturating_sub(self.column() + 1 + brace);
-        let around = around(&statement.kind);
+        let around = around(statement.kind);
         if self.measure(self.at, close, Spacing::new(around), room).is_none() {
             self.set_apart(level + 1);
             self.statement(id, level + 1);
@@ -470,7 +456,9 @@ impl Printer<'_> {
         let mut at = self.at;
         for (nth, id) in list.iter().skip(index).enumerate() {
             let statement = self.tree.statement(id);
-            let StatementKind::DefineParam { variable, default, .. } = statement.kind else { break };
+            let StatementKind::Define(Define::Param { variable, default, .. }) = statement.kind else {
+                break;
+            };
             let item = self.items[at];
             let comments = &self.comments[item.comments.0 as usize..item.comments.1 as usize];
             let far =
@@ -511,15 +499,12 @@ fn may_break(item: &Item) -> bool {
     matches!(item.kind, TokenKind::Sign(b',' | b'+') | TokenKind::And | TokenKind::Or)
 }
 
-fn around(kind: &StatementKind) -> Around {
+/// Which rules of spacing a statement follows.
+fn around(kind: StatementKind) -> Around {
     match kind {
-        StatementKind::DefineGroups(_) => Around::Groups,
-        StatementKind::DefineParam { .. } => Around::Param,
-        StatementKind::DefinePattern(_)
-        | StatementKind::DefineReport(_)
-        | StatementKind::DefineHints(_)
-        | StatementKind::DefineRanks(_)
-        | StatementKind::DefineSpace { .. } => Around::Define,
+        StatementKind::Define(Define::Groups(_)) => Around::Groups,
+        StatementKind::Define(Define::Param { .. }) => Around::Param,
+        StatementKind::Define(_) => Around::Define,
         StatementKind::Rate { .. } => Around::Rate,
         StatementKind::Async { .. } => Around::Async,
         StatementKind::Time { .. } => Around::Time,

@@ -7,14 +7,16 @@ use samples::SiteKind;
 
 use crate::arithmetic;
 use crate::check::{Checked, Parameter};
+use crate::code::GroupId;
 use crate::diagnostic::{Code as DiagnosticCode, Diagnostic, Span, has_errors, nearest};
+use crate::literal;
 use crate::source::Source;
-use crate::syntax::{BinaryOp, literal};
+use crate::syntax::BinaryOp;
 use crate::value::Value;
 
 use super::constants::Known;
 use super::groups::ranks_of_groups;
-use super::{GroupId, Pattern, Plan, SiteSpec, Space};
+use super::{Pattern, Plan, SiteSpec, Space};
 
 /// More ranks than this are a mistake.
 const MAX_RANKS: u32 = 1 << 20;
@@ -97,7 +99,7 @@ pub fn plan(
             given.push(name.clone());
             if parameter.numeric {
                 match literal::signed(&text) {
-                    Ok(number) => value = number,
+                    Ok(number) => value = number.into(),
                     Err(bad) => maker.bad_parameter(name, &text, &bad, parameter.span),
                 }
             } else {

@@ -1,9 +1,10 @@
-//! Stacked bars of what slow operations waited for.
+//! Draws what slow operations waited for, as stacked bars.
 
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Figure, Numbers, draw};
+use super::draw;
+use super::figure::{Figure, Numbers};
 use crate::cause_words::style_of;
 use crate::unit::{percent, rounded};
 
@@ -90,6 +91,6 @@ pub(crate) fn stacks(rows: Vec<Stack>, of: &str) -> Option<Figure> {
         wide: true,
         plot,
         title,
-        numbers: Numbers::Causes(Stacks { rows }),
+        numbers: Numbers::new("causes", Stacks { rows }),
     })
 }

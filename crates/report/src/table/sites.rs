@@ -1,8 +1,8 @@
-//! How long did every site take, and which gates and ranks are there?
+//! Tables of the durations of every site, of the gates and of the ranks.
 
 use samples::{Run, SiteKind, units};
 
-use super::Table;
+use super::grid::Table;
 use crate::Analysis;
 use crate::figures::{Effects, Last};
 use crate::summary::Summary;

@@ -1,4 +1,4 @@
-//! How many calls a second, and how long is a single one?
+//! Calls a second beside the quantiles of a single call.
 
 use std::collections::BTreeMap;
 

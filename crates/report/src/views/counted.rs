@@ -1,9 +1,9 @@
-//! What did a run come to that counted its operations instead of keeping every one?
+//! The chapter of a run that counted its operations instead of keeping every one.
 
 use samples::histogram::{RELATIVE_ERROR, edges};
 use samples::{Counted, Run, units};
 
-use super::distributions::survival_figure;
+use super::distributions::{Overlay, survival_figure};
 use crate::figures::Curve;
 use crate::table::site_name;
 use crate::unit::{Unit, duration, fixed, significant};
@@ -29,14 +29,14 @@ pub(crate) fn chapters(run: &Run) -> (Vec<Chapter>, Vec<String>) {
         places.iter().take(MOST_FITTED).map(|place| (*place, FarTail::of(run, place))).collect();
     let unit = Unit::of_duration(first.quantile_s(0.5));
     let curves = places.iter().take(MOST_LINES).map(|place| curve(run, place)).collect();
-    let figure = survival_figure(
-        "counted",
-        "How often it takes longer".into(),
+    let overlay = Overlay {
+        id: "counted".into(),
+        title: "How often it takes longer".into(),
         curves,
         unit,
-        run,
-        "From the histograms: steep is always the same, a long slope to the right now and then much slower.",
-    );
+        look_for: "From the histograms: steep is always the same, a long slope to the right now and then much slower.",
+    };
+    let figure = survival_figure(run, overlay);
     let lead = "Every operation was counted; only the slowest were kept whole.";
     let chapter = Chapter::new("counted", "All durations, counted", lead)
         .with([figure], [durations(run, &places), far_tails(run, &tails)]);
@@ -108,7 +108,7 @@ enum FarTail {
 
 /// A generalised Pareto law of the slowest operations of a place.
 struct Law {
-    fit: tail::gpd::Fit,
+    fit: tail::gpd::GpdFit,
     /// What one operation in ten times as many as were done is expected to exceed.
     beyond_s: f64,
     kept: usize,

@@ -1,4 +1,4 @@
-//! Which places are one thing at several sizes: labels that differ in a size or a number only?
+//! Families of places: labels that differ in a size or a number only.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How much of the time of a transfer is latency, and how much the bytes? Time = latency + size / bandwidth.
+//! The line latency + size / bandwidth through the times of transfers.
 
 use serde::Serialize;
 use tail::special::student_two_sided;

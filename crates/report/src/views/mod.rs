@@ -1,4 +1,4 @@
-//! Which chapters do all places of a run together make, whatever the program?
+//! Chapters that all places of a run make together, whatever the program.
 //!
 //! A view looks at what the run holds: places whose labels differ in a size or a number, places with
 //! single and with batched timings, operations that began late, ranks that waited. `define report` can
@@ -21,7 +21,6 @@ mod normal;
 mod operations;
 mod place;
 mod response;
-mod size_tables;
 mod sizes;
 mod time_use;
 mod tour;
@@ -35,7 +34,7 @@ pub use distributions::Ranges;
 pub use line::AffineFit;
 pub use normal::AgainstNormal;
 pub(crate) use place::Place;
-pub use sizes::Sizes;
+pub use sizes::{SizeCurve, Sizes};
 pub use time_use::Shares;
 
 /// The chapters that the places of a run make: those that the program asks for, and the others.

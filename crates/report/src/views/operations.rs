@@ -1,4 +1,4 @@
-//! How often was each operation done, how long did it take, how many bytes a second did it move?
+//! A table of all operations: how often, how long, how many bytes a second.
 
 use std::collections::BTreeMap;
 

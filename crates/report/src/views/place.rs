@@ -1,4 +1,4 @@
-//! What do all samples of one label and operation in one line of the program look like together?
+//! All samples of one label and operation in one line of the program.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Where did the time of every rank go?
+//! Where the wall time of every rank went.
 
 use samples::TimeUse;
 use serde::Serialize;
@@ -104,7 +104,7 @@ pub(super) fn chapter(time: &[TimeUse]) -> Option<Chapter> {
         wide: true,
         plot,
         title,
-        numbers: Numbers::Shares(numbers),
+        numbers: Numbers::new("shares", numbers),
     };
     let mut chapter = Chapter::new(
         "time-use",

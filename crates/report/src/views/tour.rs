@@ -1,12 +1,13 @@
-//! What did `lastrank try` find: the rungs, the curve of latency, bandwidths, and what slow ones waited for?
+//! The chapters of `lastrank try`: the rungs, the curve of latency, bandwidths, and what slow ones waited for.
 
 use samples::{Run, RungFacts, RungGroup, RungQuantiles, TourFacts};
 use serde_json::json;
 
-use super::distributions::{Ranges, ranges_figure, seconds_axis, survival_figure};
-use super::sizes::{mark_caches, size_axis, size_text};
+use super::distributions::{Overlay, Ranges, ranges_figure, seconds_axis, survival_figure};
+use super::sizes::axis::{caches, mark_caches, size_axis, size_text};
 use crate::figures::causes::{Stack, stacks};
-use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves};
+use crate::figures::curve::{Curve, Curves};
+use crate::figures::{Figure, Numbers, draw};
 use crate::unit::{Unit, duration, rounded, significant};
 use crate::{Chapter, Table};
 
@@ -201,8 +202,13 @@ fn curve_figure(run: &Run, tour: &TourFacts) -> Figure {
         .zip([draw::DATA, draw::LAW])
         .map(|(curve, colour)| {
             let y = curve.y.iter().map(|y| rounded(*y)).collect();
-            let mut line =
-                draw::line(&curve.name, curve.x.clone(), y, colour, "solid", "%{customdata}<extra></extra>");
+            let mut line = draw::line(
+                &curve.name,
+                curve.x.clone(),
+                y,
+                (colour, "solid"),
+                "%{customdata}<extra></extra>",
+            );
             line["mode"] = json!("lines+markers");
             line["customdata"] = curve
                 .x
@@ -225,7 +231,7 @@ fn curve_figure(run: &Run, tour: &TourFacts) -> Figure {
         size_axis("working set", &powers, true),
         draw::axis_with("time of one load", seconds_axis(&all, &all)),
     );
-    let caches = super::sizes::caches(run);
+    let caches = caches(run);
     mark_caches(&mut plot, &caches, low, high);
     let small = &curves[0];
     let found = format!(
@@ -246,7 +252,7 @@ fn curve_figure(run: &Run, tour: &TourFacts) -> Figure {
         wide: true,
         plot,
         title,
-        numbers: Numbers::Curves(Curves { curves }),
+        numbers: Numbers::new("curves", Curves { curves }),
     }
 }
 
@@ -298,12 +304,12 @@ fn tail_curves(tour: &TourFacts, group: RungGroup) -> Vec<Curve> {
 fn tail_figure(run: &Run, curves: Vec<Curve>, id: &str, title: &str) -> Option<Figure> {
     let middle = curves.get(curves.len() / 2)?;
     let unit = Unit::of_duration(middle.x[0]);
-    Some(survival_figure(
-        id,
-        title.into(),
+    let overlay = Overlay {
+        id: id.into(),
+        title: title.into(),
         curves,
         unit,
-        run,
-        "Steep: always alike; a step far to the right: an interruption now and then.",
-    ))
+        look_for: "Steep: always alike; a step far to the right: an interruption now and then.",
+    };
+    Some(survival_figure(run, overlay))
 }

@@ -1,15 +1,16 @@
-//! Where must a threshold lie so that the stated rate of false alarms is the true one?
+//! Calibrates thresholds so that the stated rate of false alarms is the true one.
 
 use serde::{Deserialize, Serialize};
 
 use super::run_length;
+use crate::independence::{self, TestFinding};
 use crate::series::sorted_quantile;
-use crate::{Error, Gev, Series, Status, bootstrap, gev, independence};
+use crate::{Error, Gev, Series, Status, bootstrap, gev};
 
 /// What can be asked of a monitor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Options {
+pub struct AlarmOptions {
     /// Share of quiet runs that may give a spike alarm.
     pub false_alarms: f64,
     /// Mean number of quiet runs between false CUSUM alarms, both sides together.
@@ -24,9 +25,9 @@ pub struct Options {
     pub rebaseline: usize,
 }
 
-impl Default for Options {
+impl Default for AlarmOptions {
     fn default() -> Self {
-        Options {
+        AlarmOptions {
             false_alarms: 1e-3,
             run_length: 1000.0,
             factor: 1.05,
@@ -66,7 +67,7 @@ pub struct Baseline {
     /// Schema `lastrank.watch/1`.
     pub schema: String,
     /// Options it was made with.
-    pub options: Options,
+    pub options: AlarmOptions,
     /// Number of quiet runs.
     pub n: usize,
     /// The fitted law.
@@ -88,8 +89,33 @@ pub struct Baseline {
     pub cap: f64,
     /// First-order autocorrelation of the Gumbel scores that is taken out; 0 for independent runs.
     pub ar1: f64,
-    /// What weakens the promise, one sentence each.
-    pub warnings: Vec<String>,
+    /// What weakens the promise.
+    pub warnings: Vec<BaselineWarning>,
+}
+
+/// What weakens the promise of a baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum BaselineWarning {
+    /// The quiet runs are not independent draws of one law.
+    NotIndependent {
+        /// What speaks against it.
+        finding: TestFinding,
+    },
+    /// So rare a false alarm was not seen in the quiet runs: its rate rests on the law.
+    RestsOnLaw {
+        /// The rate.
+        false_alarms: f64,
+        /// Quiet runs there are.
+        runs: usize,
+        /// Quiet runs that would show it without a law.
+        needed: f64,
+    },
+    /// The level moves within the baseline, so that no rate can be promised.
+    LevelMoved,
+    /// A sentence from a state that was stored before warnings had kinds.
+    #[serde(untagged)]
+    Sentence(String),
 }
 
 impl Baseline {
@@ -106,7 +132,7 @@ impl Baseline {
     /// # Errors
     /// As [`gev::fit`]; [`Error::Parameter`] for options out of range: false alarms below 0.1 / n cannot be
     /// promised from n runs.
-    pub fn new(quiet: &[f64], options: &Options) -> Result<Baseline, Error> {
+    pub fn new(quiet: &[f64], options: &AlarmOptions) -> Result<Baseline, Error> {
         let series = Series::clean(quiet);
         series.require(50, 4)?;
         let n = series.len();
@@ -129,24 +155,24 @@ impl Baseline {
         }
         let law = fit.law();
         let checked = independence::check_series(&series, 0.05)?;
-        let mut warnings: Vec<String> = checked
+        let mut warnings: Vec<BaselineWarning> = checked
             .rejected()
-            .map(|test| format!("The baseline is not independent draws of one law: {}.", test.text))
+            .map(|test| BaselineWarning::NotIndependent { finding: test.finding.clone() })
             .collect();
         let dependent =
             checked.test(independence::Question::Autocorrelation).is_some_and(|test| test.rejected);
         let ar1 = if dependent { checked.ar1.clamp(0.0, 0.95) } else { 0.0 };
         if alpha < 1.0 / (n as f64 + 1.0) {
-            warnings.push(format!(
-                "A false-alarm rate of {alpha} from {n} quiet runs rests on the law; {} runs would show it \
-                 without.",
-                (1.0 / alpha).ceil()
-            ));
+            let needed = (1.0 / alpha).ceil();
+            warnings.push(BaselineWarning::RestsOnLaw { false_alarms: alpha, runs: n, needed });
         }
-        // A level that moves looks like a very long memory; it is warned of, and no size would heal it.
+        // A level that moves looks like a very long memory, which no effective size describes.
         let moving = [independence::Question::Trend, independence::Question::Jump]
             .into_iter()
             .any(|question| checked.test(question).is_some_and(|test| test.rejected));
+        if moving {
+            warnings.push(BaselineWarning::LevelMoved);
+        }
         let worth = (checked.effective_size.round() as usize).clamp((n / 4).max(25), n);
         let size = if dependent && !moving { worth } else { n };
         let refits = bootstrap::parametric_sized(&fit, size, options.bootstrap, options.seed);
@@ -197,11 +223,6 @@ impl Baseline {
         [self.cusum, self.cusum_fast] = self.cusum_guaranteed;
         self.guaranteed = true;
     }
-
-    /// A monitor that has seen nothing yet.
-    pub fn watch(self) -> super::Watch {
-        super::Watch::new(self)
-    }
 }
 
 /// Quiet runs from which thresholds that keep the rates on average over baselines can be trusted.
@@ -211,7 +232,7 @@ const FEWEST_FOR_AVERAGE: usize = 200;
 const MOST_FOR_CUSUM: usize = 100;
 
 /// Calibrate by the parametric bootstrap: the fitted law is the truth, refits are what would be estimated.
-fn spike(series: &Series, law: &Gev, refits: &[Gev], options: &Options) -> Result<Threshold, Error> {
+fn spike(series: &Series, law: &Gev, refits: &[Gev], options: &AlarmOptions) -> Result<Threshold, Error> {
     let alpha = options.false_alarms;
     let rates = |nominal: f64| -> Vec<f64> {
         let mut rates: Vec<f64> =

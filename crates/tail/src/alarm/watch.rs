@@ -1,8 +1,8 @@
-//! What has the stream shown so far? A state that can be stored and resumed.
+//! The state of a monitored stream, which can be stored and resumed.
 
 use serde::{Deserialize, Serialize};
 
-use super::Baseline;
+use super::calibration::Baseline;
 use super::run_length::log_ratio;
 
 /// Where the level of the stream stands.
@@ -99,10 +99,11 @@ pub struct Watch {
     recent: Vec<f64>,
 }
 
-impl Watch {
-    pub(super) fn new(baseline: Baseline) -> Watch {
+impl Baseline {
+    /// A monitor that has seen nothing yet.
+    pub fn watch(self) -> Watch {
         Watch {
-            baseline,
+            baseline: self,
             runs: 0,
             skipped: 0,
             level: Level::Quiet,
@@ -113,7 +114,9 @@ impl Watch {
             recent: Vec::new(),
         }
     }
+}
 
+impl Watch {
     /// Take one duration; values that are not finite are counted and skipped.
     pub fn push(&mut self, value: f64) -> Vec<Event> {
         let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! What were the values, without any model?
+//! Summarises values without a model.
 
 use serde::{Deserialize, Serialize};
 

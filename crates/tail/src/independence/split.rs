@@ -1,4 +1,4 @@
-//! Which kinds of run are mixed? Values with several modes, split where their density is lowest.
+//! Splits values with several modes where their density is lowest.
 
 use serde::{Deserialize, Serialize};
 

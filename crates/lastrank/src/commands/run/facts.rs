@@ -1,4 +1,4 @@
-//! Completes the facts of a run with what the engine does not know: program, machine, file systems, versions.
+//! Adds to the facts of a run what the engine does not know: program, machine, file systems, versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,13 +10,13 @@ use samples::{Facts, Machine, PathFacts, Warning};
 use crate::program::Planned;
 
 /// The machine before the run, to be compared with the machine after it.
-pub struct Surroundings {
+pub struct MachineBefore {
     before: Option<Machine>,
     paths: Vec<String>,
 }
 
-impl Surroundings {
-    /// Look at the machine and at the directories that the program's parameters name.
+impl MachineBefore {
+    /// Describes the machine and the directories that the program's parameters name.
     pub fn look(planned: &Planned, options: &Options) -> Self {
         if matches!(options.backend, BackendKind::Simulate(_)) {
             return Self { before: None, paths: Vec::new() };
@@ -68,7 +68,7 @@ pub fn sections(described: &Machine) -> (Machine, Vec<PathFacts>) {
     (machine, paths)
 }
 
-/// Is it meant as a path? A directory may be called `1` or `on`; a parameter of that value is none.
+/// Whether a value is meant as a path: a directory may be called `1` or `on`, which is no path as a parameter.
 fn looks_like_a_path(value: &str) -> bool {
     value.contains('/') || matches!(value, "." | "..")
 }
