@@ -1,4 +1,4 @@
-//! How fast does the counter run, in what steps, and what does a read cost?
+//! Measures a counter: its rate, its steps and the cost of a read.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! Which clock is right on this machine?
+//! Chooses the clock that is right on this machine.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Which clock times an operation, how fine is it, and what does reading it cost?
+//! Clocks that time operations: which one this machine has, its step and what reading it costs.
 //!
 //! [`Clock`] is a small `Copy` value. Make it once in the parent, with [`Clock::choose`] (which
 //! calibrates for 100 ms) or [`Clock::monotonic`] (at once), and let forked ranks inherit it: both
@@ -20,6 +20,7 @@ mod read;
 
 use std::time::Duration;
 
+use samples::{ClockFacts, ClockKind, Overhead};
 use serde::{Deserialize, Serialize};
 
 pub use calibrate::Anchor;
@@ -101,47 +102,26 @@ pub struct Clock {
     anchor: Anchor,
 }
 
-/// What is known of a clock: the facts' `clock` section.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Description {
-    /// How it is read.
-    pub kind: Kind,
-    /// Why this clock and not the other.
-    pub reason: String,
-    /// What keeps other instructions out of the bracket: `lfence;rdtsc;lfence` …
-    pub fence: String,
-    /// Ticks in a nanosecond.
-    pub ticks_per_ns: f64,
-    /// The step in which it advances, in ps. Nothing shorter can be told apart from a single timing.
-    pub quantum_ps: u64,
-    /// What a timing of nothing shows; it is part of every duration.
-    pub overhead: Overhead,
-    /// The rate over the whole run against the rate at its start, in parts per million; none before
-    /// the run has ended.
-    pub drift_ppm: Option<f64>,
-}
-
-/// What a timing of nothing shows, in ps. It is part of every duration and not subtracted from any.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Overhead {
-    /// The cost of one clock read, amortised over thousands.
-    pub mean_ps: u64,
-    /// Median of what the clock itself shows.
-    pub p50_ps: u64,
-    /// 99th percentile of what the clock itself shows.
-    pub p99_ps: u64,
+impl From<Kind> for ClockKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Monotonic => ClockKind::Monotonic,
+            Kind::Tsc => ClockKind::Tsc,
+            Kind::TscMfence => ClockKind::TscMfence,
+        }
+    }
 }
 
 impl Clock {
     /// The best clock of this machine: the processor's counter where the kernel trusts it too, the
     /// monotonic clock otherwise. Takes about 100 ms to calibrate.
-    pub fn choose() -> (Self, Description) {
+    pub fn choose() -> (Self, ClockFacts) {
         let (kind, reason) = choose::choose();
         Self::with(kind, reason)
     }
 
     /// The clock of the given kind, measured. Takes about 100 ms unless it is [`Kind::Monotonic`].
-    pub fn of_kind(kind: Kind) -> (Self, Description) {
+    pub fn of_kind(kind: Kind) -> (Self, ClockFacts) {
         Self::with(kind, "asked for".into())
     }
 
@@ -157,7 +137,7 @@ impl Clock {
         Self { epoch: 0, scale: 1 << 32, ..Self::monotonic() }
     }
 
-    fn with(kind: Kind, reason: String) -> (Self, Description) {
+    fn with(kind: Kind, reason: String) -> (Self, ClockFacts) {
         let mut clock = Self::monotonic();
         let mut ticks_per_ns = 1.0;
         if kind != Kind::Monotonic {
@@ -167,17 +147,17 @@ impl Clock {
         }
         let in_ps = |ticks: f64| (ticks * 1000.0 / ticks_per_ns).round() as u64;
         let [mean, p50, p99] = calibrate::overhead(kind).map(in_ps);
-        let description = Description {
-            kind,
+        let facts = ClockFacts {
+            kind: kind.into(),
             reason,
             fence: fence(kind).into(),
             ticks_per_ns,
             quantum_ps: in_ps(calibrate::quantum(&calibrate::differences(kind, 40_000)) as f64).max(1),
             overhead: Overhead { mean_ps: mean, p50_ps: p50, p99_ps: p99 },
-            drift_ppm: None,
+            ..ClockFacts::default()
         };
         clock.epoch = clock.now();
-        (clock, description)
+        (clock, facts)
     }
 
     /// Now, in ticks. Only differences mean anything.
@@ -229,13 +209,13 @@ impl Clock {
     }
 
     /// Calibrates once more, over all the time since the first calibration, and notes the drift.
-    pub fn close(&self, description: &mut Description) {
+    pub fn close(&self, facts: &mut ClockFacts) {
         let elapsed = read::monotonic_raw_ns().saturating_sub(self.anchor.raw_ns);
         if self.kind != Kind::Monotonic && elapsed < 200_000_000 {
             std::thread::sleep(Duration::from_nanos(200_000_000 - elapsed));
         }
         let rate = self.anchor.rate(Anchor::take(self.kind));
-        description.drift_ppm = Some((rate / description.ticks_per_ns - 1.0) * 1e6);
+        facts.drift_ppm = Some((rate / facts.ticks_per_ns - 1.0) * 1e6);
     }
 }
 

@@ -1,4 +1,4 @@
-//! How is a hardware counter read so that nothing timed leaks out of the bracket?
+//! Reads a hardware counter so that nothing timed leaks out of the bracket.
 //!
 //! A counter read is not ordered against the loads around it. With a fence on one side only, a load
 //! shorter than the read itself hides under it and measures as zero; so each read stands between two

@@ -2,10 +2,11 @@
 
 mod support;
 
-use engine::causes::{Tier, Watch};
+use engine::causes::Watch;
 use engine::run::Options;
 use ppl::Source;
 use ppl::plan::Settings;
+use samples::Tier;
 use support::alone;
 
 /// Answers `perf_event_open` with EPERM from here on, as container runtimes do.
@@ -35,8 +36,9 @@ fn blocking_run() -> String {
     let outcome = engine::run(&plan, &Options::new(1), |_| ()).expect("a run");
     let blocked =
         outcome.run.samples.iter().any(|one| samples::Causes(one.causes).has(samples::Cause::Blocked));
-    let sight = &outcome.run.facts.sight;
-    format!("exit {} {} blocked {blocked} blind {}", outcome.exit_status(), sight["tier"], sight["blind"])
+    let coverage = serde_json::to_value(&outcome.run.facts.coverage).expect("plain data");
+    let (tier, blind) = (&coverage["tier"], &coverage["blind"]);
+    format!("exit {} {tier} blocked {blocked} blind {blind}", outcome.exit_status())
 }
 
 #[test]
@@ -46,7 +48,7 @@ fn without_perf_events_long_operations_are_watched_through_the_counters_and_that
         || {
             forbid_perf_events();
             let watch = Watch::of_this_thread();
-            assert_eq!((watch.sight().tier, watch.is_cheap()), (Tier::Accounting, false));
+            assert_eq!((watch.coverage().tier, watch.is_cheap()), (Tier::Accounting, false));
             blocking_run()
         },
     );

@@ -1,15 +1,15 @@
-//! What changed on the machine while a run was under way?
+//! Compares two descriptions of a machine: what changed during a run, as warnings.
 
-use samples::Warning;
-use samples::units::bytes;
+use samples::units::{bytes, duration};
+use samples::{Machine, NfsOperation, PathFacts, Warning};
 
-use super::{Machine, Place};
+use crate::layout;
 
-/// Collects warnings.
+/// What changed, as warnings.
 #[derive(Default)]
-struct Found(Vec<Warning>);
+struct Changes(Vec<Warning>);
 
-impl Found {
+impl Changes {
     fn warn(&mut self, code: &str, text: String, advice: &str) {
         self.0.push(Warning { code: code.into(), text, advice: advice.into() });
     }
@@ -29,17 +29,17 @@ impl Found {
 ///
 /// Pressure on the devices is not among it: a run that waits for a device raises that itself.
 pub fn compare(before: &Machine, after: &Machine) -> Vec<Warning> {
-    let mut found = Found::default();
+    let mut found = Changes::default();
     settings(before, after, &mut found);
     slowed(before, after, &mut found);
     load(before, after, &mut found);
-    for (old, new) in before.places.iter().zip(&after.places) {
-        place(old, new, &mut found);
+    for (old, new) in before.paths.iter().zip(&after.paths) {
+        compare_paths(old, new, &mut found);
     }
     found.0
 }
 
-fn settings(before: &Machine, after: &Machine, found: &mut Found) {
+fn settings(before: &Machine, after: &Machine, found: &mut Changes) {
     let (old, new) = (&before.processor, &after.processor);
     found.changed("governor", old.governor.clone(), new.governor.clone());
     found.changed("clock source", old.clock_source.clone(), new.clock_source.clone());
@@ -66,14 +66,13 @@ fn settings(before: &Machine, after: &Machine, found: &mut Found) {
 }
 
 /// What made processors slower or took them away.
-fn slowed(before: &Machine, after: &Machine, found: &mut Found) {
+fn slowed(before: &Machine, after: &Machine, found: &mut Changes) {
     let grew = |old: Option<u64>, new: Option<u64>| new.unwrap_or(0).saturating_sub(old.unwrap_or(0));
     let throttled = grew(before.limits.throttled, after.limits.throttled);
     if throttled > 0 {
         let ms = |machine: &Machine| machine.limits.throttled_ms.unwrap_or(0.0);
         let stood = (ms(after) - ms(before)).max(0.0) / 1e3;
-        let stood =
-            if stood > 0.0 { format!(", {} in all", samples::units::duration(stood)) } else { String::new() };
+        let stood = if stood > 0.0 { format!(", {} in all", duration(stood)) } else { String::new() };
         found.warn(
             "throttled",
             format!("the control group was throttled {throttled} times during the run{stood}"),
@@ -113,7 +112,7 @@ fn slowed(before: &Machine, after: &Machine, found: &mut Found) {
     }
 }
 
-fn load(before: &Machine, after: &Machine, found: &mut Found) {
+fn load(before: &Machine, after: &Machine, found: &mut Changes) {
     let busy = |machine: &Machine| machine.load.processor_pressure.unwrap_or(0.0);
     let average = |machine: &Machine| machine.load.average.map_or(0.0, |average| average[0]);
     let own = "the run's own ranks may be the cause: use no more of them than processors, or see the corrected results";
@@ -153,7 +152,7 @@ fn load(before: &Machine, after: &Machine, found: &mut Found) {
     }
 }
 
-fn place(old: &Place, new: &Place, found: &mut Found) {
+fn compare_paths(old: &PathFacts, new: &PathFacts, found: &mut Changes) {
     if old.mount != new.mount {
         found.warn(
             "mount-changed",
@@ -162,14 +161,14 @@ fn place(old: &Place, new: &Place, found: &mut Found) {
         );
     }
     if old.layout != new.layout {
-        let words = |place: &Place| place.layout.words().unwrap_or_else(|| "unknown".into());
+        let words = |place: &PathFacts| layout::words(&place.layout).unwrap_or_else(|| "unknown".into());
         found.warn(
             "layout-changed",
             format!("the layout of {} changed during the run: {}, then {}", old.path, words(old), words(new)),
             "measure again without the change",
         );
     }
-    let full = |place: &Place| match (place.free, place.total) {
+    let full = |place: &PathFacts| match (place.free, place.total) {
         (Some(free), Some(total)) => free < total / 20,
         _ => false,
     };
@@ -180,10 +179,10 @@ fn place(old: &Place, new: &Place, found: &mut Found) {
             "nearly full file systems allocate slowly: make room, or write less",
         );
     }
-    let sum = |place: &Place, of: fn(&super::NfsOperation) -> u64| -> u64 {
+    let sum = |place: &PathFacts, of: fn(&NfsOperation) -> u64| -> u64 {
         place.nfs.iter().flat_map(|nfs| nfs.operations.values()).map(of).sum()
     };
-    let grew = |of: fn(&super::NfsOperation) -> u64| sum(new, of).saturating_sub(sum(old, of));
+    let grew = |of: fn(&NfsOperation) -> u64| sum(new, of).saturating_sub(sum(old, of));
     let again = grew(|one| one.transmissions.saturating_sub(one.count));
     if again > 0 {
         found.warn(
@@ -208,7 +207,7 @@ fn place(old: &Place, new: &Place, found: &mut Found) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kernel, Layout, Limits, Load, Memory, Mount, NfsMount, NfsOperation, Processor};
+    use samples::{FileLayout, Kernel, Limits, Load, Memory, Mount, NfsMount, Processor};
 
     fn codes(before: &Machine, after: &Machine) -> Vec<String> {
         assert_eq!(compare(before, before), []);
@@ -235,13 +234,13 @@ mod tests {
         let place = |options: &str, free, again: u64, timeouts| {
             let write =
                 NfsOperation { count: 9, transmissions: 9 + again, timeouts, ..NfsOperation::default() };
-            Place {
+            PathFacts {
                 path: "/d".into(),
                 mount: Some(Mount { options: vec![options.into()], ..Mount::default() }),
                 free: Some(free),
                 total: Some(1000),
                 nfs: Some(NfsMount { operations: [("WRITE".into(), write)].into(), ..NfsMount::default() }),
-                ..Place::default()
+                ..PathFacts::default()
             }
         };
         let before = Machine {
@@ -269,7 +268,7 @@ mod tests {
                 memory_pressure: Some(0.0),
                 ..Load::default()
             },
-            places: vec![place("rw", 500, 0, 0)],
+            paths: vec![place("rw", 500, 0, 0)],
             ..Machine::default()
         };
         let with = |change: &dyn Fn(&mut Machine)| {
@@ -292,12 +291,12 @@ mod tests {
         assert_eq!(with(&|m| m.load.average = Some([20.0; 3])), ["load-changed"]);
         assert_eq!(with(&|m| m.load.memory_pressure = Some(5.0)), ["memory-pressure"]);
         assert_eq!(with(&|m| m.memory.swap_used = Some(1 << 30)), ["swapped"]);
-        assert_eq!(with(&|m| m.places = vec![place("ro", 500, 0, 0)]), ["mount-changed"]);
-        assert_eq!(with(&|m| m.places = vec![place("rw", 10, 0, 0)]), ["disk-filled"]);
-        assert_eq!(with(&|m| m.places = vec![place("rw", 500, 4, 0)]), ["nfs-retransmitted"]);
-        assert_eq!(with(&|m| m.places = vec![place("rw", 500, 0, 1)]), ["nfs-timeouts"]);
-        let layout = Layout::Described { text: "2 bricks".into() };
-        assert_eq!(with(&|m| m.places[0].layout = layout.clone()), ["layout-changed"]);
+        assert_eq!(with(&|m| m.paths = vec![place("ro", 500, 0, 0)]), ["mount-changed"]);
+        assert_eq!(with(&|m| m.paths = vec![place("rw", 10, 0, 0)]), ["disk-filled"]);
+        assert_eq!(with(&|m| m.paths = vec![place("rw", 500, 4, 0)]), ["nfs-retransmitted"]);
+        assert_eq!(with(&|m| m.paths = vec![place("rw", 500, 0, 1)]), ["nfs-timeouts"]);
+        let layout = FileLayout::Described { text: "2 bricks".into() };
+        assert_eq!(with(&|m| m.paths[0].layout = layout.clone()), ["layout-changed"]);
         let throttled = with(&|m| {
             m.limits.throttled = Some(5);
             m.limits.throttled_ms = Some(120.0);

@@ -1,52 +1,17 @@
-//! Which block device holds a file system, and how is it driven?
+//! Reads which block device holds a file system, and how it is driven.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use rustix::fs::{major, minor};
+use samples::BlockDevice;
 
-use super::files::{chosen, number, text};
-
-/// A block device as `/sys/block` describes it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Device {
-    /// `nvme0n1p2`, `vda`, `dm-0`: what the file system lies on.
-    pub name: String,
-    /// The whole disk a partition is part of.
-    pub disk: String,
-    /// In words: `NVMe SSD`, `SATA SSD`, `hard disk`, `virtio disk`, `loop device`, `mapped device` …
-    pub kind: String,
-    /// Maker's name of the model.
-    pub model: Option<String>,
-    /// Bytes of the whole disk.
-    pub bytes: Option<u64>,
-    /// Does it turn?
-    pub rotational: Option<bool>,
-    /// The I/O scheduler in use.
-    pub scheduler: Option<String>,
-    /// Requests that may queue.
-    pub queue_depth: Option<u32>,
-    /// `write back` (the device acknowledges before data are safe) or `write through`.
-    pub write_cache: Option<String>,
-    /// Longest single request, in KiB.
-    pub max_request_kib: Option<u32>,
-    /// Bytes of the smallest addressable unit.
-    pub logical_block: Option<u32>,
-    /// Bytes of the unit the medium itself uses.
-    pub physical_block: Option<u32>,
-    /// Read-ahead, in KiB.
-    pub read_ahead_kib: Option<u32>,
-    /// Target latency of the write-back throttle, in µs.
-    pub writeback_throttle_us: Option<i64>,
-    /// Devices it is put together from (RAID, LVM, encryption).
-    pub below: Vec<String>,
-}
+use crate::files::{chosen, number, text};
 
 /// The device with the given `major:minor` (from the mount table), or, where that is a number without
 /// a device (btrfs, overlay), that of `source`, or the one the path itself names.
-pub fn describe(number: &str, source: &str, path: &Path) -> Option<Device> {
+pub fn describe(number: &str, source: &str, path: &Path) -> Option<BlockDevice> {
     let by_number = |number: &str| fs::canonicalize(format!("/sys/dev/block/{number}")).ok();
     let by_source = || {
         let device = fs::canonicalize(source).ok().filter(|path| path.starts_with("/dev"))?;
@@ -58,10 +23,10 @@ pub fn describe(number: &str, source: &str, path: &Path) -> Option<Device> {
 }
 
 fn split(device: u64) -> String {
-    format!("{}:{}", libc::major(device), libc::minor(device))
+    format!("{}:{}", major(device), minor(device))
 }
 
-fn of_folder(folder: &Path) -> Device {
+fn of_folder(folder: &Path) -> BlockDevice {
     let name = last(folder);
     // A partition's folder lies inside that of its disk.
     let disk_folder: PathBuf = match folder.parent() {
@@ -74,7 +39,7 @@ fn of_folder(folder: &Path) -> Device {
     let below = fs::read_dir(disk_folder.join("slaves")).map(|folder| {
         folder.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     });
-    Device {
+    BlockDevice {
         kind: kind(&disk, rotational).into(),
         model: text(disk_folder.join("device/model")).or_else(|| text(disk_folder.join("dm/name"))),
         bytes: number::<u64>(disk_folder.join("size")).map(|sectors| sectors * 512),

@@ -1,5 +1,5 @@
-//! Are machines understood that are not the one which runs the tests: ARM servers, several nodes, both
-//! kinds of control groups?
+//! Tests with machines that are not the one which runs them: ARM servers, several nodes, both kinds of control
+//! groups.
 
 use super::files::tests::Elsewhere;
 use super::{describe, judge};
@@ -90,7 +90,7 @@ fn an_arm_server_of_two_nodes_is_described() {
     assert_eq!((machine.kernel.huge_pages_reserved, machine.kernel.huge_pages_free), (Some(8), Some(5)));
     assert!(machine.limits.filtered);
     let rows: Vec<String> =
-        machine.table().into_iter().take(3).map(|(name, words)| format!("{name}: {words}")).collect();
+        super::table(&machine).into_iter().take(3).map(|(name, words)| format!("{name}: {words}")).collect();
     assert_eq!(
         rows,
         [

@@ -1,10 +1,10 @@
-//! How are the kernel's small text files read, where any of them may be missing?
+//! Reads the kernel's small text files, any of which may be missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where a file of the kernel is read: where it is, but for tests that look at another machine.
-pub fn place(path: impl AsRef<Path>) -> PathBuf {
+pub fn located(path: impl AsRef<Path>) -> PathBuf {
     #[cfg(test)]
     if let Some(root) = tests::root() {
         let below = path.as_ref().strip_prefix("/").map(Path::to_path_buf);
@@ -15,7 +15,7 @@ pub fn place(path: impl AsRef<Path>) -> PathBuf {
 
 /// The trimmed text of a file; none where it is missing, unreadable or empty.
 pub fn text(path: impl AsRef<Path>) -> Option<String> {
-    let text = fs::read_to_string(place(path)).ok()?;
+    let text = fs::read_to_string(located(path)).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }

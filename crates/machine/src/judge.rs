@@ -1,13 +1,10 @@
-//! Is this machine fit to measure, and what should be mended first? What changed during a run?
+//! Judges whether a machine is fit to measure, and what to mend first.
 
 use std::fmt;
 
-use samples::Warning;
-use samples::units::bytes;
+use samples::units::{bytes, duration};
+use samples::{ClockKind, Machine, PathFacts, Warning};
 use serde::{Deserialize, Serialize};
-
-use super::{Machine, Place};
-use clock::Kind;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -53,11 +50,13 @@ impl From<Finding> for Warning {
 /// Everything that speaks against measuring on this machine now, the worst first. Empty: fit.
 pub fn judge(machine: &Machine) -> Vec<Finding> {
     let mut found = Vec::new();
-    clock(machine, &mut found);
-    processor(machine, &mut found);
-    memory(machine, &mut found);
-    for place in &machine.places {
-        self::place(place, &mut found);
+    judge_clock(machine, &mut found);
+    judge_processor(machine, &mut found);
+    judge_kernel(machine, &mut found);
+    judge_memory(machine, &mut found);
+    judge_load(machine, &mut found);
+    for path in &machine.paths {
+        judge_path(path, &mut found);
     }
     found.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     found
@@ -76,26 +75,23 @@ fn finding(code: &str, severity: Severity, text: String, advice: &str) -> Findin
     Finding { code: code.into(), severity, text, advice: advice.into() }
 }
 
-fn clock(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_clock(machine: &Machine, found: &mut Vec<Finding>) {
     if let Some(clock) = &machine.clock {
         if clock.quantum_ps >= 1_000_000 {
             found.push(finding(
                 "clock-coarse",
                 Severity::Problem,
-                format!(
-                    "the clock moves in steps of {}",
-                    samples::units::duration(clock.quantum_ps as f64 * 1e-12)
-                ),
+                format!("the clock moves in steps of {}", duration(clock.quantum_ps as f64 * 1e-12)),
                 "single operations shorter than a few steps cannot be told apart; time them in batches",
             ));
         }
-        if clock.kind == Kind::Monotonic && clock.overhead.mean_ps > 200_000 {
+        if clock.kind == ClockKind::Monotonic && clock.overhead.mean_ps > 200_000 {
             found.push(finding(
                 "clock-slow",
                 Severity::Warning,
                 format!(
                     "reading the clock costs {}, a system call instead of the vDSO",
-                    samples::units::duration(clock.overhead.mean_ps as f64 * 1e-12)
+                    duration(clock.overhead.mean_ps as f64 * 1e-12)
                 ),
                 "choose a clock source that user space can read: tsc on x86",
             ));
@@ -114,7 +110,7 @@ fn clock(machine: &Machine, found: &mut Vec<Finding>) {
     }
 }
 
-fn processor(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_processor(machine: &Machine, found: &mut Vec<Finding>) {
     let online = machine.processor.online.unwrap_or(1).max(1);
     let pressure = machine.load.processor_pressure.unwrap_or(0.0);
     let load = machine.load.average.map_or(0.0, |average| average[0]);
@@ -159,6 +155,9 @@ fn processor(machine: &Machine, found: &mut Vec<Finding>) {
             "cool it, or keep fewer cores at work; a run says whether it happened meanwhile",
         ));
     }
+}
+
+fn judge_kernel(machine: &Machine, found: &mut Vec<Finding>) {
     let balancing = machine.kernel.settings.get("kernel/numa_balancing").is_some_and(|on| on != "0");
     if balancing && machine.processor.nodes.len() > 1 {
         found.push(finding(
@@ -198,7 +197,7 @@ fn processor(machine: &Machine, found: &mut Vec<Finding>) {
     }
 }
 
-fn memory(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_memory(machine: &Machine, found: &mut Vec<Finding>) {
     let total = machine.limits.memory.into_iter().chain(machine.memory.total).min();
     if let (Some(total), Some(available)) = (total, machine.memory.available)
         && (available < total / 10 || available < 512 << 20)
@@ -218,6 +217,9 @@ fn memory(machine: &Machine, found: &mut Vec<Finding>) {
             "what is read back from there shows as page faults that read a device",
         ));
     }
+}
+
+fn judge_load(machine: &Machine, found: &mut Vec<Finding>) {
     if machine.load.memory_pressure.unwrap_or(0.0) >= 1.0 {
         found.push(finding(
             "memory-pressure",
@@ -239,9 +241,9 @@ fn memory(machine: &Machine, found: &mut Vec<Finding>) {
     }
 }
 
-fn place(place: &Place, found: &mut Vec<Finding>) {
-    let path = &place.path;
-    if place.writable == Some(false) {
+fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
+    let path = &on.path;
+    if on.writable == Some(false) {
         found.push(finding(
             "not-writable",
             Severity::Problem,
@@ -249,19 +251,19 @@ fn place(place: &Place, found: &mut Vec<Finding>) {
             "choose another directory: --set dir=PATH",
         ));
     }
-    if place.in_memory {
+    if on.in_memory {
         found.push(finding(
             "in-memory",
             Severity::Warning,
-            format!("{path} lies in memory ({})", place.file_system.as_deref().unwrap_or("tmpfs")),
+            format!("{path} lies in memory ({})", on.file_system.as_deref().unwrap_or("tmpfs")),
             "what is written there never reaches a disk; choose a directory on one: --set dir=PATH",
         ));
     }
     let short = |free: u64, total: u64| free < 1 << 30 || free < total / 20;
-    if let (Some(free), Some(total)) = (place.free, place.total)
+    if let (Some(free), Some(total)) = (on.free, on.total)
         && total > 0
         && short(free, total)
-        && !place.in_memory
+        && !on.in_memory
     {
         found.push(finding(
             "disk-short",
@@ -270,7 +272,7 @@ fn place(place: &Place, found: &mut Vec<Finding>) {
             "nearly full file systems allocate slowly; make room or choose another directory",
         ));
     }
-    let has = |option: &str| place.mount.iter().flat_map(|mount| &mount.options).any(|one| one == option);
+    let has = |option: &str| on.mount.iter().flat_map(|mount| &mount.options).any(|one| one == option);
     if has("nobarrier") || has("barrier=0") {
         found.push(finding(
             "no-barrier",
@@ -279,7 +281,7 @@ fn place(place: &Place, found: &mut Vec<Finding>) {
             "what it shows of safe writes is too good; mount it with barriers",
         ));
     }
-    if place.file_system.as_deref() == Some("overlay") {
+    if on.file_system.as_deref() == Some("overlay") {
         found.push(finding(
             "overlay",
             Severity::Note,
@@ -287,16 +289,16 @@ fn place(place: &Place, found: &mut Vec<Finding>) {
             "the first write to a file of the image copies all of it; a volume shows the disk itself",
         ));
     }
-    if place.remote {
+    if on.remote {
         found.push(finding(
             "network",
             Severity::Note,
-            format!("{path} lies on {}, behind a network or another process", place.file_system.as_deref().unwrap_or("?")),
+            format!("{path} lies on {}, behind a network or another process", on.file_system.as_deref().unwrap_or("?")),
             "its tail holds the network's and the server's; other clients of the server are not seen from here",
         ));
     }
     if let Some(cache) =
-        place.device.as_ref().and_then(|device| device.write_cache.as_deref()).filter(|c| *c == "write back")
+        on.device.as_ref().and_then(|device| device.write_cache.as_deref()).filter(|c| *c == "write back")
     {
         found.push(finding(
             "write-cache",
@@ -310,7 +312,7 @@ fn place(place: &Place, found: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Limits, Load, Processor};
+    use samples::{Limits, Load, Mount, Processor};
 
     fn codes(machine: &Machine) -> Vec<String> {
         judge(machine).into_iter().map(|finding| finding.code).collect()
@@ -339,13 +341,13 @@ mod tests {
 
     #[test]
     fn a_directory_in_memory_is_not_taken_for_a_disk() {
-        let place = Place {
+        let place = PathFacts {
             path: "/dev/shm".into(),
             in_memory: true,
             file_system: Some("tmpfs".into()),
-            ..Place::default()
+            ..PathFacts::default()
         };
-        assert_eq!(codes(&Machine { places: vec![place], ..Machine::default() }), ["in-memory"]);
+        assert_eq!(codes(&Machine { paths: vec![place], ..Machine::default() }), ["in-memory"]);
     }
 
     #[test]
@@ -360,14 +362,14 @@ mod tests {
 
     #[test]
     fn what_makes_safe_writes_unsafe_or_cores_slow_is_found() {
-        let mount = crate::Mount {
+        let mount = Mount {
             file_system: "ext4".into(),
             options: vec!["rw".into(), "nobarrier".into()],
             ..Default::default()
         };
         let machine = Machine {
             processor: Processor { hot: Some(3), ..Processor::default() },
-            places: vec![Place { path: "/d".into(), mount: Some(mount), ..Place::default() }],
+            paths: vec![PathFacts { path: "/d".into(), mount: Some(mount), ..PathFacts::default() }],
             ..Machine::default()
         };
         assert_eq!(codes(&machine), ["heat", "no-barrier"]);
@@ -375,9 +377,10 @@ mod tests {
 
     #[test]
     fn a_place_that_may_not_be_written_comes_first() {
-        let place = Place { path: "/d".into(), writable: Some(false), remote: true, ..Place::default() };
+        let place =
+            PathFacts { path: "/d".into(), writable: Some(false), remote: true, ..PathFacts::default() };
         let busy = Load { processor_pressure: Some(12.0), ..Load::default() };
-        let machine = Machine { load: busy, places: vec![place], ..Machine::default() };
+        let machine = Machine { load: busy, paths: vec![place], ..Machine::default() };
         assert_eq!(codes(&machine), ["not-writable", "processor-busy", "network"]);
     }
 }

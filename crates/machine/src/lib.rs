@@ -1,12 +1,12 @@
-//! What is this machine, what lies under the paths a program uses, and is it fit to measure?
+//! Reads what this machine is and what lies under the paths a program uses; judges, compares, redacts and words it.
 //!
-//! Every field is optional: containers, guests and ordinary users see only part of `/proc` and `/sys`,
-//! and a missing file is no error. [`describe`] before a run and after it; [`compare`] turns what
-//! changed into warnings, [`judge`] says what to mend first, [`Machine::redact`] removes names.
+//! The data are [`samples::Machine`] and [`samples::PathFacts`]. Containers, guests and ordinary users see only part
+//! of `/proc` and `/sys`, and a missing file is no error. [`describe`] before a run and after it; [`compare`] turns
+//! what changed into warnings, [`judge`] says what to mend first, [`redact`] removes names.
 //!
 //! ```
 //! let machine = machine::describe(&["/tmp".as_ref()]);
-//! println!("{}", machine.lines().join("\n"));
+//! println!("{}", machine::lines(&machine).join("\n"));
 //! for finding in machine::judge(&machine) {
 //!     println!("{}: {}. {}", finding.severity, finding.text, finding.advice);
 //! }
@@ -19,115 +19,53 @@ mod device;
 mod elsewhere;
 mod files;
 mod judge;
-mod mounts;
+mod kernel;
+mod layout;
+mod limits;
+mod load;
+mod mount;
 mod nfs;
-mod place;
+mod path;
 mod processor;
 mod redact;
 mod show;
 mod speed;
-mod stripes;
-mod system;
+mod virtualisation;
 
 use std::path::Path;
 
-use samples::units::bytes;
-use serde::{Deserialize, Serialize};
+use samples::{MACHINE_SCHEMA, Machine};
 
 pub use compare::compare;
-pub use device::Device;
+pub use files::list as processors;
 pub use judge::{Finding, Severity, judge, verdict};
-pub use mounts::Mount;
-pub use nfs::{NfsMount, NfsOperation};
-pub use place::Place;
-pub use processor::{Cache, Node, Processor};
-pub use stripes::Layout;
-pub use system::{Kernel, Limits, Load, Memory, Virtualisation, limits, memory};
-
-/// Numbers of processors in a list as the kernel writes it: `0-3,8`.
-pub fn processors(list: &str) -> Vec<u32> {
-    files::list(list)
-}
-
-/// The schema of [`Machine`] as JSON.
-pub const SCHEMA: &str = "lastrank.machine/1";
-
-/// A machine as this process sees it: the facts' `machine` section.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Machine {
-    /// `lastrank.machine/1`.
-    pub schema: String,
-    /// Its name.
-    pub host: Option<String>,
-    /// The distribution, from `/etc/os-release`.
-    pub distribution: Option<String>,
-    /// Processor, caches, memory nodes.
-    pub processor: Processor,
-    /// Memory.
-    pub memory: Memory,
-    /// Kernel and its settings.
-    pub kernel: Kernel,
-    /// Hypervisor and container.
-    pub virtualisation: Virtualisation,
-    /// Limits of this process.
-    pub limits: Limits,
-    /// How busy it is.
-    pub load: Load,
-    /// The clock, where the caller has measured it.
-    pub clock: Option<clock::Description>,
-    /// What lies under the paths asked for, in their order.
-    pub places: Vec<Place>,
-}
+pub use limits::limits;
+pub use load::memory;
+pub use path::line as path_line;
+pub use redact::redact;
+pub use show::{line, lines, path_table, table};
 
 /// Describes this machine and what lies under `paths`. Takes a few ms; never fails.
 pub fn describe(paths: &[&Path]) -> Machine {
     let processor = processor::describe();
     let release = files::text("/etc/os-release").unwrap_or_default();
     let pretty = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    // Every field is named, so that a new one does not compile before it has a reader.
     Machine {
-        schema: SCHEMA.into(),
+        schema: MACHINE_SCHEMA.into(),
+        summary: String::new(),
         host: files::text("/proc/sys/kernel/hostname"),
         distribution: pretty.map(|name| name.trim_matches('"').to_owned()),
-        virtualisation: system::virtualisation(processor.guest),
+        virtualisation: virtualisation::describe(processor.guest),
         processor,
-        memory: system::memory(),
-        kernel: system::kernel(),
-        limits: system::limits(),
-        load: system::load(),
+        memory: load::memory(),
+        kernel: kernel::describe(),
+        limits: limits::limits(),
+        load: load::load(),
+        load_after: None,
         clock: None,
-        places: paths.iter().map(|path| place::describe(path)).collect(),
-    }
-}
-
-impl Machine {
-    /// `AMD EPYC 9R14, 2 CPUs (KVM guest), 23.5 GiB, Linux 6.18.4`.
-    pub fn line(&self) -> String {
-        let mut parts = Vec::new();
-        let architecture = Some(&self.processor.architecture).filter(|name| !name.is_empty());
-        let unnamed = || format!("{} processor", architecture.map_or("unknown", String::as_str));
-        parts.push(self.processor.model.clone().unwrap_or_else(unnamed));
-        if let Some(online) = self.processor.online {
-            let mut part = format!("{online} CPU{}", if online == 1 { "" } else { "s" });
-            match (&self.virtualisation.hypervisor, &self.virtualisation.container) {
-                (Some(name), None) => part += &format!(" ({name} guest)"),
-                (None, Some(name)) => part += &format!(" (in {name})"),
-                (Some(host), Some(name)) => part += &format!(" ({host} guest, in {name})"),
-                (None, None) => {}
-            }
-            parts.push(part);
-        }
-        parts.extend(self.memory.total.map(bytes));
-        if let Some(release) = &self.kernel.release {
-            let name = self.kernel.name.as_deref().unwrap_or("Linux");
-            parts.push(format!("{name} {release}"));
-        }
-        parts.join(", ")
-    }
-
-    /// What was run on what: the machine, then a line for each path.
-    pub fn lines(&self) -> Vec<String> {
-        std::iter::once(self.line()).chain(self.places.iter().map(Place::line)).collect()
+        paths: paths.iter().map(|path| path::describe(path)).collect(),
+        other: samples::OtherFacts::new(),
     }
 }
 
@@ -139,27 +77,10 @@ mod tests {
     fn this_machine_can_be_described_and_comes_back_from_json() {
         let machine = describe(&["/".as_ref(), "/dev/shm/none".as_ref()]);
         assert!(machine.processor.online.is_some_and(|online| online > 0));
-        assert_eq!(machine.places.len(), 2);
+        assert_eq!(machine.paths.len(), 2);
         let json = serde_json::to_string(&machine).expect("plain data");
         let back: Machine = serde_json::from_str(&json).expect("what was just written");
-        assert_eq!(back.places[0].file_system, machine.places[0].file_system);
-        assert_eq!(back.line(), machine.line());
-    }
-
-    #[test]
-    fn the_line_tells_processor_guest_memory_and_kernel() {
-        let machine = Machine {
-            processor: Processor {
-                model: Some("AMD EPYC 9R14".into()),
-                online: Some(2),
-                ..Processor::default()
-            },
-            virtualisation: Virtualisation { hypervisor: Some("KVM".into()), ..Virtualisation::default() },
-            memory: Memory { total: Some((23 << 30) + (1 << 29)), ..Memory::default() },
-            kernel: Kernel { release: Some("6.18".into()), ..Kernel::default() },
-            ..Machine::default()
-        };
-        assert_eq!(machine.line(), "AMD EPYC 9R14, 2 CPUs (KVM guest), 23.5 GiB, Linux 6.18");
-        assert_eq!(Machine::default().line(), "unknown processor");
+        assert_eq!(back.paths[0].file_system, machine.paths[0].file_system);
+        assert_eq!(line(&back), line(&machine));
     }
 }

@@ -1,72 +1,6 @@
-//! What has an NFS mount done so far, and where did its operations spend their time?
+//! Reads what NFS mounts have done so far, and where their operations spent their time.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
-/// One NFS mount in `/proc/self/mountstats`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NfsMount {
-    /// Where it is mounted.
-    pub mount_point: String,
-    /// `server:/export`.
-    pub source: String,
-    /// Options at work: `vers=4.2`, `rsize=1048576`, `nconnect=4` …
-    pub options: Vec<String>,
-    /// Counters by operation (`READ`, `WRITE`, `COMMIT` …) that has occurred.
-    pub operations: BTreeMap<String, NfsOperation>,
-}
-
-/// Counters of one kind of operation since the mount was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NfsOperation {
-    /// Operations.
-    pub count: u64,
-    /// Transmissions: more than `count` where some had to be repeated.
-    pub transmissions: u64,
-    /// Major timeouts.
-    pub timeouts: u64,
-    /// Bytes sent.
-    pub sent: u64,
-    /// Bytes received.
-    pub received: u64,
-    /// Time in this client's queue, in ms.
-    pub queue_ms: u64,
-    /// Time from sending to the answer, in ms: network and server.
-    pub round_trip_ms: u64,
-    /// All time, in ms.
-    pub total_ms: u64,
-}
-
-impl NfsMount {
-    /// The option that begins with `key=`.
-    pub fn option(&self, key: &str) -> Option<&str> {
-        let wanted = |option: &&String| option.strip_prefix(key).is_some_and(|rest| rest.starts_with('='));
-        self.options.iter().find(wanted).map(String::as_str)
-    }
-
-    /// What was done between an earlier reading and this one.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        let grew = |(name, now): (&String, &NfsOperation)| {
-            let then = earlier.operations.get(name).copied().unwrap_or_default();
-            let operation = NfsOperation {
-                count: now.count.saturating_sub(then.count),
-                transmissions: now.transmissions.saturating_sub(then.transmissions),
-                timeouts: now.timeouts.saturating_sub(then.timeouts),
-                sent: now.sent.saturating_sub(then.sent),
-                received: now.received.saturating_sub(then.received),
-                queue_ms: now.queue_ms.saturating_sub(then.queue_ms),
-                round_trip_ms: now.round_trip_ms.saturating_sub(then.round_trip_ms),
-                total_ms: now.total_ms.saturating_sub(then.total_ms),
-            };
-            (operation.count > 0).then(|| (name.clone(), operation))
-        };
-        Self { operations: self.operations.iter().filter_map(grew).collect(), ..self.clone() }
-    }
-}
+use samples::{NfsMount, NfsOperation};
 
 /// All NFS mounts of `/proc/self/mountstats`.
 pub fn parse(mountstats: &str) -> Vec<NfsMount> {
@@ -145,18 +79,5 @@ device none mounted on /proc with fstype proc
         assert_eq!(nfs.operations.keys().collect::<Vec<_>>(), ["READ", "WRITE"]);
         let write = nfs.operations["WRITE"];
         assert_eq!((write.timeouts, write.queue_ms, write.round_trip_ms, write.total_ms), (1, 40, 900, 950));
-    }
-
-    #[test]
-    fn a_difference_leaves_out_what_did_not_occur() {
-        let before = parse(TEXT).remove(0);
-        let mut after = before.clone();
-        if let Some(write) = after.operations.get_mut("WRITE") {
-            write.count += 3;
-            write.total_ms += 60;
-        }
-        let grew = after.since(&before);
-        assert_eq!(grew.operations.len(), 1);
-        assert_eq!((grew.operations["WRITE"].count, grew.operations["WRITE"].total_ms), (3, 60));
     }
 }

@@ -1,102 +1,12 @@
-//! Which processor is this, how is it laid out, and may it run at full speed?
+//! Reads model, layout, caches, memory nodes and power policy of the processor.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use serde::{Deserialize, Serialize};
+use samples::{Cache, MemoryNode, Processor};
 
-use super::files::{self, field, list, number, text};
-
-/// The processor: model, topology, caches, power policy.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Processor {
-    /// `AuthenticAMD`, `GenuineIntel`, `ARM` …
-    pub vendor: Option<String>,
-    /// The model's name as a reader knows it.
-    pub model: Option<String>,
-    /// Family, model and stepping (x86) or variant and part (ARM), as the kernel writes them.
-    pub identity: Option<String>,
-    /// `x86_64`, `aarch64` …
-    pub architecture: String,
-    /// Logical processors that are online.
-    pub online: Option<u32>,
-    /// Those this process may run on.
-    pub allowed: Option<u32>,
-    /// Which those are, as the kernel lists them: `0-3,8`.
-    pub allowed_list: Option<String>,
-    /// Sockets.
-    pub sockets: Option<u32>,
-    /// Cores, over all sockets.
-    pub cores: Option<u32>,
-    /// Hardware threads a core.
-    pub threads_per_core: Option<u32>,
-    /// Caches of the first processor, innermost first.
-    pub caches: Vec<Cache>,
-    /// Memory nodes.
-    pub nodes: Vec<Node>,
-    /// Nominal or present clock rate as the kernel shows it, in MHz.
-    pub megahertz: Option<f64>,
-    /// Cycles in a nanosecond while it computes, measured on the processor this was called on: where
-    /// there is no other sight of the frequency, as in most guests, this is it.
-    pub gigahertz_measured: Option<f64>,
-    /// How often a core was slowed down for being too hot, over all cores, since the machine started.
-    pub hot: Option<u64>,
-    /// The frequency governor: `performance`, `powersave`, `schedutil` …; none in most guests.
-    pub governor: Option<String>,
-    /// The frequency driver.
-    pub frequency_driver: Option<String>,
-    /// May it clock higher than nominal?
-    pub boost: Option<bool>,
-    /// The idle driver: `intel_idle`, `haltpoll` …
-    pub idle_driver: Option<String>,
-    /// Processors kept from ordinary scheduling.
-    pub isolated: Option<String>,
-    /// Processors without a periodic timer interrupt while one task runs.
-    pub tickless: Option<String>,
-    /// Processors that serve new device interrupts, as a mask in hexadecimal.
-    pub interrupts: Option<String>,
-    /// Of the features those that change how it can be timed or how fast memory is copied.
-    pub features: Vec<String>,
-    /// The clock source of the kernel.
-    pub clock_source: Option<String>,
-    /// Mitigations of processor faults that are at work, by fault.
-    pub mitigations: BTreeMap<String, String>,
-    /// Is there a `hypervisor` flag?
-    pub guest: bool,
-}
-
-/// One cache as the first processor sees it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Cache {
-    /// 1, 2, 3 …
-    pub level: u32,
-    /// `Data`, `Instruction` or `Unified`.
-    pub kind: String,
-    /// Bytes.
-    pub bytes: u64,
-    /// Bytes in a line.
-    pub line: Option<u32>,
-    /// Ways of associativity.
-    pub ways: Option<u32>,
-    /// How many logical processors share it.
-    pub shared_by: Option<u32>,
-}
-
-/// One memory node.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Node {
-    /// Its number.
-    pub number: u32,
-    /// Its processors, as the kernel lists them.
-    pub processors: String,
-    /// Its memory, in bytes.
-    pub bytes: Option<u64>,
-    /// Distances to all nodes, 10 being its own.
-    pub distances: Vec<u32>,
-}
+use crate::files::{self, field, list, located, number, text};
+use crate::speed;
 
 /// Features worth telling: of x86, then of ARM.
 const FEATURES: [&str; 24] = [
@@ -154,7 +64,7 @@ pub fn describe() -> Processor {
     found.tickless = text(format!("{CPU}/nohz_full")).filter(|list| list != "(null)");
     found.interrupts = text("/proc/irq/default_smp_affinity");
     found.hot = hot(&text(format!("{CPU}/online")).unwrap_or_default());
-    found.gigahertz_measured = super::speed::gigahertz();
+    found.gigahertz_measured = speed::gigahertz();
     found.clock_source = text("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     found.mitigations = mitigations();
     found
@@ -278,7 +188,7 @@ fn caches() -> Vec<Cache> {
     (0..8).map_while(cache).collect()
 }
 
-fn nodes() -> Vec<Node> {
+fn nodes() -> Vec<MemoryNode> {
     let place = "/sys/devices/system/node";
     let numbers = list(&text(format!("{place}/online")).unwrap_or_default());
     let node = |number: u32| {
@@ -286,7 +196,7 @@ fn nodes() -> Vec<Node> {
         let memory = text(format!("{place}/meminfo")).unwrap_or_default();
         let total = memory.lines().find_map(|line| line.split_once("MemTotal:")).map(|(_, rest)| rest);
         let distances = text(format!("{place}/distance")).unwrap_or_default();
-        Node {
+        MemoryNode {
             number,
             processors: text(format!("{place}/cpulist")).unwrap_or_default(),
             bytes: total.and_then(files::size),
@@ -297,7 +207,7 @@ fn nodes() -> Vec<Node> {
 }
 
 fn mitigations() -> BTreeMap<String, String> {
-    let Ok(folder) = fs::read_dir(files::place(format!("{CPU}/vulnerabilities"))) else {
+    let Ok(folder) = fs::read_dir(located(format!("{CPU}/vulnerabilities"))) else {
         return BTreeMap::new();
     };
     let named = folder.flatten().filter_map(|entry| {

@@ -1,8 +1,8 @@
-//! How is a description shown to others without names: of hosts, people, paths, servers?
+//! Removes names from a description: of hosts, people, paths, servers.
 //!
 //! What is kept is listed, not what is hidden: a name can stand in places that nobody thought of.
 
-use super::{Layout, Machine, Place};
+use samples::{FileLayout, Machine, PathFacts};
 
 const HIDDEN: &str = "redacted";
 
@@ -118,38 +118,37 @@ const VALUED: [&str; 52] = [
     "iosize",
 ];
 
-impl Machine {
-    /// A copy without names: of the host, of paths, servers and addresses, of users, pools and volumes,
-    /// without the kernel's command line.
-    #[must_use]
-    pub fn redact(&self) -> Self {
-        let mut copy = self.clone();
-        let host = copy.host.take();
-        copy.host = host.as_ref().map(|_| HIDDEN.into());
-        copy.kernel.command_line = copy.kernel.command_line.map(|_| HIDDEN.into());
-        if let Some(name) = &mut copy.virtualisation.container
-            && !["docker", "podman", "kubernetes", "lxc", "apptainer", "systemd-nspawn"]
-                .contains(&name.as_str())
-        {
-            *name = "a container".into();
-        }
-        for (index, place) in copy.places.iter_mut().enumerate() {
-            redact_place(place, format!("path {}", index + 1));
-        }
-        // A kernel, a distribution or a device may carry the name of the machine that it was made for.
-        let free = [
-            &mut copy.kernel.release,
-            &mut copy.kernel.version,
-            &mut copy.distribution,
-            &mut copy.virtualisation.product,
-        ];
-        for text in free.into_iter().flatten() {
-            for name in host.iter().chain(&user()).filter(|name| name.len() > 1) {
-                *text = text.replace(name.as_str(), HIDDEN);
-            }
-        }
-        copy
+/// A copy without names: of the host, of paths, servers and addresses, of users, pools and volumes,
+/// without the kernel's command line.
+#[must_use]
+pub fn redact(machine: &Machine) -> Machine {
+    let mut copy = machine.clone();
+    // What another version knew may hold names.
+    copy.other.clear();
+    let host = copy.host.take();
+    copy.host = host.as_ref().map(|_| HIDDEN.into());
+    copy.kernel.command_line = copy.kernel.command_line.map(|_| HIDDEN.into());
+    if let Some(name) = &mut copy.virtualisation.container
+        && !["docker", "podman", "kubernetes", "lxc", "apptainer", "systemd-nspawn"].contains(&name.as_str())
+    {
+        *name = "a container".into();
     }
+    for (index, path) in copy.paths.iter_mut().enumerate() {
+        redact_path(path, format!("path {}", index + 1));
+    }
+    // A kernel, a distribution or a device may carry the name of the machine that it was made for.
+    let free = [
+        &mut copy.kernel.release,
+        &mut copy.kernel.version,
+        &mut copy.distribution,
+        &mut copy.virtualisation.product,
+    ];
+    for text in free.into_iter().flatten() {
+        for name in host.iter().chain(&user()).filter(|name| name.len() > 1) {
+            *text = text.replace(name.as_str(), HIDDEN);
+        }
+    }
+    copy
 }
 
 /// The name of this user, where it is that of a person.
@@ -157,7 +156,8 @@ fn user() -> Option<String> {
     std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok().filter(|name| name != "root")
 }
 
-fn redact_place(place: &mut Place, name: String) {
+fn redact_path(place: &mut PathFacts, name: String) {
+    place.other.clear();
     place.real_path = place.real_path.take().map(|_| name.clone());
     if let Some(mount) = &mut place.mount {
         mount.mount_point.clone_from(&name);
@@ -177,7 +177,7 @@ fn redact_place(place: &mut Place, name: String) {
         // The name that an administrator gave to a volume.
         device.model = device.model.take().map(|_| HIDDEN.into());
     }
-    if let Layout::Striped { note: Some(note), .. } = &mut place.layout
+    if let FileLayout::Striped { note: Some(note), .. } = &mut place.layout
         && note.starts_with("pool ")
     {
         *note = format!("pool {HIDDEN}");
@@ -218,13 +218,13 @@ fn redact_option(option: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, Kernel, Mount, NfsMount, Virtualisation};
+    use samples::{BlockDevice, Kernel, Mount, NfsMount, Virtualisation};
 
     fn hidden(source: &str) -> String {
         let mount = Mount { source: source.into(), ..Mount::default() };
-        let place = Place { mount: Some(mount), ..Place::default() };
-        let shown = Machine { places: vec![place], ..Machine::default() }.redact();
-        shown.places[0].mount.as_ref().map(|mount| mount.source.clone()).unwrap_or_default()
+        let place = PathFacts { mount: Some(mount), ..PathFacts::default() };
+        let shown = redact(&Machine { paths: vec![place], ..Machine::default() });
+        shown.paths[0].mount.as_ref().map(|mount| mount.source.clone()).unwrap_or_default()
     }
 
     #[test]
@@ -276,23 +276,23 @@ mod tests {
             options: options.to_vec(),
             ..NfsMount::default()
         };
-        let place = Place {
+        let place = PathFacts {
             path: "/home/alice-x1/data/x".into(),
             real_path: Some("/home/alice-x1/data/x".into()),
             mount: Some(mount),
             nfs: Some(nfs),
-            device: Some(Device {
+            device: Some(BlockDevice {
                 disk: "dm-0".into(),
                 model: Some("vg-alice-x1".into()),
-                ..Device::default()
+                ..BlockDevice::default()
             }),
-            layout: Layout::Striped {
+            layout: FileLayout::Striped {
                 stripe_size: Some(1 << 20),
                 stripe_count: Some(4),
                 targets: vec![1],
                 note: Some("pool alice-x1".into()),
             },
-            ..Place::default()
+            ..PathFacts::default()
         };
         let machine = Machine {
             host: Some(secret.into()),
@@ -305,11 +305,11 @@ mod tests {
                 container: Some("alice-x1".into()),
                 ..Virtualisation::default()
             },
-            places: vec![place],
+            paths: vec![place],
             ..Machine::default()
         };
-        let shown = machine.redact();
-        let json = serde_json::to_string(&shown).expect("plain data") + &shown.lines().join("\n");
+        let shown = redact(&machine);
+        let json = serde_json::to_string(&shown).expect("plain data") + &crate::lines(&shown).join("\n");
         for name in ["alice", "10.9.8.7", "fe80", "REALM", "/home"] {
             assert!(!json.contains(name), "{name}: {json}");
         }

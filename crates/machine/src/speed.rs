@@ -1,6 +1,6 @@
-//! How fast does a processor compute now, where nothing tells its frequency?
+//! Measures how fast a processor computes now, where nothing tells its frequency.
 
-use clock::monotonic_raw_ns;
+use rustix::time::{ClockId, clock_gettime};
 
 /// Additions that wait for each other, sixteen a round: each takes one cycle on every processor of the
 /// last twenty years.
@@ -17,6 +17,12 @@ pub fn gigahertz() -> Option<f64> {
         best = best.min(monotonic_raw_ns().saturating_sub(begin).max(1));
     }
     Some(ADDITIONS as f64 / best as f64)
+}
+
+/// Not slewed by NTP.
+fn monotonic_raw_ns() -> u64 {
+    let now = clock_gettime(ClockId::MonotonicRaw);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use ranks::job::JobIdentity;
 use ranks::{Comm, CommError, ControlBlock, RankStatus, StopFlag};
 use samples::ClockOffset;
-use serde_json::Value;
+use samples::MpiFacts;
 
 use crate::abi::Handle;
 use crate::error::MpiError;
@@ -240,13 +240,17 @@ impl Comm for Mpi {
         self.world().search.found.as_ref().map(FoundLibrary::describe).unwrap_or_default()
     }
 
-    fn facts(&self) -> Value {
+    fn facts(&self) -> Option<MpiFacts> {
         let LibrarySearch { launcher, found, .. } = &self.world().search;
-        let mut facts = serde_json::to_value(found).unwrap_or_default();
-        if let Value::Object(fields) = &mut facts {
-            fields.insert("launcher".into(), launcher.as_ref().map(|found| found.evidence.clone()).into());
-        }
-        facts
+        let found = found.as_ref()?;
+        Some(MpiFacts {
+            library: found.library.clone(),
+            version: found.version.clone(),
+            abi: found.abi.clone(),
+            why: found.why.clone(),
+            launcher: launcher.as_ref().map(|found| found.evidence.clone()),
+            ..MpiFacts::default()
+        })
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

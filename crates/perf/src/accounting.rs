@@ -1,4 +1,4 @@
-//! What does the kernel count for a thread that any user may read?
+//! Reads the counters of a thread that any user may read.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

@@ -1,4 +1,4 @@
-//! How long was a block device at work for this thread?
+//! Measures how long a block device was at work for a thread.
 //!
 //! A request is this thread's if this thread gave it to the scheduler or to the device. It ends in an
 //! interrupt that hits whichever thread runs there, so the events of every processor are read. What the
@@ -11,8 +11,8 @@
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::events::{self, Event, Meaning};
-use super::ring::{Pages, RECORD_SAMPLE, Words};
+use crate::events::{self, Event, Meaning};
+use crate::ring::{Pages, RECORD_SAMPLE, Words};
 
 /// Rings on more processors than this are not worth their memory in every rank.
 const MOST_PROCESSORS: usize = 16;
@@ -35,9 +35,9 @@ pub fn expect(ranks: u32) {
 /// Requests of this thread that are remembered while they are under way.
 const MOST_OPEN: usize = 64;
 
-/// What one record says.
+/// What one record says of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
+struct Step {
     time: u64,
     meaning: Meaning,
     thread: u32,
@@ -47,7 +47,7 @@ struct Seen {
 
 /// A request of this thread that has not ended.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct Request {
     place: (u32, u64),
     /// When the device got it; none while it is with the scheduler.
     begin: Option<u64>,
@@ -60,7 +60,7 @@ struct Open {
 pub struct Devices {
     rings: Vec<(Pages, Vec<Event>)>,
     requests: Requests,
-    records: Vec<Seen>,
+    records: Vec<Step>,
 }
 
 impl Devices {
@@ -88,8 +88,7 @@ impl Devices {
             events.iter().try_for_each(events::enable)?;
             Ok((pages, events))
         };
-        // SAFETY: takes nothing and returns a number.
-        let me = unsafe { libc::gettid() } as u32;
+        let me = rustix::thread::gettid().as_raw_pid() as u32;
         let rings = processors.into_iter().map(ring).collect::<io::Result<_>>()?;
         WATCHING.fetch_add(1, Ordering::Relaxed);
         Ok(Self {
@@ -149,13 +148,13 @@ fn is_idle(device: u32) -> bool {
 #[derive(Debug, Default)]
 struct Requests {
     me: u32,
-    open: Vec<Open>,
+    open: Vec<Request>,
     /// From when to when a device was at work.
     done: Vec<(u64, u64)>,
 }
 
 impl Requests {
-    fn see(&mut self, seen: Seen) {
+    fn see(&mut self, seen: Step) {
         let known = self.open.iter().position(|open| open.place == seen.place);
         match (seen.meaning, known) {
             (Meaning::RequestBegins, Some(index)) => {
@@ -165,14 +164,14 @@ impl Requests {
             }
             // The one before it at this place has ended unseen.
             (Meaning::RequestQueued, Some(index)) if seen.thread == self.me => {
-                self.open[index] = Open { place: seen.place, begin: None, fresh: true };
+                self.open[index] = Request { place: seen.place, begin: None, fresh: true };
             }
             (Meaning::RequestBegins | Meaning::RequestQueued, None) if seen.thread == self.me => {
                 if self.open.len() == MOST_OPEN {
                     self.open.remove(0);
                 }
                 let begin = (seen.meaning == Meaning::RequestBegins).then_some(seen.time);
-                self.open.push(Open { place: seen.place, begin, fresh: true });
+                self.open.push(Request { place: seen.place, begin, fresh: true });
             }
             (Meaning::RequestEnds, Some(index)) => {
                 if let Some(begin) = self.open.swap_remove(index).begin {
@@ -215,24 +214,24 @@ impl Requests {
 
 /// `[header, identifier, process and thread, time, size of what follows and its first half word, …]`: the
 /// device stands 8 bytes into what follows, the sector 16.
-fn understand(kind: u32, words: &Words, meaning: impl Fn(u64) -> Option<Meaning>) -> Option<Seen> {
+fn understand(kind: u32, words: &Words, meaning: impl Fn(u64) -> Option<Meaning>) -> Option<Step> {
     if kind != RECORD_SAMPLE {
         return None;
     }
     let place = ((words[5] >> 32) as u32, words[6] >> 32 | words[7] << 32);
     let thread = (words[2] >> 32) as u32;
-    Some(Seen { time: words[3], meaning: meaning(words[1])?, thread, place })
+    Some(Step { time: words[3], meaning: meaning(words[1])?, thread, place })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(time: u64, meaning: Meaning, thread: u32, sector: u64) -> Seen {
-        Seen { time, meaning, thread, place: (8, sector) }
+    fn seen(time: u64, meaning: Meaning, thread: u32, sector: u64) -> Step {
+        Step { time, meaning, thread, place: (8, sector) }
     }
 
-    fn requests(all: &[Seen]) -> Requests {
+    fn requests(all: &[Step]) -> Requests {
         let mut found = Requests { me: 7, ..Requests::default() };
         all.iter().for_each(|one| found.see(*one));
         found
@@ -289,7 +288,7 @@ mod tests {
         let words: Words = [0, 5, 7 << 32 | 6, 99, 0, 8 << 32, 0x1234 << 32, 1];
         let found = understand(RECORD_SAMPLE, &words, |id| (id == 5).then_some(Meaning::RequestEnds));
         let place = (8, 1 << 32 | 0x1234);
-        assert_eq!(found, Some(Seen { time: 99, meaning: Meaning::RequestEnds, thread: 7, place }));
+        assert_eq!(found, Some(Step { time: 99, meaning: Meaning::RequestEnds, thread: 7, place }));
         assert_eq!(understand(14, &words, |_| Some(Meaning::RequestEnds)), None);
     }
 }

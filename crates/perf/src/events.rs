@@ -1,4 +1,4 @@
-//! Which kernel events of this thread can be had, and how are they opened?
+//! Opens the kernel events of a thread or a processor.
 //!
 //! `perf_event_open(2)` without hardware counters: context-switch records and page-fault samples need
 //! no privilege while `perf_event_paranoid` is at most 2, tracepoints need CAP_PERFMON.
@@ -90,56 +90,69 @@ enum Of {
     Processor(u32),
 }
 
-/// Opens one event.
-fn open(kind: u32, config: u64, extra: u64, meaning: Meaning) -> io::Result<Event> {
-    open_of(Of::ThisThread, kind, config, extra, SAMPLE, meaning)
-}
-
-fn open_of(
-    of: Of,
+/// What an event is of.
+struct Wanted {
     kind: u32,
     config: u64,
+    /// Flags besides those that all events have.
     extra: u64,
+    /// What a record carries.
     sample_type: u64,
     meaning: Meaning,
-) -> io::Result<Event> {
-    let (process, processor) = match of {
-        Of::ThisThread => (0, -1),
-        Of::Processor(number) => (-1, i32::try_from(number).unwrap_or(-1)),
-    };
-    let attributes = |exclude: u64| Attributes {
-        kind,
-        size: size_of::<Attributes>() as u32,
-        config,
-        sample_period: 1,
-        sample_type,
-        flags: DISABLED | SAMPLE_ID_ALL | USE_CLOCK | EXCLUDE_HYPERVISOR | exclude | extra,
-        wakeup_events: NEVER,
-        clock: libc::CLOCK_MONOTONIC_RAW,
-        ..Attributes::default()
-    };
-    // With the kernel's own faults first; an ordinary user may see those of user code alone.
-    let mut last = io::Error::from_raw_os_error(libc::ENOSYS);
-    for exclude in [0, EXCLUDE_KERNEL] {
-        let wanted = attributes(exclude);
-        // SAFETY: `wanted` is a complete attribute structure whose size it states; pid 0 and cpu -1 mean
-        // this thread on any processor, pid -1 all threads on one; there is no group.
-        let fd = unsafe {
-            libc::syscall(libc::SYS_perf_event_open, &wanted, process, processor, -1, CLOSE_ON_EXEC)
-        };
-        if fd >= 0 {
-            // SAFETY: the kernel has just given us this descriptor and nobody else knows it.
-            let file = unsafe { OwnedFd::from_raw_fd(fd as i32) };
-            let mut identifier = 0u64;
-            // SAFETY: PERF_EVENT_IOC_ID writes eight bytes.
-            if unsafe { libc::ioctl(file.as_raw_fd(), IOC_ID as _, &mut identifier) } != 0 {
-                return Err(io::Error::last_os_error());
-            }
-            return Ok(Event { file, identifier, meaning });
-        }
-        last = io::Error::last_os_error();
+}
+
+impl Wanted {
+    fn software(config: u64, meaning: Meaning) -> Self {
+        Self { kind: SOFTWARE, config, extra: 0, sample_type: SAMPLE, meaning }
     }
-    Err(last)
+
+    fn tracepoint(name: &'static str, meaning: Meaning) -> io::Result<Self> {
+        Ok(Self { kind: TRACEPOINT, config: number(name)?, extra: 0, sample_type: SAMPLE, meaning })
+    }
+
+    fn attributes(&self, exclude: u64) -> Attributes {
+        Attributes {
+            kind: self.kind,
+            size: size_of::<Attributes>() as u32,
+            config: self.config,
+            sample_period: 1,
+            sample_type: self.sample_type,
+            flags: DISABLED | SAMPLE_ID_ALL | USE_CLOCK | EXCLUDE_HYPERVISOR | exclude | self.extra,
+            wakeup_events: NEVER,
+            clock: libc::CLOCK_MONOTONIC_RAW,
+            ..Attributes::default()
+        }
+    }
+
+    /// Opens the event.
+    fn open(&self, of: Of) -> io::Result<Event> {
+        let (process, processor) = match of {
+            Of::ThisThread => (0, -1),
+            Of::Processor(number) => (-1, i32::try_from(number).unwrap_or(-1)),
+        };
+        // With the kernel's own faults first; an ordinary user may see those of user code alone.
+        let mut last = io::Error::from_raw_os_error(libc::ENOSYS);
+        for exclude in [0, EXCLUDE_KERNEL] {
+            let attributes = self.attributes(exclude);
+            // SAFETY: a complete attribute structure whose size it states; pid 0 and cpu -1 mean this thread
+            // on any processor, pid -1 all threads on one; there is no group.
+            let fd = unsafe {
+                libc::syscall(libc::SYS_perf_event_open, &attributes, process, processor, -1, CLOSE_ON_EXEC)
+            };
+            if fd >= 0 {
+                // SAFETY: the kernel has just given us this descriptor and nobody else knows it.
+                let file = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+                let mut identifier = 0u64;
+                // SAFETY: PERF_EVENT_IOC_ID writes eight bytes.
+                if unsafe { libc::ioctl(file.as_raw_fd(), IOC_ID as _, &mut identifier) } != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                return Ok(Event { file, identifier, meaning: self.meaning });
+            }
+            last = io::Error::last_os_error();
+        }
+        Err(last)
+    }
 }
 
 const IOC_ENABLE: u64 = 0x2400;
@@ -149,19 +162,19 @@ const IOC_ID: u64 = 0x8008_2407;
 
 /// The event that carries the context-switch records; the ring is mapped on it.
 pub fn switches() -> io::Result<Event> {
-    open(SOFTWARE, DUMMY, CONTEXT_SWITCH, Meaning::Switches)
+    Wanted { extra: CONTEXT_SWITCH, ..Wanted::software(DUMMY, Meaning::Switches) }.open(Of::ThisThread)
 }
 
 /// Page faults, sampled one by one.
 pub fn faults() -> io::Result<Vec<Event>> {
     Ok(vec![
-        open(SOFTWARE, FAULTS_MINOR, 0, Meaning::MinorFault)?,
-        open(SOFTWARE, FAULTS_MAJOR, 0, Meaning::MajorFault)?,
+        Wanted::software(FAULTS_MINOR, Meaning::MinorFault).open(Of::ThisThread)?,
+        Wanted::software(FAULTS_MAJOR, Meaning::MajorFault).open(Of::ThisThread)?,
     ])
 }
 
 /// The tracepoints of interrupts.
-const WANTED: [(&str, Meaning); 6] = [
+const INTERRUPTS: [(&str, Meaning); 6] = [
     ("irq_vectors/local_timer_entry", Meaning::TimerEnter),
     ("irq_vectors/local_timer_exit", Meaning::TimerLeave),
     ("irq/softirq_entry", Meaning::SoftEnter),
@@ -175,8 +188,8 @@ const WANTED: [(&str, Meaning); 6] = [
 pub fn interrupts() -> io::Result<Vec<Event>> {
     let mut found = Vec::new();
     let mut last = io::Error::from(io::ErrorKind::NotFound);
-    for (name, meaning) in WANTED {
-        let opened = number(name).and_then(|number| open(TRACEPOINT, number, 0, meaning));
+    for (name, meaning) in INTERRUPTS {
+        let opened = Wanted::tracepoint(name, meaning).and_then(|wanted| wanted.open(Of::ThisThread));
         match opened {
             Ok(event) => found.push(event),
             Err(error) => last = error,
@@ -198,14 +211,15 @@ const REQUESTS: [(&str, Meaning); 3] = [
 /// Requests to block devices on one processor, whoever makes them: the thread that waits for one is not
 /// the one that sees it end. Needs CAP_PERFMON.
 pub fn requests(processor: u32) -> io::Result<Vec<Event>> {
-    let open =
-        |(name, meaning)| open_of(Of::Processor(processor), TRACEPOINT, number(name)?, 0, REQUEST, meaning);
+    let open = |(name, meaning)| {
+        Wanted { sample_type: REQUEST, ..Wanted::tracepoint(name, meaning)? }.open(Of::Processor(processor))
+    };
     REQUESTS.into_iter().map(open).collect()
 }
 
 /// Finds the numbers of all tracepoints, so that forked ranks need not.
 pub fn prepare() {
-    for (name, _) in WANTED.into_iter().chain(REQUESTS) {
+    for (name, _) in INTERRUPTS.into_iter().chain(REQUESTS) {
         // What is missing is told when it is opened.
         drop(number(name));
     }
@@ -288,26 +302,23 @@ fn unmounted(path: &str) -> io::Result<String> {
 
 /// Lets the records of `event` go to the ring of `leader`.
 pub fn redirect(event: &Event, leader: &Event) -> io::Result<()> {
-    // SAFETY: both descriptors are open perf events.
-    match unsafe { libc::ioctl(event.file.as_raw_fd(), IOC_SET_OUTPUT as _, leader.file.as_raw_fd()) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    request(event, IOC_SET_OUTPUT, leader.file.as_raw_fd())
 }
 
 /// Starts an event.
 pub fn enable(event: &Event) -> io::Result<()> {
-    // SAFETY: the descriptor is an open perf event; the request takes no pointer.
-    match unsafe { libc::ioctl(event.file.as_raw_fd(), IOC_ENABLE as _, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    request(event, IOC_ENABLE, 0)
 }
 
 /// Stops an event for a while.
 pub fn disable(event: &Event) -> io::Result<()> {
-    // SAFETY: the descriptor is an open perf event; the request takes no pointer.
-    match unsafe { libc::ioctl(event.file.as_raw_fd(), IOC_DISABLE as _, 0) } {
+    request(event, IOC_DISABLE, 0)
+}
+
+/// Makes one of the requests above that take a number.
+fn request(event: &Event, code: u64, argument: libc::c_int) -> io::Result<()> {
+    // SAFETY: the descriptor is an open perf event; none of the requests takes a pointer.
+    match unsafe { libc::ioctl(event.file.as_raw_fd(), code as _, argument) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

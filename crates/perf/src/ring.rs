@@ -1,4 +1,4 @@
-//! How are the kernel's event records read without a system call?
+//! Reads the kernel's event records without a system call.
 //!
 //! The kernel writes records into a ring shared with this process and publishes its head; looking
 //! whether anything happened is one load. Layout: `perf_event_open(2)`, "MMAP layout".
@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use super::events::{Event, Meaning};
+use crate::events::{self, Event, Meaning};
 
 /// Pages of records; with the page of control data they stay below what an ordinary user may lock for
 /// dozens of ranks. They are drained at every operation.
@@ -143,11 +143,11 @@ impl Ring {
         let pages = Pages::map(&leader)?;
         let mut ring = Self { pages, events: vec![leader] };
         for event in others {
-            super::events::redirect(&event, &ring.events[0])?;
+            events::redirect(&event, &ring.events[0])?;
             ring.events.push(event);
         }
         for event in &ring.events {
-            super::events::enable(event)?;
+            events::enable(event)?;
         }
         ring.pages.tail = ring.pages.head();
         Ok(ring)
@@ -158,7 +158,7 @@ impl Ring {
         let faults = |event: &&Event| matches!(event.meaning, Meaning::MinorFault | Meaning::MajorFault);
         for event in self.events.iter().filter(faults) {
             // Without it faults cost a microsecond more, or stay unseen: no reason to stop.
-            let _ = if see { super::events::enable(event) } else { super::events::disable(event) };
+            let _ = if see { events::enable(event) } else { events::disable(event) };
         }
     }
 

@@ -1,4 +1,4 @@
-//! Is what slowed an operation seen, and only that?
+//! Tests of a watch: what slowed an operation is seen, and only that.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn counts_equal_those_of_getrusage() {
     let accounting = Accounting::of_this_thread();
     let mut watch = Watch::of_this_thread();
     if !watch.is_cheap() {
-        eprintln!("skipped: {:?}", watch.sight().blind);
+        eprintln!("skipped: {:?}", watch.coverage().blind);
         return;
     }
     // A switch may fall between two neighbouring readings; such a round is made again.
@@ -90,7 +90,7 @@ fn an_operation_without_events_has_no_cause() {
 
 #[test]
 fn what_cannot_be_seen_is_said() {
-    let blind = &Watch::at_most(Tier::Accounting).sight().blind.join("\n");
+    let blind = &Watch::at_most(Tier::Accounting).coverage().blind.join("\n");
     assert!(blind.contains("interrupts") && blind.contains("hypervisor"), "{blind}");
 }
 
@@ -98,8 +98,8 @@ fn what_cannot_be_seen_is_said() {
 fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
     use std::os::unix::fs::OpenOptionsExt;
     let mut watch = Watch::of_this_thread();
-    if !watch.sight().sees.contains(&Cause::Device) {
-        eprintln!("skipped: {:?}", watch.sight().blind);
+    if !watch.coverage().sees.contains(&Cause::Device) {
+        eprintln!("skipped: {:?}", watch.coverage().blind);
         return;
     }
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).expect("a folder on a disk");
@@ -128,7 +128,7 @@ fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
         assert!(seen.causes.has(Cause::Blocked) || !seen.causes.has(Cause::Device), "{seen:?}");
     }
     // A file system in memory or behind a process has no device; then nothing may be put down to one.
-    let place = machine::describe(&[folder.path()]).places.remove(0);
+    let place = machine::describe(&[folder.path()]).paths.remove(0);
     match place.device {
         Some(_) => {
             assert!(found >= 50, "{found} of 100 reads, at work {device_ns} of {blocked_ns} ns blocked");

@@ -22,6 +22,7 @@ mod calls;
 mod disk;
 mod measure;
 mod memory;
+mod noise;
 mod processes;
 mod tour;
 
@@ -32,10 +33,11 @@ pub use samples::random::Random;
 
 pub use cache::{Done, Kernels};
 pub use disk::{Access, FileAccess, Scratch};
-pub use machine::affinity::{Noise, Pinned, allowed, noise, pin, unpin};
-pub use measure::{Check, Measured, Observation, Settings, measure};
+pub use machine::affinity::{Pinned, allowed, pin, unpin};
+pub use measure::{Measured, Observation, Settings, measure};
 pub use memory::{LINE, Pass};
-pub use tour::{Bandwidth, Group, Point, Progress, Quantiles, Rung, Tour, tour};
+pub use noise::noise;
+pub use tour::{Progress, RungObservations, Tour, tour};
 
 /// Why a kernel cannot be had.
 #[derive(Debug, thiserror::Error)]

@@ -2,12 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use samples::Causes;
-use serde::{Deserialize, Serialize};
+use samples::{Causes, ClockFacts, TimingCheck};
 
 use super::calls::Additions;
 use super::{Kernel, Random};
-use clock::{Clock, Description};
+use clock::Clock;
 use perf::Watch;
 
 /// How long and how much.
@@ -47,24 +46,6 @@ pub struct Observation {
     pub cpu: u16,
 }
 
-/// Does the mean of single timings, less the clock's cost, equal the amortised time?
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    /// Mean of single timings, less what a bracket was found to add at that moment, in ps.
-    pub single_ps: f64,
-    /// Median of blocks timed in between, in ps an operation.
-    pub amortised_ps: f64,
-    /// What they may differ by: the greater of 0.6 ns and 5 %.
-    pub tolerance_ps: f64,
-}
-
-impl Check {
-    /// Do they agree?
-    pub fn passes(&self) -> bool {
-        (self.single_ps - self.amortised_ps).abs() <= self.tolerance_ps
-    }
-}
-
 /// What was measured of one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
@@ -82,7 +63,7 @@ pub struct Measured {
     /// most a few steps of the clock long, so only their mean and their far tail mean something.
     pub singles: Vec<Observation>,
     /// Single against amortised; none where too little was measured or an operation takes 10 µs or more.
-    pub check: Option<Check>,
+    pub check: Option<TimingCheck>,
     /// Did three neighbouring blocks agree within a hundredth before measuring began?
     pub steady: bool,
     /// Bytes that one operation moves.
@@ -98,7 +79,7 @@ const BLOCK_PS: u64 = 1_000_000_000;
 pub fn measure(
     kernel: &mut dyn Kernel,
     clock: Clock,
-    facts: &Description,
+    facts: &ClockFacts,
     watch: &mut Watch,
     settings: &Settings,
 ) -> Measured {
@@ -133,7 +114,7 @@ fn timed(kernel: &mut dyn Kernel, clock: Clock, count: u32) -> Result<u64, i32> 
 fn try_measure(
     kernel: &mut dyn Kernel,
     clock: Clock,
-    facts: &Description,
+    facts: &ClockFacts,
     watch: &mut Watch,
     settings: &Settings,
     deadline: &Deadline,
@@ -246,7 +227,7 @@ fn observe(
 }
 
 /// Time of one operation in ps: all of them, less one cost of the clock.
-fn net(ps: u64, count: u32, facts: &Description) -> f64 {
+fn net(ps: u64, count: u32, facts: &ClockFacts) -> f64 {
     (ps as f64 - facts.overhead.mean_ps as f64).max(0.0) / f64::from(count.max(1))
 }
 
@@ -269,10 +250,10 @@ fn batch(each_ps: f64, quantum_ps: u64, least: u32, most: u32) -> u32 {
 fn check(
     kernel: &mut dyn Kernel,
     clock: Clock,
-    facts: &Description,
+    facts: &ClockFacts,
     block: u32,
     deadline: &Deadline,
-) -> Result<Option<Check>, i32> {
+) -> Result<Option<TimingCheck>, i32> {
     const SINGLES: usize = 256;
     const ROUNDS: usize = 301;
     let least = kernel.least();
@@ -300,7 +281,7 @@ fn check(
         rounds.push((single - bracket_adds(short, long)) / f64::from(least));
     }
     let amortised_ps = median(&amortised);
-    let found = Check {
+    let found = TimingCheck {
         single_ps: median(&rounds).max(0.0),
         amortised_ps,
         tolerance_ps: (0.05 * amortised_ps).max(600.0),
@@ -381,7 +362,7 @@ mod tests {
     #[test]
     fn the_check_allows_six_tenths_of_a_nanosecond_or_five_percent() {
         let check = |single_ps, amortised_ps: f64| {
-            Check { single_ps, amortised_ps, tolerance_ps: (0.05 * amortised_ps).max(600.0) }.passes()
+            TimingCheck { single_ps, amortised_ps, tolerance_ps: (0.05 * amortised_ps).max(600.0) }.passes()
         };
         assert!(check(1_600.0, 1_083.0) && !check(1_700.0, 1_083.0));
         assert!(check(104_000.0, 100_000.0) && !check(106_000.0, 100_000.0));

@@ -84,9 +84,9 @@ pub trait Comm: std::fmt::Debug {
     /// What a reader of the facts wants to know: the library and its version, how ranks meet.
     fn description(&self) -> String;
 
-    /// For the facts of the run: which MPI library, and why. Null without MPI.
-    fn facts(&self) -> serde_json::Value {
-        serde_json::Value::Null
+    /// For the facts of the run: which MPI library, and why. None without MPI.
+    fn facts(&self) -> Option<samples::MpiFacts> {
+        None
     }
 
     /// The communicator's own type, where its crate needs it back (MPI-IO does).

@@ -4,7 +4,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use samples::Site;
+use samples::{HintsOfFile, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::region::SampleRegion;
@@ -66,11 +66,11 @@ pub enum Entry {
     /// that are not stand in no order.
     Workers,
     /// What this rank could see of the causes of slow operations.
-    Sight(perf::Sight),
+    Sight(samples::Coverage),
     /// How this rank meets the others, in the communicator's own words.
     Communicator(String),
     /// Which MPI library it uses, and why.
-    Mpi(serde_json::Value),
+    Mpi(samples::MpiFacts),
     /// What MPI-IO makes of the program's hints for one file.
     Hints(HintsOfFile),
     /// Something that makes the result less trustworthy.
@@ -90,15 +90,6 @@ pub struct Stonewalled {
     pub ns: u64,
     /// A loop of it ended early.
     pub cut: bool,
-}
-
-/// The hints that MPI-IO uses for a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HintsOfFile {
-    /// Its name.
-    pub file: String,
-    /// By key.
-    pub hints: std::collections::BTreeMap<String, String>,
 }
 
 /// The writing end: entries as length (u32) and JSON, published one by one.

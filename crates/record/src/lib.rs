@@ -14,7 +14,7 @@ mod sites;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub use journal::{Entry, HintsOfFile, Stonewalled};
+pub use journal::{Entry, Stonewalled};
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;
 pub use region::{RecordState, SampleRegion, unnamed_file};

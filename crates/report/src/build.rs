@@ -43,7 +43,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         return of_counted(run, warnings, options);
     }
     // A tour measures many things once: no single one is what it is about.
-    let is_tour = run.facts.tour.is_object() && options.site.is_none();
+    let is_tour = run.facts.tour.is_some() && options.site.is_none();
     let main = match Subject::choose(run, options.site.as_deref(), options.gate) {
         _ if is_tour => None,
         Ok(subject) => {

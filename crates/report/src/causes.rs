@@ -6,6 +6,7 @@ use samples::{Cause, Causes, Run, Sample, SiteKind, attribute};
 use serde::Serialize;
 
 use crate::Chapter;
+use crate::cause_words::style_of;
 use crate::figures::causes::{CauseShares, stacks};
 use crate::summary::Summary;
 use crate::table::Table;
@@ -78,7 +79,7 @@ fn slowness(run: &Run, site: u32, samples: &[&Sample]) -> Option<Slowness> {
         slow_from_s: found.limit_ps as f64 * 1e-12,
         excess_s: found.excess_ps as f64 * 1e-12,
         attributed: found.attributed(),
-        shares: found.parts().into_iter().map(|(cause, share)| (cause.to_owned(), share)).collect(),
+        shares: found.parts().into_iter().map(|(part, share)| (part.name().to_owned(), share)).collect(),
     })
 }
 
@@ -109,7 +110,7 @@ fn shares(run: &Run, found: &[Slowness]) -> Table {
     );
     for one in found {
         let parts = one.shares.iter().filter(|(_, share)| *share >= 0.005);
-        let parts = parts.map(|(cause, share)| format!("{} {}", words(cause), percent(*share)));
+        let parts = parts.map(|(cause, share)| format!("{} {}", style_of(cause).words, percent(*share)));
         table.push(
             false,
             [
@@ -124,28 +125,10 @@ fn shares(run: &Run, found: &[Slowness]) -> Table {
     if found.len() == MOST {
         table.note = format!("These are the {MOST} places whose slow operations took the most time. ");
     }
-    let blind = run.facts.sight.get("blind").and_then(|blind| blind.as_array());
-    let blind: Vec<&str> = blind.into_iter().flatten().filter_map(|line| line.as_str()).collect();
-    if !blind.is_empty() {
-        table.note += &format!("Could not be seen: {}.", blind.join("; "));
+    if let Some(coverage) = run.facts.coverage.as_ref().filter(|coverage| !coverage.blind.is_empty()) {
+        table.note += &format!("Could not be seen: {}.", coverage.blind.join("; "));
     }
     table
-}
-
-fn words(cause: &str) -> &'static str {
-    match cause {
-        "run_queue" => "waiting for a processor",
-        "throttled" => "throttled by a control group",
-        "device" => "the device at work",
-        "blocked" => "waiting for a device or another process",
-        "major_fault" => "page fault that read a device",
-        "minor_fault" => "page fault",
-        "device_interrupt" => "device interrupt",
-        "soft_interrupt" => "soft interrupt",
-        "timer" => "timer interrupt",
-        "migration" => "move to another processor",
-        _ => "unattributed",
-    }
 }
 
 fn side_by_side(run: &Run, found: &[&Slowness]) -> Table {
@@ -178,12 +161,13 @@ fn side_by_side(run: &Run, found: &[&Slowness]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{Facts, Site};
+    use samples::{Coverage, Facts, Site, Tier};
 
     fn run(samples: Vec<Sample>) -> Run {
         let site = Site { operation: "fread".into(), labels: vec!["cold".into()], ..Site::default() };
-        let sight = serde_json::json!({"tier": "events", "blind": ["interrupts: no tracepoints"]});
-        Run { facts: Facts { sight, ..Facts::default() }, sites: vec![site], samples }
+        let blind = vec!["interrupts: no tracepoints".into()];
+        let coverage = Some(Coverage { tier: Tier::Events, blind, ..Coverage::default() });
+        Run { facts: Facts { coverage, ..Facts::default() }, sites: vec![site], samples }
     }
 
     fn reads(slow: impl Fn(u64) -> Sample) -> Vec<Sample> {

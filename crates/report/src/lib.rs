@@ -16,6 +16,7 @@
 mod analysis;
 mod build;
 mod by_clock;
+mod cause_words;
 mod causes;
 mod chapter;
 mod chapters;

@@ -1,6 +1,6 @@
 //! Writes a report as text for a terminal.
 
-use samples::{TimeUse, units};
+use samples::{Machine, PathFacts, TimeUse, units};
 use serde_json::Value;
 
 use crate::table::{width, wrapped};
@@ -105,41 +105,39 @@ pub(crate) fn surroundings(report: &Report) -> Vec<String> {
     if facts.backend.starts_with("simulate") {
         return Vec::new();
     }
-    let part = |value: &Value, pointers: &[&str]| {
-        pointers.iter().find_map(|pointer| plain(pointer, value.pointer(pointer)?)).unwrap_or_default()
-    };
-    let machine = &facts.machine;
-    let mut parts = vec![part(machine, &["/host"]), part(machine, &["/processor/model", "/processor"])];
-    let online = part(machine, &["/processor/online"]);
-    let guest = part(machine, &["/virtualisation/hypervisor"]);
-    parts.push(match (online.is_empty(), guest.is_empty()) {
-        (true, _) => String::new(),
-        (false, true) => format!("{online} CPUs"),
-        (false, false) => format!("{online} CPUs ({guest} guest)"),
+    let machine = facts.machine.as_ref().and_then(machine_line);
+    machine.into_iter().chain(facts.file_systems.iter().filter_map(path_line)).collect()
+}
+
+/// `node17, Example CPU, 8 CPUs (KVM guest), 16 GiB, Linux 6.12.0`, as far as it is known.
+fn machine_line(machine: &Machine) -> Option<String> {
+    let guest = machine.virtualisation.hypervisor.as_ref();
+    let online = machine.processor.online.map(|online| match guest {
+        Some(guest) => format!("{online} CPUs ({guest} guest)"),
+        None => format!("{online} CPUs"),
     });
-    parts.push(part(machine, &["/memory/total"]));
-    parts.push(
-        [part(machine, &["/kernel/name"]), part(machine, &["/kernel/release"])].join(" ").trim().to_string(),
-    );
-    parts.retain(|part| !part.is_empty());
-    let mut lines = Vec::new();
-    if !parts.is_empty() {
-        lines.push(parts.join(", "));
-    }
-    for place in &facts.file_systems {
-        let path = part(place, &["/path", "/directory"]);
-        let kind = part(place, &["/file_system", "/type"]);
-        let details: Vec<String> = [part(place, &["/mount/source"]), part(place, &["/device/kind"])]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect();
-        if path.is_empty() || kind.is_empty() {
-            continue;
-        }
-        let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
-        lines.push(format!("{path} on {kind}{details}"));
-    }
-    lines
+    let kernel =
+        [&machine.kernel.name, &machine.kernel.release].map(|part| part.as_deref().unwrap_or_default());
+    let parts = [
+        machine.host.clone(),
+        machine.processor.model.clone(),
+        online,
+        machine.memory.total.map(units::bytes),
+        Some(kernel.join(" ").trim().to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// `/data on ext4 (/dev/nvme0n1, NVMe SSD)`; none where the file system is not known.
+fn path_line(on: &PathFacts) -> Option<String> {
+    let kind = on.file_system.as_ref().filter(|kind| !kind.is_empty() && !on.path.is_empty())?;
+    let source = on.mount.as_ref().map(|mount| mount.source.as_str());
+    let device = on.device.as_ref().map(|device| device.kind.as_str());
+    let details: Vec<&str> =
+        [source, device].into_iter().flatten().filter(|detail| !detail.is_empty()).collect();
+    let details = if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
+    Some(format!("{} on {kind}{details}", on.path))
 }
 
 /// A simple value as text; sizes, known by the last word of their `key`, with their unit. None of

@@ -72,7 +72,9 @@ fn text_from_a_run_cannot_become_markup() {
     run.facts.name = attack.into();
     run.facts.program = format!("{attack}\n# {attack}");
     run.facts.parameters.insert(attack.into(), attack.into());
-    run.facts.machine = serde_json::json!({ attack: attack, "processor": {"model": attack} });
+    run.facts.machine =
+        serde_json::from_value(serde_json::json!({ attack: attack, "processor": {"model": attack} }))
+            .unwrap();
     run.facts.failures = vec![attack.into()];
     run.facts.complete = false;
     run.facts.warnings[0].text = attack.into();

@@ -1,6 +1,6 @@
-//! Why did the slow operations of a site take longer than the usual ones? Observed, never guessed.
+//! Attributes the excess of slow operations to the causes that were observed; nothing is guessed.
 
-use crate::{Cause, Causes, Sample};
+use crate::{Cause, Causes, ExcessPart, Sample};
 
 /// Of the time by which the slowest hundredth of a site exceeds its median: whose is it?
 ///
@@ -22,24 +22,21 @@ pub struct Attribution {
 /// What one cause took of the excess.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// `run_queue`, `blocked`, `device` (blocked, and a device was at work), or the name of a [`Cause`] that was seen meanwhile.
-    pub cause: &'static str,
+    /// What it is put down to; [`Cause::Device`] is time blocked while a device was at work.
+    pub part: ExcessPart,
     /// Its part of the excess, in ps.
     pub ps: u128,
     /// Slow operations in which it had a part.
     pub operations: usize,
 }
 
-/// What the rest of an operation can be put down to, once all waiting has been taken off: the weightiest
-/// comes first. A switch is not among them, since its whole time is known as waiting.
-const ON_THE_PROCESSOR: [(Cause, &str); 6] = [
-    (Cause::MajorFault, "major_fault"),
-    (Cause::DeviceInterrupt, "device_interrupt"),
-    (Cause::SoftInterrupt, "soft_interrupt"),
-    (Cause::Timer, "timer"),
-    (Cause::MinorFault, "minor_fault"),
-    (Cause::Migration, "migration"),
-];
+/// The causes that can explain time on the processor, the weightiest first.
+fn on_the_processor() -> Vec<Cause> {
+    let mut found: Vec<Cause> =
+        Cause::ALL.into_iter().filter(|cause| cause.weight_on_processor().is_some()).collect();
+    found.sort_by_key(|cause| std::cmp::Reverse(cause.weight_on_processor()));
+    found
+}
 
 impl Attribution {
     /// The share of the excess for which a cause was seen: 0 to 1, and 1 where there is no excess.
@@ -48,13 +45,13 @@ impl Attribution {
         if self.excess_ps == 0 { 1.0 } else { known as f64 / self.excess_ps as f64 }
     }
 
-    /// `(cause, share of the excess)`, the greatest first; `unattributed` is one of them.
-    pub fn parts(&self) -> Vec<(&'static str, f64)> {
+    /// What the excess is put down to and its share, the greatest first; [`ExcessPart::Unattributed`] is one of them.
+    pub fn parts(&self) -> Vec<(ExcessPart, f64)> {
         let excess = self.excess_ps.max(1) as f64;
         let known: u128 = self.shares.iter().map(|share| share.ps).sum();
         let mut parts: Vec<_> =
-            self.shares.iter().map(|share| (share.cause, share.ps as f64 / excess)).collect();
-        parts.push(("unattributed", self.excess_ps.saturating_sub(known) as f64 / excess));
+            self.shares.iter().map(|share| (share.part, share.ps as f64 / excess)).collect();
+        parts.push((ExcessPart::Unattributed, self.excess_ps.saturating_sub(known) as f64 / excess));
         parts.retain(|(_, share)| *share > 0.0);
         parts.sort_by(|a, b| b.1.total_cmp(&a.1));
         parts
@@ -83,20 +80,22 @@ pub fn attribute<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Option<At
     let limit_ps = *durations.select_nth_unstable(n * 99 / 100).1;
     // A fault in every sample is part of the operation, and explains no slow one.
     let usual = |cause: Cause| 2 * all.iter().filter(|s| Causes(s.causes).has(cause)).count() > n;
-    let telling: Vec<_> = ON_THE_PROCESSOR.into_iter().filter(|(cause, _)| !usual(*cause)).collect();
+    let telling: Vec<Cause> = on_the_processor().into_iter().filter(|cause| !usual(*cause)).collect();
 
     let mut found = Attribution { median_ps, limit_ps, ..Attribution::default() };
     for sample in all.iter().filter(|s| s.duration_ps >= limit_ps && s.duration_ps > median_ps) {
         let excess = sample.duration_ps - median_ps;
         let causes = Causes(sample.causes);
         let queue = sample.queue_ns.saturating_mul(1000).min(excess);
-        let waited = if causes.has(Cause::Throttled) { "throttled" } else { "run_queue" };
+        let throttled = causes.has(Cause::Throttled);
+        let waited = if throttled { ExcessPart::Of(Cause::Throttled) } else { ExcessPart::RunQueue };
         found.add(waited, queue);
         let longer = u64::from(sample.blocked_ns).saturating_sub(usual_ns).saturating_mul(1000);
         let blocked = longer.min(excess - queue);
-        found.add(if causes.has(Cause::Device) { "device" } else { "blocked" }, blocked);
-        if let Some((_, name)) = telling.iter().find(|(cause, _)| causes.has(*cause)) {
-            found.add(name, excess - queue - blocked);
+        let off = if causes.has(Cause::Device) { Cause::Device } else { Cause::Blocked };
+        found.add(ExcessPart::Of(off), blocked);
+        if let Some(cause) = telling.iter().find(|cause| causes.has(**cause)) {
+            found.add(ExcessPart::Of(*cause), excess - queue - blocked);
         }
         found.slow += 1;
         found.excess_ps += u128::from(excess);
@@ -106,16 +105,16 @@ pub fn attribute<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Option<At
 }
 
 impl Attribution {
-    fn add(&mut self, cause: &'static str, ps: u64) {
+    fn add(&mut self, part: ExcessPart, ps: u64) {
         if ps == 0 {
             return;
         }
-        match self.shares.iter_mut().find(|share| share.cause == cause) {
+        match self.shares.iter_mut().find(|share| share.part == part) {
             Some(share) => {
                 share.ps += u128::from(ps);
                 share.operations += 1;
             }
-            None => self.shares.push(Share { cause, ps: u128::from(ps), operations: 1 }),
+            None => self.shares.push(Share { part, ps: u128::from(ps), operations: 1 }),
         }
     }
 }
@@ -138,9 +137,9 @@ mod tests {
         all.push(sample(150_000_000, 0, 40_000, Some(Cause::Timer)));
         all.push(sample(60_000_000, 0, 40_000, None));
         let found = attribute(&all).expect("enough samples");
-        let shares: Vec<_> = found.shares.iter().map(|s| (s.cause, s.ps / 1_000_000)).collect();
+        let shares: Vec<_> = found.shares.iter().map(|s| (s.part.name(), s.ps / 1_000_000)).collect();
         assert_eq!(shares, [("run_queue", 4000), ("blocked", 1000), ("timer", 100)]);
-        assert_eq!(found.parts().last().map(|part| part.0), Some("unattributed"));
+        assert_eq!(found.parts().last().map(|part| part.0), Some(ExcessPart::Unattributed));
     }
 
     #[test]
@@ -149,7 +148,7 @@ mod tests {
         all.push(sample(1_050_000_000, 0, 1_040_000, Some(Cause::Blocked)));
         all.push(sample(3_050_000_000, 0, 3_040_000, Some(Cause::Device)));
         let found = attribute(&all).expect("enough samples");
-        let shares: Vec<_> = found.shares.iter().map(|s| (s.cause, s.ps / 1_000_000)).collect();
+        let shares: Vec<_> = found.shares.iter().map(|s| (s.part.name(), s.ps / 1_000_000)).collect();
         assert_eq!(shares, [("device", 3000), ("blocked", 1000)]);
     }
 
@@ -159,7 +158,7 @@ mod tests {
         all.push(sample(90_000, 0, 0, Some(Cause::MinorFault)));
         all.push(sample(90_000, 0, 0, Some(Cause::MinorFault)));
         let found = attribute(&all).expect("enough samples");
-        assert_eq!((found.attributed(), found.parts()), (0.0, vec![("unattributed", 1.0)]));
+        assert_eq!((found.attributed(), found.parts()), (0.0, vec![(ExcessPart::Unattributed, 1.0)]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What did the clock of rank 0 show at a moment that another rank's clock told?
+//! Translates moments of a rank's clock to the clock of rank 0.
 
 use serde::{Deserialize, Serialize};
 

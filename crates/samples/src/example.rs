@@ -1,8 +1,9 @@
-//! What does a realistic run look like, for tests and documentation?
+//! Makes up a realistic run, for tests and documentation.
 
-use serde_json::json;
-
-use crate::{Cause, Causes, Facts, Run, Sample, Site, SiteKind, Warning};
+use crate::{
+    BlockDevice, Cause, Causes, ClockFacts, ClockKind, FACTS_SCHEMA, Facts, Kernel, MACHINE_SCHEMA, Machine,
+    Memory, Mount, Overhead, PathFacts, Processor, Run, Sample, Site, SiteKind, Warning,
+};
 
 /// A made-up run of the paper's experiment, the same for the same arguments: `ranks` targets, `steps`
 /// steps, allocate, open, write, close and free, and the time block around the write.
@@ -104,7 +105,7 @@ repeat $step $repeat {
 fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
     let text = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
     Facts {
-        schema: "lastrank.facts/1".into(),
+        schema: FACTS_SCHEMA.into(),
         name: "parallel_write".into(),
         program: PROGRAM.into(),
         parameters: text(&[("size", "16MiB"), ("repeat", &steps.to_string())]),
@@ -115,30 +116,16 @@ fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
         started: "2026-03-02T09:30:00Z".into(),
         elapsed_s: 12.3,
         command_line: ["lastrank", "run", "parallel_write"].map(Into::into).into(),
-        machine: json!({
-            "schema": "lastrank.machine/1",
-            "summary": "Example CPU, 8 CPUs, 16 GiB, Linux 6.12.0",
-            "host": "node17",
-            "processor": {"model": "Example CPU", "online": 8, "governor": "powersave"},
-            "memory": {"total": 16_u64 << 30, "swap": 0},
-            "kernel": {"name": "Linux", "release": "6.12.0"},
-            "virtualisation": {"hypervisor": null, "container": null}
+        machine: Some(machine()),
+        clock: Some(ClockFacts {
+            kind: ClockKind::Monotonic,
+            quantum_ps: 1000,
+            overhead: Overhead { mean_ps: 21_400, p50_ps: 21_000, p99_ps: 29_000 },
+            fence: "none".into(),
+            reason: "the kernel's clock source is not the time-stamp counter".into(),
+            ..ClockFacts::default()
         }),
-        clock: json!({
-            "kind": "monotonic",
-            "quantum_ps": 1000,
-            "overhead": {"mean_ps": 21_400, "p50_ps": 21_000, "p99_ps": 29_000},
-            "fence": "none",
-            "reason": "the kernel's clock source is not the time-stamp counter"
-        }),
-        file_systems: vec![json!({
-            "path": "/data",
-            "file_system": "ext4",
-            "remote": false,
-            "mount": {"mount_point": "/data", "source": "/dev/nvme0n1", "options": ["rw", "relatime"]},
-            "free": 75781238784_u64,
-            "device": {"name": "nvme0n1", "kind": "NVMe", "scheduler": "none"}
-        })],
+        file_systems: vec![data_directory()],
         versions: text(&[("lastrank", "0.1.0"), ("rust", "rustc 1.88.0")]),
         complete: true,
         failures: Vec::new(),
@@ -149,6 +136,44 @@ fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
         }],
         report: text(&[("gate", "write")]),
         ..Facts::default()
+    }
+}
+
+fn machine() -> Machine {
+    Machine {
+        schema: MACHINE_SCHEMA.into(),
+        summary: "Example CPU, 8 CPUs, 16 GiB, Linux 6.12.0".into(),
+        host: Some("node17".into()),
+        processor: Processor {
+            model: Some("Example CPU".into()),
+            online: Some(8),
+            governor: Some("powersave".into()),
+            ..Processor::default()
+        },
+        memory: Memory { total: Some(16 << 30), swap: Some(0), ..Memory::default() },
+        kernel: Kernel { name: Some("Linux".into()), release: Some("6.12.0".into()), ..Kernel::default() },
+        ..Machine::default()
+    }
+}
+
+fn data_directory() -> PathFacts {
+    PathFacts {
+        path: "/data".into(),
+        file_system: Some("ext4".into()),
+        mount: Some(Mount {
+            mount_point: "/data".into(),
+            source: "/dev/nvme0n1".into(),
+            options: ["rw", "relatime"].map(Into::into).into(),
+            ..Mount::default()
+        }),
+        free: Some(75_781_238_784),
+        device: Some(BlockDevice {
+            name: "nvme0n1".into(),
+            kind: "NVMe".into(),
+            scheduler: Some("none".into()),
+            ..BlockDevice::default()
+        }),
+        ..PathFacts::default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! When was the slowest rank done with the n-th sample of a site, and which rank was it?
+//! Gates: the slowest rank for the n-th sample of a site, and which rank that was.
 
 use crate::{CommonClock, Sample};
 

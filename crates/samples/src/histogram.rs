@@ -1,4 +1,4 @@
-//! How are more durations counted than can be kept, in constant memory and with a stated error?
+//! Counts more durations than can be kept, in constant memory and with a stated error.
 //!
 //! Buckets are logarithmic with linear parts: each doubling has 128 equal ones (the layout of Tene's
 //! HdrHistogram), so a bucket is at most 1/128 of its lower edge wide, at 1 ps as at an hour. A value taken

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod attribution;
+mod cause;
 mod clocks;
 pub mod example;
 mod facts;
@@ -19,12 +20,18 @@ mod time_use;
 pub mod units;
 
 pub use attribution::{Attribution, Share, attribute};
+pub use cause::{Cause, Causes, ExcessPart};
 pub use clocks::{ClockOffset, CommonClock};
-pub use facts::{Facts, Warning};
+pub use facts::{
+    Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, Coverage, CurvePoint, FACTS_SCHEMA, Facts,
+    FileLayout, HintsOfFile, Kernel, Limits, Load, MACHINE_SCHEMA, Machine, Memory, MemoryNode, Mount,
+    MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OtherFacts, Overhead, PathFacts, Processor, RungFacts,
+    RungGroup, RungQuantiles, Tier, TimingCheck, TourFacts, Virtualisation, Warning,
+};
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};
 pub use outcome::Outcome;
-pub use sample::{Cause, Causes, Sample};
+pub use sample::Sample;
 pub use site::{Site, SiteKind};
 pub use time_use::{Span, TimeUse, time_use};
 

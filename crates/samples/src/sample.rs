@@ -1,4 +1,4 @@
-//! What is known of one timed operation?
+//! One timed operation.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub struct Sample {
     pub batch: u32,
     /// Processor it ended on; `u16::MAX` where that is not known.
     pub cpu: u16,
-    /// What is known to have slowed it, as [`Causes`] bits.
+    /// What is known to have slowed it, as [`crate::Causes`] bits.
     pub causes: u16,
 }
 
@@ -52,53 +52,5 @@ impl Sample {
     /// Did the operation fail?
     pub fn failed(&self) -> bool {
         self.errno != 0
-    }
-}
-
-/// A reason for a slow sample that was observed, not guessed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u16)]
-pub enum Cause {
-    /// The thread was switched out against its will.
-    Preempted = 1 << 0,
-    /// The thread gave the processor up: it waited for a device, a lock, another rank.
-    Blocked = 1 << 1,
-    /// It ended on another processor than it began on.
-    Migration = 1 << 2,
-    /// A page was mapped without reading a device.
-    MinorFault = 1 << 3,
-    /// A page was read from a device.
-    MajorFault = 1 << 4,
-    /// A timer interrupt.
-    Timer = 1 << 5,
-    /// A soft interrupt.
-    SoftInterrupt = 1 << 6,
-    /// A device interrupt.
-    DeviceInterrupt = 1 << 7,
-    /// Throttled by a cgroup or by the real-time limit.
-    Throttled = 1 << 8,
-    /// A block device had a request of this thread for more than half of the time blocked.
-    Device = 1 << 9,
-    /// The call returned fewer bytes than asked for and was completed by further calls.
-    ShortTransfer = 1 << 10,
-    /// A signal interrupted the call (EINTR) and it was made again.
-    Interrupted = 1 << 11,
-}
-
-/// A set of [`Cause`]s in 16 bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Causes(pub u16);
-
-impl Causes {
-    /// The set with `cause` added.
-    #[must_use]
-    pub fn with(self, cause: Cause) -> Self {
-        Self(self.0 | cause as u16)
-    }
-
-    /// Is `cause` in the set?
-    pub fn has(self, cause: Cause) -> bool {
-        self.0 & cause as u16 != 0
     }
 }

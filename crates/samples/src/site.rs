@@ -1,4 +1,4 @@
-//! Where in the program does a sample come from?
+//! Sites: where in the program a sample comes from.
 
 use serde::{Deserialize, Serialize};
 

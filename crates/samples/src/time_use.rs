@@ -1,4 +1,4 @@
-//! Where did each rank's time go: operations, waiting for others, pauses, the engine?
+//! Splits each rank's time: operations, waiting for others, pauses, the engine.
 
 use serde::{Deserialize, Serialize};
 

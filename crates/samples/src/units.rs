@@ -1,4 +1,4 @@
-//! How are durations and sizes written for a reader?
+//! Writes durations and sizes for a reader.
 
 /// A duration with three to four significant digits and the unit that fits: `1.08 ns`, `12.4 ms`.
 pub fn duration(seconds: f64) -> String {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 
 use ranks::Comm;
-use record::HintsOfFile;
+use samples::HintsOfFile;
 
 /// Files of a communicator whose hints are read back: what they are is mostly the same for all.
 const READ_BACK: usize = 4;

@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use samples::{Cause, Causes, ClockOffset, Counted, Facts, Run, Sample, Site, Span, Warning, histogram};
+use samples::{
+    Cause, Causes, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, MpiFacts, MpiHints, Run,
+    Sample, Site, Span, Warning, histogram,
+};
 
 use super::claims::Claimed;
 use super::facts::Timing;
 use super::{Clean, Options, Outcome, SiteFailures};
 use crate::files::{self, Cleaned, Moment};
-use perf::Sight;
-use record::{Entry, HintsOfFile, RankRecord, ReadError, RecordState, SampleRegion, Stonewalled, read};
+use ranks::{RankEnd, RankEnds};
+use record::{Entry, RankRecord, ReadError, RecordState, SampleRegion, Stonewalled, read};
 
 /// Examples of failures kept for each site, over all ranks.
 const EXAMPLES: usize = 5;
@@ -58,34 +61,28 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
     }
     histogram::keep_slowest(&mut together.samples, &together.histograms);
     let complete = ended.complete() && problems.is_empty();
-    let mut causes = ended.failures();
-    if causes.is_empty() {
-        // Of an MPI job this process has one rank, and another one may be to blame.
-        causes = ended.left_because();
-    }
-    let lines = together.explain(causes);
-    problems.splice(0..0, lines);
+    problems.splice(0..0, together.explain(&ended));
     let virtual_s = together.samples.iter().map(end_s).fold(0.0, f64::max);
     let (started, elapsed_s, clock) = timing.facts(virtual_s);
     let facts = Facts {
-        schema: "lastrank.facts/1".into(),
+        schema: FACTS_SCHEMA.into(),
         seed: options.seed,
         ranks,
         backend: options.backend.to_string(),
         communicator: std::mem::take(&mut together.communicator),
-        mpi: std::mem::take(&mut together.mpi),
+        mpi: together.mpi.take(),
         job: if ended.job == 0 { String::new() } else { format!("{:016x}", ended.job) },
-        hints: serde_json::json!({ "used": std::mem::take(&mut together.hints) }),
+        hints: Some(MpiHints { used: std::mem::take(&mut together.hints), ..MpiHints::default() }),
         started,
         elapsed_s,
-        clock,
+        clock: Some(clock),
         clock_offsets: std::mem::take(&mut together.clocks),
         spans: std::mem::take(&mut together.spans),
         complete,
         failures: problems,
         warnings: together.warnings(),
         counted: std::mem::take(&mut together.histograms),
-        sight: together.sight.as_ref().and_then(|sight| serde_json::to_value(sight).ok()).unwrap_or_default(),
+        coverage: together.coverage.clone(),
         ..Facts::default()
     };
     together.printed.sort_by_key(|(at, rank, _)| (*at, *rank));
@@ -99,7 +96,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
         ends: ended.ends,
         stopped: ended.stopped,
         cleaned,
-        sight: together.sight,
+        coverage: together.coverage,
     }
 }
 
@@ -115,16 +112,16 @@ struct Together {
     histograms: Vec<Counted>,
     failed: HashMap<u32, Vec<String>>,
     counted: BTreeMap<u32, u64>,
-    ranks: HashMap<u32, Standing>,
+    ranks: HashMap<u32, Progress>,
     noted: Vec<Warning>,
     spilled: u64,
     assertions: Vec<String>,
     usage: bool,
     printed: Vec<(u64, u32, String)>,
     communicator: String,
-    mpi: serde_json::Value,
+    mpi: Option<MpiFacts>,
     hints: Vec<HintsOfFile>,
-    sight: Option<Sight>,
+    coverage: Option<Coverage>,
     claims: Vec<Claimed>,
     /// What ranks did in phases with a stonewall: their site, rank.
     stonewalls: Vec<(u32, u32, Stonewalled)>,
@@ -133,8 +130,8 @@ struct Together {
     spans: Vec<Span>,
 }
 
-/// Where a rank stood when it ended.
-struct Standing {
+/// How far a rank came.
+struct Progress {
     samples: usize,
     last_site: Option<u32>,
 }
@@ -149,7 +146,7 @@ impl Together {
             histogram::join(&mut self.histograms, Counted { site, ..counted });
         }
         let last_site = record.last_site.and_then(global);
-        self.ranks.insert(rank, Standing { samples: record.samples.len(), last_site });
+        self.ranks.insert(rank, Progress { samples: record.samples.len(), last_site });
         // A rank that was killed could not count its failures.
         let killed = !matches!(record.state, RecordState::Finished | RecordState::Stopped);
         for sample in record.samples {
@@ -195,14 +192,14 @@ impl Together {
                 Entry::Print { at, text } => self.printed.push((at, rank, text)),
                 Entry::ClockOffsets(offsets) if rank == 0 => self.clocks.push(offsets),
                 Entry::ClockOffsets(_) => {}
-                Entry::Sight(sight) => self.sight = Some(sight),
+                Entry::Sight(coverage) => self.coverage = Some(coverage),
                 Entry::Span(span) => {
                     self.spans.retain(|known| known.rank != rank);
                     self.spans.push(span);
                 }
                 Entry::Communicator(words) => self.communicator = words,
                 Entry::Hints(used) => self.hints.push(used),
-                Entry::Mpi(facts) => self.mpi = facts,
+                Entry::Mpi(facts) => self.mpi = Some(facts),
                 Entry::Site(_) | Entry::Workers => {}
             }
         }
@@ -215,24 +212,37 @@ impl Together {
         })
     }
 
-    /// Adds to each line that names a killed rank what it was doing.
-    fn explain(&self, lines: Vec<String>) -> Vec<String> {
-        lines.into_iter().map(|line| self.explain_one(&line).unwrap_or(line)).collect()
+    /// What went wrong, one line each; of a rank that ended without a word of its own also what it was doing.
+    fn explain(&self, ended: &RankEnds) -> Vec<String> {
+        let alone = RankEnds { stopped: ended.stopped, ..RankEnds::default() };
+        let mut lines = alone.failures();
+        for (rank, end) in (ended.first..).zip(&ended.ends) {
+            let alone = RankEnds { ends: vec![end.clone()], first: rank, ..RankEnds::default() };
+            let doing = self.doing(rank, end).unwrap_or_default();
+            lines.extend(alone.failures().into_iter().map(|line| line + &doing));
+        }
+        // Of an MPI job this process has one rank, and another one may be to blame.
+        if lines.is_empty() { ended.left_because() } else { lines }
     }
 
-    fn explain_one(&self, line: &str) -> Option<String> {
-        let rank: u32 = line.strip_prefix("rank ")?.split(' ').next()?.parse().ok()?;
-        let without_a_word = ["was killed by", "exited with status", "called MPI_Abort", "was ended:"];
-        if !without_a_word.iter().any(|words| line.contains(words)) {
-            return None;
-        }
-        let stood = self.ranks.get(&rank)?;
-        let place = match stood.last_site.and_then(|site| self.sites.get(site as usize)) {
+    /// What a rank was doing when it ended; none where it told that itself.
+    fn doing(&self, rank: u32, end: &RankEnd) -> Option<String> {
+        let comma = match end {
+            RankEnd::Killed(_) | RankEnd::Exited(_) => "",
+            RankEnd::Aborted(_) | RankEnd::Orphaned => ",",
+            RankEnd::Finished
+            | RankEnd::Left(_)
+            | RankEnd::Stopped(_)
+            | RankEnd::Failed(_)
+            | RankEnd::Panicked(_)
+            | RankEnd::Stuck(_) => return None,
+        };
+        let last = self.ranks.get(&rank)?;
+        let place = match last.last_site.and_then(|site| self.sites.get(site as usize)) {
             Some(site) => format!("in or after {} at line {}", site.operation, site.line),
             None => "before its first operation".into(),
         };
-        let comma = if line.contains([',', ':']) { "," } else { "" };
-        Some(format!("{line}{comma} {place}; its {} samples are kept", stood.samples))
+        Some(format!("{comma} {place}; its {} samples are kept", last.samples))
     }
 
     fn failures(&self) -> Vec<SiteFailures> {

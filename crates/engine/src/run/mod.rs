@@ -17,11 +17,11 @@ use std::sync::Arc;
 use crate::driver::Seat;
 use crate::execute::{Instrument, Session, Settings, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
-use clock::{Clock, Description};
-use perf::Sight;
+use clock::Clock;
 use ranks::Comm;
 use ranks::{LaunchError, Placement, RankEnd, RanksView};
 use record::{Entry, Recorder, SampleRegion, StaticSite};
+use samples::{ClockFacts, Coverage};
 
 pub use crate::driver::BackendKind;
 pub use job::{JobShare, job};
@@ -121,7 +121,7 @@ pub struct Outcome {
     /// A rank ended because the program is at fault.
     pub usage: bool,
     /// What could be seen of the causes of slow operations; `None` where nobody looked.
-    pub sight: Option<Sight>,
+    pub coverage: Option<Coverage>,
     /// What was removed afterwards, where anything was to be removed.
     pub cleaned: Option<Cleaned>,
     /// What simulated ranks printed, in the order of virtual time.
@@ -197,7 +197,7 @@ const READY: usize = 1 << 20;
 /// The same where they are counted (4 MiB).
 const READY_COUNTING: usize = 1 << 16;
 
-fn clock_for(options: &Options) -> (Clock, Option<Description>) {
+fn clock_for(options: &Options) -> (Clock, Option<ClockFacts>) {
     if options.backend.capabilities().virtual_time {
         return (Clock::monotonic(), None);
     }
@@ -237,7 +237,9 @@ fn work<T: Body>(
     // An empty journal has room for all of them.
     drop(recorder.note(&Entry::ClockOffsets(offsets)));
     drop(recorder.note(&Entry::Communicator(world.description())));
-    drop(recorder.note(&Entry::Mpi(world.facts())));
+    if let Some(facts) = world.facts() {
+        drop(recorder.note(&Entry::Mpi(facts)));
+    }
     world.barrier(0).map_err(|error| error.to_string())?;
     let seat = Seat { rank: world.rank(), ranks: world.size(), seed: options.seed };
     let driver = options.backend.connect(seat)?;

@@ -1,12 +1,10 @@
 //! A plan of the language as something that ranks can run.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ppl::plan::Plan;
 use samples::units::bytes;
 use samples::{Facts, Warning};
-use serde_json::Value;
 
 use super::{Body, Options, Outcome, RunError};
 use crate::execute::{Session, Stop, interpret};
@@ -49,14 +47,12 @@ impl Program<'_> {
     fn complete_hints(&self, facts: &mut Facts) {
         let asked = &self.plan.hints;
         if asked.is_empty() {
-            facts.hints = Value::Null;
+            facts.hints = None;
             return;
         }
-        if let Value::Object(fields) = &mut facts.hints {
-            let by_key: BTreeMap<_, _> = asked.iter().cloned().collect();
-            fields.insert("asked".into(), serde_json::to_value(by_key).unwrap_or_default());
-        }
-        if facts.backend == "posix" && facts.mpi.is_null() {
+        let hints = facts.hints.get_or_insert_default();
+        hints.asked = asked.iter().cloned().collect();
+        if facts.backend == "posix" && facts.mpi.is_none() {
             facts.warnings.push(Warning {
                 code: "hints-ignored".into(),
                 text: "the program's hints were ignored: without MPI, parallel files are system calls".into(),
@@ -64,11 +60,10 @@ impl Program<'_> {
             });
             return;
         }
-        let used = facts.hints["used"].as_array().cloned().unwrap_or_default();
         let mut differing: Vec<String> = Vec::new();
         for (key, value) in asked {
-            for file in &used {
-                let text = match file["hints"][key.as_str()].as_str() {
+            for file in &hints.used {
+                let text = match file.hints.get(key) {
                     Some(found) if found == value => continue,
                     Some(found) => format!("{key}: {value} was asked for, {found} is used"),
                     None => format!("{key}: not known"),

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use engine::clock::{Clock, Description};
+use engine::clock::Clock;
 use engine::comm::mpi::{Survey, survey};
-use engine::machine::{self, Finding, Machine};
+use engine::machine::{self, Finding};
 use samples::units::duration;
+use samples::{ClockFacts, ClockKind, Machine};
 use serde::Serialize;
 
 use crate::cli::MachineArgs;
@@ -37,7 +38,7 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
     let (_, clock) = Clock::choose();
     let mut found = machine::describe(&paths);
     found.clock = Some(clock.clone());
-    let shown = if args.redact { found.redact() } else { found };
+    let shown = if args.redact { machine::redact(&found) } else { found };
     // Of what is shown: findings name paths too.
     let findings = machine::judge(&shown);
     let verdict = machine::verdict(&findings);
@@ -54,16 +55,16 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
 
 /// A line for each thing, each path with what lies under it, then the findings in the order in which they
 /// are to be mended.
-fn text(shown: &Machine, clock: &Description, mpi: &Survey, findings: &[Finding], verdict: &str) -> String {
+fn text(shown: &Machine, clock: &ClockFacts, mpi: &Survey, findings: &[Finding], verdict: &str) -> String {
     let row = |(name, words): (&str, String)| format!("{name:13} {words}\n");
-    let mut text: String = shown.table().into_iter().map(row).collect();
+    let mut text: String = machine::table(shown).into_iter().map(row).collect();
     text += &row(("Clock", clock_words(clock)));
     for line in mpi.lines() {
         text += &row(("MPI", line.strip_prefix("MPI ").unwrap_or(&line).to_owned()));
     }
-    for place in &shown.places {
-        text += &format!("\n{}\n", place.line());
-        for (name, words) in place.table() {
+    for path in &shown.paths {
+        text += &format!("\n{}\n", machine::path_line(path));
+        for (name, words) in machine::path_table(path) {
             text += &format!("  {name:11} {words}\n");
         }
     }
@@ -78,10 +79,12 @@ fn text(shown: &Machine, clock: &Description, mpi: &Survey, findings: &[Finding]
 }
 
 /// `the processor's counter, steps of 10.0 ns, 22.7 ns a reading`.
-fn clock_words(clock: &Description) -> String {
+fn clock_words(clock: &ClockFacts) -> String {
     let name = match clock.kind {
-        engine::clock::Kind::Monotonic => "the kernel's monotonic clock",
-        _ => "the processor's counter",
+        ClockKind::Monotonic => "the kernel's monotonic clock",
+        ClockKind::Tsc | ClockKind::TscMfence => "the processor's counter",
+        ClockKind::Virtual => "a virtual clock",
+        ClockKind::Unknown => "a clock of another version",
     };
     format!(
         "{name}, steps of {}, {} a reading ({})",

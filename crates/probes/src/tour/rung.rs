@@ -1,74 +1,78 @@
-//! What is said of one rung: quantiles, the picture of its tail, the causes of its slow operations.
+//! Summarises one rung: quantiles, the picture of its tail, the causes of its slow operations.
 
-use samples::{Cause, Causes, Sample};
+use samples::{Cause, Causes, RungFacts, RungGroup, RungQuantiles, Sample};
 
-use super::{Group, Quantiles, Rung};
+use super::RungObservations;
 use crate::measure::{Measured, Observation};
 
-impl Rung {
-    pub(super) fn of(
-        code: &str,
-        name: &str,
-        what: &str,
-        group: Group,
-        measured: Measured,
-        overhead_ps: f64,
-    ) -> Self {
-        let batch = f64::from(measured.batch.max(1));
-        let each = |ps: u64| ((ps as f64 - overhead_ps) / batch).max(0.0);
-        let sorted = |of: fn(&Observation) -> u64| {
-            let mut all: Vec<u64> = measured.observations.iter().map(of).collect();
-            all.sort_unstable();
-            all
-        };
-        let raw = sorted(|observation| observation.duration_ps);
-        let single = (!measured.singles.is_empty()).then(|| {
-            let mut all: Vec<u64> = measured.singles.iter().map(|one| one.duration_ps).collect();
-            all.sort_unstable();
-            quantiles(&all, |ps| (ps as f64 - overhead_ps).max(0.0))
-        });
-        let waited = measured.observations.iter().any(|observation| observation.queue_ns > 0);
-        // A call that blocks waits anew for a processor each time; one that computes was interrupted, and
-        // taking the wait off would not undo what that did to its caches.
-        let of = |observation: &&Observation| Causes(observation.causes).has(Cause::Blocked);
-        let blocks = 2 * measured.observations.iter().filter(of).count() > raw.len();
-        let corrected = (waited && blocks).then(|| quantiles(&sorted(Observation::corrected_ps), each));
-        Self {
-            code: code.into(),
-            name: name.into(),
-            what: what.into(),
-            group,
-            batch: measured.batch,
-            n: raw.len(),
-            headline_ps: if group == Group::Clock { each(raw[raw.len() / 2]) } else { measured.headline_ps },
-            raw: quantiles(&raw, each),
-            corrected,
-            single,
-            causes: causes(&samples_of(&measured.observations, measured.batch, 0)),
-            survival: survival(&raw, each),
-            check: measured.check.filter(|_| group != Group::Clock),
-            steady: measured.steady,
-            blocks: measured
-                .blocks
-                .iter()
-                .map(|ps| (ps * f64::from(measured.block)).round() as u64)
-                .collect(),
-            block: measured.block,
-            observations: measured.observations,
-            singles: measured.singles,
-        }
-    }
+/// What a rung is called.
+pub(super) struct RungName<'a> {
+    pub(super) code: &'a str,
+    pub(super) name: &'a str,
+    pub(super) what: &'a str,
+    pub(super) group: RungGroup,
+}
+
+/// What was `measured` of a rung, where an empty timing shows `overhead_ps`.
+pub(super) fn summarise(
+    of: &RungName,
+    measured: Measured,
+    overhead_ps: f64,
+) -> (RungFacts, RungObservations) {
+    let batch = f64::from(measured.batch.max(1));
+    let each = |ps: u64| ((ps as f64 - overhead_ps) / batch).max(0.0);
+    let sorted = |of: fn(&Observation) -> u64| {
+        let mut all: Vec<u64> = measured.observations.iter().map(of).collect();
+        all.sort_unstable();
+        all
+    };
+    let raw = sorted(|observation| observation.duration_ps);
+    let single = (!measured.singles.is_empty()).then(|| {
+        let mut all: Vec<u64> = measured.singles.iter().map(|one| one.duration_ps).collect();
+        all.sort_unstable();
+        quantiles(&all, |ps| (ps as f64 - overhead_ps).max(0.0))
+    });
+    let waited = measured.observations.iter().any(|observation| observation.queue_ns > 0);
+    // A call that blocks waits anew for a processor each time; one that computes was interrupted, and
+    // taking the wait off would not undo what that did to its caches.
+    let blocked = |observation: &&Observation| Causes(observation.causes).has(Cause::Blocked);
+    let blocks = 2 * measured.observations.iter().filter(blocked).count() > raw.len();
+    let corrected = (waited && blocks).then(|| quantiles(&sorted(Observation::corrected_ps), each));
+    let facts = RungFacts {
+        code: of.code.into(),
+        name: of.name.into(),
+        what: of.what.into(),
+        group: of.group,
+        batch: measured.batch,
+        n: raw.len(),
+        headline_ps: if of.group == RungGroup::Clock {
+            each(raw[raw.len() / 2])
+        } else {
+            measured.headline_ps
+        },
+        raw: quantiles(&raw, each),
+        corrected,
+        single,
+        causes: causes(&samples_of(&measured.observations, measured.batch, 0)),
+        survival: survival(&raw, each),
+        check: measured.check.filter(|_| of.group != RungGroup::Clock),
+        steady: measured.steady,
+        block: measured.block,
+        ..RungFacts::default()
+    };
+    let blocks = measured.blocks.iter().map(|ps| (ps * f64::from(measured.block)).round() as u64).collect();
+    (facts, RungObservations { observations: measured.observations, singles: measured.singles, blocks })
 }
 
 /// Quantiles of sorted durations; one that fewer than ten observations support is left out.
-fn quantiles(sorted: &[u64], each: impl Fn(u64) -> f64) -> Quantiles {
+fn quantiles(sorted: &[u64], each: impl Fn(u64) -> f64) -> RungQuantiles {
     let n = sorted.len();
     let at = |q: f64| {
         let beyond = n as f64 * (1.0 - q);
         let index = ((n as f64 * q).ceil() as usize).clamp(1, n.max(1)) - 1;
         (beyond >= 10.0 - 1e-9).then(|| each(sorted[index]))
     };
-    Quantiles {
+    RungQuantiles {
         median_ps: sorted.get(n.saturating_sub(1) / 2).map_or(0.0, |ps| each(*ps)),
         p99_ps: at(0.99),
         p999_ps: at(0.999),
@@ -93,7 +97,7 @@ fn survival(sorted: &[u64], each: impl Fn(u64) -> f64) -> Vec<[f64; 2]> {
 /// Of the excess over the median of the slowest hundredth: which share is whose.
 fn causes(samples: &[Sample]) -> Vec<(String, f64)> {
     let parts = samples::attribute(samples).map(|found| found.parts()).unwrap_or_default();
-    parts.into_iter().map(|(cause, share)| (cause.to_owned(), share)).collect()
+    parts.into_iter().map(|(part, share)| (part.name().to_owned(), share)).collect()
 }
 
 pub(super) fn samples_of(observations: &[Observation], batch: u32, site: u32) -> Vec<Sample> {

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::Group;
 use crate::{Access, Request};
-use machine::Machine;
+use samples::{Machine, RungGroup};
 
 /// A step of the tour: how much of the time it may have (its weight), and what it does.
 pub(super) struct Step<'a> {
@@ -14,7 +13,7 @@ pub(super) struct Step<'a> {
 }
 
 pub(super) enum Work<'a> {
-    Kernel { code: &'static str, what: String, group: Group, request: Request, warm: bool },
+    Kernel { code: &'static str, what: String, group: RungGroup, request: Request, warm: bool },
     Curve,
     Bandwidth,
     Prepare,
@@ -24,7 +23,7 @@ pub(super) enum Work<'a> {
 
 impl Step<'_> {
     pub(super) fn is_of_processes(&self) -> bool {
-        matches!(self.work, Work::Kernel { group: Group::Process, .. })
+        matches!(self.work, Work::Kernel { group: RungGroup::Process, .. })
     }
 }
 
@@ -60,7 +59,7 @@ pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<Step<'a>> {
     let slow = |name, code, weight, what: &str, request| Step {
         name,
         weight,
-        work: Work::Kernel { code, what: what.into(), group: Group::Process, request, warm: false },
+        work: Work::Kernel { code, what: what.into(), group: RungGroup::Process, request, warm: false },
     };
     let file = |name, code, weight, what, access, size| Step {
         name,
@@ -72,7 +71,7 @@ pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<Step<'a>> {
         "Clock",
         "clock",
         0.3,
-        Group::Clock,
+        RungGroup::Clock,
         "an empty timing: what the clock itself shows",
         Request::Empty,
     )];
@@ -80,11 +79,11 @@ pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<Step<'a>> {
         let what = format!("one dependent load within {}", samples::units::bytes(bytes));
         let weight = if code == "memory" { 2.5 } else { 1.0 };
         let request = Request::Chase { bytes, huge: false, seed: 1 };
-        steps.push(kernel(name, code, weight, Group::Memory, &what, request));
+        steps.push(kernel(name, code, weight, RungGroup::Memory, &what, request));
     }
     steps.push(Step { name: "Latency against working set", weight: 9.0, work: Work::Curve });
     steps.push(Step { name: "Bandwidth", weight: 2.0, work: Work::Bandwidth });
-    use Group::{Memory, System};
+    use RungGroup::{Memory, System};
     steps.extend([
         kernel(
             "Page fault",
@@ -147,7 +146,7 @@ pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<Step<'a>> {
             Request::Spawn { program: "true".into() },
         ),
     ]);
-    let disk = machine.places.first().is_none_or(|place| place.writable != Some(false));
+    let disk = machine.paths.first().is_none_or(|path| path.writable != Some(false));
     if !disk {
         steps.push(Step { name: "Disk", weight: 0.1, work: Work::Skip("the directory is not writable") });
         return steps;
@@ -169,7 +168,7 @@ pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<Step<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use machine::Cache;
+    use samples::Cache;
 
     #[test]
     fn working_sets_lie_within_their_levels() {

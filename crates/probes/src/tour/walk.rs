@@ -4,14 +4,15 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
+use super::RungObservations;
+use super::rung::{RungName, summarise};
 use super::steps::{Step, Work, levels};
-use super::{Bandwidth, Group, Point, Rung, Tour};
 use crate::measure::{Settings, measure};
 use crate::{FileAccess, Kernel, Request, Scratch, build};
 use clock::Clock;
-use machine::Machine;
 use machine::affinity;
 use perf::Watch;
+use samples::{Bandwidth, CurvePoint, Machine, RungFacts, RungGroup, TourFacts};
 
 /// A kernel of so many bytes.
 type OfSize = fn(u64) -> Request;
@@ -24,8 +25,8 @@ pub(super) struct Walk {
     pub(super) watch: Watch,
     pub(super) scratch: Option<Scratch>,
     /// The rungs so far, with the number of their step.
-    pub(super) rungs: Vec<(usize, Rung)>,
-    pub(super) tour: Tour,
+    pub(super) rungs: Vec<(usize, RungFacts, RungObservations)>,
+    pub(super) tour: TourFacts,
     /// The processors that may be used.
     pub(super) processors: Vec<u16>,
 }
@@ -51,7 +52,12 @@ impl Walk {
             Work::Kernel { code, what, group, request, warm } => match build(request) {
                 Ok(mut kernel) => {
                     let settings = Settings { budget, warm: *warm, ..Settings::default() };
-                    self.rung(index, (code, step.name, what, *group), kernel.as_mut(), &settings);
+                    self.rung(
+                        index,
+                        RungName { code, name: step.name, what, group: *group },
+                        kernel.as_mut(),
+                        &settings,
+                    );
                 }
                 Err(error) => self.tour.skipped.push(format!("{}: {error}", step.name)),
             },
@@ -63,7 +69,12 @@ impl Walk {
                 match FileAccess::new(*access, scratch, *size, 1) {
                     Ok(mut probe) => {
                         let settings = Settings { budget, warm: false, blocks: 50, ..Settings::default() };
-                        self.rung(index, (code, step.name, what, Group::Disk), &mut probe, &settings);
+                        self.rung(
+                            index,
+                            RungName { code, name: step.name, what, group: RungGroup::Disk },
+                            &mut probe,
+                            &settings,
+                        );
                     }
                     Err(error) => self.tour.skipped.push(format!("{}: {error}", step.name)),
                 }
@@ -71,22 +82,17 @@ impl Walk {
         }
     }
 
-    fn rung(
-        &mut self,
-        index: usize,
-        (code, name, what, group): (&str, &str, &str, Group),
-        kernel: &mut dyn Kernel,
-        settings: &Settings,
-    ) {
+    fn rung(&mut self, index: usize, of: RungName, kernel: &mut dyn Kernel, settings: &Settings) {
         let measured = measure(kernel, self.clock, &self.tour.clock, &mut self.watch, settings);
         if measured.observations.is_empty() {
             let error = std::io::Error::from_raw_os_error(measured.errno);
-            self.tour.skipped.push(format!("{name}: {error}"));
+            self.tour.skipped.push(format!("{}: {error}", of.name));
             return;
         }
-        let overhead = if group == Group::Clock { 0.0 } else { self.tour.clock.overhead.mean_ps as f64 };
-        let rung = Rung::of(code, name, what, group, measured, overhead);
-        self.rungs.push((index, rung));
+        let overhead =
+            if of.group == RungGroup::Clock { 0.0 } else { self.tour.clock.overhead.mean_ps as f64 };
+        let (facts, observed) = summarise(&of, measured, overhead);
+        self.rungs.push((index, facts, observed));
     }
 
     /// Two working sets an octave from 4 KiB, and one an octave on huge pages from 2 MiB.
@@ -121,7 +127,7 @@ impl Walk {
                     let settings = Settings { budget: share, observations: 0, ..Settings::default() };
                     let found =
                         measure(kernel.as_mut(), self.clock, &self.tour.clock, &mut self.watch, &settings);
-                    self.tour.curve.push(Point { bytes, huge, ps: found.headline_ps });
+                    self.tour.curve.push(CurvePoint { bytes, huge, ps: found.headline_ps });
                 }
                 Err(error) => self.tour.skipped.push(format!("Latency against working set: {error}")),
             }
@@ -178,7 +184,7 @@ impl Walk {
     /// A file of 512 MiB, or of a tenth of the space, or of what can be written in the time.
     fn prepare(&mut self, directory: &Path, machine: &Machine, budget: Duration) {
         let begin = Instant::now();
-        let free = machine.places.first().and_then(|place| place.free).unwrap_or(u64::MAX);
+        let free = machine.paths.first().and_then(|path| path.free).unwrap_or(u64::MAX);
         let bytes = (512 << 20).min(free / 10);
         if bytes < 4 << 20 {
             self.tour.skipped.push(format!("Disk: {} has too little free space", directory.display()));

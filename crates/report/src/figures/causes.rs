@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::draw;
 use super::figure::{Figure, Numbers};
+use crate::cause_words::style_of;
 use crate::unit::{percent, rounded};
 
 /// By what the slowest hundredth of an operation exceeds its median: causes and their shares.
@@ -34,22 +35,7 @@ pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
             names.push(cause.clone());
         }
     }
-    // The same order and colours on every page; what is not known comes last.
-    const ORDER: [(&str, &str); 11] = [
-        ("run_queue", draw::ALARM),
-        ("throttled", "#8e6bbf"),
-        ("device", "#1f4e79"),
-        ("blocked", draw::DATA),
-        ("major_fault", "#b0578d"),
-        ("device_interrupt", "#7a9a01"),
-        ("soft_interrupt", draw::SECOND),
-        ("timer", draw::LAW),
-        ("minor_fault", "#c9a227"),
-        ("migration", "#5a7d9a"),
-        ("unattributed", "#b8c1cc"),
-    ];
-    let rank = |name: &str| ORDER.iter().position(|(known, _)| *known == name).unwrap_or(ORDER.len() - 2);
-    names.sort_by_key(|name| rank(name));
+    names.sort_by_key(|name| style_of(name).order);
     let labels: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     let traces = names
         .iter()
@@ -64,7 +50,7 @@ pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
             let name = cause.replace('_', " ");
             json!({
                 "type": "bar", "orientation": "h", "name": name, "x": shares, "y": labels,
-                "marker": {"color": ORDER[rank(cause)].1},
+                "marker": {"color": style_of(cause).colour},
                 "hovertemplate": format!("%{{y}}: {name} %{{x:.1f}} %<extra></extra>")
             })
         })

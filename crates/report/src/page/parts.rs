@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use samples::Facts;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::Table;
@@ -154,10 +155,11 @@ fn pairs(title: &str, pairs: &[(String, String)]) -> Markup {
     }
 }
 
-/// A JSON object as pairs of a path and a value: `memory total`, `16 GiB`.
-fn flat(value: &Value) -> Vec<(String, String)> {
+/// A section of the facts as pairs of a path and a value: `memory total`, `16 GiB`. Every field is shown, also one
+/// that only a newer version knows, so this walks the JSON.
+fn flat(section: &impl Serialize) -> Vec<(String, String)> {
     let mut out = Vec::new();
-    walk("", value, &mut out);
+    walk("", &serde_json::to_value(section).unwrap_or_default(), &mut out);
     out
 }
 

@@ -238,8 +238,7 @@ pub(crate) fn survival_figure(run: &Run, overlay: Overlay) -> Figure {
             line
         })
         .collect();
-    let quantum =
-        run.facts.clock["quantum_ps"].as_f64().filter(|quantum| *quantum > 0.0).map(|ps| ps * 1e-12);
+    let quantum = run.facts.clock_step_s();
     let low = curves.iter().flat_map(|curve| &curve.x).copied().fold(f64::MAX, f64::min);
     let least = curves.iter().filter_map(|curve| curve.y.last()).copied().fold(1.0, f64::min);
     let mut note = String::new();

@@ -1,7 +1,6 @@
 //! The chapters of `lastrank try`: the rungs, the curve of latency, bandwidths, and what slow ones waited for.
 
-use samples::Run;
-use serde::Deserialize;
+use samples::{Run, RungFacts, RungGroup, RungQuantiles, TourFacts};
 use serde_json::json;
 
 use super::distributions::{Overlay, QuantileRanges, ranges_figure, seconds_axis, survival_figure};
@@ -12,64 +11,12 @@ use crate::figures::{Figure, Numbers, draw};
 use crate::unit::{Unit, duration, rounded, significant};
 use crate::{Chapter, Table};
 
-/// Of schema `lastrank.tour/1` what a page shows.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Tour {
-    rungs: Vec<Rung>,
-    curve: Vec<CurvePoint>,
-    bandwidths: Vec<Bandwidth>,
-    skipped: Vec<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Rung {
-    name: String,
-    what: String,
-    group: String,
-    batch: u32,
-    n: usize,
-    headline_ps: f64,
-    raw: RungQuantiles,
-    corrected: Option<RungQuantiles>,
-    causes: Vec<(String, f64)>,
-    survival: Vec<[f64; 2]>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct RungQuantiles {
-    median_ps: f64,
-    p99_ps: Option<f64>,
-    p999_ps: Option<f64>,
-    max_ps: f64,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct CurvePoint {
-    bytes: u64,
-    huge: bool,
-    ps: f64,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Bandwidth {
-    level: String,
-    kind: String,
-    threads: u32,
-    bytes: u64,
-    bytes_per_second: f64,
-}
-
-const GROUPS: [(&str, &str); 5] = [
-    ("memory", "Caches and memory"),
-    ("system", "System calls"),
-    ("process", "Processes and threads"),
-    ("disk", "Files and disk"),
-    ("clock", "Clock"),
+const GROUPS: [(RungGroup, &str, &str); 5] = [
+    (RungGroup::Memory, "memory", "Caches and memory"),
+    (RungGroup::System, "system", "System calls"),
+    (RungGroup::Process, "process", "Processes and threads"),
+    (RungGroup::Disk, "disk", "Files and disk"),
+    (RungGroup::Clock, "clock", "Clock"),
 ];
 
 /// Picoseconds as seconds.
@@ -77,28 +24,22 @@ const PS: f64 = 1e-12;
 
 /// The chapters of a tour; none where the run is none.
 pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
-    if !run.facts.tour.is_object() {
-        return Vec::new();
-    }
-    let Ok(tour) = serde_json::from_value::<Tour>(run.facts.tour.clone()) else { return Vec::new() };
-    if tour.rungs.is_empty() {
-        return Vec::new();
-    }
+    let Some(tour) = run.facts.tour.as_ref().filter(|tour| !tour.rungs.is_empty()) else { return Vec::new() };
     let mut ladder = Chapter::new(
         "ladder",
         "From the first cache to the disk",
         "One operation of each kind, the quickest first. Times are less the clock's own.",
     )
-    .with([rungs_figure(&tour)], [Some(rungs_table(&tour)), side_by_side(&tour)].into_iter().flatten());
-    let named = |rung: &Rung| format!("{} {}", rung.name, duration(rung.headline_ps * PS));
-    let group = |wanted: &str| {
+    .with([rungs_figure(tour)], [Some(rungs_table(tour)), side_by_side(tour)].into_iter().flatten());
+    let named = |rung: &RungFacts| format!("{} {}", rung.name, duration(rung.headline_ps * PS));
+    let group = |wanted: RungGroup| {
         let of: Vec<String> = tour.rungs.iter().filter(|rung| rung.group == wanted).map(named).collect();
         of
     };
-    let mut first = group("memory");
+    let mut first = group(RungGroup::Memory);
     first.truncate(4);
-    first.extend(group("system").into_iter().take(1));
-    let disk = group("disk");
+    first.extend(group(RungGroup::System).into_iter().take(1));
+    let disk = group(RungGroup::Disk);
     first.extend(disk.iter().take(1).cloned());
     first.extend(disk.iter().skip(1).next_back().cloned());
     ladder.brief = format!("Typical times: {}.", first.join(", "));
@@ -110,7 +51,7 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
             "Caches and memory",
             "How long one dependent load takes in ever more memory, and how fast memory streams.",
         )
-        .with([curve_figure(run, &tour)], bandwidth_table(&tour));
+        .with([curve_figure(run, tour)], bandwidth_table(tour));
         memory.on_page_only = true;
         chapters.push(memory);
     }
@@ -119,8 +60,9 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
         "The tails",
         "How often an operation takes longer, on logarithmic axes: the bulk on the left, the rare slow ones on the right.",
     );
-    for (group, title) in GROUPS {
-        tails.figures.extend(tail_figure(run, &tour, group, title));
+    for (group, name, title) in GROUPS {
+        let curves = tail_curves(tour, group);
+        tails.figures.extend(tail_figure(run, curves, &format!("tail-{name}"), title));
     }
     chapters.push(tails);
     let rows: Vec<CauseShares> = tour
@@ -138,7 +80,7 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
     chapters
 }
 
-fn rungs_table(tour: &Tour) -> Table {
+fn rungs_table(tour: &TourFacts) -> Table {
     let mut table = Table::new(
         "Rungs",
         &["<rung", "<one operation is", "typical", "median", "p99", "p99.9", "slowest", "n", "<waited for"],
@@ -189,7 +131,7 @@ fn rungs_table(tour: &Tour) -> Table {
 }
 
 /// Rungs of calls that block, with and without their wait for a processor; none where none waited.
-fn side_by_side(tour: &Tour) -> Option<Table> {
+fn side_by_side(tour: &TourFacts) -> Option<Table> {
     let mut table = Table::new(
         "With and without the wait for a processor (calls that block)",
         &["<rung", "median", "without", "p99", "without", "p99.9", "without", "slowest", "without"],
@@ -215,7 +157,7 @@ fn side_by_side(tour: &Tour) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn rungs_figure(tour: &Tour) -> Figure {
+fn rungs_figure(tour: &TourFacts) -> Figure {
     let quantiles: Vec<RungQuantiles> =
         tour.rungs.iter().map(|rung| rung.corrected.unwrap_or(rung.raw)).collect();
     let of = |value: fn(&RungQuantiles) -> f64| quantiles.iter().map(|q| (value(q) * PS).max(0.0)).collect();
@@ -245,7 +187,7 @@ fn rungs_figure(tour: &Tour) -> Figure {
     )
 }
 
-fn curve_figure(run: &Run, tour: &Tour) -> Figure {
+fn curve_figure(run: &Run, tour: &TourFacts) -> Figure {
     let curve = |huge: bool, name: &str| -> Curve {
         let points = tour.curve.iter().filter(|point| point.huge == huge);
         let (x, y) = points.map(|point| (point.bytes as f64, point.ps * PS)).unzip();
@@ -314,7 +256,7 @@ fn curve_figure(run: &Run, tour: &Tour) -> Figure {
     }
 }
 
-fn bandwidth_table(tour: &Tour) -> Option<Table> {
+fn bandwidth_table(tour: &TourFacts) -> Option<Table> {
     let mut table =
         Table::new("Bandwidth", &["<level", "size", "threads", "read GB/s", "write GB/s", "copy GB/s"]);
     let mut seen: Vec<(&str, u32)> = Vec::new();
@@ -349,20 +291,21 @@ fn bandwidth_table(tour: &Tour) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn tail_figure(run: &Run, tour: &Tour, group: &str, title: &str) -> Option<Figure> {
-    let curves: Vec<Curve> = tour
-        .rungs
-        .iter()
-        .filter(|rung| rung.group == group && rung.survival.len() > 2)
+fn tail_curves(tour: &TourFacts, group: RungGroup) -> Vec<Curve> {
+    let rungs = tour.rungs.iter().filter(|rung| rung.group == group && rung.survival.len() > 2);
+    rungs
         .map(|rung| {
             let (x, y) = rung.survival.iter().map(|point| (point[0].max(1.0) * PS, point[1])).unzip();
             Curve { name: rung.name.clone(), x, y }
         })
-        .collect();
+        .collect()
+}
+
+fn tail_figure(run: &Run, curves: Vec<Curve>, id: &str, title: &str) -> Option<Figure> {
     let middle = curves.get(curves.len() / 2)?;
     let unit = Unit::of_duration(middle.x[0]);
     let overlay = Overlay {
-        id: format!("tail-{group}"),
+        id: id.into(),
         title: title.into(),
         curves,
         unit,

@@ -6,8 +6,9 @@ use samples::Outcome;
 use crate::driver::Driver;
 use crate::execute::call::{Meaning, Timed};
 use clock::Clock;
-use perf::{Observed, Sight, Watch};
+use perf::{Observed, Watch};
 use ranks::{Comm, CommError};
+use samples::Coverage;
 
 /// Waits shorter than this are spun: a sleep takes about as long to end.
 pub(super) const SPIN_NS: u64 = 60_000;
@@ -182,8 +183,8 @@ impl Bracket {
         comm.barrier(value)
     }
 
-    pub(super) fn sight(&self) -> Option<Sight> {
-        self.watch.as_ref().map(|watch| watch.sight().clone())
+    pub(super) fn sight(&self) -> Option<Coverage> {
+        self.watch.as_ref().map(|watch| watch.coverage().clone())
     }
 
     #[inline(always)]

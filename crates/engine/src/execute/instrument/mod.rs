@@ -25,10 +25,10 @@ use super::call::{Call, Collective, Completed, Meaning, NoKernel, Patience, Star
 use crate::driver::{AnyDriver, Driver, each_driver};
 use crate::files::Refusal;
 use layer::Layer;
-use perf::Sight;
 use probes::Request;
 use ranks::{Comm, CommError};
-use record::HintsOfFile;
+use samples::Coverage;
+use samples::HintsOfFile;
 
 pub use layer::Settings;
 pub use worker::Seed;
@@ -201,7 +201,7 @@ impl Instrument {
     }
 
     /// What can be seen of the causes of slow operations; `None` where nobody looks.
-    pub fn sight(&self) -> Option<Sight> {
+    pub fn sight(&self) -> Option<Coverage> {
         self.layer.bracket.sight()
     }
 

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use engine::machine::{self, Machine};
+use engine::machine;
 use engine::run::Options;
-use samples::{Facts, Warning};
-use serde_json::{Value, json};
+use samples::{Facts, Machine, PathFacts, Warning};
 
 use crate::program::Planned;
 
@@ -33,7 +32,8 @@ impl MachineBefore {
         facts.program.clone_from(&planned.text);
         facts.versions = versions();
         let Some(before) = &self.before else {
-            facts.machine = json!({ "summary": "a simulated machine: no device was touched" });
+            let summary = "a simulated machine: no device was touched".into();
+            facts.machine = Some(Machine { summary, ..Machine::default() });
             return;
         };
         facts.command_line = std::env::args().collect();
@@ -49,14 +49,9 @@ impl MachineBefore {
                 facts.warnings.push(warning);
             }
         }
-        facts.file_systems = before.places.iter().map(|place| with_summary(place, place.line())).collect();
-        let mut described = with_summary(before, before.line());
-        if let Value::Object(fields) = &mut described {
-            fields.remove("places");
-            fields.remove("clock");
-            fields.insert("load_after".into(), serde_json::to_value(&after.load).unwrap_or_default());
-        }
-        facts.machine = described;
+        let (described, file_systems) = sections(before);
+        facts.machine = Some(Machine { load_after: Some(after.load), ..described });
+        facts.file_systems = file_systems;
     }
 }
 
@@ -65,13 +60,12 @@ fn describe(paths: &[String]) -> Machine {
     machine::describe(&paths)
 }
 
-/// As JSON, with the line that sums it up.
-pub fn with_summary(value: &impl serde::Serialize, summary: String) -> Value {
-    let mut value = serde_json::to_value(value).unwrap_or_default();
-    if let Value::Object(fields) = &mut value {
-        fields.insert("summary".into(), summary.into());
-    }
-    value
+/// A description as the facts of a run hold it: the machine and, beside it, the paths, each with its summary.
+pub fn sections(described: &Machine) -> (Machine, Vec<PathFacts>) {
+    let mut machine = Machine { summary: machine::line(described), clock: None, ..described.clone() };
+    let mut paths = std::mem::take(&mut machine.paths);
+    paths.iter_mut().for_each(|path| path.summary = machine::path_line(path));
+    (machine, paths)
 }
 
 /// Whether a value is meant as a path: a directory may be called `1` or `on`, which is no path as a parameter.

@@ -15,7 +15,7 @@ use engine::run::{
 };
 use ppl::plan::Settings;
 
-pub use facts::{versions, with_summary};
+pub use facts::{sections, versions};
 pub use results::stamped;
 
 use crate::cli::{PinTo, Record, RunArgs};

@@ -1,8 +1,7 @@
 //! Renders the rungs of the tour, one line each, and the notes below them.
 
-use engine::kernels::{Rung, Tour};
-use samples::Warning;
 use samples::units::duration;
+use samples::{RungFacts, TourFacts, Warning};
 
 /// Names of the columns.
 pub fn heading() -> String {
@@ -13,7 +12,7 @@ pub fn heading() -> String {
 }
 
 /// One rung: the number to quote, quantiles, a picture of the tail, causes.
-pub fn rung(rung: &Rung) -> String {
+pub fn rung(rung: &RungFacts) -> String {
     let quantiles = rung.corrected.as_ref().unwrap_or(&rung.raw);
     let show = |ps: Option<f64>| ps.map_or("–".into(), |ps| duration(ps.max(0.0) * 1e-12));
     let causes: Vec<String> = rung
@@ -61,7 +60,7 @@ fn picture(survival: &[[f64; 2]]) -> String {
 }
 
 /// What comes below the rungs: bandwidths, what was left out, what could not be seen, warnings.
-pub fn after(found: &Tour, warnings: &[Warning]) -> String {
+pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
     let mut text = String::from("\n");
     let threads = found.bandwidths.iter().map(|one| one.threads).max().unwrap_or(1);
     let mut seen: Vec<&str> = Vec::new();
@@ -89,7 +88,7 @@ pub fn after(found: &Tour, warnings: &[Warning]) -> String {
     for skipped in &found.skipped {
         text += &format!("left out: {skipped}\n");
     }
-    for blind in &found.sight.blind {
+    for blind in &found.coverage.blind {
         text += &format!("not seen: {blind}\n");
     }
     for warning in warnings {
@@ -112,7 +111,7 @@ pub fn after(found: &Tour, warnings: &[Warning]) -> String {
 }
 
 /// The rungs marked with `*` as they were, where the wait for a processor made a difference.
-fn with_the_wait(found: &Tour) -> String {
+fn with_the_wait(found: &TourFacts) -> String {
     let mut text = String::new();
     let show = |ps: Option<f64>| ps.map_or("–".into(), |ps| duration(ps.max(0.0) * 1e-12));
     for rung in &found.rungs {

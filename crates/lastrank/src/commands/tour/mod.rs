@@ -7,13 +7,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use engine::kernels::{Progress, Tour, tour};
-use engine::machine::{self, Machine};
-use samples::{Facts, Run, Warning, units};
-use serde_json::Value;
+use engine::machine;
+use samples::{FACTS_SCHEMA, Facts, Machine, Run, TourFacts, Warning, units};
 
 use crate::cli::TryArgs;
 use crate::commands::report::write_page;
-use crate::commands::run::{stamped, versions, with_summary};
+use crate::commands::run::{sections, stamped, versions};
 use crate::exit::Status;
 use crate::output;
 
@@ -29,7 +28,7 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     let (samples, page) = places(args)?;
     let described = machine::describe(&[directory]);
     if !args.json {
-        output::print(&format!("{}\n\n{}", described.lines().join("\n"), lines::heading()))?;
+        output::print(&format!("{}\n\n{}", machine::lines(&described).join("\n"), lines::heading()))?;
     }
     let started = SystemTime::now();
     let mut lost = Ok(());
@@ -40,11 +39,11 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     });
     lost?;
     let after = machine::describe(&[directory]);
-    let warnings = warnings(&described, &after, &found);
+    let warnings = warnings(&described, &after, &found.facts);
     if args.json {
-        output::json(&found)?;
+        output::json(&found.facts)?;
     } else {
-        output::print(&lines::after(&found, &warnings))?;
+        output::print(&lines::after(&found.facts, &warnings))?;
     }
     let Some(samples) = samples else { return Ok(Status::Ok) };
     let run = as_run(&described, &found, started, warnings);
@@ -88,7 +87,7 @@ fn places(args: &TryArgs) -> anyhow::Result<(Option<PathBuf>, Option<PathBuf>)> 
     Ok((samples, page))
 }
 
-fn warnings(before: &Machine, after: &Machine, found: &Tour) -> Vec<Warning> {
+fn warnings(before: &Machine, after: &Machine, found: &TourFacts) -> Vec<Warning> {
     let judged = Machine { clock: Some(found.clock.clone()), ..before.clone() };
     let findings = machine::judge(&judged).into_iter();
     let mut all: Vec<Warning> =
@@ -116,30 +115,26 @@ fn warnings(before: &Machine, after: &Machine, found: &Tour) -> Vec<Warning> {
 /// The tour as a run: every observation a sample, what is not a sample among the facts.
 fn as_run(machine: &Machine, found: &Tour, started: SystemTime, warnings: Vec<Warning>) -> Run {
     let (sites, samples) = found.samples();
-    let mut described = with_summary(machine, machine.line());
-    if let Value::Object(fields) = &mut described {
-        fields.remove("places");
-        fields.remove("clock");
-    }
+    let (described, file_systems) = sections(machine);
     let seconds = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let facts = Facts {
-        schema: "lastrank.facts/1".into(),
+        schema: FACTS_SCHEMA.into(),
         name: "try".into(),
         seed: 1,
         ranks: 1,
         backend: "posix".into(),
         communicator: "single".into(),
         started: units::utc(seconds),
-        elapsed_s: found.elapsed_s,
+        elapsed_s: found.facts.elapsed_s,
         command_line: std::env::args().collect(),
-        machine: described,
-        sight: serde_json::to_value(&found.sight).unwrap_or_default(),
-        clock: serde_json::to_value(&found.clock).unwrap_or_default(),
-        file_systems: machine.places.iter().map(|place| with_summary(place, place.line())).collect(),
+        machine: Some(described),
+        coverage: Some(found.facts.coverage.clone()),
+        clock: Some(found.facts.clock.clone()),
+        file_systems,
         versions: versions(),
         complete: true,
         warnings,
-        tour: serde_json::to_value(found).unwrap_or_default(),
+        tour: Some(found.facts.clone()),
         report: [("samples".to_owned(), "Disk read".to_owned())].into(),
         ..Facts::default()
     };

@@ -74,12 +74,10 @@ pub(super) fn times_axis(families: &[SizeCurve]) -> Value {
 
 /// Caches of the machine: level and bytes, innermost first, without those of instructions.
 pub(crate) fn caches(run: &Run) -> Vec<(String, f64)> {
-    let list = run.facts.machine.pointer("/processor/caches").and_then(Value::as_array);
-    let mut found: Vec<(String, f64)> = list
-        .into_iter()
-        .flatten()
-        .filter(|cache| cache["kind"] != "Instruction")
-        .filter_map(|cache| Some((format!("L{}", cache["level"].as_u64()?), cache["bytes"].as_f64()?)))
+    let caches = run.facts.machine.iter().flat_map(|machine| &machine.processor.caches);
+    let mut found: Vec<(String, f64)> = caches
+        .filter(|cache| cache.kind != "Instruction")
+        .map(|cache| (format!("L{}", cache.level), cache.bytes as f64))
         .collect();
     found.dedup();
     found

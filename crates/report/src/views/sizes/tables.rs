@@ -78,7 +78,7 @@ fn means_of(places: &[Place], families: &[&&SizeFamily]) -> Table {
 
 /// Everything of one family: a row a size.
 pub(super) fn of_family(run: &Run, places: &[Place], family: &SizeFamily) -> Table {
-    let quantum = run.facts.clock["quantum_ps"].as_f64().unwrap_or(0.0) * 1e-12;
+    let quantum = run.facts.clock_step_s().unwrap_or(0.0);
     let first = match &family.axis {
         Axis::Count(name) => name.clone(),
         _ => "size".into(),

@@ -1,24 +1,8 @@
-//! Which mount does a path lie on?
+//! Finds the mount that a path lies on.
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-/// One line of `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Mount {
-    /// `major:minor` of the device.
-    pub device: String,
-    /// Where it is mounted.
-    pub mount_point: String,
-    /// `ext4`, `nfs4`, `fuse.glusterfs` …
-    pub file_system: String,
-    /// What is mounted: a device, `server:/export`, or a name without meaning.
-    pub source: String,
-    /// Options of the mount and of the file system.
-    pub options: Vec<String>,
-}
+use samples::Mount;
 
 /// All mounts, in the order in which they were made.
 pub fn parse(mountinfo: &str) -> Vec<Mount> {

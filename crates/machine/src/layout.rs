@@ -1,48 +1,23 @@
-//! Over how many storage targets, in pieces of what size, does a parallel file system lay a file?
+//! Reads over which storage targets, in pieces of what size, a parallel file system lays a file.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use rustix::fs::{Mode, OFlags, getxattr, open};
+use rustix::ioctl::{Getter, ioctl};
+use samples::{FileLayout, units};
 
-/// The layout of a file, or the one a folder gives to new files.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Layout {
-    /// Not a parallel file system, or it did not say.
-    #[default]
-    Unknown,
-    /// Pieces of `stripe_size` bytes over `stripe_count` targets.
-    Striped {
-        /// Bytes in a piece; none where the file system's default holds.
-        stripe_size: Option<u64>,
-        /// Targets; none means all of them.
-        stripe_count: Option<u32>,
-        /// Which targets, where that is known.
-        targets: Vec<u32>,
-        /// Pool or pattern, in words.
-        note: Option<String>,
-    },
-    /// What the file system says of itself, where it is not a plain striping.
-    Described {
-        /// Its own words.
-        text: String,
-    },
-}
-
-impl Layout {
-    /// A few words for the terminal; none where nothing is known ([`is_parallel`] says where it ought to
-    /// be).
-    pub fn words(&self) -> Option<String> {
-        match self {
-            Layout::Unknown => None,
-            Layout::Striped { stripe_size, stripe_count, .. } => {
-                let count = stripe_count.map_or("all".into(), |n| n.to_string());
-                let size = stripe_size.map(|bytes| format!(" of {}", samples::units::bytes(bytes)));
-                let plural = if *stripe_count == Some(1) { "" } else { "s" };
-                Some(format!("striped over {count} target{plural}{}", size.unwrap_or_default()))
-            }
-            Layout::Described { text } => Some(text.clone()),
+/// A few words for the terminal; none where nothing is known ([`is_parallel`] says where it ought to be).
+pub fn words(layout: &FileLayout) -> Option<String> {
+    match layout {
+        FileLayout::Unknown => None,
+        FileLayout::Striped { stripe_size, stripe_count, .. } => {
+            let count = stripe_count.map_or("all".into(), |n| n.to_string());
+            let size = stripe_size.map(|size| format!(" of {}", units::bytes(size)));
+            let plural = if *stripe_count == Some(1) { "" } else { "s" };
+            Some(format!("striped over {count} target{plural}{}", size.unwrap_or_default()))
         }
+        FileLayout::Described { text } => Some(text.clone()),
     }
 }
 
@@ -67,7 +42,7 @@ pub fn is_parallel(file_system: &str) -> bool {
 }
 
 /// Asks the file system below `path`, in its own way.
-pub fn describe(file_system: &str, path: &CString) -> Layout {
+pub fn describe(file_system: &str, path: &Path) -> FileLayout {
     let found = match file_system {
         "lustre" => attribute(path, c"lustre.lov").and_then(|bytes| lustre(&bytes)),
         "ceph" | "fuse.ceph" | "fuse.ceph-fuse" => attribute(path, c"ceph.file.layout")
@@ -81,11 +56,10 @@ pub fn describe(file_system: &str, path: &CString) -> Layout {
 }
 
 /// An extended attribute; none where there is none or it may not be read.
-fn attribute(path: &CString, name: &CStr) -> Option<Vec<u8>> {
+fn attribute(path: &Path, name: &CStr) -> Option<Vec<u8>> {
     let mut value = vec![0u8; 65_536];
-    // SAFETY: both strings end in zero; `value` has room for its length.
-    let got = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), value.as_mut_ptr().cast(), value.len()) };
-    value.truncate(usize::try_from(got).ok()?);
+    let length = getxattr(path, name, &mut value[..]).ok()?;
+    value.truncate(length);
     Some(value)
 }
 
@@ -109,7 +83,7 @@ fn half(bytes: &[u8], at: usize) -> Option<u16> {
 
 /// Lustre's `lov_user_md`: magic, pattern, object id, stripe size and count, then (version 3) the pool's
 /// name and the objects; a composite layout has another magic and several of them.
-fn lustre(bytes: &[u8]) -> Option<Layout> {
+fn lustre(bytes: &[u8]) -> Option<FileLayout> {
     let magic = word(bytes, 0)?;
     let objects = match magic {
         LUSTRE_COMPOSITE => return lustre_composite(bytes),
@@ -119,7 +93,7 @@ fn lustre(bytes: &[u8]) -> Option<Layout> {
     };
     let (size, count) = (word(bytes, 24)?, half(bytes, 28)?);
     if word(bytes, 4)? & LUSTRE_ON_METADATA != 0 {
-        return Some(Layout::Described { text: "on the metadata server".into() });
+        return Some(FileLayout::Described { text: "on the metadata server".into() });
     }
     let targets = (0..usize::from(if count == LUSTRE_ALL { 0 } else { count }))
         .map_while(|index| word(bytes, objects + index * 24 + 20))
@@ -128,7 +102,7 @@ fn lustre(bytes: &[u8]) -> Option<Layout> {
         .get(32..48)
         .filter(|_| magic != LUSTRE_PLAIN)
         .map(|name| String::from_utf8_lossy(name).trim_end_matches('\0').to_owned());
-    Some(Layout::Striped {
+    Some(FileLayout::Striped {
         stripe_size: (size > 0).then_some(u64::from(size)),
         stripe_count: (count != LUSTRE_ALL && count > 0).then_some(u32::from(count)),
         targets,
@@ -138,7 +112,7 @@ fn lustre(bytes: &[u8]) -> Option<Layout> {
 
 /// Lustre's `lov_comp_md_v1`: 32 bytes with the number of parts at 14, then 48 bytes a part: where in the
 /// file it begins and ends (at 8 and 16) and where in these bytes its own layout stands (at 24).
-fn lustre_composite(bytes: &[u8]) -> Option<Layout> {
+fn lustre_composite(bytes: &[u8]) -> Option<FileLayout> {
     let long = |at: usize| bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
     let part = |index: usize| {
         let entry = 32 + 48 * index;
@@ -147,10 +121,10 @@ fn lustre_composite(bytes: &[u8]) -> Option<Layout> {
         // A part of parts would be none that Lustre writes.
         let layout = (word(inside, 0)? != LUSTRE_COMPOSITE).then(|| lustre(inside))??;
         let place = match (begin, end) {
-            (_, u64::MAX) => format!("from {}", samples::units::bytes(begin)),
-            _ => format!("to {}", samples::units::bytes(end)),
+            (_, u64::MAX) => format!("from {}", units::bytes(begin)),
+            _ => format!("to {}", units::bytes(end)),
         };
-        Some(format!("{place} {}", layout.words()?))
+        Some(format!("{place} {}", words(&layout)?))
     };
     let count = half(bytes, 14)?;
     let parts: Vec<String> = (0..usize::from(count)).map_while(part).collect();
@@ -158,13 +132,13 @@ fn lustre_composite(bytes: &[u8]) -> Option<Layout> {
         0 => format!("composite layout of {count} parts"),
         _ => parts.join("; "),
     };
-    Some(Layout::Described { text })
+    Some(FileLayout::Described { text })
 }
 
 /// CephFS: `stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=cephfs_data`.
-fn ceph(text: &str) -> Option<Layout> {
+fn ceph(text: &str) -> Option<FileLayout> {
     let get = |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
-    Some(Layout::Striped {
+    Some(FileLayout::Striped {
         stripe_size: get("stripe_unit").and_then(|n| n.parse().ok()),
         stripe_count: Some(get("stripe_count")?.parse().ok()?),
         targets: Vec::new(),
@@ -173,32 +147,24 @@ fn ceph(text: &str) -> Option<Layout> {
 }
 
 /// BeeGFS answers an ioctl, `_IOR('f', 25, struct of 12 bytes)`.
-fn beegfs(path: &CString) -> Option<Layout> {
+fn beegfs(path: &Path) -> Option<FileLayout> {
     #[repr(C)]
-    #[derive(Default)]
     struct StripeInfo {
         pattern: u32,
         chunk_size: u32,
         targets: u16,
     }
-    const GET_STRIPE_INFO: u64 = 0x800C_6619;
+    const GET_STRIPE_INFO: u32 = 0x800C_6619;
     const _: () = assert!(size_of::<StripeInfo>() == 12);
-    let mut found = StripeInfo::default();
-    // SAFETY: `path` ends in zero; the descriptor is closed below.
-    let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    if file < 0 {
-        return None;
-    }
-    // SAFETY: BeeGFS writes the twelve bytes of `found`; other file systems refuse the request.
-    let result = unsafe { libc::ioctl(file, GET_STRIPE_INFO as _, &mut found) };
-    // SAFETY: the descriptor was opened here and is used no more.
-    unsafe { libc::close(file) };
-    (result == 0).then(|| beegfs_layout(found.pattern, found.chunk_size, found.targets))
+    let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    // SAFETY: BeeGFS writes the twelve bytes of the structure; other file systems refuse the request.
+    let found: StripeInfo = unsafe { ioctl(&file, Getter::<GET_STRIPE_INFO, StripeInfo>::new()) }.ok()?;
+    Some(beegfs_layout(found.pattern, found.chunk_size, found.targets))
 }
 
-fn beegfs_layout(pattern: u32, chunk_size: u32, targets: u16) -> Layout {
+fn beegfs_layout(pattern: u32, chunk_size: u32, targets: u16) -> FileLayout {
     let pattern = ["invalid", "RAID0", "RAID10", "buddy mirror"].get(pattern as usize);
-    Layout::Striped {
+    FileLayout::Striped {
         stripe_size: Some(u64::from(chunk_size)),
         stripe_count: Some(u32::from(targets)),
         targets: Vec::new(),
@@ -208,19 +174,19 @@ fn beegfs_layout(pattern: u32, chunk_size: u32, targets: u16) -> Layout {
 
 /// Gluster names the bricks of a file or folder in an attribute it makes up; of a volume with shards the
 /// attribute is that of the first shard of a file, but of a folder on all bricks.
-fn gluster(path: &CString) -> Option<Layout> {
+fn gluster(path: &Path) -> Option<FileLayout> {
     let value =
         attribute(path, c"trusted.glusterfs.pathinfo").or_else(|| attribute(path, c"glusterfs.pathinfo"))?;
     gluster_bricks(&String::from_utf8_lossy(&value))
 }
 
 /// `(<DISTRIBUTE:v-dht> (<REPLICATE:v-replicate-0> <POSIX(/b1):host:/b1/f> <POSIX(/b2):…>) …)`.
-fn gluster_bricks(pathinfo: &str) -> Option<Layout> {
+fn gluster_bricks(pathinfo: &str) -> Option<FileLayout> {
     let bricks = pathinfo.matches("<POSIX(").count();
     let kinds = [("<STRIPE:", "striped"), ("<EC:", "dispersed"), ("<REPLICATE:", "replicated")];
     let kind = kinds.iter().find(|(mark, _)| pathinfo.contains(mark)).map_or("distributed", |(_, kind)| kind);
     let plural = if bricks == 1 { "" } else { "s" };
-    (bricks > 0).then(|| Layout::Described { text: format!("{bricks} brick{plural}, {kind}") })
+    (bricks > 0).then(|| FileLayout::Described { text: format!("{bricks} brick{plural}, {kind}") })
 }
 
 #[cfg(test)]
@@ -250,18 +216,21 @@ mod tests {
     fn both_plain_versions_of_lustre_layouts_are_read() {
         let first = lustre(&lov(0x0BD1_0BD0, 1 << 20, 2, "", &[7, 3]));
         let third = lustre(&lov(0x0BD3_0BD0, 4 << 20, 1, "flash", &[12]));
-        let Some(Layout::Striped { stripe_size, stripe_count, targets, .. }) = first else {
+        let Some(FileLayout::Striped { stripe_size, stripe_count, targets, .. }) = first else {
             panic!("{first:?}")
         };
         assert_eq!((stripe_size, stripe_count, targets), (Some(1 << 20), Some(2), vec![7, 3]));
-        let Some(Layout::Striped { note, targets, .. }) = third else { panic!("{third:?}") };
+        let Some(FileLayout::Striped { note, targets, .. }) = third else { panic!("{third:?}") };
         assert_eq!((note.as_deref(), targets), (Some("pool flash"), vec![12]));
     }
 
     #[test]
     fn a_lustre_folder_may_stripe_over_all_targets() {
         let all = lustre(&lov(0x0BD1_0BD0, 1 << 20, 0xffff, "", &[]));
-        assert_eq!(all.and_then(|l| l.words()).as_deref(), Some("striped over all targets of 1 MiB"));
+        assert_eq!(
+            all.and_then(|layout| words(&layout)).as_deref(),
+            Some("striped over all targets of 1 MiB")
+        );
     }
 
     #[test]
@@ -273,9 +242,12 @@ mod tests {
     #[test]
     fn ceph_and_gluster_speak_text() {
         let found = ceph("stripe_unit=4194304 stripe_count=8 object_size=4194304 pool=data");
-        assert_eq!(found.and_then(|l| l.words()).as_deref(), Some("striped over 8 targets of 4 MiB"));
+        assert_eq!(
+            found.and_then(|layout| words(&layout)).as_deref(),
+            Some("striped over 8 targets of 4 MiB")
+        );
         let info = "(<DISTRIBUTE:s-dht> <POSIX(/b1):h:/b1/> <POSIX(/b2):h:/b2/>)";
-        let words = |info: &str| gluster_bricks(info).and_then(|layout| layout.words());
+        let words = |info: &str| gluster_bricks(info).and_then(|layout| words(&layout));
         assert_eq!(words(info).as_deref(), Some("2 bricks, distributed"));
         let info = "(<REPLICATE:v-replicate-0> <POSIX(/b1):h:/b1/> <POSIX(/b2):h:/b2/>)";
         assert_eq!(words(info).as_deref(), Some("2 bricks, replicated"));
@@ -301,21 +273,21 @@ mod tests {
             at += layout.len();
         }
         parts.iter().for_each(|part| bytes.extend(&part.2));
-        let words = lustre(&bytes).and_then(|layout| layout.words());
+        let found = lustre(&bytes).and_then(|layout| words(&layout));
         assert_eq!(
-            words.as_deref(),
+            found.as_deref(),
             Some("to 64 MiB striped over 1 target of 1 MiB; from 64 MiB striped over all targets of 4 MiB")
         );
         // What is cut short is told as far as it goes.
-        let cut = lustre(&bytes[..40]).and_then(|layout| layout.words());
+        let cut = lustre(&bytes[..40]).and_then(|layout| words(&layout));
         assert_eq!(cut.as_deref(), Some("composite layout of 2 parts"));
     }
 
     #[test]
     fn a_beegfs_answer_is_a_pattern_a_chunk_and_targets() {
         let found = beegfs_layout(3, 512 << 10, 4);
-        assert_eq!(found.words().as_deref(), Some("striped over 4 targets of 512 KiB"));
-        let Layout::Striped { note, .. } = found else { panic!("{found:?}") };
+        assert_eq!(words(&found).as_deref(), Some("striped over 4 targets of 512 KiB"));
+        let FileLayout::Striped { note, .. } = found else { panic!("{found:?}") };
         assert_eq!(note.as_deref(), Some("pattern buddy mirror"));
     }
 }

@@ -1,0 +1,105 @@
+//! Opens the best sources of observation that this machine allows, and says which causes they leave unseen.
+
+use std::io;
+
+use samples::{Cause, Coverage, Tier};
+
+use crate::device::Devices;
+use crate::events::{self, Event, Meaning};
+use crate::ring::Ring;
+
+/// What a watch reads besides the counters of its thread.
+pub struct Sources {
+    /// Records of switches, faults and interrupts.
+    pub ring: Option<Ring>,
+    /// Requests to block devices.
+    pub devices: Option<Devices>,
+    /// What these let it observe.
+    pub coverage: Coverage,
+}
+
+/// Opens the best sources within `limit`; `queue` says whether the wait on the run queue can be read.
+pub fn open(limit: Tier, queue: bool) -> Sources {
+    let sees = vec![Cause::Preempted, Cause::Blocked, Cause::Migration, Cause::MinorFault, Cause::MajorFault];
+    let mut coverage = Coverage { sees, ..Coverage::default() };
+    let blind = &mut coverage.blind;
+    if !queue {
+        blind.push(
+            "the wait on the run queue: /proc/thread-self/schedstat is missing, so nothing is corrected"
+                .into(),
+        );
+    }
+    let mut interrupts = (limit >= Tier::Tracepoints).then(events::interrupts);
+    let ring = (limit >= Tier::Events).then(|| {
+        let found = interrupts.as_mut().and_then(|found| found.as_mut().ok());
+        let meanings: Vec<Meaning> = found.iter().flat_map(|all| all.iter()).map(|one| one.meaning).collect();
+        open_ring(found.map(std::mem::take).unwrap_or_default()).map(|ring| (ring, meanings))
+    });
+    if let Some(Err(error)) = &interrupts {
+        blind.push(format!(
+            "interrupts: no tracepoints ({error}; they need root or CAP_PERFMON, and tracefs)"
+        ));
+    }
+    let ring = match ring {
+        None => None,
+        Some(Ok((ring, meanings))) => {
+            coverage.tier = if matches!(interrupts, Some(Ok(_))) { Tier::Tracepoints } else { Tier::Events };
+            let pairs = [
+                (Meaning::TimerEnter, Cause::Timer),
+                (Meaning::SoftEnter, Cause::SoftInterrupt),
+                (Meaning::DeviceEnter, Cause::DeviceInterrupt),
+            ];
+            let seen = pairs.iter().filter(|(meaning, _)| meanings.contains(meaning));
+            coverage.sees.extend(seen.map(|(_, cause)| *cause));
+            Some(ring)
+        }
+        Some(Err(error)) => {
+            let paranoid = events::paranoid().map_or("not readable".into(), |value| value.to_string());
+            blind.push(format!(
+                "causes of operations shorter than 20 µs: no perf events ({error}; \
+                 kernel.perf_event_paranoid is {paranoid}, 2 or less is needed)"
+            ));
+            None
+        }
+    };
+    if coverage.tier < Tier::Tracepoints && !matches!(interrupts, Some(Err(_))) {
+        blind.push("interrupts: they need tracepoints, which were not asked for or not available".into());
+    }
+    let devices = open_devices(&mut coverage);
+    Sources { ring, devices, coverage }
+}
+
+/// A ring for switches, faults and `interrupts`.
+fn open_ring(interrupts: Vec<Event>) -> io::Result<Ring> {
+    let leader = events::switches()?;
+    let mut others = events::faults()?;
+    others.extend(interrupts);
+    Ring::map(leader, others)
+}
+
+/// Rings for the requests to block devices, where tracepoints are available.
+fn open_devices(coverage: &mut Coverage) -> Option<Devices> {
+    let devices = match (coverage.tier == Tier::Tracepoints).then(Devices::of_this_thread) {
+        None => None,
+        Some(Ok(found)) => {
+            coverage.sees.push(Cause::Device);
+            Some(found)
+        }
+        Some(Err(error)) => {
+            coverage.blind.push(format!("time inside block devices ({error})"));
+            None
+        }
+    };
+    coverage.blind.push(match devices {
+        Some(_) => {
+            "time the hypervisor took, and what a device did for the kernel's own threads (a journal, \
+             write-back): what remains unexplained may be either"
+                .into()
+        }
+        None => {
+            "time the hypervisor took, and time inside the device: what remains unexplained may be either"
+                .into()
+        }
+    });
+    devices
+}

@@ -1,0 +1,244 @@
+//! Watches single operations of a thread: what happened between two clock reads.
+
+use samples::{Cause, Causes, Coverage, Tier};
+
+use crate::accounting::{Accounting, Counters};
+use crate::device::Devices;
+use crate::ring::Ring;
+use crate::sources::{self, Sources};
+use crate::tally::{Tally, Totals};
+
+/// What was seen during one operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// Time ready to run and not running, in ns: `Sample::queue_ns`.
+    pub queue_ns: u64,
+    /// Time off the processor and not ready to run, in ns: `Sample::blocked_ns`; 0 below [`Tier::Events`].
+    pub blocked_ns: u64,
+    /// `Sample::causes`.
+    pub causes: Causes,
+    /// The processor it ended on: `Sample::cpu`.
+    pub cpu: u16,
+    /// Of the time blocked that in which a block device had a request of this thread, in ns; 0 below
+    /// [`Tier::Tracepoints`].
+    pub device_ns: u64,
+}
+
+/// Watches the operations of the thread that made it.
+#[derive(Debug)]
+pub struct Watch {
+    accounting: Accounting,
+    ring: Option<Ring>,
+    devices: Option<Devices>,
+    coverage: Coverage,
+    /// Counters before the operation (accounting), or after the last switch (events: only `queue_ns`).
+    before: Counters,
+    cpu: u16,
+    totals: Totals,
+    faults_measured: bool,
+    /// When the thread left the processor, on the clock of the records.
+    left: Option<u64>,
+    /// Does a control group limit the processors, and how often had it throttled?
+    throttling: Option<u64>,
+    /// Without a ring: when the operation began, and how many more of them are read for being near a
+    /// long one.
+    began_ns: u64,
+    near: u8,
+}
+
+/// An operation of this length is worth two readings of the counters.
+const LONG_NS: u64 = 20_000;
+
+/// So many operations after a long one are read too.
+const NEAR: u8 = 64;
+
+/// A wait of this length may be a control group's throttling.
+const LONG_WAIT_NS: u64 = 1_000_000;
+
+impl Watch {
+    /// For the calling thread, as well as this machine allows. A forked rank makes its own.
+    pub fn of_this_thread() -> Self {
+        Self::at_most(Tier::Tracepoints)
+    }
+
+    /// As [`Watch::of_this_thread`], but with no better tier than `limit`.
+    pub fn at_most(limit: Tier) -> Self {
+        let accounting = Accounting::of_this_thread();
+        let Sources { ring, devices, coverage } = sources::open(limit, accounting.sees_queue());
+        let before = accounting.read();
+        Self {
+            accounting,
+            ring,
+            devices,
+            coverage,
+            before,
+            cpu: processor(),
+            totals: Totals::default(),
+            faults_measured: false,
+            left: None,
+            throttling: throttled(),
+            began_ns: 0,
+            near: NEAR,
+        }
+    }
+
+    /// Which causes can be observed here.
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    /// Does watching cost next to nothing when nothing happens? Then every operation can be watched,
+    /// not only those of 20 µs and more.
+    pub fn is_cheap(&self) -> bool {
+        self.ring.is_some()
+    }
+
+    /// Are page faults what is measured from here on? Then they are not recorded one by one: that costs
+    /// about a microsecond each.
+    #[inline]
+    pub fn measure_faults(&mut self, measured: bool) {
+        if self.faults_measured != measured {
+            self.faults_measured = measured;
+            if let Some(ring) = &self.ring {
+                ring.see_faults(!measured);
+            }
+        }
+    }
+
+    /// To be called just before the clock is read.
+    #[inline(always)]
+    pub fn before(&mut self) {
+        match &self.ring {
+            Some(ring) if ring.is_quiet() => {}
+            Some(_) => self.before_records(),
+            None => self.before_accounting(),
+        }
+        if let Some(devices) = &mut self.devices {
+            devices.before();
+        }
+        self.cpu = processor();
+    }
+
+    /// To be called just after the clock was read again: what happened since [`Watch::before`].
+    #[inline(always)]
+    pub fn after(&mut self) -> Observed {
+        let cpu = processor();
+        let mut seen = match &self.ring {
+            Some(ring) if ring.is_quiet() => Observed::default(),
+            Some(_) => self.after_records(),
+            None => self.after_accounting(),
+        };
+        if cpu != self.cpu {
+            seen.causes = seen.causes.with(Cause::Migration);
+        }
+        seen.cpu = cpu;
+        seen
+    }
+
+    /// Sums over all records so far; of the ring, so zero without one.
+    pub fn totals(&mut self) -> Totals {
+        if self.drain().switched {
+            self.before.queue_ns = self.accounting.queue_ns();
+        }
+        self.totals
+    }
+
+    /// What lies in the ring belongs to nothing that is timed.
+    #[cold]
+    fn before_records(&mut self) {
+        if self.drain().switched {
+            self.before.queue_ns = self.accounting.queue_ns();
+        }
+    }
+
+    #[inline(never)]
+    fn before_accounting(&mut self) {
+        if self.near > 0 {
+            self.before = self.accounting.read();
+        }
+        self.began_ns = clock::monotonic_raw_ns();
+    }
+
+    #[cold]
+    fn after_records(&mut self) -> Observed {
+        let mut tally = self.drain();
+        let mut queue_ns = 0;
+        if tally.switched {
+            // The kernel adds to the wait only when the thread is switched in, so the value before the
+            // operation is the one after the last switch.
+            let now = self.accounting.queue_ns();
+            queue_ns = now.saturating_sub(self.before.queue_ns);
+            self.before.queue_ns = now;
+        }
+        if queue_ns >= LONG_WAIT_NS && self.was_throttled() {
+            tally.causes = tally.causes.with(Cause::Throttled);
+        }
+        // Off the processor a thread is either ready, and waits in the queue, or it is blocked.
+        let blocked_ns =
+            if tally.causes.has(Cause::Blocked) { tally.away_ns.saturating_sub(queue_ns) } else { 0 };
+        let mut device_ns = 0;
+        if let (1.., Some(devices), Some((left, back))) = (blocked_ns, &mut self.devices, tally.away) {
+            device_ns = devices.busy_ns(left, back).min(blocked_ns);
+            if 2 * device_ns > blocked_ns {
+                tally.causes = tally.causes.with(Cause::Device);
+            }
+        }
+        Observed { queue_ns, blocked_ns, causes: tally.causes, cpu: 0, device_ns }
+    }
+
+    /// Has the control group throttled since this was last asked?
+    fn was_throttled(&mut self) -> bool {
+        let Some(before) = self.throttling else { return false };
+        self.throttling = throttled();
+        self.throttling.is_some_and(|now| now > before)
+    }
+
+    #[inline(never)]
+    fn after_accounting(&mut self) -> Observed {
+        let took = clock::monotonic_raw_ns().saturating_sub(self.began_ns);
+        let was_read = self.near > 0;
+        self.near = if took >= LONG_NS { NEAR } else { self.near.saturating_sub(1) };
+        if !was_read {
+            return Observed::default();
+        }
+        let (old, new) = (self.before, self.accounting.read());
+        let happened = [
+            (new.voluntary > old.voluntary, Cause::Blocked),
+            (new.involuntary > old.involuntary, Cause::Preempted),
+            (new.minor_faults > old.minor_faults, Cause::MinorFault),
+            (new.major_faults > old.major_faults, Cause::MajorFault),
+        ];
+        let seen = happened.iter().filter(|(yes, _)| *yes);
+        let mut causes = seen.fold(Causes::default(), |set, (_, cause)| set.with(*cause));
+        let queue_ns = new.queue_ns.saturating_sub(old.queue_ns);
+        if queue_ns >= LONG_WAIT_NS && self.was_throttled() {
+            causes = causes.with(Cause::Throttled);
+        }
+        Observed { queue_ns, causes, ..Observed::default() }
+    }
+
+    fn drain(&mut self) -> Tally {
+        let mut tally = Tally::default();
+        if let Some(ring) = &mut self.ring {
+            ring.drain(|time, record| tally.add(&mut self.totals, &mut self.left, time, record));
+        }
+        tally
+    }
+}
+
+/// How often the control group has throttled, where one limits the processors.
+fn throttled() -> Option<u64> {
+    let limits = machine::limits();
+    limits.processors.and(limits.throttled)
+}
+
+/// The processor this thread runs on; `u16::MAX` where that is not known.
+#[inline]
+fn processor() -> u16 {
+    // SAFETY: takes nothing and returns a number.
+    u16::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

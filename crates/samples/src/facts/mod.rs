@@ -1,0 +1,184 @@
+//! Facts of a run: everything known about it besides its samples, as JSON in the footer of the run file.
+//!
+//! Every section is a typed struct whose fields all have defaults, so that older files are read as they are. What a
+//! newer writer added to a section is kept in its `other` and written again. A section of another form than this
+//! version's fails by itself; the reader of run files leaves it out and says so.
+
+mod clock;
+mod coverage;
+mod machine;
+mod mpi;
+mod path;
+mod tour;
+
+use std::collections::BTreeMap;
+
+use crate::{ClockOffset, Counted, Span};
+use serde::{Deserialize, Serialize};
+
+pub use clock::{ClockFacts, ClockKind, Overhead};
+pub use coverage::{Coverage, Tier};
+pub use machine::{
+    Cache, Kernel, Limits, Load, MACHINE_SCHEMA, Machine, Memory, MemoryNode, Processor, Virtualisation,
+};
+pub use mpi::{HintsOfFile, MpiFacts, MpiHints};
+pub use path::{BlockDevice, FileLayout, Mount, NfsMount, NfsOperation, PathFacts};
+pub use tour::{Bandwidth, CurvePoint, Noise, RungFacts, RungGroup, RungQuantiles, TimingCheck, TourFacts};
+
+/// The schema of [`Facts`]: the number rises when a key changes its meaning, not when one is added.
+pub const FACTS_SCHEMA: &str = "lastrank.facts/1";
+
+/// Keys of a section that this version does not know: they survive being read and written.
+pub type OtherFacts = serde_json::Map<String, serde_json::Value>;
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// What was run, on what, how: JSON in the footer of the run file (schema [`FACTS_SCHEMA`]).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// `lastrank.facts/1`.
+    pub schema: String,
+    /// Name of the program: the file's stem or the experiment's name.
+    pub name: String,
+    /// The whole program text.
+    pub program: String,
+    /// Parameters as they were used, defaults included.
+    pub parameters: BTreeMap<String, String>,
+    /// The seed of all random draws.
+    pub seed: u64,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// `posix`, `simulate`, `mpiio`.
+    pub backend: String,
+    /// How ranks communicate: `single`, `processes`, or the MPI library's own description.
+    pub communicator: String,
+    /// Which processors the ranks ran on: pinned, or left to the scheduler, and why. Empty where nobody
+    /// decided it: simulated, or under a launcher.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub placement: String,
+    /// Under MPI: which library, and why. Null without.
+    pub mpi: Option<MpiFacts>,
+    /// Under MPI: a number that all ranks of the job agreed on, in hexadecimal; by it parts of one run are
+    /// told from those of another. Empty without.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub job: String,
+    /// Hints to MPI-IO (`define hints`). Null where none were asked for.
+    pub hints: Option<MpiHints>,
+    /// UTC start, RFC 3339.
+    pub started: String,
+    /// Wall time of the whole run in seconds.
+    pub elapsed_s: f64,
+    /// The command line.
+    pub command_line: Vec<String>,
+    /// Host, processor, memory, kernel, hypervisor …
+    pub machine: Option<Machine>,
+    /// Kind, resolution (quantum), cost and calibration of the clock.
+    pub clock: Option<ClockFacts>,
+    /// Which causes of slow operations could be seen. None where nobody looked.
+    #[serde(rename = "sight", skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// For each directory the program names: file system, mount options, device.
+    pub file_systems: Vec<PathFacts>,
+    /// Versions of lastrank, its compiler and the libraries that matter.
+    pub versions: BTreeMap<String, String>,
+    /// The ranks' clocks against that of rank 0, one list a comparison (at the start, at the end), in it
+    /// one a rank; see [`crate::CommonClock`].
+    pub clock_offsets: Vec<Vec<ClockOffset>>,
+    /// When each rank ran the program: what [`crate::time_use`] needs.
+    pub spans: Vec<Span>,
+    /// Did every rank reach the end of the program, and could what it recorded be read back? Operations
+    /// that failed on the way are samples with an errno and change nothing here.
+    pub complete: bool,
+    /// Why not, where it did not: one line a failed rank.
+    pub failures: Vec<String>,
+    /// Anything that makes the result less trustworthy.
+    pub warnings: Vec<Warning>,
+    /// What `lastrank try` found beside its samples. None of any other run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tour: Option<TourFacts>,
+    /// Of a run that counts instead of keeping every sample (`--record histogram`): what each site came to.
+    /// Empty of any other run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Counted>,
+    /// Hints for the report, from `define report` in the program: what to analyse first.
+    pub report: BTreeMap<String, String>,
+}
+
+impl Facts {
+    /// The step in which the clock advances, in seconds; none where it is not known.
+    pub fn clock_step_s(&self) -> Option<f64> {
+        let step = self.clock.as_ref()?.quantum_ps;
+        (step > 0).then(|| step as f64 * 1e-12)
+    }
+
+    /// True of a run in virtual time: no device was touched.
+    pub fn is_simulated(&self) -> bool {
+        self.backend.starts_with("simulate")
+    }
+}
+
+/// Something that makes a result less trustworthy, and what to do about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// A short stable name: `page-cache`, `clock-coarse`, `short-transfer` …
+    pub code: String,
+    /// What was found.
+    pub text: String,
+    /// What the reader can do.
+    pub advice: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Facts {
+        serde_json::from_str(json).expect("facts")
+    }
+
+    #[test]
+    fn what_a_newer_writer_added_to_a_section_is_written_again() {
+        let json = r#"{"schema":"lastrank.facts/1","machine":{"host":"a","of_tomorrow":[1,{"deep":true}]},
+            "clock":{"quantum_ps":10,"of_tomorrow":1},"mpi":{"version":"x","of_tomorrow":2},
+            "file_systems":[{"path":"/d","of_tomorrow":3}],"sight":{"tier":"events","of_tomorrow":4},
+            "hints":{"used":[],"of_tomorrow":5},"tour":{"rungs":[{"name":"L1","of_tomorrow":6}],"of_tomorrow":7}}"#;
+        let again = serde_json::to_value(read(json)).expect("plain data");
+        let before: serde_json::Value = serde_json::from_str(json).expect("JSON");
+        for section in ["machine", "clock", "mpi", "sight", "hints", "tour"] {
+            assert_eq!(again[section]["of_tomorrow"], before[section]["of_tomorrow"], "{section}");
+        }
+        assert_eq!(again["file_systems"][0]["of_tomorrow"], 3);
+        assert_eq!(again["tour"]["rungs"][0]["of_tomorrow"], 6);
+    }
+
+    #[test]
+    fn sections_of_older_files_may_be_null_absent_or_short() {
+        let facts = read(r#"{"mpi":null,"hints":null,"clock":null,"machine":null}"#);
+        assert_eq!(facts, Facts::default());
+        let facts = read(
+            r#"{"clock":{"kind":"virtual","quantum_ps":1},"file_systems":[{"directory":"/d","type":"xfs"}]}"#,
+        );
+        assert_eq!(facts.clock_step_s(), Some(1e-12));
+        let on = &facts.file_systems[0];
+        assert_eq!((on.path.as_str(), on.file_system.as_deref()), ("/d", Some("xfs")));
+    }
+
+    #[test]
+    fn facts_that_nobody_filled_in_keep_the_keys_they_had() {
+        let json = serde_json::to_value(Facts::default()).expect("plain data");
+        let keys: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
+        assert!(
+            ["machine", "clock", "mpi", "hints"].iter().all(|key| json[key].is_null() && keys.contains(key))
+        );
+        assert!(
+            ["sight", "tour", "counted", "job", "placement"].iter().all(|key| !keys.contains(key)),
+            "{keys:?}"
+        );
+        let simulated = Machine { summary: "a simulated machine".into(), ..Machine::default() };
+        let json = serde_json::to_string(&simulated).expect("plain data");
+        assert_eq!(json, r#"{"summary":"a simulated machine"}"#);
+    }
+}
