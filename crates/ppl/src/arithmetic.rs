@@ -254,7 +254,7 @@ pub(crate) fn is_pure(of: crate::commands::Function) -> bool {
     !of.spec().random && function(of, &[Value::Int(1), Value::Int(1), Value::Int(1)]).is_some()
 }
 
-/// The built-in functions that draw nothing and ask nobody; `None` for the others.
+/// The built-in functions of their arguments alone; `None` for those that draw or ask for samples.
 ///
 /// # Errors
 /// A message where an argument does not fit.

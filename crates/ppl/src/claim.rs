@@ -140,34 +140,35 @@ enum Needs {
 }
 
 fn needs(code: &Code, index: ExprIndex) -> Needs {
-    let all = |first: ExprIndex, count: u32| {
-        (first..first + count).map(|at| needs(code, at)).fold(Needs::Nothing, |a, b| match (a, b) {
-            (Needs::Both, _) | (_, Needs::Both) => Needs::Both,
-            (Needs::Samples, _) | (_, Needs::Samples) => Needs::Samples,
-            _ => Needs::Nothing,
-        })
-    };
-    let alone = |found: Needs| if found == Needs::Nothing { found } else { Needs::Both };
+    let operands = code.operands(index).map(|at| needs(code, at)).fold(Needs::Nothing, |a, b| match (a, b) {
+        (Needs::Both, _) | (_, Needs::Both) => Needs::Both,
+        (Needs::Samples, _) | (_, Needs::Samples) => Needs::Samples,
+        (Needs::Nothing, Needs::Nothing) => Needs::Nothing,
+    });
+    let on_rank = if operands == Needs::Nothing { Needs::Nothing } else { Needs::Both };
     match code.exprs[index as usize] {
-        Expr::Unary(_, operand) => needs(code, operand),
-        Expr::Binary(_, first) | Expr::Index(first) => all(first, 2),
-        Expr::Choice(first) => all(first, 3),
-        Expr::List(at) => all(code.calls[at as usize].first, code.calls[at as usize].count),
         Expr::Function(at) => {
-            let call = code.calls[at as usize];
-            let arguments = all(call.first, call.count);
-            if asks(call.function()) {
-                if arguments == Needs::Nothing { Needs::Samples } else { Needs::Both }
-            } else if call.function().spec().random {
-                alone(arguments)
-            } else {
-                arguments
+            let function = code.calls[at as usize].function();
+            match operands {
+                Needs::Nothing if asks(function) => Needs::Samples,
+                Needs::Samples | Needs::Both if asks(function) => Needs::Both,
+                _ if function.spec().random => on_rank,
+                operands => operands,
             }
         }
-        Expr::Command(at) | Expr::Call(at) => {
-            alone(all(code.calls[at as usize].first, code.calls[at as usize].count))
-        }
-        _ => Needs::Nothing,
+        Expr::Command(_) | Expr::Call(_) => on_rank,
+        Expr::Int(_)
+        | Expr::Constant(_)
+        | Expr::Text(_)
+        | Expr::Template(_)
+        | Expr::Slot(_)
+        | Expr::Builtin(_)
+        | Expr::Environment(_)
+        | Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Choice(_)
+        | Expr::List(_)
+        | Expr::Index(_) => operands,
     }
 }
 
@@ -188,14 +189,7 @@ fn collect(code: &Code, index: ExprIndex, out: &mut Vec<ExprIndex>) {
         out.push(index);
         return;
     }
-    let (first, count) = match code.exprs[index as usize] {
-        Expr::Unary(_, operand) => (operand, 1),
-        Expr::Binary(_, first) | Expr::Index(first) => (first, 2),
-        Expr::Choice(first) => (first, 3),
-        Expr::List(at) | Expr::Function(at) => (code.calls[at as usize].first, code.calls[at as usize].count),
-        _ => (0, 0),
-    };
-    (first..first + count).for_each(|at| collect(code, at, out));
+    code.operands(index).for_each(|at| collect(code, at, out));
 }
 
 /// Does the claim hold? `look` gives statistics of the samples it is about, times in seconds, by label or
@@ -284,7 +278,7 @@ impl Judge<'_> {
     }
 }
 
-/// What the claim rests on, in words: `p99("read") is 6.1ms over 4,000 samples`.
+/// The sentence that names what the claim rests on: `p99("read") is 6.1ms over 4,000 samples`.
 pub fn words(evidence: &[Evidence]) -> String {
     let one = |evidence: &Evidence| {
         let samples = samples::units::count(evidence.samples);

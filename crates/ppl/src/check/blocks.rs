@@ -86,7 +86,7 @@ impl Checker<'_> {
 
     pub(super) fn while_loop(&mut self, id: StatementId, condition: ExprId, body: StatementId) -> Step {
         let differs = self.differs(condition);
-        // The condition is evaluated again after the body: what that assigns counts.
+        // The condition is evaluated again after the body, so it may use what the body assigns.
         let outermost = self.outermost_end;
         if outermost == 0 {
             self.outermost_end = self.tree.statement_span(id).end;

@@ -118,7 +118,7 @@ impl Checker<'_> {
         first
     }
 
-    /// Complains about a variable that is not defined here.
+    /// Reports a variable that is not defined here.
     pub(super) fn unknown_variable(&mut self, symbol: Symbol, span: Span) {
         let name = self.name(symbol).to_owned();
         let first = self.survey.first_assigned[symbol.0 as usize];
@@ -249,7 +249,7 @@ impl Checker<'_> {
             let expr = self.expression(argument);
             self.pending_exprs.push(expr);
         }
-        // Defaults stand for what was left out: they are constant, so they can be shared.
+        // Arguments that were left out are the defaults, which are constant and can be shared.
         for index in given..most {
             let expr = self.code.exprs[(procedure.defaults + index - procedure.required) as usize];
             self.pending_exprs.push(expr);
@@ -268,7 +268,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What a literal is, in words; `None` for what is only known at run time.
+    /// The kind of a literal, for messages; `None` for what is only known at run time.
     pub(super) fn literal_kind(&self, id: ExprId) -> Option<&'static str> {
         match self.tree.expr_kind(id) {
             ExprKind::Text => Some("a string"),

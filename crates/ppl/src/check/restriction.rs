@@ -20,7 +20,7 @@ pub(crate) enum Restriction {
 pub(crate) struct Collective {
     /// Where.
     pub span: Span,
-    /// What, in words.
+    /// What it is, for messages.
     pub what: String,
     /// The group that must come; `None`: that of the file.
     pub target: Option<u32>,

@@ -93,14 +93,13 @@ impl Walk<'_> {
     /// Notes the calls inside an expression: which function makes them, and whether they are collective.
     fn expression(&mut self, id: ExprId) {
         for (_, kind) in self.tree.exprs_in(id) {
-            match (kind, self.inside) {
-                (ExprKind::Call(Callee::Named(symbol), _), Some(function)) => {
+            let ExprKind::Call(callee, _) = kind else { continue };
+            match (callee, self.inside) {
+                (Callee::Named(symbol), Some(function)) => {
                     self.survey.functions[function].1.calls.push(symbol);
                 }
-                (ExprKind::Call(Callee::Command(command), _), _) if command.is_collective() => {
-                    self.collective();
-                }
-                _ => {}
+                (Callee::Command(command), _) if command.is_collective() => self.collective(),
+                (Callee::Named(_) | Callee::Command(_) | Callee::Function(_), _) => {}
             }
         }
     }

@@ -74,7 +74,7 @@ impl Checker<'_> {
         if !self.survey.collective {
             return;
         }
-        // Each round carries a taint one assignment further; programs by hand need two or three.
+        // Each round carries a taint one assignment further; few programs need more than three.
         for _ in 0..16 {
             let before = (self.survey.taint.clone(), self.survey.assigned_in.clone());
             self.taint_statements(self.tree.top(), 0);

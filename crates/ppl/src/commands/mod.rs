@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind in words.
+    /// The kind, for messages and the reference.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Path => "a path",
