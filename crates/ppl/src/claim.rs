@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arithmetic;
 use crate::code::{Code, Expr, ExprIndex, spell};
-use crate::commands::Function;
+use crate::commands::{Function, FunctionKind};
 use crate::plan::Plan;
 use crate::statistic::Statistic;
 use crate::syntax::BinaryOp;
@@ -80,9 +80,11 @@ impl Part {
 
 /// What an assertion rests on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidence {
+pub struct ClaimEvidence {
     /// As the program asks for it: `p99("read")`.
     pub words: String,
+    /// Which statistic that is.
+    pub statistic: Statistic,
     /// What it is.
     pub value: Value,
     /// Over how many samples.
@@ -122,12 +124,6 @@ pub(crate) fn statistic_value(statistic: Statistic, found: Option<f64>) -> Optio
     }
 }
 
-/// Does the function ask for samples?
-fn asks(function: Function) -> bool {
-    use Function as F;
-    matches!(function, F::Quantile | F::P50 | F::P90 | F::P99 | F::P999 | F::Mean | F::Slowest | F::Count)
-}
-
 /// What an expression needs to be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
@@ -147,15 +143,12 @@ fn needs(code: &Code, index: ExprIndex) -> Needs {
     });
     let on_rank = if operands == Needs::Nothing { Needs::Nothing } else { Needs::Both };
     match code.exprs[index as usize] {
-        Expr::Function(at) => {
-            let function = code.calls[at as usize].function();
-            match operands {
-                Needs::Nothing if asks(function) => Needs::Samples,
-                Needs::Samples | Needs::Both if asks(function) => Needs::Both,
-                _ if function.spec().random => on_rank,
-                operands => operands,
-            }
-        }
+        Expr::Function(at) => match (code.calls[at as usize].function().spec().kind, operands) {
+            (FunctionKind::Samples, Needs::Nothing) => Needs::Samples,
+            (FunctionKind::Samples, Needs::Samples | Needs::Both) => Needs::Both,
+            (FunctionKind::Draws, _) => on_rank,
+            (FunctionKind::Pure, operands) => operands,
+        },
         Expr::Command(_) | Expr::Call(_) => on_rank,
         Expr::Int(_)
         | Expr::Constant(_)
@@ -201,7 +194,7 @@ pub fn judge(
     plan: &Plan,
     claim: &Claim,
     look: &mut dyn FnMut(&str, Statistic) -> Option<f64>,
-) -> Result<(bool, Vec<Evidence>), String> {
+) -> Result<(bool, Vec<ClaimEvidence>), String> {
     let mut judge = Judge { code: &plan.code, claim, look, evidence: Vec::new() };
     let holds = judge.value(claim.condition)?.truth();
     Ok((holds, judge.evidence))
@@ -211,7 +204,7 @@ struct Judge<'a> {
     code: &'a Code,
     claim: &'a Claim,
     look: &'a mut dyn FnMut(&str, Statistic) -> Option<f64>,
-    evidence: Vec<Evidence>,
+    evidence: Vec<ClaimEvidence>,
 }
 
 impl Judge<'_> {
@@ -272,17 +265,17 @@ impl Judge<'_> {
         };
         let words = spell(self.code, index, false, &|_| "…".into());
         if !self.evidence.iter().any(|known| known.words == words) {
-            self.evidence.push(Evidence { words, value: value.clone(), samples });
+            self.evidence.push(ClaimEvidence { words, statistic, value: value.clone(), samples });
         }
         Ok(value)
     }
 }
 
 /// The sentence that names what the claim rests on: `p99("read") is 6.1ms over 4,000 samples`.
-pub fn words(evidence: &[Evidence]) -> String {
-    let one = |evidence: &Evidence| {
+pub fn words(evidence: &[ClaimEvidence]) -> String {
+    let one = |evidence: &ClaimEvidence| {
         let samples = samples::units::count(evidence.samples);
-        if evidence.words.starts_with("count(") {
+        if evidence.statistic == Statistic::Count {
             return format!("{} is {}", evidence.words, evidence.value);
         }
         let value = match &evidence.value {

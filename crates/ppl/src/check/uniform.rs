@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::code::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
-use crate::commands::{Kind, Yields};
+use crate::commands::{FunctionKind, Kind, Yields};
 
 /// What a block assigns and what its amount of work depends on.
 #[derive(Default)]
@@ -159,7 +159,7 @@ impl Reach {
                     }
                 }
                 Expr::Function(at) => {
-                    self.varies |= code.calls[at as usize].function().spec().random;
+                    self.varies |= code.calls[at as usize].function().spec().kind == FunctionKind::Draws;
                     open.extend(code.operands(index));
                 }
                 Expr::Unary(..) | Expr::Binary(..) | Expr::Index(_) | Expr::Choice(_) | Expr::List(_) => {

@@ -7,7 +7,7 @@ mod functions;
 pub mod mode;
 mod table;
 
-pub use functions::{Function, FunctionSpec};
+pub use functions::{Function, FunctionKind, FunctionSpec};
 pub use table::Command;
 
 /// What an argument must be.
