@@ -249,12 +249,7 @@ fn no_positive(value: i64) -> String {
     format!("-({value}) passes the largest integer, {}", i64::MAX)
 }
 
-/// Does the function depend on its arguments alone? Then [`function`] knows it.
-pub(crate) fn is_pure(of: crate::commands::Function) -> bool {
-    !of.spec().random && function(of, &[Value::Int(1), Value::Int(1), Value::Int(1)]).is_some()
-}
-
-/// The built-in functions that draw nothing and ask nobody; `None` for the others.
+/// The built-in functions of their arguments alone; `None` for those that draw or ask for samples.
 ///
 /// # Errors
 /// A message where an argument does not fit.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arithmetic;
 use crate::code::{Code, Expr, ExprIndex, spell};
-use crate::commands::Function;
+use crate::commands::{Function, FunctionKind};
 use crate::plan::Plan;
 use crate::statistic::Statistic;
 use crate::syntax::BinaryOp;
@@ -80,9 +80,11 @@ impl Part {
 
 /// What an assertion rests on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Evidence {
+pub struct ClaimEvidence {
     /// As the program asks for it: `p99("read")`.
     pub words: String,
+    /// Which statistic that is.
+    pub statistic: Statistic,
     /// What it is.
     pub value: Value,
     /// Over how many samples.
@@ -122,12 +124,6 @@ pub(crate) fn statistic_value(statistic: Statistic, found: Option<f64>) -> Optio
     }
 }
 
-/// Does the function ask for samples?
-fn asks(function: Function) -> bool {
-    use Function as F;
-    matches!(function, F::Quantile | F::P50 | F::P90 | F::P99 | F::P999 | F::Mean | F::Slowest | F::Count)
-}
-
 /// What an expression needs to be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
@@ -140,34 +136,32 @@ enum Needs {
 }
 
 fn needs(code: &Code, index: ExprIndex) -> Needs {
-    let all = |first: ExprIndex, count: u32| {
-        (first..first + count).map(|at| needs(code, at)).fold(Needs::Nothing, |a, b| match (a, b) {
-            (Needs::Both, _) | (_, Needs::Both) => Needs::Both,
-            (Needs::Samples, _) | (_, Needs::Samples) => Needs::Samples,
-            _ => Needs::Nothing,
-        })
-    };
-    let alone = |found: Needs| if found == Needs::Nothing { found } else { Needs::Both };
+    let operands = code.operands(index).map(|at| needs(code, at)).fold(Needs::Nothing, |a, b| match (a, b) {
+        (Needs::Both, _) | (_, Needs::Both) => Needs::Both,
+        (Needs::Samples, _) | (_, Needs::Samples) => Needs::Samples,
+        (Needs::Nothing, Needs::Nothing) => Needs::Nothing,
+    });
+    let on_rank = if operands == Needs::Nothing { Needs::Nothing } else { Needs::Both };
     match code.exprs[index as usize] {
-        Expr::Unary(_, operand) => needs(code, operand),
-        Expr::Binary(_, first) | Expr::Index(first) => all(first, 2),
-        Expr::Choice(first) => all(first, 3),
-        Expr::List(at) => all(code.calls[at as usize].first, code.calls[at as usize].count),
-        Expr::Function(at) => {
-            let call = code.calls[at as usize];
-            let arguments = all(call.first, call.count);
-            if asks(call.function()) {
-                if arguments == Needs::Nothing { Needs::Samples } else { Needs::Both }
-            } else if call.function().spec().random {
-                alone(arguments)
-            } else {
-                arguments
-            }
-        }
-        Expr::Command(at) | Expr::Call(at) => {
-            alone(all(code.calls[at as usize].first, code.calls[at as usize].count))
-        }
-        _ => Needs::Nothing,
+        Expr::Function(at) => match (code.calls[at as usize].function().spec().kind, operands) {
+            (FunctionKind::Samples, Needs::Nothing) => Needs::Samples,
+            (FunctionKind::Samples, Needs::Samples | Needs::Both) => Needs::Both,
+            (FunctionKind::Draws, _) => on_rank,
+            (FunctionKind::Pure, operands) => operands,
+        },
+        Expr::Command(_) | Expr::Call(_) => on_rank,
+        Expr::Int(_)
+        | Expr::Constant(_)
+        | Expr::Text(_)
+        | Expr::Template(_)
+        | Expr::Slot(_)
+        | Expr::Builtin(_)
+        | Expr::Environment(_)
+        | Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Choice(_)
+        | Expr::List(_)
+        | Expr::Index(_) => operands,
     }
 }
 
@@ -188,14 +182,7 @@ fn collect(code: &Code, index: ExprIndex, out: &mut Vec<ExprIndex>) {
         out.push(index);
         return;
     }
-    let (first, count) = match code.exprs[index as usize] {
-        Expr::Unary(_, operand) => (operand, 1),
-        Expr::Binary(_, first) | Expr::Index(first) => (first, 2),
-        Expr::Choice(first) => (first, 3),
-        Expr::List(at) | Expr::Function(at) => (code.calls[at as usize].first, code.calls[at as usize].count),
-        _ => (0, 0),
-    };
-    (first..first + count).for_each(|at| collect(code, at, out));
+    code.operands(index).for_each(|at| collect(code, at, out));
 }
 
 /// Does the claim hold? `look` gives statistics of the samples it is about, times in seconds, by label or
@@ -207,7 +194,7 @@ pub fn judge(
     plan: &Plan,
     claim: &Claim,
     look: &mut dyn FnMut(&str, Statistic) -> Option<f64>,
-) -> Result<(bool, Vec<Evidence>), String> {
+) -> Result<(bool, Vec<ClaimEvidence>), String> {
     let mut judge = Judge { code: &plan.code, claim, look, evidence: Vec::new() };
     let holds = judge.value(claim.condition)?.truth();
     Ok((holds, judge.evidence))
@@ -217,7 +204,7 @@ struct Judge<'a> {
     code: &'a Code,
     claim: &'a Claim,
     look: &'a mut dyn FnMut(&str, Statistic) -> Option<f64>,
-    evidence: Vec<Evidence>,
+    evidence: Vec<ClaimEvidence>,
 }
 
 impl Judge<'_> {
@@ -278,17 +265,17 @@ impl Judge<'_> {
         };
         let words = spell(self.code, index, false, &|_| "…".into());
         if !self.evidence.iter().any(|known| known.words == words) {
-            self.evidence.push(Evidence { words, value: value.clone(), samples });
+            self.evidence.push(ClaimEvidence { words, statistic, value: value.clone(), samples });
         }
         Ok(value)
     }
 }
 
-/// What the claim rests on, in words: `p99("read") is 6.1ms over 4,000 samples`.
-pub fn words(evidence: &[Evidence]) -> String {
-    let one = |evidence: &Evidence| {
+/// The sentence that names what the claim rests on: `p99("read") is 6.1ms over 4,000 samples`.
+pub fn words(evidence: &[ClaimEvidence]) -> String {
+    let one = |evidence: &ClaimEvidence| {
         let samples = samples::units::count(evidence.samples);
-        if evidence.words.starts_with("count(") {
+        if evidence.statistic == Statistic::Count {
             return format!("{} is {}", evidence.words, evidence.value);
         }
         let value = match &evidence.value {

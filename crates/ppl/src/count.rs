@@ -263,6 +263,13 @@ impl<'p> Counter<'p> {
         Reply::done()
     }
 
+    fn rename(&mut self, from: &str, to: &str) -> Reply {
+        if let Some(size) = self.sizes.remove(from) {
+            self.sizes.insert(to.into(), size);
+        }
+        Reply::done()
+    }
+
     fn make_directory(&mut self, name: &str) -> Reply {
         show(&mut self.created, name);
         self.tally.directories = self.tally.directories.saturating_add(self.factor);
@@ -355,12 +362,7 @@ impl Machine for Counter<'_> {
                 self.remove(arguments.text(0));
                 Reply::done()
             }
-            Command::Rename => {
-                if let Some(size) = self.sizes.remove(arguments.text(0)) {
-                    self.sizes.insert(arguments.text(1).into(), size);
-                }
-                Reply::done()
-            }
+            Command::Rename => self.rename(arguments.text(0), arguments.text(1)),
             Command::Cachestat => Reply::value(Value::Int(0)),
             // What a program does where it is possible is what is counted.
             Command::Odirect => Reply::value(Value::Int(512)),

@@ -59,8 +59,6 @@ pub fn compile(
     let checked = check::check(&parse.tree, source);
     drop(parse.tree);
     if diagnostic::has_errors(&found) {
-        // What the check says about a text that was not understood is only worth hearing where
-        // it is about something else.
         found.extend(checked.diagnostics);
         found.sort_by_key(|diagnostic| diagnostic.span.start);
         return Err(found);

@@ -7,7 +7,7 @@ mod common;
 use std::fmt::Write;
 
 use common::{execute, plan_of};
-use ppl::commands::{Command, Default, Function, Since};
+use ppl::commands::{Command, Default, Function, FunctionKind, Since};
 use ppl::plan::Builtin;
 use ppl::syntax::Keyword;
 
@@ -69,7 +69,7 @@ fn page() -> String {
             seed gives the same program.\n\n";
     for function in Function::all() {
         let spec = function.spec();
-        let random = if spec.random { " Random." } else { "" };
+        let random = if spec.kind == FunctionKind::Draws { " Random." } else { "" };
         writeln!(out, "### `{}`\n\n{}{random}\n\n{}", spec.form, spec.text, example(spec.example)).unwrap();
     }
     out += "## Built-in values\n\n| name | what it is |\n|---|---|\n";

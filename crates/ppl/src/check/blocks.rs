@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{ExprId, Exprs, StatementId, Statements, Stonewall};
 
 use super::checker::Checker;
-use super::restriction::Restriction;
+use super::restriction::{Restriction, Taint};
 
 impl Checker<'_> {
     pub(super) fn repeat(
@@ -63,30 +63,26 @@ impl Checker<'_> {
 
     pub(super) fn for_time(&mut self, id: StatementId, duration: ExprId, body: StatementId) -> Step {
         let place = self.tree.span(duration);
-        if let Some(found) = self.literal_kind(duration).filter(|found| *found != "a duration") {
-            self.push(
-                Diagnostic::error(
-                    DiagnosticCode::WrongKind,
-                    place,
-                    format!("`for` needs a time, not {found}"),
-                )
-                .help("`for 60s { … }` runs for a minute; `repeat 60 { … }` runs 60 times"),
-            );
-        }
+        self.needs_time(
+            duration,
+            "for",
+            "`for 60s { … }` runs for a minute; `repeat 60 { … }` runs 60 times",
+        );
         let duration = self.expression_pushed(duration);
         // Where the ranks meet inside, they also agree on the last round.
         let together = self.meets(body);
         if together {
             self.collective(place, "this loop over time, in which ranks meet,", None, false);
         }
-        let differs = (self.survey.collective && !together).then_some(Restriction::Differs(2, place));
+        let differs =
+            (self.survey.collective && !together).then_some(Restriction::Differs(Taint::Differs, place));
         let (_, body) = self.loop_body(id, None, differs, body);
         Step::ForTime { duration, body, together }
     }
 
     pub(super) fn while_loop(&mut self, id: StatementId, condition: ExprId, body: StatementId) -> Step {
         let differs = self.differs(condition);
-        // The condition is evaluated again after the body: what that assigns counts.
+        // The condition is evaluated again after the body, so it may use what the body assigns.
         let outermost = self.outermost_end;
         if outermost == 0 {
             self.outermost_end = self.tree.statement_span(id).end;
@@ -121,7 +117,7 @@ impl Checker<'_> {
         self.loops += 1;
         let outer = (self.loop_base, self.left_loop);
         let restriction = match self.stonewall {
-            Some(place) if self.survey.collective => Some(Restriction::Differs(2, place)),
+            Some(place) if self.survey.collective => Some(Restriction::Differs(Taint::Differs, place)),
             _ => restriction,
         };
         self.restrictions.extend(restriction);
@@ -243,7 +239,7 @@ impl Checker<'_> {
         let place = Span::new(span.start, span.start + 6);
         let weights = self.expressions(weights);
         if self.survey.collective {
-            self.restrictions.push(Restriction::Differs(2, place));
+            self.restrictions.push(Restriction::Differs(Taint::Differs, place));
         }
         let blocks: Vec<(u32, u32)> = bodies.iter().map(|body| self.body_block(body)).collect();
         if self.survey.collective {
@@ -279,17 +275,7 @@ impl Checker<'_> {
 
     /// The time that a statement needs, put into the code.
     pub(super) fn time(&mut self, id: ExprId, what: &str) -> ExprIndex {
-        if let Some(found) = self.literal_kind(id).filter(|found| *found != "a duration") {
-            let span = self.tree.span(id);
-            self.push(
-                Diagnostic::error(
-                    DiagnosticCode::WrongKind,
-                    span,
-                    format!("`{what}` needs a time, not {found}"),
-                )
-                .help("name the unit: `5ms`, `1.25s`"),
-            );
-        }
+        self.needs_time(id, what, "name the unit: `5ms`, `1.25s`");
         self.expression_pushed(id)
     }
 }

@@ -7,6 +7,7 @@ use crate::syntax::{ExprId, ExprKind, Exprs, template};
 use samples::SiteKind;
 
 use super::checker::Checker;
+use super::expressions::LiteralKind;
 
 impl Checker<'_> {
     /// The arguments of a command: first expression, number, site. What was left out and has a
@@ -115,15 +116,24 @@ impl Checker<'_> {
         self.survey.patterns.get(self.tree.raw_text(id, self.text).0.trim()).copied()
     }
 
-    fn wrong_kind(&mut self, command: Command, argument: &ArgumentSpec, found: &str, span: Span) {
+    fn wrong_kind(&mut self, command: Command, argument: &ArgumentSpec, found: LiteralKind, span: Span) {
         let (name, wanted) = (argument.name, argument.kind.name());
         self.push(
             Diagnostic::error(
                 DiagnosticCode::WrongKind,
                 span,
-                format!("`{name}` of `{}` must be {wanted}, not {found}", command.name()),
+                format!("`{name}` of `{}` must be {wanted}, not {}", command.name(), found.name()),
             )
             .help(format!("the form is `{}`", command.spec().form())),
+        );
+    }
+
+    /// A fraction of a microsecond is hardly ever meant.
+    fn bare_time(&mut self, span: Span) {
+        let number = self.text.get(span.start as usize..span.end as usize).unwrap_or("it");
+        self.push(
+            Diagnostic::warning(DiagnosticCode::BareTime, span, format!("{number} counts microseconds"))
+                .help(format!("name the unit: `{number}s`, `{number}ms` or `{number}us`")),
         );
     }
 
@@ -171,34 +181,26 @@ impl Checker<'_> {
                 return Expr::Text(self.add_text(&text));
             }
             Kind::Bytes | Kind::Integer | Kind::BytesOrBuffer => {
-                if let Some(found @ ("a string" | "a list" | "a duration")) = literal {
+                if let Some(found @ (LiteralKind::Text | LiteralKind::List | LiteralKind::Duration)) = literal
+                {
                     self.wrong_kind(command, argument, found, span);
                 }
             }
-            Kind::Microseconds => {
-                if let Some(found @ ("a string" | "a list")) = literal {
+            Kind::Microseconds => match literal {
+                Some(found @ (LiteralKind::Text | LiteralKind::List)) => {
                     self.wrong_kind(command, argument, found, span);
                 }
-                if literal == Some("a float") {
-                    let number = self.text.get(span.start as usize..span.end as usize).unwrap_or("it");
-                    self.push(
-                        Diagnostic::warning(
-                            DiagnosticCode::BareTime,
-                            span,
-                            format!("{number} counts microseconds"),
-                        )
-                        .help(format!("name the unit: `{number}s`, `{number}ms` or `{number}us`")),
-                    );
-                }
-            }
+                Some(LiteralKind::Float) => self.bare_time(span),
+                Some(LiteralKind::Int | LiteralKind::Duration) | None => {}
+            },
             Kind::File | Kind::Buffer => {
                 if let Some(found) = literal {
                     self.wrong_kind(command, argument, found, span);
                 }
             }
             Kind::Path | Kind::Text | Kind::Mode | Kind::Pattern | Kind::Whence => {
-                if literal == Some("a list") {
-                    self.wrong_kind(command, argument, "a list", span);
+                if let Some(found @ LiteralKind::List) = literal {
+                    self.wrong_kind(command, argument, found, span);
                 }
             }
             Kind::Any => {}

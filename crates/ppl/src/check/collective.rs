@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{Callee, ExprId, ExprKind, Statement, StatementId, StatementKind};
 
 use super::checker::Checker;
-use super::restriction::{Collective, Restriction};
+use super::restriction::{Collective, Restriction, Taint};
 
 impl Checker<'_> {
     pub(super) fn collective_command(
@@ -18,10 +18,10 @@ impl Checker<'_> {
         let what = format!("`{}`", command.name());
         if command.spec().by_pattern {
             let restricted = self.restrictions.iter().rev().find_map(|restriction| match restriction {
-                Restriction::Master(span) | Restriction::Workers(span) | Restriction::Differs(2, span) => {
-                    Some(*span)
-                }
-                _ => None,
+                Restriction::Master(span)
+                | Restriction::Workers(span)
+                | Restriction::Differs(Taint::Differs, span) => Some(*span),
+                Restriction::Group(..) | Restriction::Differs(Taint::Same | Taint::Perhaps, _) => None,
             });
             if let (Some(pattern), Some(_)) = (pattern, restricted) {
                 self.definitions.collectives.push(Collective {
@@ -70,7 +70,7 @@ impl Checker<'_> {
                     );
                     break;
                 }
-                Restriction::Differs(2, place) if !lenient => {
+                Restriction::Differs(Taint::Differs, place) if !lenient => {
                     self.push(
                         Diagnostic::error(
                             DiagnosticCode::Collective,
@@ -117,8 +117,8 @@ impl Checker<'_> {
     pub(super) fn jump(&self, base: usize) -> Option<Restriction> {
         self.restrictions.get(base..)?.iter().rev().find_map(|restriction| match *restriction {
             Restriction::Differs(level, place) => Some(Restriction::Differs(level, place)),
-            Restriction::Master(place) => Some(Restriction::Differs(2, place)),
-            _ => None,
+            Restriction::Master(place) => Some(Restriction::Differs(Taint::Differs, place)),
+            Restriction::Group(..) | Restriction::Workers(_) => None,
         })
     }
 
@@ -157,7 +157,7 @@ impl Checker<'_> {
             return None;
         }
         let Statement { kind, span } = self.tree.statement(id);
-        let word = || Some(Restriction::Differs(2, Span::new(span.start, span.start + 6)));
+        let word = || Some(Restriction::Differs(Taint::Differs, Span::new(span.start, span.start + 6)));
         let (context, inner) = match kind {
             StatementKind::Break => return context.filter(|_| !inner),
             StatementKind::Return(_) => return context,

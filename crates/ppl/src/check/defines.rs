@@ -1,7 +1,7 @@
 //! Checks the definitions of a program.
 
-use crate::arithmetic;
-use crate::code::{Expr, ExprIndex};
+use crate::code::{Builtin, Expr, ExprIndex};
+use crate::commands::FunctionKind;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{Callee, Define, ExprId, ExprKind, Exprs, Range};
 use crate::value::Value;
@@ -225,10 +225,12 @@ impl Checker<'_> {
                 ExprKind::Variable(symbol) if !self.survey.parameters.contains(&symbol) => {
                     format!("the variable `${}`", self.name(symbol))
                 }
-                ExprKind::Builtin(symbol) if !self.name(symbol).eq_ignore_ascii_case("size") => {
+                ExprKind::Builtin(symbol) if Builtin::find(self.name(symbol)) != Some(Builtin::Size) => {
                     format!("`$${}`", self.name(symbol))
                 }
-                ExprKind::Call(Callee::Function(function), _) if arithmetic::is_pure(function) => {
+                ExprKind::Call(Callee::Function(function), _)
+                    if function.spec().kind == FunctionKind::Pure =>
+                {
                     return None;
                 }
                 ExprKind::Call(..) => "a call".into(),

@@ -7,7 +7,7 @@ use crate::number::Number;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
 
 use super::checker::Checker;
-use super::restriction::Restriction;
+use super::restriction::{Restriction, Taint};
 
 impl Checker<'_> {
     /// An expression, put into the code.
@@ -118,7 +118,7 @@ impl Checker<'_> {
         first
     }
 
-    /// Complains about a variable that is not defined here.
+    /// Reports a variable that is not defined here.
     pub(super) fn unknown_variable(&mut self, symbol: Symbol, span: Span) {
         let name = self.name(symbol).to_owned();
         let first = self.survey.first_assigned[symbol.0 as usize];
@@ -237,7 +237,7 @@ impl Checker<'_> {
         }
         if self.survey.functions[number as usize].1.collective {
             // Loops inside end early as well.
-            let cut = self.stonewall.map(|place| Restriction::Differs(2, place));
+            let cut = self.stonewall.map(|place| Restriction::Differs(Taint::Differs, place));
             self.restrictions.extend(cut);
             self.collective(span, &format!("a barrier inside `{name}`"), None, false);
             if cut.is_some() {
@@ -249,7 +249,7 @@ impl Checker<'_> {
             let expr = self.expression(argument);
             self.pending_exprs.push(expr);
         }
-        // Defaults stand for what was left out: they are constant, so they can be shared.
+        // Arguments that were left out are the defaults, which are constant and can be shared.
         for index in given..most {
             let expr = self.code.exprs[(procedure.defaults + index - procedure.required) as usize];
             self.pending_exprs.push(expr);
@@ -268,18 +268,59 @@ impl Checker<'_> {
         }
     }
 
-    /// What a literal is, in words; `None` for what is only known at run time.
-    pub(super) fn literal_kind(&self, id: ExprId) -> Option<&'static str> {
+    /// The kind of a literal; `None` for what is only known at run time.
+    pub(super) fn literal_kind(&self, id: ExprId) -> Option<LiteralKind> {
         match self.tree.expr_kind(id) {
-            ExprKind::Text => Some("a string"),
+            ExprKind::Text => Some(LiteralKind::Text),
             ExprKind::Number(number) => Some(match Number::from(number) {
-                Number::Duration(_) => "a duration",
-                Number::Float(_) => "a float",
-                Number::Int(_) => "a number",
+                Number::Duration(_) => LiteralKind::Duration,
+                Number::Float(_) => LiteralKind::Float,
+                Number::Int(_) => LiteralKind::Int,
             }),
-            ExprKind::List(_) => Some("a list"),
+            ExprKind::List(_) => Some(LiteralKind::List),
             ExprKind::Parens(inner) => self.literal_kind(inner),
-            _ => None,
+            ExprKind::Error
+            | ExprKind::Variable(_)
+            | ExprKind::Builtin(_)
+            | ExprKind::Environment(_)
+            | ExprKind::Word(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Choice(..)
+            | ExprKind::Call(..)
+            | ExprKind::Index(..) => None,
+        }
+    }
+
+    /// Reports a literal where a time is needed, unless it is one.
+    pub(super) fn needs_time(&mut self, id: ExprId, what: &str, help: &str) {
+        if let Some(found) = self.literal_kind(id).filter(|found| *found != LiteralKind::Duration) {
+            let message = format!("`{what}` needs a time, not {}", found.name());
+            let error = Diagnostic::error(DiagnosticCode::WrongKind, self.tree.span(id), message);
+            self.push(error.help(help));
+        }
+    }
+}
+
+/// What a literal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LiteralKind {
+    Text,
+    Int,
+    Float,
+    Duration,
+    List,
+}
+
+impl LiteralKind {
+    /// For messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            LiteralKind::Text => "a string",
+            LiteralKind::Int => "a number",
+            LiteralKind::Float => "a float",
+            LiteralKind::Duration => "a duration",
+            LiteralKind::List => "a list",
         }
     }
 }

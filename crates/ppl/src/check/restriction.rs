@@ -2,6 +2,18 @@
 
 use crate::diagnostic::Span;
 
+/// Can a value differ between ranks?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Taint {
+    /// It is the same on all.
+    #[default]
+    Same,
+    /// Perhaps: the result of a command.
+    Perhaps,
+    /// Surely: the number of the rank, a random number.
+    Differs,
+}
+
 /// Why only some ranks come to a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Restriction {
@@ -9,8 +21,8 @@ pub(crate) enum Restriction {
     Master(Span),
     /// `group`
     Group(u32, Span),
-    /// A condition or count that can differ: 1 perhaps, 2 surely.
-    Differs(u8, Span),
+    /// A condition or count that can differ; never [`Taint::Same`].
+    Differs(Taint, Span),
     /// `parallel`
     Workers(Span),
 }
@@ -20,7 +32,7 @@ pub(crate) enum Restriction {
 pub(crate) struct Collective {
     /// Where.
     pub span: Span,
-    /// What, in words.
+    /// What it is, for messages.
     pub what: String,
     /// The group that must come; `None`: that of the file.
     pub target: Option<u32>,

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Symbol};
 
 use super::checker::{Checker, Locals};
-use super::restriction::Restriction;
+use super::restriction::{Restriction, Taint};
 
 impl Checker<'_> {
     /// The whole program.
@@ -153,8 +153,8 @@ impl Checker<'_> {
 
     pub(super) fn differs(&self, id: ExprId) -> Option<Restriction> {
         match self.taint(id) {
-            0 => None,
-            level => Some(Restriction::Differs(level, self.tree.span(id))),
+            Taint::Same => None,
+            taint => Some(Restriction::Differs(taint, self.tree.span(id))),
         }
     }
 

@@ -143,7 +143,7 @@ impl Checker<'_> {
         self.code.environment.len() as u32 - 1
     }
 
-    /// A string that must not hold variables; complains where it does or is no string.
+    /// A string that must not hold variables; reports an error where it does, or is no string.
     pub(super) fn plain_text(&mut self, id: ExprId, what: &str) -> Option<String> {
         let span = self.tree.span(id);
         match self.tree.expr_kind(id) {

@@ -7,6 +7,20 @@ use crate::syntax::{
     Callee, Children, Define, ExprId, ExprKind, Statement, StatementId, StatementKind, Symbol, Tree,
 };
 
+use super::restriction::Taint;
+
+/// The group in which a variable is assigned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AssignedIn {
+    /// In none: where it is assigned, all ranks come by.
+    #[default]
+    World,
+    /// In this one only.
+    Group(u16),
+    /// In several.
+    Several,
+}
+
 /// A function before its body is checked.
 pub(super) struct FunctionHead {
     pub statement: StatementId,
@@ -32,10 +46,10 @@ pub(super) struct Survey {
     pub function_numbers: HashMap<Symbol, u32>,
     /// Is there anything collective in the program?
     pub collective: bool,
-    /// Per name: can its value differ between ranks? 0 no, 1 perhaps, 2 yes.
-    pub taint: Vec<u8>,
-    /// Per name: the group in which it is assigned, +1; `u16::MAX` for several.
-    pub assigned_in: Vec<u16>,
+    /// Per name: can its value differ between ranks?
+    pub taint: Vec<Taint>,
+    /// Per name: the group in which it is assigned.
+    pub assigned_in: Vec<AssignedIn>,
 }
 
 struct Walk<'a> {
@@ -93,14 +107,13 @@ impl Walk<'_> {
     /// Notes the calls inside an expression: which function makes them, and whether they are collective.
     fn expression(&mut self, id: ExprId) {
         for (_, kind) in self.tree.exprs_in(id) {
-            match (kind, self.inside) {
-                (ExprKind::Call(Callee::Named(symbol), _), Some(function)) => {
+            let ExprKind::Call(callee, _) = kind else { continue };
+            match (callee, self.inside) {
+                (Callee::Named(symbol), Some(function)) => {
                     self.survey.functions[function].1.calls.push(symbol);
                 }
-                (ExprKind::Call(Callee::Command(command), _), _) if command.is_collective() => {
-                    self.collective();
-                }
-                _ => {}
+                (Callee::Command(command), _) if command.is_collective() => self.collective(),
+                (Callee::Named(_) | Callee::Command(_) | Callee::Function(_), _) => {}
             }
         }
     }

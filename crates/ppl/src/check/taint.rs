@@ -1,29 +1,29 @@
 //! Finds out which values can differ between ranks, and where ranks leave a loop differently.
 
-use crate::arithmetic;
+use crate::code::Builtin;
+use crate::commands::FunctionKind;
 use crate::syntax::template::{self, TextPart, parts};
-use crate::syntax::{Callee, ExprId, ExprKind, StatementId, StatementKind, Statements, Stonewall, Symbol};
+use crate::syntax::{Callee, ExprId, ExprKind, StatementId, StatementKind, Stonewall, Symbol};
 
 use super::checker::Checker;
+use super::restriction::Taint;
+use super::survey::AssignedIn;
 
 impl Checker<'_> {
-    /// Can the value differ between ranks? 0 no, 1 perhaps, 2 surely.
-    pub(super) fn taint(&self, id: ExprId) -> u8 {
+    /// Can the value differ between ranks?
+    pub(super) fn taint(&self, id: ExprId) -> Taint {
         if !self.survey.collective {
-            return 0;
+            return Taint::Same;
         }
         let own = self.tree.exprs_in(id).map(|(id, kind)| match kind {
             ExprKind::Variable(symbol) => self.taint_of(symbol),
             ExprKind::Builtin(symbol) => builtin_taint(self.name(symbol)),
             ExprKind::Text => self.taint_of_text(id),
-            ExprKind::Call(Callee::Command(_) | Callee::Named(_), _) => 1,
-            ExprKind::Call(Callee::Function(function), _) => {
-                if arithmetic::is_pure(function) {
-                    0
-                } else {
-                    2
-                }
-            }
+            ExprKind::Call(Callee::Command(_) | Callee::Named(_), _) => Taint::Perhaps,
+            ExprKind::Call(Callee::Function(function), _) => match function.spec().kind {
+                FunctionKind::Pure => Taint::Same,
+                FunctionKind::Draws | FunctionKind::Samples => Taint::Differs,
+            },
             ExprKind::Error
             | ExprKind::Number(_)
             | ExprKind::Environment(_)
@@ -33,16 +33,16 @@ impl Checker<'_> {
             | ExprKind::Choice(..)
             | ExprKind::List(_)
             | ExprKind::Index(..)
-            | ExprKind::Parens(_) => 0,
+            | ExprKind::Parens(_) => Taint::Same,
         });
-        own.max().unwrap_or(0)
+        own.max().unwrap_or_default()
     }
 
     /// Of a string: what its variables and built-in values are.
-    fn taint_of_text(&self, id: ExprId) -> u8 {
+    fn taint_of_text(&self, id: ExprId) -> Taint {
         let raw = self.tree.raw_text(id, self.text).0;
         if template::is_plain(raw) {
-            return 0;
+            return Taint::Same;
         }
         let own = parts(raw).into_iter().map(|part| match part {
             TextPart::Builtin(name, _) => builtin_taint(name),
@@ -50,34 +50,35 @@ impl Checker<'_> {
                 let symbol = (1..=run.len().min(self.longest_name))
                     .rev()
                     .find_map(|used| self.tree.names().find(run.get(..used)?));
-                symbol.map_or(0, |symbol| self.taint_of(symbol))
+                symbol.map_or(Taint::Same, |symbol| self.taint_of(symbol))
             }
-            TextPart::Literal(_) | TextPart::Environment(..) => 0,
+            TextPart::Literal(_) | TextPart::Environment(..) => Taint::Same,
         });
-        own.max().unwrap_or(0)
+        own.max().unwrap_or_default()
     }
 
-    fn taint_of(&self, symbol: Symbol) -> u8 {
+    fn taint_of(&self, symbol: Symbol) -> Taint {
         let at = symbol.0 as usize;
-        let elsewhere = self.survey.assigned_in.get(at).copied().unwrap_or(0);
-        if elsewhere != 0 && elsewhere != self.group + 1 {
-            return 2;
+        match self.survey.assigned_in.get(at) {
+            Some(AssignedIn::Several) => return Taint::Differs,
+            Some(AssignedIn::Group(group)) if *group != self.group => return Taint::Differs,
+            Some(AssignedIn::Group(_) | AssignedIn::World) | None => {}
         }
-        self.survey.taint.get(at).copied().unwrap_or(0)
+        self.survey.taint.get(at).copied().unwrap_or_default()
     }
 
     /// Finds out which variables can differ between ranks: to a fixed point.
     pub(super) fn spread_taint(&mut self) {
         let names = self.tree.names().len();
-        self.survey.taint = vec![0; names];
-        self.survey.assigned_in = vec![0; names];
+        self.survey.taint = vec![Taint::Same; names];
+        self.survey.assigned_in = vec![AssignedIn::World; names];
         if !self.survey.collective {
             return;
         }
-        // Each round carries a taint one assignment further; programs by hand need two or three.
+        // Each round carries a taint one assignment further; few programs need more than three.
         for _ in 0..16 {
             let before = (self.survey.taint.clone(), self.survey.assigned_in.clone());
-            self.taint_statements(self.tree.top(), 0);
+            self.tree.top().iter().for_each(|id| self.taint_statement(id, Taint::Same));
             if before == (self.survey.taint.clone(), self.survey.assigned_in.clone()) {
                 break;
             }
@@ -85,20 +86,14 @@ impl Checker<'_> {
         self.group = 0;
     }
 
-    fn taint_statements(&mut self, list: Statements, context: u8) {
-        for id in list.iter() {
-            self.taint_statement(id, context);
-        }
-    }
-
-    fn taint_assign(&mut self, variable: ExprId, taint: u8) {
+    fn taint_assign(&mut self, variable: ExprId, taint: Taint) {
         if let Some(symbol) = self.symbol(variable) {
             self.taint_symbol(symbol, taint);
         }
     }
 
     /// What is passed to functions of the program, anywhere in an expression, reaches their parameters.
-    fn taint_parameters(&mut self, id: ExprId, context: u8) {
+    fn taint_parameters(&mut self, id: ExprId, context: Taint) {
         let tree = self.tree;
         for (_, kind) in tree.exprs_in(id) {
             let ExprKind::Call(Callee::Named(symbol), arguments) = kind else { continue };
@@ -112,16 +107,20 @@ impl Checker<'_> {
         }
     }
 
-    fn taint_symbol(&mut self, symbol: Symbol, taint: u8) {
+    fn taint_symbol(&mut self, symbol: Symbol, taint: Taint) {
         let at = symbol.0 as usize;
         self.survey.taint[at] = self.survey.taint[at].max(taint);
         if self.group != 0 {
             let seen = &mut self.survey.assigned_in[at];
-            *seen = if *seen == 0 || *seen == self.group + 1 { self.group + 1 } else { u16::MAX };
+            *seen = match *seen {
+                AssignedIn::World => AssignedIn::Group(self.group),
+                AssignedIn::Group(group) if group == self.group => *seen,
+                AssignedIn::Group(_) | AssignedIn::Several => AssignedIn::Several,
+            };
         }
     }
 
-    fn taint_statement(&mut self, id: StatementId, context: u8) {
+    fn taint_statement(&mut self, id: StatementId, context: Taint) {
         let kind = self.tree.statement_kind(id);
         let parts = kind.children();
         parts.exprs().for_each(|expr| self.taint_parameters(expr, context));
@@ -160,7 +159,7 @@ impl Checker<'_> {
             | StatementKind::Master(_)
             | StatementKind::Parallel { .. }
             | StatementKind::Phase { stonewall: Stonewall::First | Stonewall::Time(_), .. }
-            | StatementKind::Choose { .. } => 2,
+            | StatementKind::Choose { .. } => Taint::Differs,
             StatementKind::Group { name, body } => {
                 let outer = self.group;
                 let raw = self.tree.raw_text(name, self.text).0.trim();
@@ -196,10 +195,18 @@ impl Checker<'_> {
     }
 }
 
-fn builtin_taint(name: &str) -> u8 {
-    match name.to_ascii_lowercase().as_str() {
-        "size" | "crand" => 0,
-        "errno" | "bytes" => 1,
-        _ => 2,
+fn builtin_taint(name: &str) -> Taint {
+    match Builtin::find(name) {
+        Some(Builtin::Size | Builtin::CommonRand) => Taint::Same,
+        Some(Builtin::Errno | Builtin::Bytes) => Taint::Perhaps,
+        Some(
+            Builtin::Rank
+            | Builtin::Group
+            | Builtin::GroupRank
+            | Builtin::Time
+            | Builtin::Rand
+            | Builtin::Worker,
+        )
+        | None => Taint::Differs,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::code::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
-use crate::commands::{Kind, Yields};
+use crate::commands::{FunctionKind, Kind, Yields};
 
 /// What a block assigns and what its amount of work depends on.
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl Reach {
                 return;
             }
             match *step {
-                Step::Nop | Step::OnError { .. } | Step::Barrier { .. } => {}
+                Step::OnError { .. } | Step::Barrier { .. } => {}
                 Step::Assign(slot, value) => {
                     self.assigned.insert(slot);
                     self.calls(code, value);
@@ -48,7 +48,7 @@ impl Reach {
                 Step::Command { command, count, first, .. } => {
                     self.arguments(code, command, first, u32::from(count))
                 }
-                Step::Block(body) | Step::Master(body) | Step::Verify(body) | Step::Group { body, .. } => {
+                Step::Master(body) | Step::Verify(body) | Step::Group { body, .. } => {
                     self.block(code, body);
                 }
                 Step::Repeat { slot, count, body } => {
@@ -74,8 +74,20 @@ impl Reach {
                 }
                 Step::Async { body, .. } | Step::At { body, .. } => self.block(code, body),
                 Step::Think(_) => {}
-                // Blocks without names stand for several bodies, functions and jumps: not the same.
-                _ => self.varies = true,
+                // Several bodies, functions and jumps: rounds can differ.
+                Step::AssignItem { .. }
+                | Step::Evaluate(_)
+                | Step::ForEach { .. }
+                | Step::ForTime { .. }
+                | Step::While { .. }
+                | Step::Choose { .. }
+                | Step::Parallel { .. }
+                | Step::Expect { .. }
+                | Step::Stonewall { .. }
+                | Step::Assert { .. }
+                | Step::Break
+                | Step::Continue
+                | Step::Return(_) => self.varies = true,
             }
         }
     }
@@ -105,14 +117,19 @@ impl Reach {
                     self.arguments(code, command, call.first, call.count);
                 }
                 Expr::Call(_) => self.varies = true,
-                Expr::Unary(_, a) => open.push(a),
-                Expr::Binary(_, a) | Expr::Index(a) => open.extend([a, a + 1]),
-                Expr::Choice(a) => open.extend([a, a + 1, a + 2]),
-                Expr::Function(at) | Expr::List(at) => {
-                    let call = code.calls[at as usize];
-                    open.extend(call.first..call.first + call.count);
-                }
-                _ => {}
+                Expr::Int(_)
+                | Expr::Constant(_)
+                | Expr::Text(_)
+                | Expr::Template(_)
+                | Expr::Slot(_)
+                | Expr::Builtin(_)
+                | Expr::Environment(_)
+                | Expr::Unary(..)
+                | Expr::Binary(..)
+                | Expr::Choice(_)
+                | Expr::Function(_)
+                | Expr::List(_)
+                | Expr::Index(_) => open.extend(code.operands(index)),
             }
         }
     }
@@ -141,19 +158,12 @@ impl Reach {
                         }
                     }
                 }
-                Expr::Unary(_, a) => open.push(a),
-                Expr::Binary(_, a) | Expr::Index(a) => open.extend([a, a + 1]),
-                Expr::Choice(a) => open.extend([a, a + 1, a + 2]),
-                Expr::List(at) => {
-                    let call = code.calls[at as usize];
-                    open.extend(call.first..call.first + call.count);
-                }
                 Expr::Function(at) => {
-                    let call = code.calls[at as usize];
-                    if call.function().spec().random {
-                        self.varies = true;
-                    }
-                    open.extend(call.first..call.first + call.count);
+                    self.varies |= code.calls[at as usize].function().spec().kind == FunctionKind::Draws;
+                    open.extend(code.operands(index));
+                }
+                Expr::Unary(..) | Expr::Binary(..) | Expr::Index(_) | Expr::Choice(_) | Expr::List(_) => {
+                    open.extend(code.operands(index));
                 }
                 Expr::Command(_) | Expr::Call(_) => self.varies = true,
             }

@@ -191,18 +191,14 @@ pub enum Piece {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Step {
-    /// Nothing.
-    Nop,
     /// The item of a list: the index, then the value.
     AssignItem { list: Slot, first: ExprIndex },
     /// A variable gets a value.
     Assign(Slot, ExprIndex),
-    /// A command whose value nobody takes.
+    /// A command whose value is not used.
     Command { command: Command, count: u8, first: ExprIndex, site: SiteId },
-    /// An expression whose value nobody takes: a function of the program.
+    /// An expression whose value is not used: a call of a function of the program.
     Evaluate(ExprIndex),
-    /// A block.
-    Block(BlockIndex),
     /// So many times, counting from 0 in `slot` unless that is [`Slot::NONE`].
     Repeat { slot: Slot, count: ExprIndex, body: BlockIndex },
     /// From the expression named up to, not including, the next one, by the one after.
@@ -210,7 +206,7 @@ pub enum Step {
     /// Each item of a list.
     ForEach { slot: Slot, list: ExprIndex, body: BlockIndex },
     /// Again and again until the time is over; `together`: the ranks of the group around meet before each
-    /// round, and go on or end as one.
+    /// round, and continue or end together.
     ForTime { duration: ExprIndex, body: BlockIndex, together: bool },
     /// As long as it is true.
     While { condition: ExprIndex, body: BlockIndex },
@@ -278,7 +274,7 @@ pub struct Procedure {
     pub body: BlockIndex,
 }
 
-/// A site before it has a place in words.
+/// A site before its place is resolved to file, line and column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RawSite {
     pub offset: u32,
@@ -328,6 +324,26 @@ pub struct Code {
 }
 
 impl Code {
+    /// The operands, arguments or items of an expression, which stand in a row.
+    pub(crate) fn operands(&self, index: ExprIndex) -> std::ops::Range<ExprIndex> {
+        match self.exprs[index as usize] {
+            Expr::Int(_)
+            | Expr::Constant(_)
+            | Expr::Text(_)
+            | Expr::Template(_)
+            | Expr::Slot(_)
+            | Expr::Builtin(_)
+            | Expr::Environment(_) => 0..0,
+            Expr::Unary(_, operand) => operand..operand + 1,
+            Expr::Binary(_, first) | Expr::Index(first) => first..first + 2,
+            Expr::Choice(first) => first..first + 3,
+            Expr::Command(at) | Expr::Function(at) | Expr::Call(at) | Expr::List(at) => {
+                let call = self.calls[at as usize];
+                call.first..call.first + call.count
+            }
+        }
+    }
+
     /// A string without anything to fill in.
     #[inline]
     pub fn text(&self, index: u32) -> &str {

@@ -9,8 +9,8 @@ use super::{Builtin, Code, Expr, ExprIndex, Piece, Slot};
 /// Longer expressions are cut: a message is a line.
 const MOST: usize = 120;
 
-/// The expression as a program would say it. Variables of functions have no names any more: `local` says
-/// what stands for them.
+/// The expression as a program would say it. Variables of functions have no names here: `local` gives
+/// a text for them.
 ///
 /// `inner`: as an operand, in parentheses where it has operands of its own.
 pub(crate) fn spell(code: &Code, index: ExprIndex, inner: bool, local: &dyn Fn(Slot) -> String) -> String {

@@ -1,7 +1,7 @@
-//! The built-in functions: what can be called inside an expression.
+//! The table of built-in functions, which can be called inside expressions.
 
 macro_rules! functions {
-    ($($id:ident $name:literal $form:literal ($least:literal $most:literal) $random:literal $text:literal example $example:literal;)*) => {
+    ($($id:ident $name:literal $form:literal ($least:literal $most:literal) $kind:ident $text:literal example $example:literal;)*) => {
         /// A built-in function.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -12,7 +12,7 @@ macro_rules! functions {
         const ALL: &[Function] = &[$(Function::$id,)*];
 
         const SPECS: &[FunctionSpec] = &[$(
-            FunctionSpec { name: $name, form: $form, least: $least, most: $most, random: $random, text: $text, example: $example },
+            FunctionSpec { name: $name, form: $form, least: $least, most: $most, kind: FunctionKind::$kind, text: $text, example: $example },
         )*];
 
         impl Function {
@@ -27,6 +27,17 @@ macro_rules! functions {
     };
 }
 
+/// What the value of a function depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunctionKind {
+    /// Its arguments alone.
+    Pure,
+    /// The rank's random numbers.
+    Draws,
+    /// The samples taken so far.
+    Samples,
+}
+
 /// A built-in function: its form and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct FunctionSpec {
@@ -38,8 +49,8 @@ pub struct FunctionSpec {
     pub least: usize,
     /// Most arguments.
     pub most: usize,
-    /// Does it draw from the rank's random numbers?
-    pub random: bool,
+    /// What its value depends on.
+    pub kind: FunctionKind,
     /// What it gives, in Markdown.
     pub text: &'static str,
     /// A program that uses it and runs as it stands.
@@ -67,28 +78,28 @@ impl Function {
 }
 
 functions! {
-    Mod "mod" "mod(a, b)" (2 2) false "The remainder of a / b with the sign of b: `mod(-1, 4)` is 3. `%` truncates toward zero instead." example "print(mod(-1, 4), -1 % 4);";
-    Min "min" "min(a, b, …)" (1 200) false "The least of its arguments." example "print(min(3, 1, 2));";
-    Max "max" "max(a, b, …)" (1 200) false "The greatest of its arguments." example "print(max(3, 1, 2));";
-    Abs "abs" "abs(a)" (1 1) false "The magnitude." example "print(abs(-3));";
-    Int "int" "int(a)" (1 1) false "Cut toward zero; a string counts as its leading number; a duration counts in nanoseconds." example "print(int(\"4MiB\"), int(2.9), int(5us));";
-    Float "float" "float(a)" (1 1) false "As a float; a duration counts in seconds." example "print(float(1) / 2, float(5ms));";
-    Len "len" "len(a)" (1 1) false "Bytes of a string, or items of a list." example "print(len(\"abc\"), len([1, 2]));";
-    Range "range" "range(a, b)" (2 2) false "The list of a, a+1, … b-1; at most a million items." example "for $i in range(0, 3) print($i);";
-    Split "split" "split(text, separator)" (1 2) false "The pieces of a string between separators (a comma unless given), without blanks around them; empty pieces are left out." example "for $dir in split(\"/tmp, /var/tmp\") print($dir);";
-    Uniform "uniform" "uniform(a, b)" (2 2) true "Evenly from a up to, not including, b. Integers give integers." example "$x = uniform(0, 10); assert $x >= 0 && $x < 10;";
-    Zipf "zipf" "zipf(n, s)" (2 2) true "An integer from 0 to n-1; k has a weight of 1/(k+1)^s (rejection inversion, Hörmann and Derflinger 1996)." example "$n = zipf(100, 1.1); assert $n >= 0 && $n < 100;";
-    Normal "normal" "normal(m, s)" (2 2) true "Normal with mean m and standard deviation s (polar method, Marsaglia and Bray 1964)." example "print(normal(10.0, 2.0));";
-    Exp "exp" "exp(mean)" (1 1) true "Exponential with that mean: the gaps of a Poisson process." example "think exp(10us);";
-    Pareto "pareto" "pareto(a, m)" (2 2) true "Pareto with shape a and least value m: P(X > x) = (m/x)^a." example "think pareto(2.5, 1us);";
-    Gev "gev" "gev(location, scale, shape)" (3 3) true "Generalised extreme value; a shape above 0 is heavy (Jenkinson 1955)." example "print(gev(10.0, 1.0, 0.1));";
-    Empirical "empirical" "empirical([…])" (1 1) true "One of the listed values, each equally likely." example "write(\"a.dat\", empirical([4k, 64k])); delete(\"a.dat\");";
-    Quantile "quantile" "quantile(q, \"label\")" (2 2) false "The q-quantile (0 to 1) of this rank's samples with that label or operation so far." example "repeat 10 getpid(); print(quantile(0.9, \"getpid\"));";
-    P50 "p50" "p50(\"label\")" (1 1) false "The median of this rank's samples with that label or operation so far." example "repeat 10 getpid(); print(p50(\"getpid\"));";
-    P90 "p90" "p90(\"label\")" (1 1) false "Their 0.9 quantile." example "repeat 10 getpid(); print(p90(\"getpid\"));";
-    P99 "p99" "p99(\"label\")" (1 1) false "Their 0.99 quantile." example "repeat 10 getpid(); assert p99(\"getpid\") < 1s;";
-    P999 "p999" "p999(\"label\")" (1 1) false "Their 0.999 quantile." example "repeat 10 getpid(); print(p999(\"getpid\"));";
-    Mean "mean" "mean(\"label\")" (1 1) false "Their mean." example "repeat 10 getpid(); print(mean(\"getpid\"));";
-    Slowest "slowest" "slowest(\"label\")" (1 1) false "Their maximum." example "repeat 10 getpid(); print(slowest(\"getpid\"));";
-    Count "count" "count(\"label\")" (1 1) false "How many there are." example "repeat 10 getpid(); assert count(\"getpid\") > 0;";
+    Mod "mod" "mod(a, b)" (2 2) Pure "The remainder of a / b with the sign of b: `mod(-1, 4)` is 3. `%` truncates toward zero instead." example "print(mod(-1, 4), -1 % 4);";
+    Min "min" "min(a, b, …)" (1 200) Pure "The least of its arguments." example "print(min(3, 1, 2));";
+    Max "max" "max(a, b, …)" (1 200) Pure "The greatest of its arguments." example "print(max(3, 1, 2));";
+    Abs "abs" "abs(a)" (1 1) Pure "The magnitude." example "print(abs(-3));";
+    Int "int" "int(a)" (1 1) Pure "Cut toward zero; a string counts as its leading number; a duration counts in nanoseconds." example "print(int(\"4MiB\"), int(2.9), int(5us));";
+    Float "float" "float(a)" (1 1) Pure "As a float; a duration counts in seconds." example "print(float(1) / 2, float(5ms));";
+    Len "len" "len(a)" (1 1) Pure "Bytes of a string, or items of a list." example "print(len(\"abc\"), len([1, 2]));";
+    Range "range" "range(a, b)" (2 2) Pure "The list of a, a+1, … b-1; at most a million items." example "for $i in range(0, 3) print($i);";
+    Split "split" "split(text, separator)" (1 2) Pure "The pieces of a string between separators (a comma unless given), without blanks around them; empty pieces are left out." example "for $dir in split(\"/tmp, /var/tmp\") print($dir);";
+    Uniform "uniform" "uniform(a, b)" (2 2) Draws "Evenly from a up to, not including, b. Integers give integers." example "$x = uniform(0, 10); assert $x >= 0 && $x < 10;";
+    Zipf "zipf" "zipf(n, s)" (2 2) Draws "An integer from 0 to n-1; k has a weight of 1/(k+1)^s (rejection inversion, Hörmann and Derflinger 1996)." example "$n = zipf(100, 1.1); assert $n >= 0 && $n < 100;";
+    Normal "normal" "normal(m, s)" (2 2) Draws "Normal with mean m and standard deviation s (polar method, Marsaglia and Bray 1964)." example "print(normal(10.0, 2.0));";
+    Exp "exp" "exp(mean)" (1 1) Draws "Exponential with that mean: the gaps of a Poisson process." example "think exp(10us);";
+    Pareto "pareto" "pareto(a, m)" (2 2) Draws "Pareto with shape a and least value m: P(X > x) = (m/x)^a." example "think pareto(2.5, 1us);";
+    Gev "gev" "gev(location, scale, shape)" (3 3) Draws "Generalised extreme value; a shape above 0 is heavy (Jenkinson 1955)." example "print(gev(10.0, 1.0, 0.1));";
+    Empirical "empirical" "empirical([…])" (1 1) Draws "One of the listed values, each equally likely." example "write(\"a.dat\", empirical([4k, 64k])); delete(\"a.dat\");";
+    Quantile "quantile" "quantile(q, \"label\")" (2 2) Samples "The q-quantile (0 to 1) of this rank's samples with that label or operation so far." example "repeat 10 getpid(); print(quantile(0.9, \"getpid\"));";
+    P50 "p50" "p50(\"label\")" (1 1) Samples "The median of this rank's samples with that label or operation so far." example "repeat 10 getpid(); print(p50(\"getpid\"));";
+    P90 "p90" "p90(\"label\")" (1 1) Samples "Their 0.9 quantile." example "repeat 10 getpid(); print(p90(\"getpid\"));";
+    P99 "p99" "p99(\"label\")" (1 1) Samples "Their 0.99 quantile." example "repeat 10 getpid(); assert p99(\"getpid\") < 1s;";
+    P999 "p999" "p999(\"label\")" (1 1) Samples "Their 0.999 quantile." example "repeat 10 getpid(); print(p999(\"getpid\"));";
+    Mean "mean" "mean(\"label\")" (1 1) Samples "Their mean." example "repeat 10 getpid(); print(mean(\"getpid\"));";
+    Slowest "slowest" "slowest(\"label\")" (1 1) Samples "Their maximum." example "repeat 10 getpid(); print(slowest(\"getpid\"));";
+    Count "count" "count(\"label\")" (1 1) Samples "How many there are." example "repeat 10 getpid(); assert count(\"getpid\") > 0;";
 }

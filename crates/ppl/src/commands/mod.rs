@@ -7,7 +7,7 @@ mod functions;
 pub mod mode;
 mod table;
 
-pub use functions::{Function, FunctionSpec};
+pub use functions::{Function, FunctionKind, FunctionSpec};
 pub use table::Command;
 
 /// What an argument must be.
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind in words.
+    /// The kind, for messages and the reference.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Path => "a path",

@@ -173,7 +173,7 @@ commands! {
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fadvise($f, \"random\"); fclose($f); delete(\"a.dat\");";
     Cachestat "cachestat" ("file" File Required) Int Lastrank [File]
         "Asks how much of a file the page cache holds. The value is in bytes; 0 proves that reads will be cold."
-        errors "EBADF, ENOSYS (neither `cachestat` nor `mincore` is to be had)"
+        errors "EBADF, ENOSYS (neither `cachestat` nor `mincore` is available)"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $held = cachestat($f); fclose($f); delete(\"a.dat\");";
     Odirect "odirect" ("file" File Required) Int Lastrank [File]
         "Asks for what sizes and offsets must be multiples of where the file is opened with `O_DIRECT`. The value is in bytes; 0 says that `O_DIRECT` is not possible here."
@@ -252,7 +252,7 @@ commands! {
         errors "none"
         example "sync();";
     DropCaches "drop_caches" () Nothing Lastrank [File]
-        "Empties the page cache of the machine; wants root."
+        "Empties the page cache of the machine; needs root."
         errors "EACCES, EPERM"
         example "drop_caches();";
     Alloc "alloc" ("size" Bytes Required) Buffer Lastrank [File]
@@ -296,7 +296,7 @@ commands! {
         errors "ENOENT, ENOSPC, EIO"
         example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
     Pdelete "pdelete" ("name" Path Required) Nothing Paper [Collective]
-        "Removes a file with MPI-IO: rank 0 of the group around it does so, then all go on."
+        "Removes a file with MPI-IO: rank 0 of the group around it does so, then all continue."
         errors "ENOENT, EACCES"
         example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
     Glob "glob" ("pattern" Text Required) List Lastrank [Language]

@@ -96,7 +96,7 @@ codes! {
     BadDefine = "E0221", "a definition that cannot be used",
         "The definition lacks a part or holds a value outside its range. The message says which.";
     BadHint = "E0224", "a hint that MPI cannot take",
-        "`define hints {\"key\": \"value\"}` is passed to MPI-IO through `MPI_Info`, which takes keys of 1 to 255 bytes and values of 1 to 1023 bytes (a library may take less). Which keys it knows is the library's matter: `cb_nodes`, `cb_buffer_size`, `romio_cb_write`, `striping_factor` … Those that it did not take are told after the run.";
+        "`define hints {\"key\": \"value\"}` is passed to MPI-IO through `MPI_Info`, which takes keys of 1 to 255 bytes and values of 1 to 1023 bytes (a library may take less). Which keys it knows depends on the library: `cb_nodes`, `cb_buffer_size`, `romio_cb_write`, `striping_factor` … Those that it did not take are reported after the run.";
     NotConstant = "E0222", "an expression that is not constant",
         "Definitions are evaluated before the program starts: they may use numbers, parameters and operators, but no variables that the program assigns, no commands and nothing random.";
     Evaluation = "E0223", "a definition whose value cannot be computed",

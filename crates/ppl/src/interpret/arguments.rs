@@ -32,7 +32,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Arguments made by hand, for tests of a machine.
+    /// Arguments from values, for tests of a machine.
     pub fn of(values: &[Value]) -> Self {
         let mut out = Self::default();
         for value in values.iter().take(MAX) {

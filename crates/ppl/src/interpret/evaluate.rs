@@ -297,30 +297,48 @@ impl<M: Machine> Interpreter<'_, M> {
         for (number, value) in numbers.iter_mut().zip(&values) {
             *number = self.float(value, name)?;
         }
-        let [a, b, c] = numbers;
-        let positive = |ok: bool, what: &str| if ok { Ok(()) } else { Err(format!("`{name}` needs {what}")) };
-        let checked = match function {
-            Function::Uniform => positive(b > a, "its second argument above its first"),
-            Function::Zipf => {
-                positive(a >= 1.0 && b >= 0.0, "at least one item and an exponent of 0 or more")
-            }
-            Function::Normal => positive(b >= 0.0, "a standard deviation of 0 or more"),
-            Function::Exp => positive(a >= 0.0, "a mean of 0 or more"),
-            Function::Pareto => positive(a > 0.0 && b > 0.0, "a shape and a least value above 0"),
-            Function::Gev => positive(b > 0.0, "a scale above 0"),
-            _ => Err(format!("`{name}` needs a list")),
-        };
-        checked.map_err(|message| self.fault(message))?;
-        let drawn = match function {
-            Function::Uniform => a + (b - a) * self.random.unit(),
-            Function::Zipf => return Ok(Value::Int(self.random.zipf(a as u64, b) as i64)),
-            Function::Normal => a + b * self.random.normal(),
-            Function::Exp => self.random.exponential(a),
-            Function::Pareto => self.random.pareto(a, b),
-            _ => self.random.gev(a, b, c),
-        };
+        let drawn = self.draw(function, numbers).map_err(|message| self.fault(message))?;
         // What goes in as a time comes out as a time.
         let time = values.iter().any(|value| matches!(value, Value::Duration(_)));
-        Ok(if time { Value::Duration((drawn * 1e9).round() as i64) } else { Value::Float(drawn) })
+        Ok(match drawn {
+            Value::Float(seconds) if time => Value::Duration((seconds * 1e9).round() as i64),
+            drawn => drawn,
+        })
+    }
+
+    /// A random number of the distribution that a function names.
+    fn draw(&mut self, function: Function, [a, b, c]: [f64; 3]) -> Result<Value, String> {
+        let name = function.spec().name;
+        let require =
+            |holds: bool, what: &str| if holds { Ok(()) } else { Err(format!("`{name}` needs {what}")) };
+        Ok(Value::Float(match function {
+            Function::Uniform => {
+                require(b > a, "its second argument above its first")?;
+                a + (b - a) * self.random.unit()
+            }
+            Function::Zipf => {
+                require(a >= 1.0 && b >= 0.0, "at least one item and an exponent of 0 or more")?;
+                return Ok(Value::Int(self.random.zipf(a as u64, b) as i64));
+            }
+            Function::Normal => {
+                require(b >= 0.0, "a standard deviation of 0 or more")?;
+                a + b * self.random.normal()
+            }
+            Function::Exp => {
+                require(a >= 0.0, "a mean of 0 or more")?;
+                self.random.exponential(a)
+            }
+            Function::Pareto => {
+                require(a > 0.0 && b > 0.0, "a shape and a least value above 0")?;
+                self.random.pareto(a, b)
+            }
+            Function::Gev => {
+                require(b > 0.0, "a scale above 0")?;
+                self.random.gev(a, b, c)
+            }
+            Function::Empirical => return Err(format!("`{name}` needs a list")),
+            // Pure functions and statistics were evaluated before.
+            other => return Err(format!("`{}` draws nothing", other.spec().name)),
+        }))
     }
 }

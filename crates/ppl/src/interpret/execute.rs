@@ -47,7 +47,6 @@ impl<M: Machine> Interpreter<'_, M> {
                     Flow::Next
                 }
                 Step::Repeat { slot, count, body } => self.repeat(slot, count, body)?,
-                Step::Block(block) => self.block(block)?,
                 step => self.other_step(step)?,
             };
             if flow != Flow::Next {
@@ -99,7 +98,8 @@ impl<M: Machine> Interpreter<'_, M> {
     /// Every step but the most frequent ones.
     fn other_step(&mut self, step: Step) -> Result<Flow, EarlyEnd> {
         match step {
-            Step::Nop | Step::Assign(..) | Step::Command { .. } | Step::Repeat { .. } | Step::Block(_) => {}
+            // `block` executes these itself.
+            Step::Assign(..) | Step::Command { .. } | Step::Repeat { .. } => {}
             Step::Evaluate(value) => {
                 self.value(value)?;
             }
@@ -228,7 +228,7 @@ impl<M: Machine> Interpreter<'_, M> {
         for at in claim::parts_of(self.code, condition) {
             let part = match self.value(at) {
                 Ok(value) => Part::from(&value),
-                // Perhaps nobody will ask for it: `count("x") == 0 || …`.
+                // It may never be needed: `count("x") == 0 || …`.
                 Err(end) => Part::Fault(match *end {
                     Stop::Fault(fault) => fault.message,
                     other => other.to_string(),

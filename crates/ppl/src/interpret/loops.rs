@@ -10,7 +10,7 @@ impl<M: Machine> Interpreter<'_, M> {
     /// The body of a phase whose loops end when one rank is through, or when the time is over.
     pub(super) fn stonewall(&mut self, limit: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
         if self.stonewall.is_some() {
-            return Err(self.fault("a stonewall stands inside another one, by way of a function"));
+            return Err(self.fault("a stonewall stands inside another one, through a call of a function"));
         }
         let limit = if limit == NO_LIMIT { u64::MAX } else { self.time(limit, "`stonewall`")? };
         self.machine.enter_stonewall(self.phase, GroupId(self.group as u32)).map_err(Box::new)?;

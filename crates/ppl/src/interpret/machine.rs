@@ -91,7 +91,7 @@ pub struct Failure<'a> {
 pub enum Stop {
     /// A mistake that only shows when the program runs: a division by zero, a negative count.
     Fault(Box<Fault>),
-    /// `on_error stop` and a command failed; the machine was told of the failure.
+    /// `on_error stop` and a command failed, which the machine knows.
     CommandFailed(SiteId),
     /// The machine wants to end: Ctrl-C, another rank died, time is over.
     Machine(String),

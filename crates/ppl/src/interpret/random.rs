@@ -1,8 +1,8 @@
 //! Random numbers: seeded per rank, the same seed gives the same operations.
 //!
 //! The generator is xoshiro256++ (Blackman and Vigna 2019), seeded through SplitMix64 (Steele, Lea and Flood
-//! 2014), of `rand_xoshiro`. The distributions are written out here, because a seed promises the same numbers
-//! for ever: a run file keeps the seed, and another way to draw would make another program of it.
+//! 2014), of `rand_xoshiro`. The distributions are written out here, because a seed must always give the
+//! same numbers: a run file keeps the seed, and another way to draw would make another program of it.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

@@ -149,7 +149,7 @@ pub enum Callee {
 /// What an expression is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ExprKind {
-    /// Something that could not be read; it was complained about.
+    /// Something that could not be read; an error was reported.
     Error,
     /// A number, float or duration.
     Number(PackedNumber),
@@ -183,7 +183,7 @@ pub enum ExprKind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum StatementKind {
-    /// Something that could not be read; it was complained about.
+    /// Something that could not be read; an error was reported.
     Error,
     /// `;`
     Empty,

@@ -84,7 +84,7 @@ impl<'a> Lexer<'a> {
         Self { multiline, ..self }
     }
 
-    /// The next token; at the end of the text `End`, for ever.
+    /// The next token; at the end of the text always `End`.
     pub fn token(&mut self) -> Token {
         loop {
             let start = self.position;

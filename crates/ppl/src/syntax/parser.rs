@@ -264,7 +264,7 @@ impl<'a, 't> Parser<'a, 't> {
         false
     }
 
-    /// The current token in words.
+    /// The current token, for messages.
     pub fn found(&self) -> String {
         match self.token.kind {
             TokenKind::End => "the end of the program".into(),

@@ -52,7 +52,7 @@ mod list {
             "Says something about the whole program before it starts: a parameter, groups of ranks, a pattern of MPI-IO, the number of ranks, the free space it needs, what its report shows first, hints for MPI-IO. Stands at the top level, anywhere; its values are constant expressions. A semicolon may follow. A parameter outside of `from` and `to` (both included), or not in the list behind `in`, is refused before anything is done."
             example "define param \"size\" $size 4KiB from 1 to 1GiB\ndefine param \"mode\" $mode \"w\" in [\"w\", \"a\"]\ndefine ranks 1\nwrite(\"a.dat\", $size); delete(\"a.dat\");";
         Repeat "repeat" "repeat n S\nrepeat $v n S\nrepeat ($v, n) S"
-            "Does the statement n times. The counter runs from 0 and has its old value again behind the loop."
+            "Does the statement n times. The counter runs from 0 and has its old value again after the loop."
             example "repeat $i 3 print(\"round $i\");";
         Time "time" "time S\ntime[\"label\"] S"
             "Times the statement as a whole: a sample of wall time for each pass, under its label. Operations inside carry the label too."
@@ -79,13 +79,13 @@ mod list {
             "Does the statement as long as the condition is not 0."
             example "$n = 3; while $n > 0 { $n = $n - 1; }";
         For "for" "for $i in a..b [step c] S\nfor $x in list S\nfor 60s S"
-            "Counts from a up to, not including, b; or takes each item of a list; or goes on until the time has passed. The variable has its old value again behind the loop. A loop over time goes by each rank's own clock; where ranks meet inside (a barrier, a phase, a collective command), they begin it together, meet before each round as well, and the first whose time is over ends it for all, so that everyone does the same number of rounds."
+            "Counts from a up to, not including, b; or takes each item of a list; or repeats until the time has passed. The variable has its old value again after the loop. A loop over time goes by each rank's own clock; where ranks meet inside (a barrier, a phase, a collective command), they begin it together, meet before each round as well, and the first whose time is over ends it for all, so that everyone does the same number of rounds."
             example "for $i in 0..10 step 5 print($i);\nfor $x in [1k, 4k] print($x);\nfor 1ms getpid();\nfor 1ms { getpid(); barrier; }";
         Break "break" "break;"
             "Ends the innermost loop."
             example "repeat $i 10 { if $i == 2 break; print($i); }";
         Continue "continue" "continue;"
-            "Goes on with the next round of the innermost loop."
+            "Continues with the next round of the innermost loop."
             example "repeat $i 3 { if $i == 1 continue; print($i); }";
         Def "def" "def name($a, $b = 4k) S"
             "Defines a function. Parameters, and variables of `let`, are its own; other variables are those of the program. Defaults are constant. Functions may call each other, also before they are defined. Stands at the top level."

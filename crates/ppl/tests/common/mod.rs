@@ -85,6 +85,44 @@ impl<'a> Memory<'a> {
             .map_or_else(|| arguments.size(index, 0), |buffer| self.buffers[buffer as usize])
     }
 
+    /// A command on a file that `fopen` or its kin opened.
+    fn on_open_file(&mut self, command: Command, arguments: &Arguments) -> Reply {
+        let wanted = self.size(arguments, 1);
+        let at = arguments.file(0).map_or(usize::MAX, |at| at as usize);
+        let Some(Some(file)) = self.files.get_mut(at) else { return Reply::failed(EBADF) };
+        let length = self.out.files.get(&file.name).copied().unwrap_or(0);
+        match command {
+            Command::Fsync => Reply::done(),
+            Command::Fseek => {
+                file.position = wanted;
+                Reply::moved(wanted)
+            }
+            Command::Fread => {
+                let (offset, wanted) = match (arguments.is_given(1), arguments.is_given(2)) {
+                    (false, _) => (0, length),
+                    (true, false) => (file.position, wanted),
+                    (true, true) => (arguments.size(2, 0), wanted),
+                };
+                let got = length.saturating_sub(offset).min(wanted);
+                file.position = offset + got;
+                if got < wanted {
+                    Reply { errno: EIO, bytes: got, ..Reply::default() }
+                } else {
+                    Reply::moved(got)
+                }
+            }
+            Command::Fwrite if !file.writes => Reply::failed(EBADF),
+            Command::Fwrite => {
+                let offset = if file.appends { length } else { arguments.size(2, file.position) };
+                file.position = offset + wanted;
+                let end = length.max(offset + wanted);
+                self.out.files.insert(file.name.clone(), end);
+                Reply::moved(wanted)
+            }
+            _ => Reply::done(),
+        }
+    }
+
     fn act(&mut self, command: Command, arguments: &Arguments) -> Reply {
         let name = arguments.text(0).to_owned();
         let size_of = |me: &Self, name: &str| me.out.files.get(name).copied();
@@ -110,42 +148,7 @@ impl<'a> Memory<'a> {
             | Command::Fseek
             | Command::Fsync
             | Command::Pfwrite
-            | Command::Pfread => {
-                let wanted = self.size(arguments, 1);
-                let at = arguments.file(0).map_or(usize::MAX, |at| at as usize);
-                let Some(Some(file)) = self.files.get_mut(at) else { return Reply::failed(EBADF) };
-                let length = self.out.files.get(&file.name).copied().unwrap_or(0);
-                match command {
-                    Command::Fsync => Reply::done(),
-                    Command::Fseek => {
-                        file.position = wanted;
-                        Reply::moved(wanted)
-                    }
-                    Command::Fread => {
-                        let (offset, wanted) = match (arguments.is_given(1), arguments.is_given(2)) {
-                            (false, _) => (0, length),
-                            (true, false) => (file.position, wanted),
-                            (true, true) => (arguments.size(2, 0), wanted),
-                        };
-                        let got = length.saturating_sub(offset).min(wanted);
-                        file.position = offset + got;
-                        if got < wanted {
-                            Reply { errno: EIO, bytes: got, ..Reply::default() }
-                        } else {
-                            Reply::moved(got)
-                        }
-                    }
-                    Command::Fwrite if !file.writes => Reply::failed(EBADF),
-                    Command::Fwrite => {
-                        let offset = if file.appends { length } else { arguments.size(2, file.position) };
-                        file.position = offset + wanted;
-                        let end = length.max(offset + wanted);
-                        self.out.files.insert(file.name.clone(), end);
-                        Reply::moved(wanted)
-                    }
-                    _ => Reply::done(),
-                }
-            }
+            | Command::Pfread => self.on_open_file(command, arguments),
             Command::Write | Command::Dwrite => {
                 let size = self.size(arguments, 1);
                 self.out.files.insert(name, arguments.size(2, 0) + size);
