@@ -106,7 +106,7 @@ fn name(run: &Run, site: u32) -> String {
 fn shares(run: &Run, found: &[Slowness]) -> Table {
     let mut table = Table::new(
         "Why the slowest hundredth took longer than the median",
-        &["<what", "median", "slow from", "longer in all", "<because of"],
+        &["<what", "median", "slow from", "total excess", "<because of"],
     );
     for one in found {
         let parts = one.shares.iter().filter(|(_, share)| *share >= 0.005);

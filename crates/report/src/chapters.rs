@@ -31,7 +31,7 @@ impl Analysis {
         let unit = self.unit;
         let chapter = Chapter::new(
             &format!("{prefix}law"),
-            "Does the law fit, and what does it foretell?",
+            "Does the law fit, and what does it predict?",
             "The maximum of many parts follows an extreme-value law (GEV). Four views of the same comparison, the \
              first three as in Henwood et al. 2016, Figure 2.",
         );

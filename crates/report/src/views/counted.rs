@@ -201,7 +201,7 @@ fn brief(run: &Run, place: &Counted, tail: &FarTail) -> String {
         FarTail::Few => String::new(),
         FarTail::NoLaw(_) => {
             " No Pareto law fits its slowest beyond any threshold: more than one thing makes it slow, and what \
-             more operations would bring is not foretold."
+             more operations would bring cannot be predicted."
                 .into()
         }
         // A law that the slowest of all contradicts predicts nothing.

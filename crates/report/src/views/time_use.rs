@@ -119,7 +119,7 @@ pub(super) fn chapter(time: &[TimeUse]) -> Option<Chapter> {
 
 fn table(ranks: &[&TimeUse]) -> Table {
     let mut table =
-        Table::new("Time of every rank", &["<rank", "in all", "in commands", "waiting", "pauses", "engine"]);
+        Table::new("Time of every rank", &["<rank", "total", "in commands", "waiting", "pauses", "engine"]);
     let mut order: Vec<&TimeUse> = ranks.to_vec();
     if order.len() > MOST_RANKS {
         order.sort_by(|a, b| a.waiting_s.total_cmp(&b.waiting_s));
