@@ -23,7 +23,7 @@ LONG_TESTS = os.environ.get("LASTRANK_LONG_TESTS") == "1"
 
 @pytest.fixture(scope="session")
 def long_tests() -> bool:
-    """Is there time for the sizes of the paper?"""
+    """Whether the tests use the sizes of the paper."""
     return LONG_TESTS
 
 

@@ -107,5 +107,5 @@ class Lastrank:
 
 
 def may_be_first() -> bool:
-    """May this machine's tests use a real-time priority?"""
+    """Whether tests may use a real-time priority on this machine."""
     return bool(shutil.which("chrt")) and subprocess.run([*FIRST, "true"], capture_output=True).returncode == 0

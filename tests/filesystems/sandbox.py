@@ -94,7 +94,7 @@ def wait_until(ready: Callable[[], bool], what: str, seconds: float) -> None:
 
 
 def is_mount_of(path: Path, kind: str) -> bool:
-    """Is a file system of this kind mounted at `path`?"""
+    """Whether a file system of this kind is mounted at `path`."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields = line.split()
         if fields[4] == str(path):
