@@ -1,4 +1,4 @@
-//! Do forked ranks meet, exchange and end as they should, also when one of them dies?
+//! Forked ranks meet, exchange and end as they should, also when one of them dies.
 //!
 //! Ranks are forked, which needs a process with one thread. So each test runs itself again in a
 //! process of its own and judges what that process left in a file.

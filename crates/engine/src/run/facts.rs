@@ -1,4 +1,4 @@
-//! When did the run begin, how long did it take, by which clock?
+//! When the run began, how long it took, and by which clock.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 

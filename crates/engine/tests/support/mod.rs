@@ -1,4 +1,4 @@
-//! How does a test run ranks, which want a process with one thread?
+//! Runs ranks in tests: they want a process with one thread.
 #![allow(dead_code)] // each test file uses its own part
 
 pub mod language;
