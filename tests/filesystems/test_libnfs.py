@@ -31,7 +31,9 @@ free($b);
 """
 
 PATTERN = """
-define pattern "blocks" 20 4097 1 1;
+define pattern {"blocks", 20, 4097, 1};
+pwrite("together", "blocks");
+verify pread("together", "blocks");
 $f = fopen("shared-$$rank", "w+");
 parallel 3 { repeat $i 10 fwrite($f, 1000, ($i * 3 + $$worker) * 1000); }
 fclose($f);
@@ -88,7 +90,7 @@ def test_ranks_and_workers_have_connections_of_their_own(
     run = libnfs_server.run(lastrank, program, ranks=3)
     assert run.status == 0, run
     expected = bytes_in(run_locally(lastrank, program, ranks=3))
-    assert len(expected) == 3
+    assert len(expected) == 4
     assert bytes_in(libnfs_server.export) == expected
 
 
