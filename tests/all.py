@@ -28,6 +28,9 @@ DEBIAN_PACKAGES = {
     "linux.uml": "user-mode-linux",
     "rpc.nfsd": "nfs-kernel-server",
     "rpcbind": "rpcbind",
+    # tests/filesystems/test_libnfs.py: a server in user space, and the library with a program that needs it
+    "ganesha.nfsd": "nfs-ganesha-vfs",
+    "nfs-ls": "libnfs-utils",
     "sshd": "openssh-server",
     "sshfs": "sshfs",
     # tests/mpi: two MPI versions beside those of PyPI

@@ -12,6 +12,7 @@ import pytest
 
 from filesystems import delay, sandbox
 from filesystems.directories import read_only_bind, small_tmpfs, throttled_disk
+from filesystems.ganesha import NfsServer, nfs_server
 from filesystems.gluster import gluster_volume
 from filesystems.measured import Lastrank
 from filesystems.nfs import NfsClient, nfs_client
@@ -81,6 +82,13 @@ def nfs(mounts: Path) -> Iterator[NfsClient]:
     folder.mkdir()
     with nfs_client(folder, memory="2G" if LONG_TESTS else "512M") as client:
         yield client
+
+
+@pytest.fixture
+def libnfs_server(place: Path) -> Iterator[NfsServer]:
+    """An NFS server in user space, for the back end that needs no mount."""
+    with nfs_server(place) as server:
+        yield server
 
 
 @pytest.fixture

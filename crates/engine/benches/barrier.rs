@@ -1,4 +1,4 @@
-//! How long does a barrier between forked ranks take?
+//! Times a barrier between forked ranks.
 //!
 //! `cargo bench -p lastrank-engine --bench barrier` prints a Markdown table: median and 99th percentile of single
 //! barriers, the median with the range of the medians of several turns.

@@ -1,4 +1,4 @@
-//! Are the operations of an `async` block under way at the same time, and is each one kept?
+//! The operations of an `async` block are under way at the same time, and each one is kept.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Does a run that counts its operations come to the same numbers as one that keeps every sample?
+//! A run that counts its operations comes to the same numbers as one that keeps every sample.
 
 mod support;
 

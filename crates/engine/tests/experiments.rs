@@ -1,4 +1,4 @@
-//! Do the shipped experiments run from beginning to end, and native kernels inside programs?
+//! The shipped experiments run from beginning to end, and native kernels inside programs.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Do samples and errors come out right when the system fails inside `async` and `parallel` blocks?
+//! Samples and errors come out right when the system fails inside `async` and `parallel` blocks.
 
 mod support;
 

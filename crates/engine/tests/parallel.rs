@@ -1,4 +1,4 @@
-//! Do the workers of `parallel` run at the same time, and is each sample kept?
+//! The workers of `parallel` run at the same time, and each sample is kept.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Do programs of the language do on a real machine what they say?
+//! Programs of the language do on a real machine what they say.
 
 mod support;
 

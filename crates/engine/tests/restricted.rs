@@ -1,4 +1,4 @@
-//! What is left for an ordinary user, and where a container forbids perf events? Does it say what it cannot see?
+//! What is left for an ordinary user, and where a container forbids perf events.
 
 mod support;
 

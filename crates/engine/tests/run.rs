@@ -1,4 +1,4 @@
-//! Do runs keep their samples and say what happened, also when a rank dies or the disk is full?
+//! Runs keep their samples and say what happened, also when a rank dies or the disk is full.
 
 mod support;
 

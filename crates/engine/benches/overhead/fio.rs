@@ -1,4 +1,4 @@
-//! What does fio need for the same calls, by its own account?
+//! What fio needs for the same calls, by its own account.
 
 use std::path::Path;
 use std::process::Command;

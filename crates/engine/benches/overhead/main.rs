@@ -1,4 +1,4 @@
-//! What does the engine add to an operation: the statement, two clock reads, the stored sample?
+//! What the engine adds to an operation: the statement, two clock reads, the stored sample.
 //!
 //! `cargo bench -p lastrank-engine --bench overhead` runs the same calls on a file in /dev/shm three ways, in
 //! turns: a loop of raw calls, the engine, and a program of the language. It prints nanoseconds an operation

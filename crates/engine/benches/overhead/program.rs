@@ -1,4 +1,4 @@
-//! What does an operation cost in a program of the language, all in all?
+//! What an operation costs in a program of the language, all in all.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What do the calls cost in a loop that does nothing else?
+//! What the calls cost in a loop that does nothing else.
 
 use std::ffi::CString;
 use std::io::{Read, Seek};

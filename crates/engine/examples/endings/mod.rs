@@ -1,4 +1,4 @@
-//! How can a rank of an MPI job end before its time?
+//! Ways in which a rank of an MPI job ends before its time.
 
 /// Kills the process that the launcher started, our parent's parent, as a launcher does.
 pub fn kill_launched() -> Result<(), String> {

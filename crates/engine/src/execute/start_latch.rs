@@ -1,4 +1,4 @@
-//! Lets the workers of a `parallel` block begin together, and tells them to stop.
+//! Lets the workers of a `parallel` block begin together, and stops them together.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

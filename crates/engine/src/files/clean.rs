@@ -1,4 +1,4 @@
-//! How is what a run created removed, and only that?
+//! Removes what a run created, and only that.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;

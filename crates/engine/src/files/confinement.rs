@@ -1,4 +1,4 @@
-//! May the program touch this path?
+//! The places that a program may touch.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};

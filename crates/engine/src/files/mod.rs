@@ -1,4 +1,4 @@
-//! Which files may a program touch, and which did it make?
+//! Which files a program may touch, and which it made.
 //!
 //! [`Confinement`] refuses writes outside the directories that the user named. [`Registry`] remembers
 //! in shared memory what a rank created, so that the parent can remove exactly that with [`clean`],

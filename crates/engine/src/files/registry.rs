@@ -1,4 +1,4 @@
-//! What did this rank create?
+//! What a rank created, in memory that its parent shares.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsString};

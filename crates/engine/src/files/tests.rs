@@ -1,4 +1,4 @@
-//! Is only what the program created removed, and only what the user allowed touched?
+//! Only what the program created is removed, and only what the user allowed is touched.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! Does what the program asserts about samples hold for the samples of all ranks?
+//! Judges what the program asserts about the samples of all ranks.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,4 +1,4 @@
-//! How does one process of an MPI job run its rank, and who gets the samples?
+//! One process of an MPI job: runs its rank and brings the samples together.
 //!
 //! The rank runs in a process forked by ours. When all ranks reached the end of a run of moderate size,
 //! rank 0 gathers every record and hands them to its parent, which has the whole run. When one did

@@ -1,4 +1,4 @@
-//! How much did each rank do in the phases that ended for all when the first was through?
+//! How much each rank did in the phases that ended for all when the first was through.
 
 use std::collections::BTreeMap;
 

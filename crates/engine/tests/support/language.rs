@@ -1,4 +1,4 @@
-//! How does a test run a program of the language?
+//! Runs programs of the language in tests.
 
 use std::path::Path;
 

@@ -2,122 +2,15 @@
 
 use ppl::commands::Command;
 use ppl::interpret::{Arguments, Reply};
-use ppl::plan::{GroupId, SiteId};
-use ppl::value::Value;
+use ppl::plan::SiteId;
 
-use super::Rank;
-use crate::execute::call::{Call, Collective, Target};
+use super::answer::Answer;
+use super::rank::Rank;
+use crate::execute::call::Call;
 use crate::execute::session::Stop;
 use crate::flags::open_flags;
-use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
-use samples::Outcome;
-
-/// What a successful command gives to the program.
-#[derive(Clone, Copy)]
-pub(super) enum Answer {
-    Nothing,
-    Bytes,
-    Integer,
-    File,
-    Buffer,
-}
-
-impl Answer {
-    #[inline(always)]
-    pub(super) fn reply(self, outcome: Outcome) -> Reply {
-        let errno = outcome.errno;
-        if errno != 0 {
-            let bytes = if matches!(self, Answer::Bytes) { outcome.value } else { 0 };
-            return Reply { value: Value::Unset, errno, bytes, started: false };
-        }
-        match self {
-            Answer::Nothing => Reply::done(),
-            Answer::Bytes => Reply::moved(outcome.value),
-            Answer::Integer => Reply::value(Value::Int(outcome.value as i64)),
-            Answer::File => Reply::value(Value::File(outcome.value as u32)),
-            Answer::Buffer => Reply::value(Value::Buffer(outcome.value as u32)),
-        }
-    }
-}
 
 impl Rank<'_, '_> {
-    /// The commands that a group's ranks do together.
-    #[inline(never)]
-    pub(super) fn collective(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
-        let path = arguments.c_str(0);
-        let pattern = match command {
-            Command::Pfread | Command::Pfwrite | Command::Pread | Command::Pwrite => {
-                arguments.int(1).and_then(|number| self.plan.patterns.get(usize::try_from(number).ok()?))
-            }
-            _ => None,
-        };
-        // The group that opened the file goes before one named in the call, that before the pattern's
-        // own, and that before the one around.
-        let named = match command {
-            Command::Pread | Command::Pwrite | Command::Pfopen => {
-                arguments.int(2).and_then(|number| u32::try_from(number).ok()).map(GroupId)
-            }
-            _ => None,
-        };
-        let around = self.plan.site(site).group;
-        let opened = arguments.file(0).and_then(|file| self.opened_by.get(&file).copied());
-        let group = opened.or(named).or(pattern.and_then(|pattern| pattern.group)).unwrap_or(around);
-        let Some(members) = self.plan.groups.get(group.index()) else { return Reply::failed(libc::EINVAL) };
-        let line = self.plan.site(site).line;
-        if members.place(self.session.rank()).is_none() {
-            let why = format!("this rank does not belong to the group \"{}\"", members.name);
-            self.stop(Stop::Program(format!("line {line}: {}: {why}", command.name())));
-            return Reply::failed(libc::EINVAL);
-        }
-        let comm = self.groups.get(group.index()).and_then(Option::as_deref);
-        let layout = pattern.map(|pattern| Layout {
-            kind: if pattern.kind == 1 { ViewKind::Row } else { ViewKind::Table },
-            blocks: pattern.iterations,
-            element: pattern.element,
-            level: pattern.level,
-        });
-        let direction = match command {
-            Command::Pwrite | Command::Pfwrite => Direction::Write,
-            _ => Direction::Read,
-        };
-        let (what, answer) = match (command, layout, arguments.file(0)) {
-            (Command::Pwrite | Command::Pread, Some(layout), _) => {
-                (Collective::Transfer(Target::Path(path), direction, layout), Answer::Bytes)
-            }
-            (Command::Pfwrite | Command::Pfread, Some(layout), Some(file)) => {
-                (Collective::Transfer(Target::File(file), direction, layout), Answer::Bytes)
-            }
-            (Command::Pfopen, ..) => match ParallelMode::parse(arguments.text(1)) {
-                Some(mode) => (Collective::Open(path, mode), Answer::File),
-                None => {
-                    let why = format!("unknown mode \"{}\": any of c r w", arguments.text(1));
-                    self.stop(Stop::Program(format!("line {line}: pfopen: {why}")));
-                    return Reply::failed(libc::EINVAL);
-                }
-            },
-            (Command::Pfclose, _, Some(file)) => (Collective::Close(file), Answer::Nothing),
-            (Command::Pdelete, ..) => (Collective::Delete(path), Answer::Nothing),
-            _ => return Reply::failed(libc::EINVAL),
-        };
-        let done = self.session.together(site.index(), what, comm);
-        match done {
-            Ok(outcome) => {
-                if command == Command::Pfopen && outcome.ok() {
-                    self.opened_by.insert(outcome.value as u32, group);
-                }
-                let reply = answer.reply(outcome);
-                match command {
-                    Command::Pread | Command::Pfread => self.verified(reply),
-                    _ => reply,
-                }
-            }
-            Err(stop) => {
-                self.stop(stop);
-                Reply::failed(libc::ECANCELED)
-            }
-        }
-    }
-
     /// The commands that are kernels: a loop of one operation.
     #[inline(never)]
     fn kernel(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
@@ -149,13 +42,9 @@ impl Rank<'_, '_> {
         let (call, answer) = match command {
             Command::Stat => (Call::Stat { path }, Answer::Integer),
             Command::Lookup => (Call::Lookup { path }, value),
-            Command::Fopen => match open_flags(arguments.text(1)) {
-                Ok(flags) => (Call::Open { path, flags, mode: mode(2, 0o644) }, Answer::File),
-                Err(why) => {
-                    let line = self.plan.site(site).line;
-                    self.stop(Stop::Program(format!("line {line}: {why}")));
-                    return Reply::failed(libc::EINVAL);
-                }
+            Command::Fopen => match self.open_flags(site, arguments.text(1)) {
+                Some(flags) => (Call::Open { path, flags, mode: mode(2, 0o644) }, Answer::File),
+                None => return Reply::failed(libc::EINVAL),
             },
             Command::Fcreat => {
                 let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
@@ -165,11 +54,7 @@ impl Rank<'_, '_> {
             Command::Fsync => (Call::Sync { file, data_only: false }, value),
             Command::Fdatasync => (Call::Sync { file, data_only: true }, value),
             Command::Fseek => {
-                let whence = match arguments.text(2) {
-                    "SEEK_CUR" => libc::SEEK_CUR,
-                    "SEEK_END" => libc::SEEK_END,
-                    _ => arguments.int(2).map_or(libc::SEEK_SET, |whence| whence as i32),
-                };
+                let whence = whence(arguments);
                 (Call::Seek { file, offset: arguments.int(1).unwrap_or(0), whence }, Answer::Integer)
             }
             Command::Ftruncate => (Call::Truncate { file, length: arguments.size(1, 0) }, value),
@@ -178,16 +63,7 @@ impl Rank<'_, '_> {
                 (Call::Allocate { file, offset, length, mode: 0 }, value)
             }
             Command::Fadvise => {
-                let advice = match arguments.text(1) {
-                    "normal" => libc::POSIX_FADV_NORMAL,
-                    "sequential" => libc::POSIX_FADV_SEQUENTIAL,
-                    "random" => libc::POSIX_FADV_RANDOM,
-                    "willneed" => libc::POSIX_FADV_WILLNEED,
-                    "dontneed" => libc::POSIX_FADV_DONTNEED,
-                    "noreuse" => libc::POSIX_FADV_NOREUSE,
-                    // The system answers EINVAL.
-                    _ => -1,
-                };
+                let advice = advice(arguments.text(1));
                 let (length, offset) = (arguments.size(2, 0), arguments.size(3, 0));
                 (Call::Advise { file, offset, length, advice }, value)
             }
@@ -267,5 +143,38 @@ impl Rank<'_, '_> {
             }
         };
         self.perform(site, call, answer)
+    }
+
+    /// The flags of an open mode; one that is wrong ends the program.
+    fn open_flags(&mut self, site: SiteId, mode: &str) -> Option<i32> {
+        match open_flags(mode) {
+            Ok(flags) => Some(flags),
+            Err(why) => {
+                let line = self.plan.site(site).line;
+                self.stop(Stop::Program(format!("line {line}: {why}")));
+                None
+            }
+        }
+    }
+}
+
+fn whence(arguments: &Arguments) -> i32 {
+    match arguments.text(2) {
+        "SEEK_CUR" => libc::SEEK_CUR,
+        "SEEK_END" => libc::SEEK_END,
+        _ => arguments.int(2).map_or(libc::SEEK_SET, |whence| whence as i32),
+    }
+}
+
+fn advice(word: &str) -> i32 {
+    match word {
+        "normal" => libc::POSIX_FADV_NORMAL,
+        "sequential" => libc::POSIX_FADV_SEQUENTIAL,
+        "random" => libc::POSIX_FADV_RANDOM,
+        "willneed" => libc::POSIX_FADV_WILLNEED,
+        "dontneed" => libc::POSIX_FADV_DONTNEED,
+        "noreuse" => libc::POSIX_FADV_NOREUSE,
+        // The system answers EINVAL.
+        _ => -1,
     }
 }

@@ -57,7 +57,52 @@ pub(super) fn request(command: Command, arguments: &Arguments, seed: u64) -> Opt
         Command::Thread => (Request::Thread, 1),
         Command::PipePingpong => (Request::PipePingpong, count(0, 1)),
         Command::ContextSwitch => (Request::ContextSwitch, count(0, 2)),
-        _ => return None,
+        Command::Print
+        | Command::Sleep
+        | Command::Fcreat
+        | Command::Fopen
+        | Command::Fclose
+        | Command::Fsync
+        | Command::Fdatasync
+        | Command::Fread
+        | Command::Fwrite
+        | Command::Fseek
+        | Command::Ftruncate
+        | Command::Fallocate
+        | Command::Fadvise
+        | Command::Cachestat
+        | Command::Odirect
+        | Command::Write
+        | Command::Append
+        | Command::Read
+        | Command::Dread
+        | Command::Dwrite
+        | Command::Create
+        | Command::Delete
+        | Command::Unlink
+        | Command::Rename
+        | Command::Link
+        | Command::Symlink
+        | Command::Mkdir
+        | Command::Rmdir
+        | Command::Readdir
+        | Command::Stat
+        | Command::Lookup
+        | Command::Chmod
+        | Command::Sync
+        | Command::DropCaches
+        | Command::Alloc
+        | Command::Free
+        | Command::Stripe
+        | Command::Mmap
+        | Command::Pfopen
+        | Command::Pfclose
+        | Command::Pfread
+        | Command::Pfwrite
+        | Command::Pread
+        | Command::Pwrite
+        | Command::Pdelete
+        | Command::Glob => return None,
     })
 }
 

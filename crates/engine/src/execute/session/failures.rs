@@ -1,4 +1,4 @@
-//! Counts failed operations and tells the first few of each site in words.
+//! Counts failed operations and describes the first few of each site.
 
 use super::stop::{OnError, Stop};
 use super::work::Session;

@@ -1,0 +1,288 @@
+//! What a program may ask of a rank.
+
+use ppl::claim::Claim;
+use ppl::commands::Command;
+use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Wait, Work};
+use ppl::plan::{GroupId, SiteId};
+use ppl::source::Position;
+use samples::Warning;
+
+use super::answer::Answer;
+use super::rank::{Rank, Stonewall};
+use crate::execute::call::Call;
+use crate::execute::session::{Judgement, Stop};
+use crate::flags::{errno_name, errno_text};
+
+/// So often an assertion about the samples of all ranks is kept for the judgement at the end.
+const CLAIMS: u32 = 1000;
+
+impl Machine for Rank<'_, '_> {
+    #[inline]
+    fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+        if self.stop.is_some() {
+            return Reply::failed(libc::ECANCELED);
+        }
+        let offset = || arguments.is_given(2).then(|| arguments.size(2, 0));
+        match (command, arguments.file(0)) {
+            (Command::Fwrite, Some(file)) => {
+                let (length, buffer) = self.bytes(arguments, 1);
+                let call = Call::Write { file, length, offset: offset(), buffer };
+                self.perform(site, call, Answer::Bytes)
+            }
+            (Command::Fread, Some(file)) => {
+                let length = arguments.is_given(1).then(|| arguments.size(1, 0));
+                self.read(site, Call::Read { file, length, offset: offset() })
+            }
+            _ => self.other(command, site, arguments),
+        }
+    }
+
+    #[inline]
+    fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Halt> {
+        if let Some(halt) = self.halted() {
+            return Err(halt);
+        }
+        let comm = self.groups.get(group.index()).and_then(Option::as_deref);
+        let met = self.session.barrier(site.index(), comm);
+        self.note(met);
+        self.halted().map_or(Ok(()), Err)
+    }
+
+    fn agree(&mut self, group: GroupId, value: u64) -> Result<u64, Halt> {
+        if let Some(halt) = self.halted() {
+            return Err(halt);
+        }
+        let comm = self.groups.get(group.index()).and_then(Option::as_deref);
+        let agreed = self.session.agree(comm, value);
+        agreed.map_err(|stop| {
+            let halt = Halt::Machine(stop.to_string());
+            self.stop(stop);
+            halt
+        })
+    }
+
+    fn enter_stonewall(&mut self, site: SiteId, group: GroupId) -> Result<(), Halt> {
+        let at = group.index();
+        let before = self.phases[at];
+        if before > 0 {
+            let settled = self.comm(at).settle(before).map_err(Stop::from);
+            self.note(settled);
+        }
+        self.phases[at] += 1;
+        let since = self.session.done();
+        self.stonewall = Some(Stonewall { place: site.index(), group: at, phase: before + 1, since });
+        if self.session.instrument.is_virtual() && self.session.rank_count() > 1 {
+            let warned = self.session.warn(Warning {
+                code: "stonewall-simulated".into(),
+                text: "in virtual time no rank sees that another one is through with its phase: only the \
+                       time of a stonewall ends loops"
+                    .into(),
+                advice: "give it a time (`stonewall 30s`), or measure".into(),
+            });
+            self.note(warned);
+        }
+        self.halted().map_or(Ok(()), Err)
+    }
+
+    fn stonewall_fell(&mut self) -> bool {
+        let Some(wall) = self.stonewall else { return false };
+        !self.session.instrument.is_virtual() && self.comm(wall.group).raised(wall.phase)
+    }
+
+    fn leave_stonewall(&mut self, cut: bool) -> Result<(), Halt> {
+        let Some(wall) = self.stonewall.take() else { return Ok(()) };
+        self.comm(wall.group).raise(wall.phase);
+        let kept = self.session.stonewalled(wall.place, wall.since, cut);
+        self.note(kept);
+        self.halted().map_or(Ok(()), Err)
+    }
+
+    fn enter_block(&mut self, site: SiteId, label: &str) {
+        let entered = self.session.enter(site.index(), label);
+        self.note(entered);
+    }
+
+    fn leave_block(&mut self, site: SiteId) {
+        let left = self.session.leave(site.index());
+        self.note(left);
+    }
+
+    fn print(&mut self, text: &str) {
+        let line = format!("[{}] {text}\n", self.session.rank());
+        let printed = self.session.print(line.as_bytes());
+        self.note(printed);
+    }
+
+    fn wait(&mut self, ns: u64, reason: Wait) {
+        let waited = match reason {
+            Wait::Sleep => self.session.sleep(ns),
+            Wait::Think | Wait::Pace => self.session.pause(ns),
+        };
+        self.note(waited);
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        let now = self.session.instrument.now();
+        self.session.instrument.since_epoch_ns(now)
+    }
+
+    fn intended_start(&mut self, ns: Option<u64>) {
+        self.session.set_intended(ns);
+    }
+
+    fn expected(&mut self, failure: &Failure<'_>) {
+        self.keep_unopened(failure);
+    }
+
+    fn failed(&mut self, failure: &Failure<'_>) {
+        if self.stop.is_some() {
+            return;
+        }
+        let (place, errno) = (failure.site.index(), failure.errno);
+        let wrong = self.wrong.take();
+        self.keep_unopened(failure);
+        let stops = self.judgement.stop_on_error;
+        let mut words = String::new();
+        if stops || self.session.words_wanted(place, errno) {
+            words = self.words(failure);
+            if let Some(at) = wrong {
+                words += &format!(": byte {at} is not what was written there;");
+            }
+        }
+        let told = self.session.failed(place, &words, errno, failure.bytes);
+        if stops {
+            self.told = format!(
+                "line {}: {words} failed: {}; the program says `on_error stop`",
+                self.plan.site(failure.site).line,
+                errno_text(errno)
+            );
+        }
+        self.note(told);
+    }
+
+    fn unexpected(&mut self, failure: &Failure<'_>, wanted: i32) {
+        if self.stop.is_some() {
+            return;
+        }
+        let name = |errno| errno_name(errno).map_or(format!("errno {errno}"), str::to_owned);
+        let words = format!("{}, which was to fail with {},", self.words(failure), name(wanted));
+        let told = self.session.failed(failure.site.index(), &words, failure.errno, failure.bytes);
+        self.note(told);
+    }
+
+    #[inline]
+    fn interrupted(&mut self) -> Option<Halt> {
+        if self.stop.is_none() {
+            self.stop = self.session.interrupted();
+        }
+        self.halted()
+    }
+
+    fn statistic(&mut self, name: &str, statistic: Statistic) -> Option<f64> {
+        let found = self.session.durations(name);
+        let mut durations = found.map_err(|stop| self.stop(stop)).unwrap_or_default();
+        statistic.of(&mut durations)
+    }
+
+    fn claimed(&mut self, claim: Claim, each: bool) {
+        let place = self.plan.place(claim.step);
+        if each {
+            let rank = self.session.rank();
+            let plan = self.plan;
+            let judged =
+                ppl::claim::judge(plan, &claim, &mut |name, statistic| self.statistic(name, statistic));
+            let words = |evidence: &[_]| format!(": {} of rank {rank}", ppl::claim::words(evidence));
+            let text = match judged {
+                Ok((true, _)) => return,
+                Ok((false, evidence)) => format!("the assertion does not hold{}", words(&evidence)),
+                Err(why) => {
+                    let why = format!("{}:{}:{}: {why} on rank {rank}", place.file, place.line, place.column);
+                    return self.stop(Stop::Program(why));
+                }
+            };
+            let text = format!("{}:{}:{}: {text}", place.file, place.line, place.column);
+            let noted = self.session.assertion_failed(text);
+            return self.note(noted);
+        }
+        let reached = self.claims.entry(claim.step).or_default();
+        *reached += 1;
+        let noted = if *reached <= CLAIMS {
+            self.session.claimed(claim)
+        } else {
+            self.session.warn(Warning {
+                code: "many-assertions".into(),
+                text: format!(
+                    "line {}: the assertion was reached more than {CLAIMS} times; those after are not judged",
+                    place.line
+                ),
+                advice: "put it behind the loop, or let each rank judge at once: `assert each …`".into(),
+            })
+        };
+        self.note(noted);
+    }
+
+    fn asserted(&mut self, holds: bool, place: &Position) {
+        if !holds {
+            let rank = self.session.rank();
+            let text = format!(
+                "{}:{}:{}: the assertion does not hold on rank {rank}",
+                place.file, place.line, place.column
+            );
+            let noted = self.session.assertion_failed(text);
+            self.note(noted);
+        }
+    }
+
+    fn command_now(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+        let all = self.session.complete_all();
+        self.note(all);
+        self.wanted = true;
+        let reply = self.command(command, site, arguments);
+        self.wanted = false;
+        reply
+    }
+
+    fn judge_by(&mut self, expected: Option<i32>, stop_on_error: bool) {
+        self.judgement = Judgement { expected, stop_on_error, verify: false };
+    }
+
+    fn enter_async(&mut self, depth: u32) {
+        let entered = self.session.enter_async(depth);
+        self.note(entered);
+    }
+
+    fn leave_async(&mut self) {
+        let left = self.session.leave_async();
+        self.note(left);
+    }
+
+    fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Halt> {
+        if let Some(halt) = self.halted() {
+            return Err(halt);
+        }
+        let (plan, verify, judgement, wall) = (self.plan, self.verify, self.judgement, self.stonewall);
+        let groups = &self.groups;
+        let world = self.session.comm;
+        let fell = || {
+            wall.is_some_and(|wall| {
+                let comm = groups.get(wall.group).and_then(Option::as_deref).unwrap_or(world);
+                comm.raised(wall.phase)
+            })
+        };
+        let done = self.session.workers(count, &fell, |index, session| {
+            let mut rank = Rank::of_worker(session, plan, verify, judgement, wall);
+            let ended = work.run(index, &mut rank);
+            rank.result(ended)
+        });
+        self.note(done);
+        self.halted().map_or(Ok(()), Err)
+    }
+
+    fn verify(&mut self, on: bool) {
+        self.verify = on;
+    }
+
+    fn glob(&mut self, pattern: &str) -> Vec<String> {
+        self.session.instrument.glob(pattern)
+    }
+}

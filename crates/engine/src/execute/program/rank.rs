@@ -1,0 +1,243 @@
+//! A rank as the interpreter sees it.
+
+use std::collections::HashMap;
+
+use ppl::commands::Command;
+use ppl::interpret::{Arguments, Failure, Reply, Stop as Halt};
+use ppl::plan::{GroupId, Plan, SiteId};
+
+use super::answer::Answer;
+use crate::execute::call::Call;
+use crate::execute::session::{Judgement, Session, Stop};
+use ranks::Comm;
+
+/// A rank as the interpreter sees it.
+pub(super) struct Rank<'m, 's> {
+    pub(super) session: &'m mut Session<'s>,
+    pub(super) plan: &'m Plan,
+    /// One communicator a group that this rank belongs to; the world's place stays empty.
+    pub(super) groups: Vec<Option<Box<dyn Comm>>>,
+    /// By which group each parallel file was opened.
+    pub(super) opened_by: HashMap<u32, GroupId>,
+    /// Why the rank is about to leave; the interpreter asks for it at each loop.
+    pub(super) stop: Option<Stop>,
+    /// The text of the failure told last.
+    pub(super) told: String,
+    pub(super) verify: bool,
+    /// Where verified data was wrong.
+    pub(super) wrong: Option<u64>,
+    /// By what commands under way are judged.
+    pub(super) judgement: Judgement,
+    /// The value of the command is wanted: it is done before the program goes on.
+    pub(super) wanted: bool,
+    pub(super) stonewall: Option<Stonewall>,
+    /// How many phases with a stonewall each group has begun.
+    pub(super) phases: Vec<u64>,
+    /// How often each assertion about samples was reached, by step.
+    pub(super) claims: HashMap<u32, u32>,
+    /// The last files that could not be opened: errno, path, line.
+    pub(super) unopened: Vec<(i32, String, u32)>,
+}
+
+/// The phase with a stonewall that this rank is in.
+#[derive(Clone, Copy)]
+pub(super) struct Stonewall {
+    pub(super) place: usize,
+    pub(super) group: usize,
+    /// Its number in the group.
+    pub(super) phase: u64,
+    /// What was done before.
+    pub(super) since: (u64, u64, u64),
+}
+
+impl<'m, 's> Rank<'m, 's> {
+    /// Makes the communicators of all groups, which every rank does in the same order.
+    pub(super) fn new(session: &'m mut Session<'s>, plan: &'m Plan) -> Result<Self, Stop> {
+        let rank = session.rank();
+        let mut groups = vec![None];
+        for group in plan.groups.iter().skip(1) {
+            let color = group.place(rank).map(|_| 0);
+            groups.push(session.comm.split(color, rank)?);
+        }
+        if plan.code.steps.iter().any(|step| matches!(step, ppl::plan::Step::Verify(_))) {
+            session.instrument.set_verifying();
+        }
+        session.instrument.set_hints(&plan.hints);
+        let opened_by = HashMap::new();
+        Ok(Self {
+            session,
+            plan,
+            groups,
+            opened_by,
+            stop: None,
+            told: String::new(),
+            verify: false,
+            wrong: None,
+            judgement: Judgement::default(),
+            wanted: false,
+            stonewall: None,
+            phases: vec![0; plan.groups.len()],
+            claims: HashMap::new(),
+            unopened: Vec::new(),
+        })
+    }
+
+    /// A worker, which belongs to no group.
+    pub(super) fn of_worker(
+        session: &'m mut Session<'s>,
+        plan: &'m Plan,
+        verify: bool,
+        judgement: Judgement,
+        stonewall: Option<Stonewall>,
+    ) -> Self {
+        Self {
+            session,
+            plan,
+            groups: Vec::new(),
+            opened_by: HashMap::new(),
+            stop: None,
+            told: String::new(),
+            verify,
+            wrong: None,
+            judgement,
+            wanted: false,
+            stonewall,
+            phases: Vec::new(),
+            claims: HashMap::new(),
+            unopened: Vec::new(),
+        }
+    }
+
+    /// The communicator of a group; that of the session for the world.
+    pub(super) fn comm(&self, group: usize) -> &dyn Comm {
+        self.groups.get(group).and_then(Option::as_deref).unwrap_or(self.session.comm)
+    }
+
+    /// What phases with a stonewall sent around has come everywhere. Collective in each group.
+    pub(super) fn settle(&self) -> Result<(), Stop> {
+        for (group, phase) in self.phases.iter().enumerate() {
+            if *phase > 0 {
+                self.comm(group).settle(*phase)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The reason of an early end, in our words.
+    pub(super) fn result(self, halted: Result<(), Halt>) -> Result<(), Stop> {
+        match (self.stop, halted) {
+            (Some(stop), _) => Err(stop),
+            (None, Ok(())) => Ok(()),
+            (None, Err(Halt::CommandFailed(_))) => Err(Stop::Failed(self.told)),
+            (None, Err(fault @ Halt::Fault(_))) => Err(Stop::Program(fault.to_string())),
+            (None, Err(Halt::Machine(why))) => Err(Stop::Failed(why)),
+        }
+    }
+
+    pub(super) fn stop(&mut self, stop: Stop) {
+        self.stop.get_or_insert(stop);
+    }
+
+    /// Keeps the reason to stop, if there is one, until the interpreter asks.
+    pub(super) fn note(&mut self, result: Result<(), Stop>) {
+        if let Err(stop) = result {
+            self.stop(stop);
+        }
+    }
+
+    pub(super) fn halted(&self) -> Option<Halt> {
+        self.stop.as_ref().map(|stop| Halt::Machine(stop.to_string()))
+    }
+
+    #[inline(always)]
+    pub(super) fn perform(&mut self, site: SiteId, call: Call<'_>, answer: Answer) -> Reply {
+        if self.session.is_async() && !self.wanted {
+            return self.start(site, call, answer);
+        }
+        match self.session.operation(site.index(), call) {
+            Ok(outcome) => answer.reply(outcome),
+            Err(stop) => {
+                self.stop(stop);
+                Reply::failed(libc::ECANCELED)
+            }
+        }
+    }
+
+    /// Starts a command of an `async` block. One that cannot be started is done, and answers at once.
+    #[inline(never)]
+    pub(super) fn start(&mut self, site: SiteId, call: Call<'_>, answer: Answer) -> Reply {
+        let judgement = Judgement { verify: self.verify, ..self.judgement };
+        match self.session.start(site.index(), call, judgement) {
+            Ok(None) => Reply::started(),
+            Ok(Some(outcome)) => answer.reply(outcome),
+            Err(stop) => {
+                self.stop(stop);
+                Reply::failed(libc::ECANCELED)
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn read(&mut self, site: SiteId, call: Call<'_>) -> Reply {
+        let reply = self.perform(site, call, Answer::Bytes);
+        self.verified(reply)
+    }
+
+    /// Of a read inside `verify`: a failure where it gave other bytes than our writes put there.
+    #[inline(always)]
+    pub(super) fn verified(&mut self, reply: Reply) -> Reply {
+        if self.verify
+            && reply.errno == 0
+            && let Some(at) = self.session.instrument.verify()
+        {
+            self.wrong = Some(at);
+            return Reply { errno: libc::EBADMSG, ..reply };
+        }
+        reply
+    }
+
+    /// The length of a write and the buffer it comes from, if it names one.
+    #[inline(always)]
+    pub(super) fn bytes(&self, arguments: &Arguments, index: usize) -> (u64, Option<u32>) {
+        match arguments.buffer(index) {
+            Some(buffer) => (self.session.instrument.buffer_length(buffer), Some(buffer)),
+            None => (arguments.size(index, 0), None),
+        }
+    }
+
+    /// What could not be opened is named where it is used all the same.
+    pub(super) fn keep_unopened(&mut self, failure: &Failure<'_>) {
+        /// An errno names the last file that gave it: more than these are never needed.
+        const KEPT: usize = 16;
+        if !matches!(failure.command, Command::Fopen | Command::Fcreat | Command::Pfopen) {
+            return;
+        }
+        self.unopened.retain(|(errno, ..)| *errno != failure.errno);
+        if self.unopened.len() >= KEPT {
+            self.unopened.remove(0);
+        }
+        let path = failure.arguments.text(0).to_owned();
+        self.unopened.push((failure.errno, path, self.plan.site(failure.site).line));
+    }
+
+    /// The command with the names in it, for a message.
+    pub(super) fn words(&self, failure: &Failure<'_>) -> String {
+        let named = match (failure.arguments.file(0), &failure.no_file) {
+            (Some(file), _) => match self.session.instrument.path_of(file) {
+                Some(path) => format!("\"{}\"", path.to_string_lossy()),
+                None => "a file that is not open".into(),
+            },
+            (None, Some((argument, held))) => {
+                let unopened = self.unopened.iter().rev().find(|(errno, ..)| i64::from(-errno) == *held);
+                match unopened {
+                    Some((_, path, line)) => {
+                        format!("{argument}: \"{path}\", which line {line} did not open")
+                    }
+                    None => format!("{argument}, which holds {held} and no file"),
+                }
+            }
+            (None, None) => failure.arguments.describe(),
+        };
+        format!("{}({named})", failure.command.name())
+    }
+}
