@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use super::{Kind, read};
+use crate::kind::Kind;
+use crate::read;
 
 /// One instant on two clocks: a counter and `CLOCK_MONOTONIC_RAW`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::Kind;
+use crate::kind::Kind;
 
 /// The counter where it never stops, never changes its rate and agrees on all processors; the
 /// monotonic clock otherwise. The second part says why, for the facts.

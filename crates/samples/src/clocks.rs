@@ -1,19 +1,6 @@
 //! Translates moments of a rank's clock to the clock of rank 0.
 
-use serde::{Deserialize, Serialize};
-
-use crate::Facts;
-
-/// A rank's clock against that of rank 0, at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClockOffset {
-    /// What the rank's clock showed minus what that of rank 0 showed at the same moment.
-    pub offset_ns: i64,
-    /// The offset may be wrong by so much, either way: half of the fastest message there and back.
-    pub uncertainty_ns: u64,
-    /// The moment, on the clock of rank 0.
-    pub at_ns: u64,
-}
+use crate::{ClockOffset, Facts};
 
 /// The clock of rank 0 as the common clock of all ranks.
 ///

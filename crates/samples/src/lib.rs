@@ -21,10 +21,10 @@ pub mod units;
 
 pub use attribution::{Attribution, Share, attribute};
 pub use cause::{Cause, Causes, ExcessPart};
-pub use clocks::{ClockOffset, CommonClock};
+pub use clocks::CommonClock;
 pub use facts::{
-    Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, Coverage, CurvePoint, FACTS_SCHEMA, Facts,
-    FileLayout, HintsOfFile, Kernel, Limits, Load, MACHINE_SCHEMA, Machine, Memory, MemoryNode, Mount,
+    Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, Coverage, CurvePoint, FACTS_SCHEMA,
+    Facts, FileLayout, HintsOfFile, Kernel, Limits, Load, MACHINE_SCHEMA, Machine, Memory, MemoryNode, Mount,
     MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OtherFacts, Overhead, PathFacts, Processor, RungFacts,
     RungGroup, RungQuantiles, Tier, TimingCheck, TourFacts, Virtualisation, Warning,
 };

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use samples::{Machine, RungFacts, RungGroup, Sample, Site, SiteKind, TourFacts};
 
-use super::measure::Observation;
 use super::noise::noise;
 use clock::Clock;
 use machine::affinity;
 use perf::Watch;
 use steps::steps;
 use walk::Walk;
+
+pub use rung::RungObservations;
 
 /// A tour: its facts, and what was observed on each rung.
 #[derive(Clone, Debug)]
@@ -24,17 +25,6 @@ pub struct Tour {
     pub facts: TourFacts,
     /// One for each of `facts.rungs`.
     pub observed: Vec<RungObservations>,
-}
-
-/// What was observed on one rung.
-#[derive(Clone, Debug, Default)]
-pub struct RungObservations {
-    /// Every observation, in time order.
-    pub observations: Vec<Observation>,
-    /// Single operations beside them, where the rung's `batch` is more than 1.
-    pub singles: Vec<Observation>,
-    /// The blocks of about 1 ms, in ps.
-    pub blocks: Vec<u64>,
 }
 
 /// What a tour tells while it is on its way.

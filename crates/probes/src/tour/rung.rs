@@ -2,8 +2,18 @@
 
 use samples::{Cause, Causes, RungFacts, RungGroup, RungQuantiles, Sample};
 
-use super::RungObservations;
 use crate::measure::{Measured, Observation};
+
+/// What was observed on one rung.
+#[derive(Clone, Debug, Default)]
+pub struct RungObservations {
+    /// Every observation, in time order.
+    pub observations: Vec<Observation>,
+    /// Single operations beside them, where the rung's `batch` is more than 1.
+    pub singles: Vec<Observation>,
+    /// The blocks of about 1 ms, in ps.
+    pub blocks: Vec<u64>,
+}
 
 /// What a rung is called.
 pub(super) struct RungName<'a> {

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use super::RungObservations;
-use super::rung::{RungName, summarise};
+use super::rung::{RungName, RungObservations, summarise};
 use super::steps::{Step, Work, levels};
 use crate::measure::{Settings, measure};
 use crate::{FileAccess, Kernel, Request, Scratch, build};

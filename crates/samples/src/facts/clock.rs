@@ -1,8 +1,8 @@
-//! Facts of the clock that timed a run.
+//! Facts of the clocks that timed a run.
 
 use serde::{Deserialize, Serialize};
 
-use super::{OtherFacts, is_default};
+use super::other::{OtherFacts, is_default};
 
 /// What is known of a clock: the facts' `clock` section.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,4 +61,15 @@ pub struct Overhead {
     pub p50_ps: u64,
     /// 99th percentile of what the clock itself shows.
     pub p99_ps: u64,
+}
+
+/// A rank's clock against that of rank 0, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockOffset {
+    /// What the rank's clock showed minus what that of rank 0 showed at the same moment.
+    pub offset_ns: i64,
+    /// The offset may be wrong by so much, either way: half of the fastest message there and back.
+    pub uncertainty_ns: u64,
+    /// The moment, on the clock of rank 0.
+    pub at_ns: u64,
 }

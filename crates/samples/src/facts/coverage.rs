@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::OtherFacts;
-use crate::Cause;
+use super::other::OtherFacts;
+use crate::cause::Cause;
 
 /// Which causes could be observed: the facts' `sight` section.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

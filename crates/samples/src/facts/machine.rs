@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClockFacts, OtherFacts, PathFacts, is_default};
+use super::clock::ClockFacts;
+use super::other::{OtherFacts, is_default};
+use super::path::PathFacts;
 
 /// The schema of [`Machine`] as JSON.
 pub const MACHINE_SCHEMA: &str = "lastrank.machine/1";

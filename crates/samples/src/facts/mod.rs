@@ -8,32 +8,28 @@ mod clock;
 mod coverage;
 mod machine;
 mod mpi;
+mod other;
 mod path;
 mod tour;
 
 use std::collections::BTreeMap;
 
-use crate::{ClockOffset, Counted, Span};
 use serde::{Deserialize, Serialize};
 
-pub use clock::{ClockFacts, ClockKind, Overhead};
+use crate::{Counted, Span};
+
+pub use clock::{ClockFacts, ClockKind, ClockOffset, Overhead};
 pub use coverage::{Coverage, Tier};
 pub use machine::{
     Cache, Kernel, Limits, Load, MACHINE_SCHEMA, Machine, Memory, MemoryNode, Processor, Virtualisation,
 };
 pub use mpi::{HintsOfFile, MpiFacts, MpiHints};
+pub use other::OtherFacts;
 pub use path::{BlockDevice, FileLayout, Mount, NfsMount, NfsOperation, PathFacts};
 pub use tour::{Bandwidth, CurvePoint, Noise, RungFacts, RungGroup, RungQuantiles, TimingCheck, TourFacts};
 
 /// The schema of [`Facts`]: the number rises when a key changes its meaning, not when one is added.
 pub const FACTS_SCHEMA: &str = "lastrank.facts/1";
-
-/// Keys of a section that this version does not know: they survive being read and written.
-pub type OtherFacts = serde_json::Map<String, serde_json::Value>;
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
 
 /// What was run, on what, how: JSON in the footer of the run file (schema [`FACTS_SCHEMA`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

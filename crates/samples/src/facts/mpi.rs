@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::OtherFacts;
+use super::other::OtherFacts;
 
 /// Which MPI library ran the ranks: the facts' `mpi` section.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

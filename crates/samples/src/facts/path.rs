@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::OtherFacts;
+use super::other::OtherFacts;
 
 /// A path that a program uses, and what it stands on: an entry of the facts' `file_systems`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

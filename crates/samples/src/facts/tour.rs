@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cache, ClockFacts, Coverage, OtherFacts};
+use super::clock::ClockFacts;
+use super::coverage::Coverage;
+use super::machine::Cache;
+use super::other::OtherFacts;
 
 /// All that a tour found beside its samples: the facts' `tour` section.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,80 @@
+//! Ways to read a clock.
+
+use samples::ClockKind;
+use serde::{Deserialize, Serialize};
+
+use crate::read;
+
+/// How a clock is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// `clock_gettime(CLOCK_MONOTONIC)`: ticks are nanoseconds.
+    Monotonic,
+    /// The processor's counter (x86-64 `rdtsc` between `lfence`s, aarch64 `cntvct_el0` between `isb`s).
+    Tsc,
+    /// `rdtsc` between `mfence`s, for processors whose `lfence` does not wait.
+    TscMfence,
+}
+
+impl Kind {
+    /// The clock now, in its own ticks, with all earlier instructions done and no later one begun.
+    #[inline(always)]
+    pub fn read(self) -> u64 {
+        match self {
+            Kind::Tsc => read::counter(),
+            Kind::Monotonic => read::monotonic_ns(),
+            Kind::TscMfence => read::counter_mfence(),
+        }
+    }
+}
+
+/// A way to read a clock that is known when a loop is compiled: not even the branch on [`Kind`] stands
+/// between its reads.
+pub trait Source {
+    /// The clock now, in ticks, as [`Kind::read`].
+    fn read() -> u64;
+}
+
+/// [`Kind::Monotonic`] as a [`Source`].
+#[derive(Debug)]
+pub struct Monotonic;
+
+/// [`Kind::Tsc`] as a [`Source`].
+#[derive(Debug)]
+pub struct Tsc;
+
+/// [`Kind::TscMfence`] as a [`Source`].
+#[derive(Debug)]
+pub struct TscMfence;
+
+impl Source for Monotonic {
+    #[inline(always)]
+    fn read() -> u64 {
+        read::monotonic_ns()
+    }
+}
+
+impl Source for Tsc {
+    #[inline(always)]
+    fn read() -> u64 {
+        read::counter()
+    }
+}
+
+impl Source for TscMfence {
+    #[inline(always)]
+    fn read() -> u64 {
+        read::counter_mfence()
+    }
+}
+
+impl From<Kind> for ClockKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Monotonic => ClockKind::Monotonic,
+            Kind::Tsc => ClockKind::Tsc,
+            Kind::TscMfence => ClockKind::TscMfence,
+        }
+    }
+}
