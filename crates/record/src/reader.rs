@@ -239,8 +239,7 @@ fn read_spill(region: &SampleRegion, spilled: u64) -> Result<Vec<Sample>, ReadEr
 pub(super) fn read_spilled(region: &SampleRegion, first: u64, samples: &mut [Sample]) -> std::io::Result<()> {
     let offset = first * size_of::<Sample>() as u64;
     // SAFETY: the samples are valid for all bit patterns, and the borrow is unique.
-    let bytes = unsafe {
-        std::slice::from_raw_parts_mut(samples.as_mut_ptr().cast::<u8>(), size_of_val(samples))
-    };
+    let bytes =
+        unsafe { std::slice::from_raw_parts_mut(samples.as_mut_ptr().cast::<u8>(), size_of_val(samples)) };
     region.spill().read_exact_at(bytes, offset)
 }

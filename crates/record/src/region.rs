@@ -111,12 +111,7 @@ impl SampleRegion {
         }
     }
 
-    fn try_new(
-        rank: u32,
-        sample_limit: usize,
-        halvings: u32,
-        spill_directory: &Path,
-    ) -> io::Result<Self> {
+    fn try_new(rank: u32, sample_limit: usize, halvings: u32, spill_directory: &Path) -> io::Result<Self> {
         let (journal_limit, registry_limit) = (JOURNAL_LIMIT >> halvings, REGISTRY_LIMIT >> halvings);
         let tally_limit = TALLY_LIMIT >> halvings;
         // What does not fit of samples goes to a file; what does not fit of the others is lost.
@@ -127,8 +122,15 @@ impl SampleRegion {
         ftruncate(&memory, bytes as u64)?;
         let mapping = MmapOptions::new().len(bytes).no_reserve_swap().map_raw(&memory)?;
         let spill = unnamed_file(spill_directory)?;
-        let region =
-            Self { mapping, journal_limit, registry_limit, tally_limit, sample_limit, spill, _memory: memory };
+        let region = Self {
+            mapping,
+            journal_limit,
+            registry_limit,
+            tally_limit,
+            sample_limit,
+            spill,
+            _memory: memory,
+        };
         let header = region.header();
         header.version.store(VERSION, Ordering::Relaxed);
         header.rank.store(rank, Ordering::Relaxed);

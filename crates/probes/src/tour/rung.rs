@@ -1,19 +1,14 @@
-//! What is said of one rung: quantiles, the picture of its tail, the causes of its slow operations.
+//! The findings of one rung: quantiles, the picture of its tail, the causes of its slow operations.
 
 use samples::{Cause, Causes, Sample};
 
-use super::{Group, Quantiles, Rung};
+use super::steps::Label;
+use super::types::{Group, Quantiles, Rung};
 use crate::measure::{Measured, Observation};
 
 impl Rung {
-    pub(super) fn of(
-        code: &str,
-        name: &str,
-        what: &str,
-        group: Group,
-        measured: Measured,
-        overhead_ps: f64,
-    ) -> Self {
+    pub(super) fn of(label: Label<'_>, measured: Measured, overhead_ps: f64) -> Self {
+        let Label { code, name, what, group } = label;
         let batch = f64::from(measured.batch.max(1));
         let each = |ps: u64| ((ps as f64 - overhead_ps) / batch).max(0.0);
         let sorted = |of: fn(&Observation) -> u64| {
