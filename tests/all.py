@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Install what the tests need, then run all of them: `python3 tests/all.py`.
 
-Rust tests first (format, lints, unit, property, snapshot, command line), then the Python tests
-that open run files and reports with other people's tools. Everything is installed below
-`target/`, so nothing outside the checkout changes; Debian packages are added only when this
-runs as root on a Debian machine, and tests that miss one say "skipped: why".
+Format, build, Rust tests (unit, property, snapshot, command line), lints, then the Python tests that
+open run files and reports with other people's tools. Every step runs, whatever became of those before;
+a summary names each step, each failed test and each skipped one with its reason, and ends with the
+total. The exit status is 1 if anything failed. Everything is installed below `target/`, so nothing
+outside the checkout changes; Debian packages are added only when this runs as root on a Debian machine.
 """
 
 import os
@@ -13,6 +14,8 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+
+from steps import CargoTest, Pytest, Step, summary
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -72,22 +75,43 @@ def python_environment() -> Path:
     return python
 
 
+def missing_component(subcommand: str, component: str) -> str:
+    """Makes sure that `cargo SUBCOMMAND` is there; otherwise says why it is not."""
+    known = ["cargo", subcommand, "--version"]
+    if shutil.which("cargo") and subprocess.run(known, cwd=ROOT, capture_output=True).returncode == 0:
+        return ""
+    try:
+        run("rustup", "component", "add", component)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"`cargo {subcommand}` is not installed, and adding it failed: {error}"
+    return ""
+
+
+def python_step() -> Step:
+    environment = os.environ | {"LASTRANK_BIN": str(TARGET / "debug" / "lastrank")}
+    python, missing = "python3", ""
+    try:
+        python = python_environment()
+    except (OSError, subprocess.CalledProcessError) as error:
+        missing = f"the Python environment cannot be made: {error}"
+    return Step("pytest", [python, "-m", "pytest", "tests", "-q", "-rfEs"], Pytest(), environment, missing)
+
+
 def main() -> int:
     install_debian_packages()
-    python = python_environment()
-    if shutil.which("cargo-fmt"):
-        run("cargo", "fmt", "--all", "--check")
-    run("cargo", "build", "--workspace", "--bins", "--examples")
-    if shutil.which("cargo-clippy"):
-        run("cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings")
-    run("cargo", "test", "--workspace")
-    environment = os.environ | {"LASTRANK_BIN": str(TARGET / "debug" / "lastrank")}
-    run(python, "-m", "pytest", "tests", "-q", "-rs", env=environment)
-    return 0
+    no_format, no_clippy = missing_component("fmt", "rustfmt"), missing_component("clippy", "clippy")
+    clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]
+    steps = [
+        Step("format", ["cargo", "fmt", "--all", "--check"], missing=no_format),
+        Step("build", ["cargo", "build", "--workspace", "--bins", "--examples"]),
+        Step("cargo test", ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--show-output"], CargoTest()),
+        Step("clippy", clippy, missing=no_clippy),
+        python_step(),
+    ]
+    results = [step.run(ROOT) for step in steps]
+    print(summary(results), flush=True)
+    return 1 if any(result.failed for result in results) else 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except subprocess.CalledProcessError as error:
-        sys.exit(f"failed: {' '.join(map(str, error.cmd))} (exit status {error.returncode})")
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Which file systems, and which lastrank, can a test ask for?"""
+"""The file systems and the lastrank that tests ask for."""
 
 import contextlib
 import itertools

@@ -1,4 +1,4 @@
-"""Does lastrank work for an ordinary user, in a container, without perf events, and does it say what it cannot see?"""
+"""lastrank works for an ordinary user, in a container, without perf events, and says what it cannot see."""
 
 import ctypes
 import json

@@ -1,4 +1,4 @@
-"""How fast and how right are lastrank's fits beside scipy, pyextremes, lmoments3 and R's evd?
+"""Measures speed and accuracy of lastrank's fits beside scipy, pyextremes, lmoments3 and R's evd.
 
     python benches/tail_peers/compare.py [--no-million]
 

@@ -1,4 +1,4 @@
-//! Which compiler builds this binary, for the facts of every run?
+//! Stores the compiler version and the target in the binary, for the facts of every run.
 
 use std::process::Command;
 

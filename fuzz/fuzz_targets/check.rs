@@ -1,4 +1,4 @@
-//! Are all findings about any text in the text, in order, and said once?
+//! All findings about any text lie in the text, in order, and are reported once.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

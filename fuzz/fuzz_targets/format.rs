@@ -1,4 +1,4 @@
-//! Is formatted text the same program with the same comments, and is it left as it is?
+//! Formatted text is the same program with the same comments, and is left as it is.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

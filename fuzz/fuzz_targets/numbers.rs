@@ -1,4 +1,4 @@
-//! Does `lastrank fit` survive any text file: numbers or an error, never a panic?
+//! `lastrank fit` reads any text file: numbers or an error, never a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

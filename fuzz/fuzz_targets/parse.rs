@@ -1,4 +1,4 @@
-//! Is every text cut into tokens that together are the text, and parsed with findings that lie in it?
+//! Every text is cut into tokens that together are the text, and parsed with findings that lie in it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,4 @@
-//! Does the language survive any text: a plan or findings, never a panic, and can a plan be counted
-//! and explained?
+//! Any text becomes a plan or findings, never a panic, and a plan can be counted and explained.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

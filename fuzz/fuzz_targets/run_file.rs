@@ -1,4 +1,4 @@
-//! Does reading survive any file that calls itself a run: a run or an error, never a panic?
+//! Reading any file as a run gives a run or an error, never a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

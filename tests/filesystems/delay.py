@@ -1,4 +1,4 @@
-"""How is the file system with known delays built, mounted and asked what it did?
+"""Builds and mounts the file system with known delays, and reads its log.
 
 `delayfs` (a Rust program in this folder, with a workspace of its own) holds each operation for a draw from a
 stated distribution, and remembers it. What lastrank measured can then be compared with what was injected.

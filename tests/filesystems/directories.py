@@ -1,4 +1,4 @@
-"""How does a test get a directory that is full, read-only or slow?"""
+"""Directories that are full, read-only or slow."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""How is GlusterFS with several bricks and sharding started and mounted on one machine?
+"""Starts and mounts GlusterFS with several bricks and sharding on one machine.
 
 One server process a brick, all at one address of the sandbox (GlusterFS refuses 127.0.0.1). Files are
 cut into shards that are spread over the bricks by hash, which is how this system stripes.

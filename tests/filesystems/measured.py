@@ -1,4 +1,4 @@
-"""How does a test run lastrank, and what did it measure?"""
+"""Runs lastrank in a test and reads what it measured."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""How does a program use a kernel NFS client where the kernel has none?
+"""Runs a program on a kernel NFS client where this machine's kernel has none.
 
 User-Mode Linux is a Linux kernel that runs as an ordinary process. Inside it run the kernel's NFS server and
 the kernel's NFS client, with `netem` between them; the host's root directory is its own, so the same programs

@@ -1,4 +1,4 @@
-"""Where do the daemons, addresses and mounts of a test live, so that nothing outlives the test?
+"""Namespaces for the daemons, addresses and mounts of a test, so that nothing outlives the test.
 
 The test session gets a mount namespace of its own: what it mounts, nobody else sees, and it is gone
 when the session ends, however it ends. Daemons run in a `Sandbox`: a network, process and mount

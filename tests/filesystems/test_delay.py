@@ -1,4 +1,4 @@
-"""Is the file system of known delays itself to be trusted?"""
+"""The file system with known delays holds operations as long as it says."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Does lastrank know which file system it stands on?"""
+"""lastrank knows which file system it works on."""
 
 import json
 import subprocess

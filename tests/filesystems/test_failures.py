@@ -1,4 +1,4 @@
-"""What does a user see when the file system says no?"""
+"""What a user sees when the file system fails an operation."""
 
 import errno
 import os

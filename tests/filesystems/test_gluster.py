@@ -1,4 +1,4 @@
-"""Does the volume spread a file over its bricks, as a parallel file system does?"""
+"""The volume spreads a file over its bricks, as a parallel file system does."""
 
 import os
 from pathlib import Path

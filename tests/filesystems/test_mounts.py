@@ -1,4 +1,4 @@
-"""Are the file systems what they claim to be, and do they vanish?"""
+"""The file systems are what they claim to be, and nothing of them remains."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Is what lastrank measures what was injected, quantile by quantile, and is the fitted tail the injected one?
+"""What lastrank measures is what was injected, quantile by quantile, and the fitted tail is the injected one.
 
 Each write is held for a draw from a known law, one light, one exponential, one heavy. The file system writes down
 how long it really held each one on its own clock, from the arrival of the request to just before the reply, its own

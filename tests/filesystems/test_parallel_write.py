@@ -1,4 +1,4 @@
-"""Does the shipped experiment run on real parallel and remote file systems?"""
+"""The shipped experiment runs on real parallel and remote file systems."""
 
 import shutil
 from pathlib import Path

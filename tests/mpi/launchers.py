@@ -1,4 +1,4 @@
-"""Which MPI installations can the tests use, and how does each start ranks?
+"""The MPI installations that the tests use, and how each starts ranks.
 
 Three families come as wheels from PyPI, each in an environment of its own below `target/`, since they
 all bring an `mpirun`; two more versions come from Debian where they are installed. The binary under

@@ -1,4 +1,4 @@
-"""Do the batch scripts run, and do the commands of the page about clusters exist?"""
+"""The batch scripts run, and the commands of the page about clusters exist."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Does `lastrank run` do under every launcher what it does without one, and say how the ranks met?"""
+"""`lastrank run` does under every launcher what it does without one, and says how the ranks met."""
 
 import json
 import os

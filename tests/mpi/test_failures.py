@@ -1,4 +1,4 @@
-"""What happens under MPI when a file system fails on one rank, memory is short, or somebody stops the run?"""
+"""Failures under MPI: a file system fails on one rank, memory is short, somebody stops the run."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""Does every byte lie where its owner put it, for every level, on every engine, and across engines?"""
+"""Every byte lies where its owner put it: for every level, on every engine, and across engines."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Do programs of the language put the same bytes at the same places on every engine, and pass hints on?"""
+"""Programs put the same bytes at the same places on every engine, and pass hints on."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Do ranks meet under every MPI, with one binary, and what happens when one of them dies?"""
+"""One binary meets its ranks under every MPI, and survives the death of one of them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Do the samples of all ranks reach the run file, under every MPI, also when a rank dies?"""
+"""The samples of all ranks reach the run file under every MPI, also when a rank dies."""
 
 import json
 import time

@@ -151,6 +151,12 @@ impl Clock {
         Self { kind: Kind::Monotonic, epoch: Kind::Monotonic.read(), scale: 1000 << 32, anchor }
     }
 
+    /// The scale of a virtual clock: a tick is a picosecond, and the epoch is 0. It converts; reading it makes no
+    /// sense.
+    pub fn of_virtual_time() -> Self {
+        Self { epoch: 0, scale: 1 << 32, ..Self::monotonic() }
+    }
+
     fn with(kind: Kind, reason: String) -> (Self, Description) {
         let mut clock = Self::monotonic();
         let mut ticks_per_ns = 1.0;

@@ -8,7 +8,7 @@ mod endings;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use engine::execute::{Backend, Call, Session, Stop};
+use engine::execute::{Call, Session, Stop};
 use engine::launch::{Surroundings, print, surroundings};
 use engine::record::StaticSite;
 use engine::run::{Body, JobShare, Options, Outcome};
@@ -42,7 +42,7 @@ impl Body for Seeks {
         &self.places
     }
 
-    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
+    fn run(&self, session: &mut Session<'_>) -> Result<(), Stop> {
         let open = Call::Open { path: c"/dev/zero", flags: libc::O_RDONLY, mode: 0 };
         let file = session.operation(0, open)?.value as u32;
         for index in 0..self.samples {

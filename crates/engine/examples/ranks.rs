@@ -7,10 +7,11 @@ mod endings;
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
+use engine::collective::{self, Direction, Layout, ParallelMode, ViewKind};
 use engine::comm::mpi::MpiChoice;
 use engine::comm::{Comm, CommError};
+use engine::driver::Posix;
 use engine::launch::{Launch, RankEnds, Surroundings, print, processes, surroundings};
-use engine::ops::collective::{self as mpiio, Direction, Layout, ParallelMode, ViewKind};
 use samples::{CommonClock, Facts};
 
 fn main() {
@@ -251,7 +252,7 @@ fn patterns(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
 fn one_pattern(comm: &dyn Comm, layout: &Layout, path: &str, what: &str) -> Result<(), String> {
     let name = std::ffi::CString::new(path).map_err(|error| error.to_string())?;
     let failed = |call: &str, errno: i32| {
-        let words = mpiio::take_error().unwrap_or_default();
+        let words = collective::take_error().unwrap_or_default();
         Err(format!("{call} {path}: errno {errno} {words}"))
     };
     let (me, ranks) = (comm.rank(), comm.size());
@@ -284,7 +285,7 @@ fn one_pattern(comm: &dyn Comm, layout: &Layout, path: &str, what: &str) -> Resu
         }
     }
     if what == "both" {
-        let gone = mpiio::delete(comm, &name);
+        let gone = collective::delete(&mut Posix::default(), comm, &name);
         if !gone.ok() || std::path::Path::new(path).exists() {
             return failed("delete", gone.errno);
         }
@@ -298,20 +299,22 @@ fn transfer(
     path: &std::ffi::CStr,
     direction: Direction,
     memory: &mut [u8],
-    hints: &mpiio::Hints,
+    hints: &collective::Hints,
 ) -> Result<(), (&'static str, i32)> {
     let mode = if direction == Direction::Write { ParallelMode::WRITE } else { ParallelMode::READ };
-    let mut file = mpiio::open(comm, path, mode, hints).map_err(|outcome| ("open", outcome.errno))?;
+    let mut driver = Posix::default();
+    let mut file = collective::open(&mut driver, comm, (path, mode), hints)
+        .map_err(|outcome| ("open", outcome.errno))?;
     file.prepare(layout).map_err(|errno| ("prepare", errno))?;
     let base = memory.as_mut_ptr();
     // SAFETY: the memory holds every block, one behind the other.
     let block = |block: u64| unsafe { base.add((block * layout.element) as usize) };
     // SAFETY: as above.
-    let moved = unsafe { file.transfer(comm, layout, direction, &block) };
+    let moved = unsafe { file.transfer(&mut driver, comm, (layout, direction), &block) };
     if !moved.ok() || moved.value != memory.len() as u64 {
         return Err(("transfer", moved.errno));
     }
-    let closed = file.close(comm);
+    let closed = file.close(&mut driver, comm);
     if !closed.ok() {
         return Err(("close", closed.errno));
     }
@@ -339,13 +342,14 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
     let layout = Layout { kind: ViewKind::Table, blocks, element, level: level as u8 };
     let path =
         std::ffi::CString::new(format!("{directory}/pattern-ours")).map_err(|error| error.to_string())?;
-    let errno = |errno: i32| format!("errno {errno} {}", mpiio::take_error().unwrap_or_default());
+    let errno = |errno: i32| format!("errno {errno} {}", collective::take_error().unwrap_or_default());
     let mut memory = vec![comm.rank() as u8 + 1; layout.bytes() as usize];
     let base = memory.as_mut_ptr();
     // SAFETY: the memory holds every block, one behind the other.
     let block = |block: u64| unsafe { base.add((block * element) as usize) };
-    let mut file =
-        mpiio::open(comm, &path, ParallelMode::WRITE, &[]).map_err(|outcome| errno(outcome.errno))?;
+    let mut driver = Posix::default();
+    let mut file = collective::open(&mut driver, comm, (&path, ParallelMode::WRITE), &[])
+        .map_err(|outcome| errno(outcome.errno))?;
     file.prepare(&layout).map_err(errno)?;
     let mut durations = Vec::with_capacity(rounds as usize);
     // The first round makes the file.
@@ -353,7 +357,7 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
         comm.barrier(0).map_err(text)?;
         let start = Instant::now();
         // SAFETY: as above.
-        let moved = unsafe { file.transfer(comm, &layout, Direction::Write, &block) };
+        let moved = unsafe { file.transfer(&mut driver, comm, (&layout, Direction::Write), &block) };
         let took = start.elapsed().as_nanos() as u64;
         if !moved.ok() || moved.value != layout.bytes() {
             return Err(format!("{} of {} bytes, {}", moved.value, layout.bytes(), errno(moved.errno)));
@@ -363,9 +367,9 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
             durations.push(slowest);
         }
     }
-    file.close(comm);
+    file.close(&mut driver, comm);
     durations.sort_unstable();
-    mpiio::delete(comm, &path);
+    collective::delete(&mut driver, comm, &path);
     if comm.rank() == 0 {
         say(&format!("median {} ns, least {} ns", durations[durations.len() / 2], durations[0]));
     }

@@ -1,10 +1,12 @@
 //! Runs a plan on real hardware: clocks, ranks, operations, recording, machine facts. The only unsafe crate.
 
+pub mod buffers;
+pub mod collective;
+pub mod driver;
 pub mod execute;
 pub mod files;
-pub mod ops;
+mod flags;
 pub mod run;
-pub mod simulate;
 
 /// MPI as the engine and its users see it: the crate `mpi`, or in a build without it a stand-in.
 #[cfg(feature = "mpi")]

@@ -2,7 +2,7 @@
 
 mod support;
 
-use engine::execute::{Backend, Session, Stop};
+use engine::execute::{Session, Stop};
 use engine::record::StaticSite;
 use engine::run::{Body, Options, Outcome, Program, ranks};
 use support::language::{of, plan, run_in};
@@ -16,7 +16,7 @@ impl Body for Prepared<'_> {
         self.0.places()
     }
 
-    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
+    fn run(&self, session: &mut Session<'_>) -> Result<(), Stop> {
         (self.1)();
         self.0.run(session)
     }

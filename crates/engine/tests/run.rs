@@ -6,9 +6,9 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use engine::execute::{Backend, Call, Session, Stop};
+use engine::driver::Model;
+use engine::execute::{Call, Session, Stop};
 use engine::run::{BackendKind, Clean, Options, Outcome};
-use engine::simulate::Model;
 use samples::{SiteKind, gates};
 use support::{Program, Work, alone, attempt, place, run, small_disk};
 
@@ -27,7 +27,7 @@ struct ParallelWrite {
 }
 
 impl Work for ParallelWrite {
-    fn work<B: Backend>(&self, session: &mut Session<'_, B>, rank: u32) -> Result<(), Stop> {
+    fn work(&self, session: &mut Session<'_>, rank: u32) -> Result<(), Stop> {
         let path = c(&self.directory.join(format!("target-{rank}")));
         for step in 0..self.steps {
             let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
@@ -160,7 +160,7 @@ fn a_file_that_grows_past_the_limit_fails_with_efbig_and_the_run_goes_on() {
         // The limit is set in the ranks' own step, since shared memory is a file as well.
         struct Limited(ParallelWrite);
         impl Work for Limited {
-            fn work<B: Backend>(&self, session: &mut Session<'_, B>, rank: u32) -> Result<(), Stop> {
+            fn work(&self, session: &mut Session<'_>, rank: u32) -> Result<(), Stop> {
                 let limit = libc::rlimit { rlim_cur: 4096, rlim_max: 4096 };
                 // SAFETY: `limit` is valid to read.
                 unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) };

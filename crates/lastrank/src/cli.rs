@@ -1,4 +1,4 @@
-//! Which words does the command line understand?
+//! The subcommands and their command-line arguments.
 
 use std::path::PathBuf;
 
@@ -136,7 +136,7 @@ pub struct RunArgs {
     pub classic: bool,
 }
 
-/// Are ranks pinned to processors?
+/// Whether ranks are pinned to processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PinTo {
     /// Several ranks are, where there is a processor for each
@@ -163,7 +163,7 @@ pub struct ExperimentsArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Format {
+pub enum DiagnosticFormat {
     Text,
     Json,
 }
@@ -173,8 +173,8 @@ pub struct CheckArgs {
     /// A program file (*.ppl), `-` for standard input, or the name of a shipped experiment
     pub program: String,
     /// How diagnostics are written
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = DiagnosticFormat::Text)]
+    pub format: DiagnosticFormat,
     /// Accept the original's lexing: unknown words and characters are ignored with a warning
     #[arg(long)]
     pub classic: bool,

@@ -1,4 +1,4 @@
-//! How is a finding about a program drawn for a reader, and how is it written for an editor?
+//! Renders findings about a program: as annotated source for a terminal, as records for JSON.
 
 use std::io::IsTerminal;
 
@@ -16,7 +16,7 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -> Strin
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        let file = File::of(source, diagnostic.span);
+        let file = SourceFile::of(source, diagnostic.span);
         let code = diagnostic.code.to_string();
         let mut snippet = Snippet::source(file.text)
             .path(file.name)
@@ -78,13 +78,13 @@ pub fn findings<'a>(source: &Source, diagnostics: &'a [Diagnostic]) -> Vec<Findi
         .collect()
 }
 
-struct File<'a> {
+struct SourceFile<'a> {
     name: &'a str,
     text: &'a str,
     start: usize,
 }
 
-impl<'a> File<'a> {
+impl<'a> SourceFile<'a> {
     fn of(source: &'a Source, span: Span) -> Self {
         let files = source.files();
         let index = files.iter().rposition(|file| file.start <= span.start).unwrap_or(0);

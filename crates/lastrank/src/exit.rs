@@ -1,4 +1,4 @@
-//! How does the process end, and what is said then?
+//! Turns the result of a command into the exit status, and prints its error.
 
 use std::io;
 use std::process::ExitCode;
@@ -22,22 +22,22 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// An error of what came in, not of how lastrank was called: status 3.
+/// An error in the input, not in how lastrank was called: status 3.
 #[derive(Debug)]
-pub struct Broken(pub String);
+pub struct BrokenInput(pub String);
 
-impl std::fmt::Display for Broken {
+impl std::fmt::Display for BrokenInput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for BrokenInput {}
 
 /// Print an error if there is one, and turn the result into an exit status.
 ///
-/// A reader that went away (`lastrank … | head`) is no error. Errors of the caller's making end
-/// with status 2, of [`Broken`] input with 3.
+/// A reader that went away (`lastrank … | head`) is no error. [`BrokenInput`] ends with status 3, any other error
+/// with 2.
 pub fn report(result: anyhow::Result<Status>) -> ExitCode {
     match result {
         Ok(status) => status.into(),
@@ -52,7 +52,7 @@ pub fn report(result: anyhow::Result<Status>) -> ExitCode {
                     said = cause;
                 }
             }
-            if error.is::<Broken>() { Status::Incomplete.into() } else { Status::Usage.into() }
+            if error.is::<BrokenInput>() { Status::Incomplete.into() } else { Status::Usage.into() }
         }
     }
 }

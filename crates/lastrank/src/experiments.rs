@@ -1,4 +1,4 @@
-//! Which programs ship inside the binary, and how is a program found by name?
+//! The programs that ship inside the binary, and loading a program by file or name.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,7 +10,7 @@ static SHIPPED: Dir = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 
 /// A program's text and where it comes from.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct ProgramText {
     /// The file's stem, or the experiment's name.
     pub name: String,
     /// What diagnostics call it.
@@ -40,7 +40,7 @@ pub fn text(name: &str) -> Option<&'static str> {
     SHIPPED.get_file(format!("{name}.ppl"))?.contents_utf8()
 }
 
-/// The longest program; a longer file is no program, or has no end (`/dev/zero`).
+/// The longest program. A longer file is not a program, or has no end (`/dev/zero`).
 const MOST_BYTES: u64 = 256 << 20;
 
 /// The text of a program or of a part that it includes.
@@ -48,7 +48,7 @@ pub fn read_text(path: &Path) -> anyhow::Result<String> {
     text_of(std::fs::File::open(path)?)
 }
 
-/// All text of `reader`, without the mark that some editors put first.
+/// All text of `reader`, without a byte order mark.
 fn text_of(reader: impl Read) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
@@ -66,20 +66,20 @@ fn text_of(reader: impl Read) -> anyhow::Result<String> {
 
 /// Read a program: a file if there is one of that name, else a shipped experiment, `-` for
 /// standard input.
-pub fn load(program: &str) -> anyhow::Result<Source> {
+pub fn load(program: &str) -> anyhow::Result<ProgramText> {
     if program == "-" {
         let text = text_of(std::io::stdin().lock()).context("cannot read standard input")?;
-        return Ok(Source { name: "stdin".into(), path: "<stdin>".into(), text });
+        return Ok(ProgramText { name: "stdin".into(), path: "<stdin>".into(), text });
     }
     let path = Path::new(program);
     if path.exists() && !path.is_dir() {
         let text = read_text(path).with_context(|| format!("cannot read {program}"))?;
         let name =
             path.file_stem().map_or_else(|| program.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        return Ok(Source { name, path: program.to_owned(), text });
+        return Ok(ProgramText { name, path: program.to_owned(), text });
     }
     if let Some(text) = text(program) {
-        return Ok(Source {
+        return Ok(ProgramText {
             name: program.to_owned(),
             path: format!("{program}.ppl"),
             text: text.to_owned(),

@@ -1,8 +1,8 @@
 //! Measure every operation, program the load, explain the tail.
 #![forbid(unsafe_code)]
 
-// The standard macros panic where standard error is a closed pipe or a full disk; whatever is under way,
-// a run whose samples are not yet kept for instance, must not end because of that.
+// The standard macros panic when standard error is a closed pipe or on a full disk. That must not end a run whose
+// samples are not stored yet.
 macro_rules! eprint {
     ($($words:tt)*) => { $crate::output::say(format_args!($($words)*)) };
 }

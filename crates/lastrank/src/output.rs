@@ -1,4 +1,4 @@
-//! How does text reach standard output and error without a panic when the reader goes away?
+//! Writes text to standard output and error, without a panic when the reader has gone away.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -7,8 +7,8 @@ use anyhow::bail;
 
 /// Write `text` to standard output.
 ///
-/// A reader that went away (`lastrank … | head`) is no error: what is left to do is done, and the exit
-/// status is that of the work.
+/// A reader that went away (`lastrank … | head`) is no error: the command finishes its work, and the exit
+/// status says how that went.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -24,9 +24,8 @@ pub fn tell(text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Write to standard error, where somebody still listens there.
+/// Writes to standard error; a failure is ignored, since there is no other place to report it.
 pub fn say(words: std::fmt::Arguments<'_>) {
-    // There is no other place to complain that nobody hears complaints.
     let _ = io::stderr().lock().write_fmt(words);
 }
 
@@ -44,23 +43,13 @@ pub fn json_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(tell(&text)?)
 }
 
-/// Replace the file `path` by `text` in one step: written beside and renamed, so that a reader sees the
-/// old text or the new one, never half of one.
-pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
-    std::fs::write(&beside, text)
-        .and_then(|()| std::fs::rename(&beside, path))
-        .inspect_err(|_| drop(std::fs::remove_file(&beside)))
-}
-
-/// Is somebody watching standard error, so that a progress bar makes sense?
+/// Whether standard error is a terminal, on which a progress bar can be drawn.
 pub fn progress_is_seen() -> bool {
     io::stderr().is_terminal()
 }
 
-/// A file that will be replaced as a whole must be none of the files that are needed (`needed`: a program,
-/// a run), and no device or pipe, in whose place the new file would be put. `option` names the file.
+/// Refuses to replace a file that is needed (`needed`: a program, a run), a device or a pipe. `option` is the
+/// option that names the file.
 pub fn refuse_overwriting(path: &Path, option: &str, needed: &[&Path]) -> anyhow::Result<()> {
     if path.is_dir() {
         bail!("{} is a directory; name a file with `{option} FILE`", path.display());

@@ -1,4 +1,4 @@
-//! From a name on the command line to a plan: load, parse, check, plan, and say what is wrong.
+//! Loads, parses, checks and plans a program, and prints what is wrong with it.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ pub fn load(program: &str, classic: bool, root: Option<&Path>) -> anyhow::Result
 fn lies_below(path: &Path, root: &Path) -> bool {
     match (path.canonicalize(), root.canonicalize()) {
         (Ok(path), Ok(root)) => path.starts_with(root),
-        // What is not there is told by whoever reads it.
+        // Reading it will report that it does not exist.
         (Err(_), Ok(_)) => true,
         (_, Err(_)) => false,
     }
@@ -57,8 +57,8 @@ impl Program {
         &self.checked.diagnostics
     }
 
-    /// Add ranks and parameters. Findings are drawn on standard error where this process `speaks` for
-    /// its job; `None` where there are errors.
+    /// Adds ranks and parameters; `None` if there are errors. Findings are printed on standard error if this process
+    /// `speaks` for its job.
     pub fn plan(self, settings: &Settings<'_>, speaks: bool) -> Option<Planned> {
         let Self { name, source, checked } = self;
         let show = |source: &Source, findings: &[Diagnostic]| {

@@ -1,4 +1,4 @@
-//! Which numbers does a file hold: a run's durations, a CSV column, or one number a line?
+//! Reads the numbers of a file: durations of a run, a CSV column, or one number a line.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ pub fn of_run(run: Run, file: &Path, choice: &Choice) -> anyhow::Result<Values> 
     })
 }
 
-/// Refuses a run that counted its operations: what it kept are the slowest, which would pass for all.
+/// Refuses a run that counted its operations: its samples are the slowest only.
 pub fn every_sample(run: &Run, file: &Path) -> anyhow::Result<()> {
     if run.facts.counted.is_empty() {
         return Ok(());
@@ -79,7 +79,7 @@ pub fn every_sample(run: &Run, file: &Path) -> anyhow::Result<()> {
     )
 }
 
-/// `--label` and `--gate` say nothing about plain numbers.
+/// Refuses `--label` and `--gate`, which are for run files.
 pub fn reject_run_options(file: &Path, choice: &Choice) -> anyhow::Result<()> {
     let what = match (&choice.label, choice.gate) {
         (Some(_), _) => "--label",
@@ -89,7 +89,7 @@ pub fn reject_run_options(file: &Path, choice: &Choice) -> anyhow::Result<()> {
     bail!("{what} is for run files; {} holds plain numbers", file.display())
 }
 
-/// The same for a stream whose baseline may be a run that the options are for.
+/// The same for a stream; if its baseline is a run, the options are for that.
 pub fn reject_run_options_of_stream(
     file: &Path,
     choice: &Choice,
@@ -98,15 +98,15 @@ pub fn reject_run_options_of_stream(
     if baseline_is_run { Ok(()) } else { reject_run_options(file, choice) }
 }
 
-/// Why the values of one run cannot be held against those of another: other operations, other numbers of
-/// ranks. Plain numbers can be held against anything.
-pub fn not_alike(one: &Values, other: &Values) -> Option<String> {
+/// Why the values of two runs cannot be compared: other operations, other numbers of ranks. Plain numbers can be
+/// compared with anything.
+pub fn why_not_comparable(one: &Values, other: &Values) -> Option<String> {
     let (a, b) = (one.subject.as_ref()?, other.subject.as_ref()?);
     let ranks = |subject: &Subject| if subject.gate { subject.ranks.len() } else { 1 };
     let alike = a.name == b.name && a.gate == b.gate && ranks(a) == ranks(b);
     (!alike).then(|| {
         format!(
-            "{} cannot be held against {}: choose the same samples with --label and --gate, of runs with as \
+            "{} cannot be compared with {}: choose the same samples with --label and --gate, of runs with as \
              many ranks",
             other.name, one.name
         )
@@ -130,7 +130,7 @@ impl Values {
         self.subject.as_ref().filter(|subject| subject.gate).map(|subject| subject.ranks.len())
     }
 
-    /// What makes them less trustworthy: a run that broke off, operations that failed.
+    /// What makes them less reliable: an incomplete run, failed operations.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(facts) = self.facts.as_ref().filter(|facts| !facts.complete) {

@@ -1,4 +1,4 @@
-//! Is what the documentation shows what the program prints?
+//! Runs the commands of the documentation and compares their output with what it shows.
 //!
 //! A block ```` ```console ```` after a line `<!-- example -->` holds commands and their output; those of one
 //! page run one after another in one folder. `INSTA_UPDATE=always` writes the output into the page.

@@ -1,4 +1,4 @@
-//! What does `lastrank explain` say before anything is done?
+//! Tests of `lastrank explain`.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Does `lastrank fmt` write what it should, and leave alone what it must?
+//! Tests of `lastrank fmt`: what it writes, and what it leaves alone.
 
 mod common;
 

@@ -10,6 +10,10 @@ use common::{Done, command, of};
 
 const WRITES: &str = "repeat $i 20 { time[\"w\"] write(\"f$$rank\", 100k); }\ndelete(\"f$$rank\");\n";
 
+/// Waits in the shell until the program has made the file `begun`: its rank runs, and its parent has its memory.
+const WAIT_FOR_BEGUN: &str =
+    "for turn in $(seq 6000); do [ -e begun ] && break; sleep 0.01; done; [ -e begun ] || exit 99";
+
 /// Runs `line` in a shell, where `$L` is the binary.
 fn shell(folder: &Path, line: &str) -> Done {
     let output = Command::new("bash")
@@ -65,12 +69,14 @@ fn a_write_beyond_the_limit_of_file_sizes_fails_and_ends_nothing() {
 #[test]
 fn a_run_file_that_cannot_be_written_leaves_nothing_behind_and_is_named() {
     let many: String = (0..2000).map(|n| format!("time[\"label {n}\"] stat(\".\");\n")).collect();
-    let folder = folder(&("sleep(1s);\n".to_owned() + &many));
+    let folder = folder(&("create(\"begun\");\nsleep(1s);\n".to_owned() + &many));
     std::fs::create_dir(folder.path().join("out")).unwrap();
     // The limit is for the parent alone, and comes when it has its memory.
-    let line = "\"$L\" run a.ppl -o out/a.parquet --report none -s & \
-                sleep 0.5; prlimit --pid $! --fsize=8192:unlimited; wait $!";
-    let done = shell(folder.path(), line);
+    let line = format!(
+        "\"$L\" run a.ppl -o out/a.parquet --report none -s & \
+                {WAIT_FOR_BEGUN}; prlimit --pid $! --fsize=8192:unlimited; wait $!"
+    );
+    let done = shell(folder.path(), &line);
     assert_eq!(done.status, Some(2), "{}", done.err);
     assert!(done.err.contains("out/a.parquet") && done.err.contains("File too large"), "{}", done.err);
     assert_eq!(std::fs::read_dir(folder.path().join("out")).unwrap().count(), 0);
@@ -78,10 +84,12 @@ fn a_run_file_that_cannot_be_written_leaves_nothing_behind_and_is_named() {
 
 #[test]
 fn nohup_lets_a_run_live_on() {
-    let folder = folder("repeat 20 { time[\"s\"] sleep(50ms); }\n");
-    let line = "trap '' HUP; \"$L\" run a.ppl -o a.parquet --report none -s & \
-                sleep 0.4; kill -HUP $!; wait $!";
-    let done = shell(folder.path(), line);
+    let folder = folder("create(\"begun\");\nrepeat 20 { time[\"s\"] sleep(50ms); }\n");
+    let line = format!(
+        "trap '' HUP; \"$L\" run a.ppl -o a.parquet --report none -s & \
+                {WAIT_FOR_BEGUN}; kill -HUP $!; wait $!"
+    );
+    let done = shell(folder.path(), &line);
     assert_eq!((done.status, done.err.as_str()), (Some(0), ""));
     assert!(store::read(&folder.path().join("a.parquet")).unwrap().facts.complete);
 }
@@ -91,15 +99,17 @@ fn a_signal_while_the_samples_are_written_does_not_lose_them() {
     let folder = folder("time[\"look\"] repeat 300000 stat(\".\");\n");
     let arguments = ["run", "a.ppl", "--backend", "simulate", "-o", "a.parquet", "--report", "none"];
     let mut child = command(folder.path(), &arguments).stdout(Stdio::null()).spawn().unwrap();
-    let partial = folder.path().join(format!(".a.parquet.{}.partial", child.id()));
+    let is_partial = |name: &str| name.starts_with(".a.parquet.") && name.ends_with(".partial");
+    let names = || std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let begun = || names().any(|name| is_partial(&name.to_string_lossy()));
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !partial.exists() {
+    while !begun() {
         assert!(Instant::now() < deadline && child.try_wait().unwrap().is_none(), "no file was begun");
         std::thread::sleep(Duration::from_millis(1));
     }
     terminate(&child);
     assert!(!child.wait().unwrap().success(), "the signal counts when the samples are safe");
-    assert!(!partial.exists());
+    assert!(!begun());
     assert_eq!(samples(folder.path()), 300_001);
 }
 
@@ -110,7 +120,7 @@ fn a_storm_of_signals_cuts_no_pause_short_and_loses_no_sample() {
     let folder = folder(text);
     // A rank takes SIGTERM from anybody as a call to look up, which interrupts what it waits in.
     let line = "\"$L\" run a.ppl -n 2 -o a.parquet --report none -s & \
-                for wait in $(seq 200); do ranks=$(cat /proc/$!/task/$!/children); set -- $ranks; \
+                for wait in $(seq 6000); do ranks=$(cat /proc/$!/task/$!/children); set -- $ranks; \
                 [ $# = 2 ] && break; sleep 0.01; done; \
                 sent=0; while kill -TERM $ranks; do sent=$((sent + 1)); done 2>/dev/null; wait $!; \
                 status=$?; echo $sent; exit $status";

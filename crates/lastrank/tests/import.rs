@@ -1,4 +1,4 @@
-//! Does the trace of an application become a program that does the same?
+//! Tests of `lastrank import`: the program of a trace does what the application did.
 
 mod common;
 

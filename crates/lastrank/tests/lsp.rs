@@ -1,4 +1,4 @@
-//! Does an editor that speaks to the real binary over its pipes hear what it needs?
+//! Tests of the language server: speaks to the real binary over its pipes, as an editor does.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Do the examples of the reference run as they stand, in an empty folder, and leave nothing?
+//! Runs every example of the language reference in an empty folder; nothing may be left there.
 
 mod common;
 

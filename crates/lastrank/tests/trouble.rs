@@ -1,4 +1,4 @@
-//! What does a user read when something is wrong, and what is left behind?
+//! Tests of what a user reads when something is wrong, and of what is left behind.
 
 mod common;
 
@@ -172,13 +172,19 @@ fn wait_for_ranks(parent: &Child, count: usize) -> Vec<u32> {
         let path = format!("/proc/{0}/task/{0}/children", parent.id());
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let ranks: Vec<u32> = text.split_whitespace().filter_map(|id| id.parse().ok()).collect();
-        if ranks.len() == count {
-            std::thread::sleep(Duration::from_millis(500));
+        if ranks.len() == count && ranks.iter().all(|rank| calls_of_write(*rank) >= 5) {
             return ranks;
         }
-        assert!(Instant::now() < deadline, "{count} ranks did not appear, only {ranks:?}");
+        assert!(Instant::now() < deadline, "{count} ranks did not begin to write, only {ranks:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// How often a process has called write(2) and its like.
+fn calls_of_write(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/io")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("syscw: "));
+    line.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 fn kill(signal: &str, process: u32) {

@@ -1,4 +1,4 @@
-//! How fast are parse and check, a loop and an assignment? `cargo run --release -p lastrank-ppl --example speed`;
+//! Times parse and check, a loop and an assignment: `cargo run --release -p lastrank-ppl --example speed`;
 //! with the word `parse` behind `--`, the first line only, for instruction counts under callgrind.
 
 use std::time::Instant;

@@ -1,9 +1,9 @@
-//! What do the operators give?
+//! The operators and pure functions on values.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::syntax::literal;
+use crate::literal;
 use crate::syntax::{BinaryOp, UnaryOp};
 use crate::value::Value;
 
@@ -115,7 +115,7 @@ fn power(base: i64, exponent: i64) -> Option<i64> {
 fn number(value: &Value) -> Option<Value> {
     match value {
         Value::Int(_) | Value::Float(_) | Value::Duration(_) => Some(value.clone()),
-        Value::Text(text) => literal::leading(text),
+        Value::Text(text) => literal::leading(text).map(Value::from),
         Value::File(index) | Value::Buffer(index) => Some(Value::Int(i64::from(*index))),
         Value::Unset | Value::List(_) => None,
     }
@@ -198,7 +198,7 @@ fn equal(left: &Value, right: &Value) -> bool {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| equal(a, b))
         }
         (Value::Text(text), other) | (other, Value::Text(text)) => {
-            literal::signed(text).is_ok_and(|value| equal(&value, other))
+            literal::signed(text).is_ok_and(|number| equal(&number.into(), other))
         }
         (Value::Duration(a), Value::Duration(b)) => a == b,
         (Value::Duration(_), _) | (_, Value::Duration(_)) => false,
@@ -247,6 +247,11 @@ pub fn unary(op: UnaryOp, value: &Value) -> Result<Value, String> {
 
 fn no_positive(value: i64) -> String {
     format!("-({value}) passes the largest integer, {}", i64::MAX)
+}
+
+/// Does the function depend on its arguments alone? Then [`function`] knows it.
+pub(crate) fn is_pure(of: crate::commands::Function) -> bool {
+    !of.spec().random && function(of, &[Value::Int(1), Value::Int(1), Value::Int(1)]).is_some()
 }
 
 /// The built-in functions that draw nothing and ask nobody; `None` for the others.

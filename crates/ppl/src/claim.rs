@@ -1,4 +1,4 @@
-//! What does an assertion say about samples, and does it hold?
+//! Assertions about samples: what a rank keeps of them, and how they are judged when the run is over.
 //!
 //! Where an `assert` asks for `p99("read")` and its kin, a rank cannot answer alone: the samples of the
 //! others count as well. So the rank keeps a [`Claim`]: everything in the condition that has a value
@@ -9,9 +9,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::arithmetic;
+use crate::code::{Code, Expr, ExprIndex, spell};
 use crate::commands::Function;
-use crate::interpret::Statistic;
-use crate::plan::{Code, Expr, ExprIndex, Plan, spell};
+use crate::plan::Plan;
+use crate::statistic::Statistic;
 use crate::syntax::BinaryOp;
 use crate::value::Value;
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::code::{GroupId, SiteId};
 use crate::commands::{Command, mode};
 use crate::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Wait, run};
-use crate::plan::{GroupId, Plan, SiteId};
+use crate::plan::Plan;
 use crate::value::Value;
 
 /// Commands that are walked one by one before counting gives up and says "at least".
@@ -91,7 +92,8 @@ fn show(list: &mut Vec<String>, name: &str) {
     }
 }
 
-struct Open {
+/// A file that is open.
+struct CountedFile {
     name: Arc<str>,
     position: u64,
 }
@@ -108,7 +110,7 @@ struct Counter<'p> {
     sizes: BTreeMap<Arc<str>, u64>,
     names: HashSet<Arc<str>>,
     live: u64,
-    files: Vec<Option<Open>>,
+    files: Vec<Option<CountedFile>>,
     buffers: Vec<u64>,
     memory: u64,
     sites: Vec<u64>,
@@ -197,7 +199,7 @@ impl<'p> Counter<'p> {
     }
 
     /// The open file that the first argument names.
-    fn open_at(&mut self, arguments: &Arguments) -> Option<&mut Open> {
+    fn open_at(&mut self, arguments: &Arguments) -> Option<&mut CountedFile> {
         self.files.get_mut(arguments.file(0)? as usize)?.as_mut()
     }
 
@@ -212,7 +214,7 @@ impl<'p> Counter<'p> {
         if creates {
             self.create(name, 0);
         }
-        let open = Some(Open { name: name.into(), position: 0 });
+        let open = Some(CountedFile { name: name.into(), position: 0 });
         let at = match self.files.iter().position(Option::is_none) {
             Some(at) => {
                 self.files[at] = open;
@@ -236,6 +238,42 @@ impl<'p> Counter<'p> {
         let all = self.moved(bytes);
         self.tally.read = self.tally.read.saturating_add(all);
         Reply::moved(bytes)
+    }
+
+    fn close_file(&mut self, arguments: &Arguments) -> Reply {
+        if let Some(file) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize)) {
+            *file = None;
+        }
+        Reply::done()
+    }
+
+    fn seek(&mut self, arguments: &Arguments) -> Reply {
+        let at = arguments.size(1, 0);
+        if let Some(file) = self.open_at(arguments) {
+            file.position = at;
+        }
+        Reply::moved(at)
+    }
+
+    fn extend_open_file(&mut self, arguments: &Arguments) -> Reply {
+        let end = arguments.size(1, 0).saturating_add(arguments.size(2, 0));
+        if let Some(name) = self.open_at(arguments).map(|file| file.name.clone()) {
+            self.grow(&name, end);
+        }
+        Reply::done()
+    }
+
+    fn make_directory(&mut self, name: &str) -> Reply {
+        show(&mut self.created, name);
+        self.tally.directories = self.tally.directories.saturating_add(self.factor);
+        Reply::done()
+    }
+
+    fn give_back_memory(&mut self, arguments: &Arguments) -> Reply {
+        if let Some(bytes) = arguments.buffer(0).and_then(|at| self.buffers.get_mut(at as usize)) {
+            self.memory = self.memory.saturating_sub(std::mem::take(bytes));
+        }
+        Reply::done()
     }
 
     fn write_open_file(&mut self, arguments: &Arguments) -> Reply {
@@ -286,31 +324,14 @@ impl Machine for Counter<'_> {
                 self.open_file(flags.is_ok_and(|flags| flags.contains(&"O_CREAT")), arguments)
             }
             Command::Pfopen => self.open_file(arguments.text(1).contains('c'), arguments),
-            Command::Fclose | Command::Pfclose => {
-                if let Some(file) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize)) {
-                    *file = None;
-                }
-                Reply::done()
-            }
+            Command::Fclose | Command::Pfclose => self.close_file(arguments),
             Command::Fwrite => self.write_open_file(arguments),
             Command::Fread => {
                 let whole = self.open_size(arguments);
                 self.read_bytes(arguments.size(1, whole))
             }
-            Command::Fseek => {
-                let at = arguments.size(1, 0);
-                if let Some(file) = self.open_at(arguments) {
-                    file.position = at;
-                }
-                Reply::moved(at)
-            }
-            Command::Ftruncate | Command::Fallocate => {
-                let end = arguments.size(1, 0).saturating_add(arguments.size(2, 0));
-                if let Some(name) = self.open_at(arguments).map(|file| file.name.clone()) {
-                    self.grow(&name, end);
-                }
-                Reply::done()
-            }
+            Command::Fseek => self.seek(arguments),
+            Command::Ftruncate | Command::Fallocate => self.extend_open_file(arguments),
             Command::Write | Command::Dwrite => {
                 let bytes = self.size_of(arguments, 1);
                 self.create(arguments.text(0), arguments.size(2, 0).saturating_add(bytes));
@@ -329,11 +350,7 @@ impl Machine for Counter<'_> {
                 self.create(arguments.text(0), 0);
                 Reply::done()
             }
-            Command::Mkdir => {
-                show(&mut self.created, arguments.text(0));
-                self.tally.directories = self.tally.directories.saturating_add(self.factor);
-                Reply::done()
-            }
+            Command::Mkdir => self.make_directory(arguments.text(0)),
             Command::Delete | Command::Unlink | Command::Pdelete | Command::Rmdir => {
                 self.remove(arguments.text(0));
                 Reply::done()
@@ -349,12 +366,7 @@ impl Machine for Counter<'_> {
             Command::Odirect => Reply::value(Value::Int(512)),
             Command::Stat => Reply::value(Value::Int(self.size_by_name(arguments.text(0)) as i64)),
             Command::Alloc => self.take_memory(arguments.size(0, 0)),
-            Command::Free => {
-                if let Some(bytes) = arguments.buffer(0).and_then(|at| self.buffers.get_mut(at as usize)) {
-                    self.memory = self.memory.saturating_sub(std::mem::take(bytes));
-                }
-                Reply::done()
-            }
+            Command::Free => self.give_back_memory(arguments),
             Command::Pwrite => {
                 let (own, all) = self.pattern_bytes(arguments);
                 self.create(arguments.text(0), all);

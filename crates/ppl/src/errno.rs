@@ -1,4 +1,4 @@
-//! Which number has an errno by name, and the other way round? (Linux, generic ABI.)
+//! Names, numbers and meanings of errnos (Linux, generic ABI).
 
 const ERRNOS: &[(&str, i32, &str)] = &[
     ("EPERM", 1, "operation not permitted"),

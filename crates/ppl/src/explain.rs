@@ -1,11 +1,12 @@
-//! What will a program do: who is in which group, where do blocks lie, who meets whom, how much?
+//! Explains what a program will do: groups, layouts of patterns, where ranks wait, how much work there is.
 
 use samples::SiteKind;
 use serde::Serialize;
 
+use crate::code::{Expr, GroupId, SiteId, Step};
 use crate::commands::{Command, Kind};
 use crate::count::{Details, Tally, details};
-use crate::plan::{Expr, GroupId, Pattern, Plan, SiteId, Step};
+use crate::plan::{Pattern, Plan};
 
 /// Ranks that are counted one by one; more are not.
 pub const MOST_RANKS: u32 = 64;
@@ -26,7 +27,7 @@ pub struct Explanation {
     /// Where ranks meet, in the order of the program.
     pub meetings: Vec<Meeting>,
     /// How much each rank does; neighbours that do the same are one entry.
-    pub work: Vec<Work>,
+    pub work: Vec<RankWork>,
     /// Ranks behind the last entry of `work`, which were not counted.
     pub uncounted_ranks: u32,
 }
@@ -93,7 +94,7 @@ pub struct Meeting {
 
 /// What neighbouring ranks do, each of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Work {
+pub struct RankWork {
     /// First and last rank.
     pub ranks: (u32, u32),
     /// How much.
@@ -130,12 +131,12 @@ fn share_of(group: &crate::plan::Group) -> GroupShare {
     GroupShare { name: group.name.clone(), ranks }
 }
 
-fn work(details: Vec<Details>) -> Vec<Work> {
-    let mut out: Vec<Work> = Vec::new();
+fn work(details: Vec<Details>) -> Vec<RankWork> {
+    let mut out: Vec<RankWork> = Vec::new();
     for (rank, Details { tally, created, removed, .. }) in (0..).zip(details) {
         match out.last_mut() {
             Some(same) if same.tally == tally => same.ranks.1 = rank,
-            _ => out.push(Work { ranks: (rank, rank), tally, created, removed }),
+            _ => out.push(RankWork { ranks: (rank, rank), tally, created, removed }),
         }
     }
     out

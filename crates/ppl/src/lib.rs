@@ -23,6 +23,7 @@
 pub mod arithmetic;
 pub mod check;
 pub mod claim;
+pub mod code;
 pub mod commands;
 pub mod count;
 pub mod diagnostic;
@@ -30,12 +31,15 @@ pub mod errno;
 pub mod explain;
 pub mod format;
 pub mod interpret;
+pub mod literal;
+pub mod number;
 pub mod plan;
 pub mod source;
+pub mod statistic;
 pub mod syntax;
 pub mod value;
 
-pub use diagnostic::{Code, Diagnostic, Severity, Span};
+pub use diagnostic::{Diagnostic, DiagnosticCode, Severity, Span};
 pub use source::Source;
 pub use value::Value;
 

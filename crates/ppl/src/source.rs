@@ -1,4 +1,4 @@
-//! Which texts does a program consist of, and where in them is an offset?
+//! The texts of a program, and the file, line and column of an offset in them.
 
 use crate::diagnostic::Span;
 

@@ -1,7 +1,10 @@
-//! What can a variable hold?
+//! The values of the language.
 
 use std::fmt;
 use std::sync::Arc;
+
+use crate::literal;
+use crate::number::Number;
 
 /// A value of the language: 24 bytes; only strings and lists own memory, and share it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +31,16 @@ pub enum Value {
 /// How deeply lists may stand in lists at run time. Values are dropped and printed by recursion, and a
 /// loop could nest without end.
 pub(crate) const MAX_LIST_DEPTH: u32 = 4;
+
+impl From<Number> for Value {
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Int(v) => Value::Int(v),
+            Number::Float(v) => Value::Float(v),
+            Number::Duration(v) => Value::Duration(v),
+        }
+    }
+}
 
 impl Value {
     /// Do lists stand more than `levels` deep in it, itself counted?
@@ -69,7 +82,7 @@ impl Value {
         match self {
             Value::Int(v) | Value::Duration(v) => Some(*v),
             Value::Float(v) if v.is_finite() => Some(*v as i64),
-            Value::Text(text) => crate::syntax::literal::leading(text).and_then(|value| value.integer()),
+            Value::Text(text) => literal::leading(text).and_then(|number| Value::from(number).integer()),
             Value::File(v) | Value::Buffer(v) => Some(i64::from(*v)),
             _ => None,
         }
@@ -81,7 +94,7 @@ impl Value {
             Value::Int(v) => Some(*v as f64),
             Value::Float(v) => Some(*v),
             Value::Duration(v) => Some(*v as f64 * 1e-9),
-            Value::Text(text) => crate::syntax::literal::leading(text).and_then(|value| value.float()),
+            Value::Text(text) => literal::leading(text).and_then(|number| Value::from(number).float()),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! What does a user read when a program is wrong? One snapshot a code, and every code has one.
+//! What a user reads when a program is wrong: a snapshot for every code.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use ppl::diagnostic::CODES;
 use ppl::plan::Settings;
 use ppl::source::Loader;
-use ppl::{Code, Diagnostic, Severity, Source, Span, compile};
+use ppl::{Diagnostic, DiagnosticCode, Severity, Source, Span, compile};
 
 struct Case {
     name: &'static str,
@@ -187,7 +187,7 @@ fn every_diagnostic_reads_as_its_snapshot() {
 
 #[test]
 fn every_code_is_explained_and_has_a_snapshot() {
-    let shown: BTreeSet<Code> =
+    let shown: BTreeSet<DiagnosticCode> =
         CASES.iter().flat_map(|case| diagnose(case).0).map(|diagnostic| diagnostic.code).collect();
     let missing: Vec<&str> =
         CODES.iter().filter(|known| !shown.contains(&known.code)).map(|known| known.code.as_str()).collect();

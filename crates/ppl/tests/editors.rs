@@ -1,4 +1,4 @@
-//! Does the grammar that colours programs in VS Code know the words of the language?
+//! The grammar that colours programs in VS Code knows the words of the language.
 //!
 //! `INSTA_UPDATE=always cargo test -p lastrank-ppl --test editors` writes it anew.
 

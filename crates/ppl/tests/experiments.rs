@@ -1,4 +1,4 @@
-//! Are the programs that ship in order?
+//! The programs that ship compile without a remark and say what they are.
 
 use ppl::plan::Settings;
 use ppl::{Source, compile};

@@ -1,4 +1,4 @@
-//! Does formatting keep the program and its comments, and is formatted text left as it is?
+//! Formatting keeps the program and its comments, and leaves formatted text as it is.
 
 use ppl::commands::Command;
 use ppl::format::{WIDTH, format, is_same_program};

@@ -1,4 +1,4 @@
-//! Do programs do what the original did? `golden.json` holds programs with what the original
+//! Programs do what the original did. `golden.json` holds programs with what the original
 //! printed; what ours mends is listed here, case by case.
 
 mod common;

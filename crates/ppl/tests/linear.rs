@@ -1,4 +1,4 @@
-//! Do parser, check and formatter take twice as long for twice the text, whatever is in it?
+//! Parser, check and formatter make twice as much of twice the text, whatever is in it.
 //!
 //! What counts is not time but what each step makes: tokens, bytes of tree and code, formatted text.
 

@@ -1,4 +1,4 @@
-//! What holds for every text, however wrong?
+//! Properties that hold for every text, however wrong.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Are the pages of the reference that come from the tables up to date, and do their examples work?
+//! The pages of the reference that come from the tables are up to date, and their examples work.
 //!
 //! `INSTA_UPDATE=always cargo test -p lastrank-ppl --test reference` writes the page anew.
 

@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     };
     let run = samples::example::parallel_write(ranks.min(4096) as u32, steps, 7);
     let begin = std::time::Instant::now();
-    let report = report::build(&run, &report::Options::default());
+    let report = report::build(&run, &report::ReportOptions::default());
     let html = report.html();
     print!("{}", report.terminal_text());
     eprintln!("{} samples, {:.1} s, {} bytes", run.samples.len(), begin.elapsed().as_secs_f64(), html.len());

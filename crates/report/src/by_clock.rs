@@ -1,4 +1,4 @@
-//! How long did the steps of a gate take by the clock, from the first begin to the last end over ranks?
+//! The steps of a gate by the common clock, from the first begin to the last end over ranks.
 
 use samples::{CommonClock, Run, gates_by_clock};
 use serde::Serialize;
@@ -76,7 +76,7 @@ mod tests {
         let mut apart = together.clone();
         apart.samples.iter_mut().for_each(|sample| sample.start_ns += 1_000_000_000 * u64::from(sample.rank));
         let row = |run: &Run| {
-            let report = crate::build(run, &crate::Options::default());
+            let report = crate::build(run, &crate::ReportOptions::default());
             report
                 .terminal_text()
                 .lines()

@@ -1,4 +1,4 @@
-//! Why were the slow operations slow, and what is left when the wait for a processor is taken off?
+//! The chapter of causes: why slow operations were slow, and what is left without the wait for a processor.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use samples::{Cause, Causes, Run, Sample, SiteKind, attribute};
 use serde::Serialize;
 
 use crate::Chapter;
-use crate::figures::causes::{Stack, stacks};
+use crate::figures::causes::{CauseShares, stacks};
 use crate::summary::Summary;
 use crate::table::Table;
 use crate::unit::{duration, percent};
@@ -91,7 +91,7 @@ pub(crate) fn chapter(run: &Run, found: &[Slowness]) -> Option<Chapter> {
         tables.push(side_by_side(run, &corrected));
     }
     let lead = "What was seen while an operation ran slow; nothing is guessed.";
-    let row = |one: &Slowness| Stack { name: name(run, one.site), shares: one.shares.clone() };
+    let row = |one: &Slowness| CauseShares { name: name(run, one.site), shares: one.shares.clone() };
     let figure = stacks(found.iter().map(row).collect(), "the slowest hundredth of every operation");
     let chapter = Chapter::new("causes", "Why the slow ones were slow", lead).with(figure, tables);
     (!found.is_empty()).then_some(chapter)

@@ -1,8 +1,9 @@
-//! What stands together in a report: figures and tables that answer one question.
+//! Figures and tables that stand together under one heading.
 
 use serde::Serialize;
 
-use crate::{Figure, Table};
+use crate::figures::Figure;
+use crate::table::Table;
 
 /// Figures and tables that answer one question, under one heading.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -17,12 +18,12 @@ pub struct Chapter {
     pub figures: Vec<Figure>,
     /// Tables in the order of reading.
     pub tables: Vec<Table>,
-    /// Does a page show its heading only, until a reader opens it? A terminal leaves such a chapter out.
+    /// Whether a page shows its heading only, until a reader opens it. A terminal leaves such a chapter out.
     pub folded: bool,
-    /// Are its tables too long for a terminal?
+    /// Whether its tables are too long for a terminal.
     #[serde(skip)]
     pub on_page_only: bool,
-    /// Does it stand in the contents of a page under the chapter before it?
+    /// Whether it stands in the contents of a page under the chapter before it.
     #[serde(skip)]
     pub(crate) is_part: bool,
     /// What it shows, in one sentence for the head of a report; may be empty.
@@ -44,7 +45,7 @@ impl Chapter {
         self
     }
 
-    /// Has it anything to show?
+    /// Whether it has nothing to show.
     pub(crate) fn is_empty(&self) -> bool {
         self.figures.is_empty() && self.tables.is_empty()
     }

@@ -1,20 +1,21 @@
-//! What does a reader see of two samples and the factor between them?
+//! The report of a comparison: two samples and the factor between them.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use tail::congestion::Comparison;
 
-use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves, sample::above, thin};
-use crate::page::{Document, Tile, Verdict};
+use crate::figures::curve::{Curve, Curves, above};
+use crate::figures::{Figure, Numbers, draw, thin};
+use crate::page::{Document, Tile, VerdictCard};
 use crate::unit::{Unit, probability, rounded, significant};
-use crate::{Chapter, Table, quantile};
+use crate::{Chapter, Table, quantile, words};
 
 /// Quantiles of the pair that are drawn at most.
 const MOST_QUANTILES: usize = 400;
 
 /// One of the two samples.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample<'a> {
+pub struct ComparedSample<'a> {
     /// What it is, for titles.
     pub name: &'a str,
     /// In time order, as it was compared.
@@ -42,6 +43,7 @@ pub struct ComparisonReport {
     /// `new against quiet`.
     pub title: String,
     /// Numbers, words and advice of the comparison (schema `lastrank.compare/1`).
+    #[serde(serialize_with = "words::serialize")]
     pub comparison: Comparison,
     /// Figures and tables in the order of reading.
     pub chapters: Vec<Chapter>,
@@ -53,7 +55,12 @@ pub struct ComparisonReport {
 
 impl ComparisonReport {
     /// From the two samples and what was found of them; `unit` is that of the values.
-    pub fn of(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> ComparisonReport {
+    pub fn of(
+        quiet: &ComparedSample,
+        new: &ComparedSample,
+        found: &Comparison,
+        unit: Unit,
+    ) -> ComparisonReport {
         let factor = Chapter::new(
             "factor",
             "The factor",
@@ -115,12 +122,12 @@ impl ComparisonReport {
             kicker: "Comparison of two samples".into(),
             place: self.place.clone(),
             warnings: &[],
-            verdict: Some(Verdict {
+            verdict: Some(VerdictCard {
                 label: "Verdict",
                 code: code.as_ref().and_then(Value::as_str).unwrap_or_default().into(),
-                text: found.text.clone(),
-                advice: &found.advice,
-                findings: &[],
+                text: words::comparison::text(found),
+                advice: words::comparison::advice(found),
+                findings: Vec::new(),
             }),
             tiles,
             chapters: &self.chapters,
@@ -148,8 +155,7 @@ fn likelihood(found: &Comparison) -> Figure {
         "likelihood",
         x.clone(),
         y,
-        draw::LAW,
-        "solid",
+        (draw::LAW, "solid"),
         "k = %{x:.5f}: %{y:.3f}<extra></extra>",
     )];
     let name = format!("{:.0} % interval", 100.0 * k.interval.level);
@@ -157,8 +163,7 @@ fn likelihood(found: &Comparison) -> Figure {
         &name,
         vec![rounded(lower), rounded(upper)],
         vec![rounded(numbers.cut); 2],
-        draw::DATA,
-        "solid",
+        (draw::DATA, "solid"),
         "%{x:.5f}<extra></extra>",
     ));
     let ends = found.curve.first().zip(found.curve.last()).map(|(first, last)| (first[0], last[0]));
@@ -190,7 +195,7 @@ fn likelihood(found: &Comparison) -> Figure {
             draw::axis_with("likelihood over the largest", json!({"rangemode": "tozero"})),
         ),
         title,
-        numbers: Numbers::FactorCurve(numbers),
+        numbers: Numbers::new("factor_curve", numbers),
     }
 }
 
@@ -200,7 +205,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-fn quantiles(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figure {
+fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
     let (quiet, new) = (sorted(quiet.values), sorted(new.values));
     let n = quiet.len().min(new.len());
     let shown = n.min(MOST_QUANTILES);
@@ -221,12 +226,12 @@ fn quantiles(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Fi
     let lines = [line("k × quiet", &|x| k * x), line("quiet + shift", &|x| x + shift), line("equal", &|x| x)];
     let hover = format!("quiet %{{x}}, new %{{y}} {}<extra></extra>", unit.name);
     let mut traces =
-        vec![draw::points("quantiles", unit.scale_all(&x), unit.scale_all(&y), draw::DATA, 5.0, &hover)];
+        vec![draw::points("quantiles", unit.scale_all(&x), unit.scale_all(&y), (draw::DATA, 5.0), &hover)];
     for (line, (colour, dash)) in
         lines.iter().zip([(draw::LAW, "solid"), (draw::SECOND, "dash"), (draw::OTHER, "dot")])
     {
         let (x, y) = (unit.scale_all(&line.x), unit.scale_all(&line.y));
-        traces.push(draw::line(&line.name, x, y, colour, dash, "%{y}<extra></extra>"));
+        traces.push(draw::line(&line.name, x, y, (colour, dash), "%{y}<extra></extra>"));
     }
     let worst = x.iter().zip(&y).map(|(x, y)| (y / (k * x) - 1.0).abs()).fold(0.0, f64::max);
     let title = "Quantiles of the new sample against the quiet one".to_string();
@@ -243,11 +248,11 @@ fn quantiles(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Fi
         wide: false,
         plot: draw::figure(&title, traces, draw::axis(&unit.axis("quiet")), draw::axis(&unit.axis("new"))),
         title,
-        numbers: Numbers::Curves(Curves { curves }),
+        numbers: Numbers::new("curves", Curves { curves }),
     }
 }
 
-fn density(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figure {
+fn density(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
     const BINS: usize = 30;
     let (quiet, new) = (sorted(quiet.values), sorted(new.values));
     // Bins reach to the 99.5 % quantile; a few far values would leave one bar.
@@ -292,7 +297,7 @@ fn density(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figu
                     "marker": {"color": colour, "opacity": 0.4}, "hovertemplate": "%{x}: %{y:.3g}<extra></extra>"
                 })
             } else {
-                draw::line(&curve.name, x, y, colour, "solid", "%{y:.3g}<extra></extra>")
+                draw::line(&curve.name, x, y, (colour, "solid"), "%{y:.3g}<extra></extra>")
             }
         })
         .collect();
@@ -319,12 +324,12 @@ fn density(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figu
         wide: false,
         plot,
         title,
-        numbers: Numbers::Curves(Curves { curves }),
+        numbers: Numbers::new("curves", Curves { curves }),
     }
 }
 
-fn survival(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Figure {
-    let curve = |sample: &Sample, name: &str| {
+fn survival(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
+    let curve = |sample: &ComparedSample, name: &str| {
         let (x, y) = above(sorted(sample.values));
         Curve { name: name.into(), x, y }
     };
@@ -335,7 +340,7 @@ fn survival(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Fig
         .zip([draw::DATA, draw::LAW])
         .map(|(curve, colour)| {
             let y = curve.y.iter().map(|y| rounded(*y)).collect();
-            draw::points(&curve.name, unit.scale_all(&curve.x), y, colour, 5.0, &hover)
+            draw::points(&curve.name, unit.scale_all(&curve.x), y, (colour, 5.0), &hover)
         })
         .collect();
     let of = |values: &[f64], p: f64| quantile(&sorted(values), p);
@@ -359,12 +364,12 @@ fn survival(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Fig
             draw::axis_with("share that takes longer", draw::shares()),
         ),
         title,
-        numbers: Numbers::Curves(Curves { curves }),
+        numbers: Numbers::new("curves", Curves { curves }),
     }
 }
 
-fn series(quiet: &Sample, new: &Sample, unit: Unit) -> Figure {
-    let curve = |sample: &Sample, name: &str| {
+fn series(quiet: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
+    let curve = |sample: &ComparedSample, name: &str| {
         let kept = thin::in_time(sample.values);
         Curve {
             name: name.into(),
@@ -378,7 +383,7 @@ fn series(quiet: &Sample, new: &Sample, unit: Unit) -> Figure {
         .iter()
         .zip([draw::DATA, draw::LAW])
         .map(|(curve, colour)| {
-            draw::points(&curve.name, curve.x.clone(), unit.scale_all(&curve.y), colour, 4.0, &hover)
+            draw::points(&curve.name, curve.x.clone(), unit.scale_all(&curve.y), (colour, 4.0), &hover)
         })
         .collect();
     let title = "Both in time order".to_string();
@@ -399,7 +404,7 @@ fn series(quiet: &Sample, new: &Sample, unit: Unit) -> Figure {
             draw::axis(&unit.axis("value")),
         ),
         title,
-        numbers: Numbers::Curves(Curves { curves }),
+        numbers: Numbers::new("curves", Curves { curves }),
     }
 }
 
@@ -457,11 +462,15 @@ fn models(found: &Comparison, unit: Unit) -> Table {
     table
 }
 
-fn arms(quiet: &Sample, new: &Sample, found: &Comparison, unit: Unit) -> Table {
+fn arms(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Table {
     let mut table =
         Table::new("Both samples", &["<sample", "<what", "n", "median", "<independent draws of one law?"]);
     for (name, sample, arm) in [("quiet", quiet, &found.quiet), ("new", new, &found.new)] {
-        let words = if arm.independent { "as far as tested".into() } else { arm.against.join("; ") };
+        let words = if arm.independent {
+            "as far as tested".into()
+        } else {
+            arm.against.iter().map(words::finding).collect::<Vec<_>>().join("; ")
+        };
         table.push(
             false,
             [

@@ -1,10 +1,11 @@
-//! How does the assessment of bare numbers read in a terminal?
+//! Writes the assessment of bare numbers as text for a terminal.
 
 use tail::assess::Assessment;
 
 use crate::table::{self, Table};
 use crate::text::sentence;
 use crate::unit::Unit;
+use crate::words;
 
 /// The assessment of `found` as text: values, law, levels, rivals, tests and verdict. `what` is what one value
 /// is called: `value`, `step`, `block`.
@@ -19,9 +20,9 @@ pub fn fit_text(found: &Assessment, unit: Unit, what: &str) -> String {
         out.push_str(&table.text());
         out.push('\n');
     }
-    out.push_str(&sentence("Verdict: ", &found.verdict.text));
-    for advice in &found.verdict.advice {
-        out.push_str(&sentence("       → ", advice));
+    out.push_str(&sentence("Verdict: ", &words::verdict::text(found)));
+    for advice in words::verdict::advice(found) {
+        out.push_str(&sentence("       → ", &advice));
     }
     out
 }

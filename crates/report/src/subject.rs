@@ -1,4 +1,4 @@
-//! Which samples of a run does the report analyse: which site, and alone or as the gate over ranks?
+//! Chooses the samples that a report analyses: a site, alone or as the gate over ranks.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct Subject {
     pub name: String,
     /// Index of the site in the run.
     pub site: u32,
-    /// Is T the maximum over ranks?
+    /// Whether T is the maximum over ranks.
     pub gate: bool,
     /// The ranks that took part, ascending.
     pub ranks: Vec<u32>,
@@ -49,7 +49,7 @@ impl Subject {
         self.steps.iter().map(|step| step.seconds).collect()
     }
 
-    /// Is there a wait on the run queue that could be taken off?
+    /// Whether a wait on the run queue was read.
     pub fn has_correction(&self) -> bool {
         self.steps.iter().any(|step| step.corrected < step.seconds)
     }

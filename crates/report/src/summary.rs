@@ -1,4 +1,4 @@
-//! What do the samples of a site look like in eight numbers?
+//! Summarises durations in nine numbers.
 
 use serde::Serialize;
 

@@ -1,16 +1,19 @@
-//! What does extreme-value theory say of the analysed values?
+//! The tail of the analysed values: its assessment, or why there is none.
 
 use serde::Serialize;
 use tail::assess::{Assessment, Panels, assess_and_panels};
 use tail::independence::Independence;
 use tail::rivals::{Family, Law};
-use tail::verdict::Code;
-use tail::{Gev, Series, assess::Options};
+use tail::verdict::VerdictCode;
+use tail::{Gev, Series, assess::AssessOptions};
+
+use crate::words;
 
 /// The tail of the analysed values: the assessment, or why there is none.
 #[derive(Clone, Debug, Serialize)]
 pub struct Tail {
     /// Fit, levels, comparison, tests, verdict (schema `lastrank.fit/1`).
+    #[serde(serialize_with = "words::serialize")]
     pub assessment: Option<Assessment>,
     /// Why there is none: too few values, or all equal.
     pub refusal: Option<String>,
@@ -21,12 +24,12 @@ pub struct Tail {
 
 impl Tail {
     /// Assesses values in time order, of any unit.
-    pub fn of(values: &[f64], options: &Options) -> Tail {
+    pub fn of(values: &[f64], options: &AssessOptions) -> Tail {
         Tail::of_series(&Series::clean(values), values, options)
     }
 
     /// The same where the series of the values is at hand.
-    pub(crate) fn of_series(series: &Series, values: &[f64], options: &Options) -> Tail {
+    pub(crate) fn of_series(series: &Series, values: &[f64], options: &AssessOptions) -> Tail {
         match assess_and_panels(series, values, options) {
             Ok((assessment, panels)) => {
                 Tail { assessment: Some(assessment), refusal: None, panels: Some(panels) }
@@ -45,21 +48,29 @@ impl Tail {
     /// not describe the values.
     pub fn is_usable(&self) -> bool {
         self.assessment.as_ref().is_some_and(|found| {
-            !matches!(found.verdict.code, Code::NotIndependent | Code::GevRejected | Code::NoMaximum)
+            !matches!(
+                found.verdict.code,
+                VerdictCode::NotIndependent | VerdictCode::GevRejected | VerdictCode::NoMaximum
+            )
         })
     }
 
     /// The verdict in words.
     pub fn text(&self) -> String {
         match (&self.assessment, &self.refusal) {
-            (Some(found), _) => found.verdict.text.clone(),
+            (Some(found), _) => words::verdict::text(found),
             (None, why) => format!("No law was fitted: {}.", why.as_deref().unwrap_or("there are no values")),
         }
     }
 
-    /// What to do next; may be empty.
-    pub fn advice(&self) -> &[String] {
-        self.assessment.as_ref().map_or(&[], |found| &found.verdict.advice)
+    /// The findings behind the verdict, a sentence each; empty without a fit.
+    pub fn findings(&self) -> Vec<String> {
+        self.assessment.as_ref().map(words::verdict::findings).unwrap_or_default()
+    }
+
+    /// What to do next, a sentence each; may be empty.
+    pub fn advice(&self) -> Vec<String> {
+        self.assessment.as_ref().map(words::verdict::advice).unwrap_or_default()
     }
 
     /// The tests of whether the values are repetitions of one experiment.

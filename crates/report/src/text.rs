@@ -1,9 +1,9 @@
-//! How does a report read in a terminal?
+//! Writes a report as text for a terminal.
 
 use samples::{TimeUse, units};
 use serde_json::Value;
 
-use crate::table::wrapped;
+use crate::table::{width, wrapped};
 use crate::{Report, Subject, percent};
 
 /// Width at which sentences wrap.
@@ -39,7 +39,7 @@ pub(crate) fn of(report: &Report) -> String {
         out.push('\n');
         out.push_str(&sentence("Verdict: ", &tail.text()));
         for advice in tail.advice() {
-            out.push_str(&sentence("       → ", advice));
+            out.push_str(&sentence("       → ", &advice));
         }
     }
     out
@@ -159,7 +159,7 @@ pub(crate) fn plain(key: &str, value: &Value) -> Option<String> {
 
 /// `text` after `first`, wrapped, further lines indented as far as `first` is long.
 pub fn sentence(first: &str, text: &str) -> String {
-    let indent = first.chars().count();
+    let indent = width(first);
     let lines = wrapped(text, WIDTH - indent);
     lines.iter().enumerate().fold(String::new(), |mut out, (index, line)| {
         let before = if index == 0 { first.to_string() } else { " ".repeat(indent) };

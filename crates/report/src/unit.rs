@@ -1,4 +1,4 @@
-//! In which unit, and with how many digits, is a quantity shown?
+//! Units and digits in which quantities are shown.
 
 use serde::Serialize;
 

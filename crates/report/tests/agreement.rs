@@ -1,19 +1,21 @@
 //! The numbers of the figures are those of the statistics: computed once, drawn as they are.
 
 use proptest::prelude::*;
-use report::comparison::{ComparisonReport, Sample};
-use report::figures::Numbers;
-use report::{Options, Report, Unit, build};
+use report::comparison::FactorCurve;
+use report::comparison::{ComparedSample, ComparisonReport};
+use report::figures::{BeyondThreshold, LastRanks, Points, ReturnLevels, TargetEffects, Thresholds};
+use report::{Report, ReportOptions, Unit, build};
 use tail::congestion;
 
-fn options() -> Options {
-    let mut options = Options::default();
+fn options() -> ReportOptions {
+    let mut options = ReportOptions::default();
     options.fit.bootstrap = 0;
     options
 }
 
-fn numbers<'a>(report: &'a Report, id: &str) -> &'a Numbers {
-    &report.figures().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id}")).numbers
+fn numbers<'a, T: 'static>(report: &'a Report, id: &str) -> &'a T {
+    let figure = report.figures().find(|figure| figure.id == id).unwrap_or_else(|| panic!("{id}"));
+    figure.numbers.get().unwrap_or_else(|| panic!("{id}: {:?}", figure.numbers))
 }
 
 proptest! {
@@ -28,15 +30,15 @@ proptest! {
         let found = tail::assess::assess(&values, &options().fit).unwrap();
         let panels = found.panels(&values);
 
-        let Numbers::Probability(shown) = numbers(&report, "probability") else { panic!() };
+        let shown: &Points = numbers(&report, "probability");
         let expected: Vec<f64> = panels.probability.iter().map(|point| point.y).collect();
         prop_assert_eq!(&shown.y, &expected);
-        let Numbers::Quantiles(shown) = numbers(&report, "quantiles") else { panic!() };
+        let shown: &Points = numbers(&report, "quantiles");
         let expected: Vec<f64> = panels.quantile.iter().map(|point| point.upper).collect();
         prop_assert_eq!(&shown.upper, &expected);
 
         // The band of the return levels is the profile interval, also where the table names a level.
-        let Numbers::ReturnLevels(shown) = numbers(&report, "return-levels") else { panic!() };
+        let shown: &ReturnLevels = numbers(&report, "return-levels");
         for (at, band) in panels.return_curve.iter().enumerate() {
             prop_assert_eq!(shown.level[at], band.y);
             prop_assert_eq!(shown.lower[at], Some(band.lower).filter(|end| end.is_finite()));
@@ -52,14 +54,14 @@ proptest! {
             prop_assert!((between - level.lower).abs() < 0.05 * found.gev.scale, "{between} {}", level.lower);
         }
 
-        let Numbers::Last(shown) = numbers(&report, "last") else { panic!() };
+        let shown: &LastRanks = numbers(&report, "last");
         prop_assert_eq!(shown.count.iter().sum::<u64>(), steps);
         for (at, count) in shown.count.iter().enumerate() {
             let (lower, upper) = tail::special::clopper_pearson(*count, steps, 0.95);
             prop_assert_eq!((shown.lower[at], shown.upper[at]), (lower, upper));
         }
 
-        let Numbers::Effects(shown) = numbers(&report, "targets") else { panic!() };
+        let shown: &TargetEffects = numbers(&report, "targets");
         let targets = tail::targets::analyse(&main.subject.of_rank, 0.95).unwrap();
         let expected: Vec<f64> = targets.targets.iter().map(|target| target.relative).collect();
         prop_assert_eq!(&shown.relative, &expected);
@@ -68,16 +70,16 @@ proptest! {
     #[test]
     fn thresholds_are_the_candidates_of_the_latency_analysis(seed in 0u64..1000) {
         let run = samples::example::parallel_write(4, 300, seed);
-        let report = build(&run, &Options { site: Some("fopen".into()), gate: Some(false), ..options() });
+        let report = build(&run, &ReportOptions { site: Some("fopen".into()), gate: Some(false), ..options() });
         let far = report.main.as_ref().unwrap().far.as_ref().unwrap();
-        let Numbers::Thresholds(mean) = numbers(&report, "mean-excess") else { panic!() };
-        let Numbers::Thresholds(shape) = numbers(&report, "shape-stability") else { panic!() };
+        let mean: &Thresholds = numbers(&report, "mean-excess");
+        let shape: &Thresholds = numbers(&report, "shape-stability");
         prop_assert_eq!(mean.chosen, far.chosen);
         for (at, candidate) in far.candidates.iter().enumerate() {
             prop_assert_eq!((mean.threshold[at], mean.estimate[at]), (candidate.threshold, candidate.mean_excess));
             prop_assert_eq!(shape.estimate[at], candidate.shape);
         }
-        let Numbers::BeyondThreshold(beyond) = numbers(&report, "far-tail") else { panic!() };
+        let beyond: &BeyondThreshold = numbers(&report, "far-tail");
         prop_assert_eq!(beyond.threshold, far.fit.as_ref().map(|fit| fit.threshold));
     }
 
@@ -87,15 +89,15 @@ proptest! {
         let mut random = tail::Xoshiro::new(seed);
         let mut draw = |k: f64| (0..120).map(|_| k * law.sample(&mut random)).collect::<Vec<f64>>();
         let (quiet, new) = (draw(1.0), draw(k));
-        let found = congestion::compare(&quiet, &new, &congestion::Options { bootstrap: 99, ..Default::default() }).unwrap();
+        let found = congestion::compare(&quiet, &new, &congestion::CompareOptions { bootstrap: 99, ..Default::default() }).unwrap();
         let page = ComparisonReport::of(
-            &Sample { name: "quiet", values: &quiet },
-            &Sample { name: "new", values: &new },
+            &ComparedSample { name: "quiet", values: &quiet },
+            &ComparedSample { name: "new", values: &new },
             &found,
             Unit::NONE,
         );
         let figure = page.chapters[0].figures.iter().find(|figure| figure.id == "factor-curve").unwrap();
-        let Numbers::FactorCurve(curve) = &figure.numbers else { panic!() };
+        let curve: &FactorCurve = figure.numbers.get().unwrap();
         prop_assert_eq!((curve.best, curve.interval[0]), (found.factor.value, found.factor.interval.lower));
         for end in curve.interval {
             let above = curve.factor.iter().position(|factor| *factor >= end).unwrap();
@@ -112,13 +114,16 @@ fn the_page_of_a_comparison_says_what_it_found() {
     let mut random = tail::Xoshiro::new(5);
     let mut draw = |k: f64| (0..200).map(|_| k * law.sample(&mut random)).collect::<Vec<f64>>();
     let (quiet, new) = (draw(1.0), draw(1.08));
-    let found =
-        congestion::compare(&quiet, &new, &congestion::Options { bootstrap: 199, ..Default::default() })
-            .unwrap();
+    let found = congestion::compare(
+        &quiet,
+        &new,
+        &congestion::CompareOptions { bootstrap: 199, ..Default::default() },
+    )
+    .unwrap();
     let unit = Unit::of_duration(10.0);
     let page = ComparisonReport::of(
-        &Sample { name: "quiet.csv", values: &quiet },
-        &Sample { name: "<new>.csv", values: &new },
+        &ComparedSample { name: "quiet.csv", values: &quiet },
+        &ComparedSample { name: "<new>.csv", values: &new },
         &found,
         unit,
     );

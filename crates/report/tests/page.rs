@@ -1,10 +1,10 @@
 //! The page is one self-contained, well-formed file, whatever stands in the run.
 
-use report::{Options, Report, build};
+use report::{Report, ReportOptions, build};
 use samples::Run;
 
-fn quick() -> Options {
-    let mut options = Options::default();
+fn quick() -> ReportOptions {
+    let mut options = ReportOptions::default();
     options.fit.bootstrap = 19;
     options
 }

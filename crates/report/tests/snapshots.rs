@@ -1,9 +1,9 @@
 //! What a reader sees of a run that is always the same.
 
-use report::{Options, build};
+use report::{ReportOptions, build};
 
 fn report() -> report::Report {
-    let mut options = Options::default();
+    let mut options = ReportOptions::default();
     options.fit.bootstrap = 99;
     build(&samples::example::parallel_write(16, 400, 7), &options)
 }

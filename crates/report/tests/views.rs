@@ -1,7 +1,8 @@
 //! What all places of a run make together: curves, tables, causes, response times.
 
-use report::figures::Numbers;
-use report::{Options, Report, build};
+use report::figures::CauseStacks;
+use report::{Report, ReportOptions, build};
+use report::{Sizes, TimeShares};
 use samples::{Cause, Run, Sample, Site, SiteKind, Span};
 
 /// A run whose places are `(label, operation, batch, bytes, duration in ps of the n-th sample)`.
@@ -17,12 +18,12 @@ impl Maker {
         Maker(run)
     }
 
+    /// A place of 200 samples that move `bytes` in batches of `batch` operations.
     fn place(
         mut self,
         label: &str,
         operation: &str,
-        batch: u32,
-        bytes: u64,
+        (batch, bytes): (u32, u64),
         of: impl Fn(u64) -> u64,
     ) -> Maker {
         let site = self.0.sites.len() as u32;
@@ -59,7 +60,7 @@ impl Maker {
     }
 
     fn report(&self) -> Report {
-        let mut options = Options::default();
+        let mut options = ReportOptions::default();
         options.fit.bootstrap = 19;
         build(&self.0, &options)
     }
@@ -81,7 +82,7 @@ fn transfers() -> Maker {
         let (latency, rate) = if path == "near" { (100e-6, 400e6) } else { (900e-6, 12.5e6) };
         for bytes in [64u64, 1024, 16384, 262_144, 1_048_576] {
             let seconds = latency + bytes as f64 / rate;
-            made = made.place(&format!("{path} {bytes}"), "fwrite", 1, bytes, |n| {
+            made = made.place(&format!("{path} {bytes}"), "fwrite", (1, bytes), |n| {
                 (seconds * 1e12 * noise(n)) as u64
             });
         }
@@ -95,7 +96,7 @@ fn latency_and_bandwidth_of_two_paths_are_found_again() {
     insta::assert_snapshot!(table(&report, "Latency and bandwidth").text());
     assert!(report.brief[0].contains("near / fwrite: 100.0 µs and 38"), "{:?}", report.brief);
     let figure = report.figures().find(|figure| figure.id.starts_with("transfer-")).unwrap();
-    let Numbers::Sizes(numbers) = &figure.numbers else { panic!("{:?}", figure.numbers) };
+    let numbers: &Sizes = figure.numbers.get().unwrap();
     assert_eq!(numbers.families.iter().map(|f| f.size.len()).collect::<Vec<_>>(), [5, 5]);
     let line = numbers.families[1].line.unwrap();
     assert!(line.latency_interval[0] < 900e-6 && 900e-6 < line.latency_interval[1], "{line:?}");
@@ -106,8 +107,9 @@ fn latency_and_bandwidth_of_two_paths_are_found_again() {
 fn working_sets_are_a_curve_with_the_caches_marked_and_a_table_of_moments() {
     let mut made = Maker::new();
     for (size, ns) in [("1KiB", 1), ("1MiB", 8), ("64MiB", 140)] {
-        made = made
-            .place(&format!("memory {size} single"), "chase", 1, 0, |n| 20_000 + ns * 1000 + n % 3 * 10_000);
+        made = made.place(&format!("memory {size} single"), "chase", (1, 0), |n| {
+            20_000 + ns * 1000 + n % 3 * 10_000
+        });
     }
     let mut made = made.in_one_line();
     made.0.facts.machine = serde_json::json!({"processor": {"caches": [
@@ -130,11 +132,11 @@ fn batches_give_calls_a_second_and_single_calls_the_tail() {
     let mut made = Maker::new();
     for (index, operation) in ["getpid", "stat", "pipe"].iter().enumerate() {
         let ps = 100_000 * (index as u64 + 1);
-        made = made.place("single", operation, 1, 0, |n| ps + 20_000 + n % 2 * 10_000);
+        made = made.place("single", operation, (1, 0), |n| ps + 20_000 + n % 2 * 10_000);
     }
     for (index, operation) in ["getpid", "stat", "pipe"].iter().enumerate() {
         let ps = 100_000 * (index as u64 + 1);
-        made = made.place("batch", operation, 1000, 0, |n| ps * 1000 + n);
+        made = made.place("batch", operation, (1000, 0), |n| ps * 1000 + n);
     }
     insta::assert_snapshot!(table(&made.report(), "Calls a second").text());
 }
@@ -142,10 +144,10 @@ fn batches_give_calls_a_second_and_single_calls_the_tail() {
 #[test]
 fn the_papers_table_of_operations_comes_first_where_a_program_asks_for_it() {
     let made = Maker::new()
-        .place("index create", "delete", 1, 0, |_| 150_000_000)
-        .place("index create", "write", 1, 65_536, |n| 300_000_000 + n * 1_000_000)
-        .place("index create", "write", 1, 65_536, |_| 200_000_000)
-        .place("indexing", "read", 1, 65_536, |_| 100_000_000)
+        .place("index create", "delete", (1, 0), |_| 150_000_000)
+        .place("index create", "write", (1, 65_536), |n| 300_000_000 + n * 1_000_000)
+        .place("index create", "write", (1, 65_536), |_| 200_000_000)
+        .place("indexing", "read", (1, 65_536), |_| 100_000_000)
         .shows("operations");
     let report = made.report();
     assert_eq!(report.chapters[0].id, "operations");
@@ -165,7 +167,7 @@ fn a_view_that_there_is_not_is_told() {
 #[test]
 fn a_pause_under_rate_shows_in_the_response_time_and_not_in_the_service_time() {
     let mut made =
-        Maker::new().place("steady", "stat", 1, 0, |n| if n == 50 { 500_000_000_000 } else { 10_000_000 });
+        Maker::new().place("steady", "stat", (1, 0), |n| if n == 50 { 500_000_000_000 } else { 10_000_000 });
     // A thousand a second: whatever was due during the pause begins late.
     for (n, sample) in made.0.samples.iter_mut().enumerate() {
         let due = n as u64 * 1_000_000;
@@ -181,15 +183,15 @@ fn a_pause_under_rate_shows_in_the_response_time_and_not_in_the_service_time() {
 
 #[test]
 fn slow_operations_are_put_down_to_what_was_seen() {
-    let mut made =
-        Maker::new().place("disk", "fread", 1, 4096, |n| if n % 50 == 0 { 900_000_000 } else { 50_000_000 });
+    let mut made = Maker::new()
+        .place("disk", "fread", (1, 4096), |n| if n % 50 == 0 { 900_000_000 } else { 50_000_000 });
     for sample in made.0.samples.iter_mut().filter(|sample| sample.duration_ps > 100_000_000) {
         sample.queue_ns = 800_000;
         sample.causes = Cause::Preempted as u16;
     }
     let report = made.report();
     let figure = report.figures().find(|figure| figure.id == "causes").unwrap();
-    let Numbers::Causes(numbers) = &figure.numbers else { panic!("{:?}", figure.numbers) };
+    let numbers: &CauseStacks = figure.numbers.get().unwrap();
     assert_eq!(numbers.rows[0].shares, report.causes[0].shares);
     assert_eq!(numbers.rows[0].shares[0].0, "run_queue");
     assert!((numbers.rows[0].shares[0].1 - 800.0 / 850.0).abs() < 1e-9, "{numbers:?}");
@@ -200,11 +202,11 @@ fn the_time_of_every_rank_adds_up_and_names_whom_the_others_wait_for() {
     let mut run = samples::example::parallel_write(4, 50, 1);
     run.facts.spans =
         (0..4).map(|rank| Span { rank, begin_ns: 0, end_ns: 1_500_000_000, paused_ns: 0 }).collect();
-    let mut options = Options::default();
+    let mut options = ReportOptions::default();
     options.fit.bootstrap = 19;
     let report = build(&run, &options);
     let figure = report.figures().find(|figure| figure.id == "time-use").unwrap();
-    let Numbers::Shares(numbers) = &figure.numbers else { panic!("{:?}", figure.numbers) };
+    let numbers: &TimeShares = figure.numbers.get().unwrap();
     for rank in 0..4 {
         let sum: f64 = numbers.parts.iter().map(|(_, seconds)| seconds[rank]).sum();
         assert!((sum - 1.5).abs() < 1e-9, "{numbers:?}");
@@ -222,7 +224,7 @@ fn every_gate_of_a_run_has_its_chapter() {
     let site = run.sites.len() as u32 - 1;
     let more: Vec<Sample> = run.of_site(3).map(|sample| Sample { site, ..*sample }).collect();
     run.samples.extend(more);
-    let mut options = Options::default();
+    let mut options = ReportOptions::default();
     options.fit.bootstrap = 19;
     let report = build(&run, &options);
     assert_eq!(table(&report, "All gates").rows.len(), 2);
@@ -242,7 +244,7 @@ fn every_gate_of_a_run_has_its_chapter() {
 
 #[test]
 fn a_tour_is_shown_as_rungs_and_a_curve() {
-    let mut made = Maker::new().place("L1 cache", "l1", 1, 0, |n| 20_000 + n);
+    let mut made = Maker::new().place("L1 cache", "l1", (1, 0), |n| 20_000 + n);
     made.0.facts.tour = serde_json::json!({
         "schema": "lastrank.tour/1",
         "rungs": [
@@ -279,7 +281,7 @@ fn labels_that_read_alike_as_names_have_names_of_their_own() {
     let mut made = Maker::new();
     for path in ["/mnt/a", "/mnt-a"] {
         for size in ["1KiB", "4KiB", "16KiB"] {
-            made = made.place(&format!("{path} {size}"), "fread", 1, 8, |n| 1_000_000 + n);
+            made = made.place(&format!("{path} {size}"), "fread", (1, 8), |n| 1_000_000 + n);
         }
     }
     let report = made.in_one_line().report();
@@ -297,7 +299,7 @@ fn damaged_tours_make_no_trouble() {
         serde_json::json!({"rungs": [{"name": "x", "headline_ps": -1.0, "raw": {"median_ps": -5.0}}], "curve": [{}, {}, {}]}),
         serde_json::json!({"rungs": [{"survival": [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]}]}),
     ] {
-        let mut made = Maker::new().place("a", "b", 1, 0, |n| n + 1);
+        let mut made = Maker::new().place("a", "b", (1, 0), |n| n + 1);
         made.0.facts.tour = tour;
         assert!(made.report().html().contains("</html>"));
     }

@@ -1,4 +1,4 @@
-//! How long does it take to write samples as Parquet? `write_speed OUT.parquet [RANKS SAMPLES]`.
+//! Measures how long writing samples as Parquet takes: `write_speed OUT.parquet [RANKS SAMPLES]`.
 //!
 //! Prints wall and processor time for RANKS x SAMPLES samples of an endless loop of one operation with a
 //! barrier now and then, as the ranks of `tests/mpi` take them.

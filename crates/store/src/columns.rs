@@ -1,4 +1,4 @@
-//! Which columns does a run file have, and how is each one encoded?
+//! The columns of a run file, their encoding, and the checksums.
 
 use std::sync::Arc;
 
@@ -8,18 +8,17 @@ use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use samples::{Sample, SiteKind};
 
 /// Footer key whose value is [`SCHEMA`].
-pub const SCHEMA_KEY: &str = "lastrank.schema";
+pub(crate) const SCHEMA_KEY: &str = "lastrank.schema";
 /// Footer key of the facts (JSON of [`samples::Facts`]).
 pub const FACTS_KEY: &str = "lastrank.facts";
 /// Footer key of the sites (JSON list of [`samples::Site`]); column `site` is an index into it.
-pub const SITES_KEY: &str = "lastrank.sites";
+pub(crate) const SITES_KEY: &str = "lastrank.sites";
 /// Footer key of `LENGTH:CRC32:CRC32:CRC32`: over the first LENGTH bytes of the file, which are all its
-/// data; over facts and sites; over the numbers of all samples as they come out of the columns, since a
-/// damaged footer would lead to the right bytes by wrong ways. (Parquet has page checksums, but its writer
-/// fills none in.)
+/// data; over facts and sites; over the numbers of all samples as read from the columns, since a damaged
+/// footer can point at the wrong ones of undamaged bytes. (The Parquet writer fills in no page checksums.)
 pub(crate) const CHECKSUM_KEY: &str = "lastrank.crc32";
 /// Name and version of the columns and the footer; a change that old readers would misread adds one.
-pub const SCHEMA: &str = "lastrank.run/1";
+pub(crate) const SCHEMA: &str = "lastrank.run/1";
 
 /// What a column holds: text of the site, or a number of the sample.
 #[derive(Clone, Copy)]
@@ -34,11 +33,11 @@ pub(crate) enum Column {
     Wide(fn(&Sample) -> i64, fn(&mut Sample, i64)),
 }
 
-/// Columns without which there is no sample. Any other may be missing in a file of an earlier version: it then
-/// reads as in [`Sample`] of nothing known, a batch of 1 on an unknown processor.
+/// Columns without which there is no sample. Any other may be missing in a file of an earlier version, and then
+/// reads as in [`blank`].
 pub(crate) const NEEDED: [&str; 4] = ["site", "rank", "start_ns", "duration_ps"];
 
-/// A sample of which nothing is known yet.
+/// A sample of which nothing is known: a batch of 1 on an unknown processor.
 pub(crate) fn blank() -> Sample {
     Sample { batch: 1, cpu: u16::MAX, ..Sample::default() }
 }
@@ -100,9 +99,8 @@ pub(crate) fn schema() -> Result<TypePtr, parquet::errors::ParquetError> {
     Ok(Arc::new(Type::group_type_builder("sample").with_fields(fields).build()?))
 }
 
-/// Numbers as deltas (bit-packed): most columns hardly change within a site, and no value is hashed or
-/// looked up. Texts through a dictionary; nobody prunes by their least and greatest, which took most of
-/// the writing's time.
+/// Numbers are bit-packed deltas: most columns hardly change within a site, and no value is hashed. Texts go
+/// through a dictionary, without minimum and maximum: nobody filters by them, and they took most of the time.
 pub(crate) fn properties() -> WriterProperties {
     let mut builder = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_2_0)

@@ -1,8 +1,10 @@
-//! What can go wrong between a run and its file, in words that name the file and the cause?
+//! Errors of reading and writing run files; each names the file and the cause.
 
 use std::path::{Path, PathBuf};
 
 use parquet::errors::ParquetError;
+
+use crate::columns::{SCHEMA, SCHEMA_KEY};
 
 /// Why a run or a list of numbers could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -42,14 +44,14 @@ pub enum Error {
     /// Parquet, but not ours.
     #[error(
         "{} is Parquet but not a run of lastrank: its footer has no `{}` (was it rewritten by another tool?)",
-        path.display(), crate::SCHEMA_KEY
+        path.display(), SCHEMA_KEY
     )]
     Foreign {
         /// The file.
         path: PathBuf,
     },
     /// A run of a later version.
-    #[error("{} was written by a newer lastrank (schema {found}; this one reads {})", path.display(), crate::SCHEMA)]
+    #[error("{} was written by a newer lastrank (schema {found}; this one reads {})", path.display(), SCHEMA)]
     Newer {
         /// The file.
         path: PathBuf,

@@ -25,11 +25,22 @@ mod error;
 mod numbers;
 mod parts;
 mod read;
+mod replace;
 mod write;
 
-pub use columns::{FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
+pub use columns::FACTS_KEY;
 pub use error::Error;
 pub use numbers::{LineError, NumberLines, numbers, numbers_from};
-pub use parts::{part_path, remove_other_parts, write_part};
-pub use read::{OTHER_FILE, is_run, read};
+pub use parts::{has_parts, remove_other_parts, write_part};
+pub use read::{OTHER_FILE, is_run};
+pub use replace::{Replacement, replace};
 pub use write::{Writer, write};
+
+/// Reads a run: a run file, or a directory of parts as one logical run.
+///
+/// # Errors
+/// An [`Error`] that says whether the file is missing, not Parquet, cut short, from another tool,
+/// from a newer lastrank, or damaged (a checksum over all data is checked).
+pub fn read(path: &std::path::Path) -> Result<samples::Run, Error> {
+    if path.is_dir() { parts::read(path) } else { read::read_file(path) }
+}

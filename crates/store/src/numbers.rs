@@ -1,4 +1,4 @@
-//! Which numbers stand in a text file: one a line, or a column of a CSV table?
+//! Reads numbers from text: one a line, or a column of a CSV table.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -59,7 +59,7 @@ pub fn numbers_from(reader: impl BufRead, name: &str, column: Option<&str>) -> R
     Ok(values)
 }
 
-/// Bytes of the longest line: `/dev/zero` is one that never ends.
+/// Bytes of the longest line; `/dev/zero` has one without end.
 const LONGEST_LINE: u64 = 1 << 20;
 
 fn bounded_lines(mut reader: impl BufRead) -> impl Iterator<Item = std::io::Result<String>> {
@@ -87,7 +87,7 @@ fn bounded_lines(mut reader: impl BufRead) -> impl Iterator<Item = std::io::Resu
 #[derive(Clone, Debug)]
 pub struct NumberLines {
     column: Option<String>,
-    layout: Option<Layout>,
+    layout: Option<LineLayout>,
     header: Option<String>,
 }
 
@@ -136,7 +136,7 @@ impl NumberLines {
             Some(layout) => layout,
             None => {
                 let (found, is_header) =
-                    Layout::of(line, self.column.as_deref()).map_err(LineError::Layout)?;
+                    LineLayout::of(line, self.column.as_deref()).map_err(LineError::Layout)?;
                 let found = self.layout.insert(found);
                 if is_header {
                     self.header = Some(line.into());
@@ -154,7 +154,7 @@ impl NumberLines {
         number(&text).map(Some).map_err(|what| LineError::Value { text: shown(&text), what })
     }
 
-    /// Did a line say how the lines are split?
+    /// Whether a line has shown how the lines are split.
     pub fn is_ready(&self) -> bool {
         self.layout.is_some()
     }
@@ -192,13 +192,13 @@ fn shown(text: &str) -> String {
 
 /// How the lines of a text are split, and which field is wanted.
 #[derive(Clone, Debug)]
-struct Layout {
+struct LineLayout {
     separator: Option<char>,
     fields: usize,
     column: usize,
 }
 
-impl Layout {
+impl LineLayout {
     /// Layout as the first line shows it, and whether that line is a header.
     fn of(line: &str, wanted: Option<&str>) -> Result<(Self, bool), String> {
         let separator = [',', ';', '\t'].into_iter().find(|&c| fields(line, Some(c)).len() > 1);
@@ -215,7 +215,7 @@ impl Layout {
         let position = |wanted: &str| {
             wanted.parse().ok().filter(|n| (1..=names.len()).contains(n)).map(|n: usize| n - 1)
         };
-        // Only the wanted field tells a header from a first row: the others may be names of hosts.
+        // Only the wanted field tells a header from a first row: other fields may be host names.
         let by_its_field = |at: usize| (at, is_name(&names[at]));
         let (column, is_header) = match wanted {
             None if names.len() == 1 => by_its_field(0),
@@ -244,13 +244,16 @@ impl Layout {
     }
 }
 
-/// Can this be the name of a column? What begins as a number does is a number, or a mistake to be told.
+/// Whether this can be the name of a column: what begins as a number does is a number or a mistake.
 fn is_name(text: &str) -> bool {
     let begins_as_number = text.trim_start_matches(['+', '-', '.']).starts_with(|c: char| c.is_ascii_digit());
     text.parse::<f64>().is_err() && !begins_as_number
 }
 
 /// The fields of a line, unquoted and trimmed.
+///
+/// Not the `csv` crate's reader: numbers are read a line at a time while a file grows, blanks may stand before a
+/// quote, and the separator is found by trying.
 fn fields(line: &str, separator: Option<char>) -> Vec<String> {
     let mut out = Vec::new();
     let mut field = String::new();

@@ -1,4 +1,4 @@
-//! How do the parts that ranks wrote into one directory make one run?
+//! Run directories: writes the part of one rank, and reads all parts as one run.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::read::{facts_of_file, read_file};
 use crate::write::write;
 
 /// The name of part `index` in the run directory `run`: `run/part-00007.parquet`.
-pub fn part_path(run: &Path, index: u32) -> PathBuf {
+fn part_path(run: &Path, index: u32) -> PathBuf {
     run.join(format!("part-{index:05}.parquet"))
 }
 
@@ -57,6 +57,11 @@ fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     }
     paths.sort();
     Ok(paths)
+}
+
+/// Whether the directory holds parts of a run.
+pub fn has_parts(directory: &Path) -> bool {
+    part_files(directory).is_ok_and(|parts| !parts.is_empty())
 }
 
 /// Reads all parts in the order of their names as one run.
@@ -119,7 +124,7 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
             }
         }
     }
-    // Of one event, the rank that it happened to tells more than those that only heard of it.
+    // Of one failure, keep the words of the rank that it happened to: they extend those of the other ranks.
     let told = std::mem::take(&mut run.facts.failures);
     let says_more = |less: &String| told.iter().any(|more| more != less && more.starts_with(less.as_str()));
     run.facts.failures = told.iter().filter(|failure| !says_more(failure)).cloned().collect();
@@ -131,7 +136,7 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
     Ok(run)
 }
 
-/// Which ranks' parts are not there, in words: a step's slowest rank may be one of them.
+/// Names the ranks whose parts are missing; the slowest rank of a step may be one of them.
 fn missing(paths: &[PathBuf], ranks: u32) -> Option<String> {
     let index = |path: &PathBuf| path.file_stem()?.to_str()?.strip_prefix("part-")?.parse::<u32>().ok();
     let there: HashSet<u32> = paths.iter().filter_map(index).collect();

@@ -1,4 +1,4 @@
-//! How does a Parquet file become a run again, and what is said of a file that is none?
+//! Reads a Parquet file as a run, and says why a file is not one.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -8,15 +8,16 @@ use std::path::Path;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::FileMetaData;
 use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 use samples::{Facts, Run, Sample, Warning};
 
+use crate::Error;
 use crate::columns::{
     CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, NEEDED, SCHEMA, SCHEMA_KEY, SITES_KEY, add_values, blank,
     sum_of_texts,
 };
-use crate::{Error, parts};
 
 const MAGIC: &[u8; 4] = b"PAR1";
 
@@ -24,18 +25,9 @@ const MAGIC: &[u8; 4] = b"PAR1";
 /// tool wrote it anew.
 pub const OTHER_FILE: &str = "other-file";
 
-/// Reads a run: a run file, or a directory of parts as one logical run.
+/// Whether `path` looks like a run: a directory, or a file that begins as Parquet.
 ///
-/// # Errors
-/// An [`Error`] that says whether the file is missing, not Parquet, cut short, from another tool,
-/// from a newer lastrank, or damaged (a checksum over all data is checked).
-pub fn read(path: &Path) -> Result<Run, Error> {
-    if path.is_dir() { parts::read(path) } else { read_file(path) }
-}
-
-/// Does `path` look like a run: a directory, or a file that begins as Parquet?
-///
-/// A pipe is none, and is not looked into: what is read from it is gone for the one who reads the numbers.
+/// A pipe is not opened: what is read from it would be missing when its numbers are read.
 pub fn is_run(path: &Path) -> bool {
     let begins_as_parquet = || {
         let mut magic = [0; 4];
@@ -49,7 +41,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Run, Error> {
         return Err(Error::Special { action: "read", path: path.into() });
     }
     let file = open(path)?;
-    // The Parquet library answers most damage with an error, some with a panic: both mean the same here.
+    // The Parquet library answers some damage with a panic: report it as damage, too.
     catch_unwind(AssertUnwindSafe(|| read_open(path, file))).unwrap_or_else(|_| {
         Err(Error::Damaged { path: path.into(), what: "the Parquet library cannot make sense of it".into() })
     })
@@ -94,78 +86,128 @@ fn open(path: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
+/// What the footer of a run file says besides its columns.
+struct Footer {
+    facts: String,
+    sites: String,
+    checksums: Option<String>,
+    writer: String,
+    rows: i64,
+}
+
+impl Footer {
+    fn of(path: &Path, footer: &FileMetaData) -> Result<Self, Error> {
+        let value = |key: &str| {
+            footer
+                .key_value_metadata()?
+                .iter()
+                .find(|pair| pair.key == key)
+                .and_then(|pair| pair.value.clone())
+        };
+        let schema = value(SCHEMA_KEY).ok_or_else(|| Error::Foreign { path: path.into() })?;
+        if schema != SCHEMA {
+            return Err(Error::Newer { path: path.into(), found: schema });
+        }
+        let needed = |key: &str| {
+            value(key).ok_or_else(|| Error::Damaged {
+                path: path.into(),
+                what: format!("its footer has no `{key}`"),
+            })
+        };
+        Ok(Self {
+            facts: needed(FACTS_KEY)?,
+            sites: needed(SITES_KEY)?,
+            checksums: value(CHECKSUM_KEY),
+            writer: footer.created_by().unwrap_or("an unknown tool").to_owned(),
+            rows: footer.num_rows(),
+        })
+    }
+
+    fn is_ours(&self) -> bool {
+        self.writer.starts_with("lastrank ")
+    }
+
+    /// The checksums of facts and values that hold for this file, after a check of its data; a file that
+    /// another tool wrote anew has none that do, and gets a note.
+    fn checked(&self, path: &Path, notes: &mut Vec<String>) -> Result<Option<(u32, u32)>, Error> {
+        let damaged = |what: String| Error::Damaged { path: path.into(), what };
+        let checksums = match &self.checksums {
+            Some(words) => {
+                Some(Checksums::of(words).ok_or_else(|| damaged("its checksums are unreadable".into()))?)
+            }
+            None if self.is_ours() => return Err(damaged(format!("its footer has no `{CHECKSUM_KEY}`"))),
+            None => None,
+        };
+        let data = checksums.as_ref().map_or(Ok(()), |checksums| check_data(path, checksums));
+        // Another tool that wrote the file anew has kept the checksums of the file that it read.
+        let checksums = match data {
+            Err(error) if self.is_ours() || matches!(error, Error::Io { .. }) => return Err(error),
+            Ok(()) if checksums.is_some() => checksums,
+            _ => {
+                notes.push(format!(
+                    "it was written anew by {}, so that no checksum tells damage",
+                    self.writer
+                ));
+                return Ok(None);
+            }
+        };
+        let footer = checksums.and_then(|checksums| checksums.footer);
+        if footer.is_none() {
+            notes.push("an earlier lastrank wrote it, without a checksum of its facts".into());
+        }
+        if footer.is_some_and(|(texts, _)| texts != sum_of_texts(&self.facts, &self.sites)) {
+            return Err(damaged(
+                "its facts and sites are not those that were written (checksum differs)".into(),
+            ));
+        }
+        Ok(footer)
+    }
+}
+
 fn read_open(path: &Path, file: File) -> Result<Run, Error> {
     let parquet = |error| Error::parquet("read", path, error);
     let damaged = |what: String| Error::Damaged { path: path.into(), what };
     let reader = SerializedFileReader::new(file).map_err(parquet)?;
-    let footer = reader.metadata().file_metadata();
-    let value = |key: &str| {
-        footer.key_value_metadata()?.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone())
-    };
-    let schema = value(SCHEMA_KEY).ok_or_else(|| Error::Foreign { path: path.into() })?;
-    if schema != SCHEMA {
-        return Err(Error::Newer { path: path.into(), found: schema });
-    }
-    let need = |key: &str| value(key).ok_or_else(|| damaged(format!("its footer has no `{key}`")));
-    let (facts, sites) = (need(FACTS_KEY)?, need(SITES_KEY)?);
-    let writer = footer.created_by().unwrap_or("an unknown tool");
-    let is_ours = writer.starts_with("lastrank ");
+    let metadata = reader.metadata().file_metadata();
+    let footer = Footer::of(path, metadata)?;
     let mut notes = Vec::new();
-    let layout = Layout::of(footer.schema_descr()).map_err(damaged)?;
-    if !layout.missing.is_empty() {
-        // What a version of ours drops or renames gets a new schema: one column for another is damage.
-        if let (true, Some(other)) = (is_ours, layout.unknown.first()) {
+    let columns = FileColumns::of(metadata.schema_descr()).map_err(damaged)?;
+    if !columns.missing.is_empty() {
+        // A version of ours that drops or renames a column names a new schema, so this is damage.
+        if let (true, Some(other)) = (footer.is_ours(), columns.unknown.first()) {
             return Err(damaged(format!(
                 "it has no column `{}`, and an odd one `{other}`",
-                layout.missing[0]
+                columns.missing[0]
             )));
         }
-        let names: Vec<String> = layout.missing.iter().map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = columns.missing.iter().map(|name| format!("`{name}`")).collect();
         notes.push(format!("it has no column {}, which reads as not known", names.join(", ")));
     }
-    let sums = match value(CHECKSUM_KEY) {
-        Some(words) => Some(Sums::of(&words).ok_or_else(|| damaged("its checksums are unreadable".into()))?),
-        None if is_ours => return Err(damaged(format!("its footer has no `{CHECKSUM_KEY}`"))),
-        None => None,
-    };
-    let checked = sums.as_ref().map_or(Ok(()), |sums| check_data(path, sums));
-    // Another tool that wrote it anew has kept the checksums of the file that it read.
-    let sums = match checked {
-        Err(error) if is_ours || matches!(error, Error::Io { .. }) => return Err(error),
-        Ok(()) if sums.is_some() => sums,
-        _ => {
-            notes.push(format!("it was written anew by {writer}, so that no checksum tells damage"));
-            None
-        }
-    };
-    let footer_sums = sums.as_ref().and_then(|sums| sums.footer);
-    if sums.is_some() && footer_sums.is_none() {
-        notes.push("an earlier lastrank wrote it, without a checksum of its facts".into());
-    }
-    if footer_sums.is_some_and(|(texts, _)| texts != sum_of_texts(&facts, &sites)) {
-        return Err(damaged("its facts and sites are not those that were written (checksum differs)".into()));
-    }
+    let checksums = footer.checked(path, &mut notes)?;
     let mut run = Run {
-        facts: serde_json::from_str(&facts)
-            .or_else(|cause| piecewise(&facts, &mut notes).ok_or(cause))
+        facts: serde_json::from_str(&footer.facts)
+            .or_else(|cause| readable_facts(&footer.facts, &mut notes).ok_or(cause))
             .map_err(|cause| damaged(format!("its facts are not what this version expects ({cause})")))?,
-        sites: serde_json::from_str(&sites)
+        sites: serde_json::from_str(&footer.sites)
             .map_err(|cause| damaged(format!("its sites are not what this version expects ({cause})")))?,
         samples: Vec::new(),
     };
-    // A footer that lies about the number of rows must not ask for all memory at once.
-    run.samples.reserve_exact(usize::try_from(footer.num_rows()).unwrap_or(0).min(1 << 24));
+    // A footer with a wrong number of rows must not reserve all memory.
+    run.samples.reserve_exact(usize::try_from(footer.rows).unwrap_or(0).min(1 << 24));
     let mut of_values = crc32fast::Hasher::new();
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(parquet)?;
-        read_group(group.as_ref(), &layout, &mut run.samples, &mut of_values).map_err(parquet)?;
+        read_group(group.as_ref(), &columns, &mut run.samples, &mut of_values).map_err(parquet)?;
     }
-    if footer_sums.is_some_and(|(_, values)| values != of_values.finalize()) {
+    if checksums.is_some_and(|(_, values)| values != of_values.finalize()) {
         return Err(damaged("its footer leads to other numbers than were written (checksum differs)".into()));
     }
-    let expected = footer.num_rows();
-    if run.samples.len() as i64 != expected {
-        return Err(damaged(format!("it holds {} samples, its footer says {expected}", run.samples.len())));
+    if run.samples.len() as i64 != footer.rows {
+        return Err(damaged(format!(
+            "it holds {} samples, its footer says {}",
+            run.samples.len(),
+            footer.rows
+        )));
     }
     if let Some(sample) = run.samples.iter().find(|sample| sample.site as usize >= run.sites.len()) {
         return Err(damaged(format!(
@@ -184,9 +226,8 @@ fn read_open(path: &Path, file: File) -> Result<Run, Error> {
     Ok(run)
 }
 
-/// Facts of which some are of another form than this version's: those that are not. None where nothing can be
-/// read.
-fn piecewise(facts: &str, notes: &mut Vec<String>) -> Option<Facts> {
+/// The facts that this version can read, where others have another form; none where nothing can be read.
+fn readable_facts(facts: &str, notes: &mut Vec<String>) -> Option<Facts> {
     let all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(facts).ok()?;
     let alone = |key: &String, value: &serde_json::Value| {
         let one = serde_json::Map::from_iter([(key.clone(), value.clone())]);
@@ -199,14 +240,14 @@ fn piecewise(facts: &str, notes: &mut Vec<String>) -> Option<Facts> {
 }
 
 /// `LENGTH:CRC32:CRC32:CRC32` of the footer, or `LENGTH:CRC32` of an early version.
-struct Sums {
+struct Checksums {
     length: u64,
     data: u32,
     /// Of the texts, of the values.
     footer: Option<(u32, u32)>,
 }
 
-impl Sums {
+impl Checksums {
     fn of(words: &str) -> Option<Self> {
         let (length, sums) = words.split_once(':')?;
         let sums: Vec<u32> =
@@ -220,8 +261,8 @@ impl Sums {
     }
 }
 
-/// Are the bytes before the footer those that were written?
-fn check_data(path: &Path, sums: &Sums) -> Result<(), Error> {
+/// Checks that the bytes before the footer are those that were written.
+fn check_data(path: &Path, sums: &Checksums) -> Result<(), Error> {
     let io = |cause| Error::io("read", path, cause);
     let damaged = |what: &str| Error::Damaged { path: path.into(), what: what.into() };
     let length = sums.length;
@@ -244,28 +285,28 @@ fn check_data(path: &Path, sums: &Sums) -> Result<(), Error> {
     }
 }
 
-/// Which columns a file has.
-struct Layout {
-    /// Those of numbers in the order of the file; of a column that this version does not know the place only, its
-    /// numbers belong to the checksum.
-    columns: Vec<(usize, Held)>,
-    /// Those that it could have and has not.
+/// The columns of a file.
+struct FileColumns {
+    /// Columns of numbers in the order of the file, with their positions; also those that this version does not
+    /// know, since their numbers belong to the checksum.
+    numbers: Vec<(usize, Content)>,
+    /// Known columns that are missing.
     missing: Vec<&'static str>,
-    /// Those that this version does not know.
+    /// Columns that this version does not know.
     unknown: Vec<String>,
 }
 
 /// What a column of a file holds.
 #[derive(Clone, Copy)]
-enum Held {
+enum Content {
     Known(Column),
     Narrow,
     Wide,
 }
 
-impl Layout {
+impl FileColumns {
     fn of(schema: &SchemaDescriptor) -> Result<Self, String> {
-        let mut found = Layout { columns: Vec::new(), missing: Vec::new(), unknown: Vec::new() };
+        let mut found = FileColumns { numbers: Vec::new(), missing: Vec::new(), unknown: Vec::new() };
         for (at, field) in schema.columns().iter().enumerate() {
             let [name] = field.path().parts() else { continue };
             let (physical, plain) = (field.physical_type(), field.max_def_level() == 0);
@@ -278,15 +319,15 @@ impl Layout {
             };
             match (known, wanted) {
                 (Some(column), Some(wanted)) if wanted == physical && plain => {
-                    found.columns.push((at, Held::Known(column)));
+                    found.numbers.push((at, Content::Known(column)));
                 }
                 (Some(_), _) => return Err(format!("its column `{name}` has another type")),
                 (None, _) => {
                     found.unknown.push(name.clone());
                     if plain && physical == Int32Type::get_physical_type() {
-                        found.columns.push((at, Held::Narrow));
+                        found.numbers.push((at, Content::Narrow));
                     } else if plain && physical == Int64Type::get_physical_type() {
-                        found.columns.push((at, Held::Wide));
+                        found.numbers.push((at, Content::Wide));
                     }
                 }
             }
@@ -307,34 +348,34 @@ impl Layout {
 
 fn read_group(
     group: &dyn RowGroupReader,
-    layout: &Layout,
+    columns: &FileColumns,
     samples: &mut Vec<Sample>,
     sum: &mut crc32fast::Hasher,
 ) -> Result<(), ParquetError> {
     let first = samples.len();
-    for (index, (at, held)) in layout.columns.iter().enumerate() {
+    for (index, (at, held)) in columns.numbers.iter().enumerate() {
         match held {
-            Held::Known(Column::Narrow(_, set)) => {
+            Content::Known(Column::Narrow(_, set)) => {
                 let values = values::<Int32Type>(group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, set)?;
             }
-            Held::Known(Column::Wide(_, set)) => {
+            Content::Known(Column::Wide(_, set)) => {
                 let values = values::<Int64Type>(group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, set)?;
             }
-            Held::Narrow => {
+            Content::Narrow => {
                 let values = values::<Int32Type>(group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, &((|_, _| {}) as fn(&mut Sample, i32)))?;
             }
-            Held::Wide => {
+            Content::Wide => {
                 let values = values::<Int64Type>(group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, &((|_, _| {}) as fn(&mut Sample, i64)))?;
             }
-            Held::Known(_) => {}
+            Content::Known(_) => {}
         }
     }
     Ok(())
@@ -343,7 +384,7 @@ fn read_group(
 fn values<T: DataType>(group: &dyn RowGroupReader, column: usize) -> Result<Vec<T::T>, ParquetError> {
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
     let mut values = Vec::new();
-    // In steps, so that a footer that lies about the number of rows cannot ask for all memory at once.
+    // In steps: a footer with a wrong number of rows must not reserve all memory.
     while reader.read_records(1 << 16, None, None, &mut values)?.0 > 0 {}
     Ok(values)
 }

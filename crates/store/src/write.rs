@@ -1,7 +1,6 @@
-//! How does a run become a Parquet file without ever leaving half a file under the final name?
+//! Writes a run as Parquet; the file gets its name when it is complete and on disk.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,9 +18,9 @@ use parquet::file::writer::{
 use parquet::schema::types::SchemaDescriptor;
 use samples::{Facts, Run, Sample, Site};
 
-use crate::Error;
 use crate::columns::{CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
 use crate::columns::{add_values, properties, schema, sum_of_texts};
+use crate::{Error, Replacement};
 
 /// Rows of a row group: what the writer holds in memory besides the run (about 100 bytes a row).
 const GROUP_ROWS: usize = 1 << 18;
@@ -57,8 +56,8 @@ fn key(sample: &Sample) -> (u32, u32) {
     (sample.rank, sample.site)
 }
 
-/// Where the samples stand that come first, second … by rank, then by site; those of one site keep their
-/// order. Counts first and then puts each in its place, which takes two passes over the samples.
+/// The indices of the samples ordered by rank, then by site; those of one site keep their order. A counting
+/// sort: two passes over the samples.
 fn order(samples: &[Sample]) -> Vec<u64> {
     let mut places: BTreeMap<(u32, u32), usize> = BTreeMap::new();
     for alike in samples.chunk_by(|a, b| key(a) == key(b)) {
@@ -84,11 +83,10 @@ fn order(samples: &[Sample]) -> Vec<u64> {
 /// Writes a run file piece by piece, in bounded memory.
 ///
 /// The file appears under its name with [`Writer::finish`]; a writer dropped before that removes
-/// its temporary file (`.NAME.PID.partial` in the same folder).
+/// what it wrote (a [`Replacement`]).
 pub struct Writer {
     path: PathBuf,
-    temporary: Temporary,
-    file: SerializedFileWriter<Summed>,
+    file: SerializedFileWriter<Checksummed>,
     schema: SchemaDescriptor,
     properties: WriterPropertiesPtr,
     sites: Vec<Site>,
@@ -104,26 +102,19 @@ impl Writer {
     /// # Errors
     /// [`Error::Io`] where the folder does not exist or cannot be written; [`Error::Special`].
     pub fn create(path: &Path, sites: &[Site]) -> Result<Self, Error> {
-        let name = path
-            .file_name()
-            .ok_or_else(|| Error::io("create", path, std::io::ErrorKind::InvalidFilename.into()))?;
         // The rename at the end would put a file in the place of a device: of /dev/null, say.
         if path.symlink_metadata().is_ok_and(|found| !found.is_file() && !found.is_symlink()) {
             return Err(Error::Special { action: "write", path: path.into() });
         }
-        let temporary =
-            path.with_file_name(format!(".{}.{}.partial", name.to_string_lossy(), std::process::id()));
-        let file = File::create(&temporary).map_err(|cause| Error::io("create", path, cause))?;
-        let temporary = Temporary(temporary);
+        let file = Replacement::of(path).map_err(|cause| Error::io("create", path, cause))?;
         let failed = |error| Error::parquet("write", path, error);
         let schema = schema().map_err(failed)?;
         let properties = Arc::new(properties());
-        let summed = Summed { file, length: 0, crc: crc32fast::Hasher::new() };
-        let file = SerializedFileWriter::new(summed, Arc::clone(&schema), Arc::clone(&properties))
-            .map_err(failed)?;
+        let file = Checksummed { file, length: 0, crc: crc32fast::Hasher::new() };
+        let file =
+            SerializedFileWriter::new(file, Arc::clone(&schema), Arc::clone(&properties)).map_err(failed)?;
         Ok(Self {
             path: path.into(),
-            temporary,
             file,
             schema: SchemaDescriptor::new(schema),
             properties,
@@ -166,7 +157,7 @@ impl Writer {
         if !self.pending.is_empty() {
             self.flush()?;
         }
-        // Everything but the footer is out now; what the sum covers is known before the footer is.
+        // All data are written now: the checksum that goes into the footer covers them.
         self.file.flush().map_err(|cause| Error::io("write", &self.path, cause))?;
         let data = self.file.inner();
         let json = |value: serde_json::Result<String>| {
@@ -189,9 +180,9 @@ impl Writer {
         }
         let path = self.path;
         let io = |cause| Error::io("write", &path, cause);
-        let summed = self.file.into_inner().map_err(|error| Error::parquet("write", &path, error))?;
-        summed.file.sync_all().map_err(io)?;
-        std::fs::rename(&self.temporary.0, &path).map_err(io)
+        let file = self.file.into_inner().map_err(|error| Error::parquet("write", &path, error))?.file;
+        file.file().sync_all().map_err(io)?;
+        file.commit().map_err(io)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
@@ -230,7 +221,7 @@ struct Encoded {
 
 /// Encodes the columns on as many threads as there are processors, and puts them into the file.
 fn write_group(
-    group: &mut SerializedRowGroupWriter<'_, Summed>,
+    group: &mut SerializedRowGroupWriter<'_, Checksummed>,
     table: &Table<'_>,
     schema: &SchemaDescriptor,
     properties: &WriterPropertiesPtr,
@@ -311,14 +302,14 @@ fn encode(
     Ok(Encoded { bytes: Bytes::from(sink.into_inner()?), close, sum })
 }
 
-/// A file and the checksum of what went into it. The Parquet writer buffers before it.
-struct Summed {
-    file: File,
+/// A file and the checksum of what was written into it. The Parquet writer buffers before it.
+struct Checksummed {
+    file: Replacement,
     length: u64,
     crc: crc32fast::Hasher,
 }
 
-impl Write for Summed {
+impl Write for Checksummed {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.crc.update(&bytes[..written]);
@@ -328,15 +319,5 @@ impl Write for Summed {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.file.flush()
-    }
-}
-
-/// A file that is removed when it goes out of use, unless it was renamed away.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // After the rename there is nothing of this name; after a failure there is nothing better to do.
-        let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,11 +1,11 @@
-//! Does every random sample get a fit, and do the intervals and tests keep what they promise?
+//! Checks that every random sample gets a fit, and that intervals and tests keep their nominal rates.
 //!
 //! `cargo run --release -p lastrank-tail --example tail_census [SAMPLES [SECTION]]` (2000 samples by default): `statuses`
 //! over 5 shapes and 5 sizes, `coverage` of profile and Wald intervals, `sizes` of the goodness-of-fit tests;
 //! all three without a section. Seeded: every run prints the same numbers.
 
 use rayon::prelude::*;
-use tail::gev::Target;
+use tail::gev::GevTarget;
 use tail::{Gev, Likelihood, Series, Status, Xoshiro, gof};
 
 const SIZES: [usize; 5] = [10, 20, 50, 100, 400];
@@ -70,9 +70,9 @@ fn interval_coverage(samples: u64) {
                         likelihood.profile(&fit, target, 0.95).ok().map(|interval| interval.contains(value))
                     };
                     Some([
-                        profile(Target::Shape, shape),
+                        profile(GevTarget::Shape, shape),
                         fit.standard_errors.map(|e| (fit.shape - shape).abs() < 1.959_964 * e.shape),
-                        profile(Target::ReturnLevel(100.0), truth),
+                        profile(GevTarget::ReturnLevel(100.0), truth),
                         level.interval(0.95).map(|interval| interval.contains(truth)),
                     ])
                 })

@@ -45,11 +45,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }),
     );
     show("bootstrap1000", median(5, || drop(black_box(bootstrap::parametric(&fit, 1000, 1)))));
-    show("profile_shape", median(51, || drop(black_box(likelihood.profile(&fit, gev::Target::Shape, 0.95)))));
-    let target = gev::Target::ReturnLevel(100.0);
+    show(
+        "profile_shape",
+        median(51, || drop(black_box(likelihood.profile(&fit, gev::GevTarget::Shape, 0.95)))),
+    );
+    let target = gev::GevTarget::ReturnLevel(100.0);
     show("profile_level100", median(51, || drop(black_box(likelihood.profile(&fit, target, 0.95)))));
     show("goodness_of_fit999", median(3, || drop(black_box(gof::test(&series, &fit, 999, 1)))));
-    let options = tail::assess::Options::default();
+    let options = tail::assess::AssessOptions::default();
     show("full_verdict", median(3, || drop(black_box(tail::assess::assess(black_box(&values), &options)))));
     show("fit_million", median(3, || drop(black_box(gev::fit(black_box(&million))))));
     Ok(())

@@ -1,5 +1,4 @@
-//! What does an assessment of a file of numbers look like? One number a line (a header is skipped) on standard
-//! input; JSON without the figures on standard output.
+//! Prints the verdict on numbers from standard input (one a line, a header is skipped) as JSON.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let values: Vec<f64> =

@@ -7,12 +7,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::gev::fit::maximize_maxima;
-use crate::gev::{Fit, Likelihood, Parameters};
+use crate::gev::{GevFit, Likelihood, Parameters};
 use crate::kernel;
 use crate::newton::Newton;
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
-use crate::surface::{Free, Maxima, Standard};
+use crate::surface::{Free, Maxima, StandardMaximum};
 use crate::{Error, Gev, Series, Status, Xoshiro};
 
 /// Refits of resampled data.
@@ -49,7 +49,7 @@ impl Replicates {
         Interval::new(2.0 * estimate - p.upper, 2.0 * estimate - p.lower, level)
     }
 
-    /// Standard deviation of a quantity over the replicates.
+    /// StandardMaximum deviation of a quantity over the replicates.
     pub fn standard_error(&self, quantity: impl Fn(&Gev) -> f64) -> f64 {
         let values = self.values(quantity);
         let n = values.len() as f64;
@@ -92,7 +92,7 @@ impl Refit {
     }
 
     /// Refit what `y` holds, starting at `start`.
-    pub fn fit(&mut self, start: [f64; 3], shape_max: f64) -> Standard {
+    pub fn fit(&mut self, start: [f64; 3], shape_max: f64) -> StandardMaximum {
         let ends = self.y.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &y| (l.min(y), h.max(y)));
         let maxima = Maxima { y: &self.y, weights: &[], ends, shape_max };
         let mut at = start;
@@ -102,7 +102,7 @@ impl Refit {
         if outcome.converged {
             let at = [self.newton.at[0], self.newton.at[1], self.newton.at[2]];
             let status = if at[2] > -0.5 { Status::Ok } else { Status::Irregular };
-            return Standard { at, value: outcome.value, iterations: outcome.iterations, status };
+            return StandardMaximum { at, value: outcome.value, iterations: outcome.iterations, status };
         }
         maximize_maxima(&maxima, &mut self.newton)
     }
@@ -110,12 +110,12 @@ impl Refit {
 
 /// Parametric bootstrap: samples of the fitted law, refitted. The default for extremes: it keeps its coverage
 /// where the non-parametric one falls short (Kyselý 2008).
-pub fn parametric(fit: &Fit, replicates: usize, seed: u64) -> Replicates {
+pub fn parametric(fit: &GevFit, replicates: usize, seed: u64) -> Replicates {
     parametric_sized(fit, fit.n, replicates, seed)
 }
 
 /// [`parametric`] with samples of `size` values: the effective size, where the data resemble each other.
-pub fn parametric_sized(fit: &Fit, size: usize, replicates: usize, seed: u64) -> Replicates {
+pub fn parametric_sized(fit: &GevFit, size: usize, replicates: usize, seed: u64) -> Replicates {
     // The sample's own scale makes standardised units.
     let (center, spread) = (fit.center, fit.scale);
     let start = [fit.location_offset / spread, 0.0, fit.shape];
@@ -195,7 +195,7 @@ pub(crate) fn run<T: Send>(replicates: usize, n: usize, one: impl Fn(&mut Refit,
         .collect()
 }
 
-fn collect(fits: Vec<Standard>, center: f64, spread: f64, block: usize, seed: u64) -> Replicates {
+fn collect(fits: Vec<StandardMaximum>, center: f64, spread: f64, block: usize, seed: u64) -> Replicates {
     let at_boundary = fits.iter().filter(|f| f.status == Status::Boundary).count();
     let laws = fits
         .into_iter()

@@ -5,8 +5,8 @@
 
 use crate::gev::fit::{SHAPE_MAX, in_units, standardisation};
 use crate::gev::profile::in_units as interval_in_units;
-use crate::gev::{self, Fit, Target};
-use crate::kernel::{self, Terms};
+use crate::gev::{self, GevFit, GevTarget};
+use crate::kernel::{self, At, Terms};
 use crate::newton::Newton;
 use crate::status::Interval;
 use crate::surface::{self, Surface, grow_scale};
@@ -22,10 +22,10 @@ struct Rows {
 
 impl Surface for Rows {
     fn terms(&self, location: f64, log_scale: f64, shape: f64) -> Option<Terms> {
-        let rate = (-log_scale).exp();
+        let at = At::new(location, log_scale, shape);
         let mut total = Terms::default();
         for ((&y, &a), &b) in self.y.iter().zip(&self.a).zip(&self.b) {
-            total.add(&kernel::row(y, location, log_scale, rate, shape, a, b)?);
+            total.add(&kernel::row(y, &at, a, b)?);
         }
         if total.value.is_finite() { Some(total) } else { None }
     }
@@ -102,7 +102,7 @@ impl Model {
             return Err(Error::Parameter { what: "number of blocks", value: blocks, must: "positive" });
         }
         let all = Series::clean(values);
-        let first = gpd::Likelihood::new(&all, threshold)?.fit();
+        let first = gpd::GpdLikelihood::new(&all, threshold)?.fit();
         let above: Vec<f64> = all.values().iter().copied().filter(|x| *x > threshold).collect();
         let series = Series::clean(&above);
         let (center, spread) = standardisation(series.sorted());
@@ -127,7 +127,7 @@ impl Model {
     }
 
     /// The maximum-likelihood fit: the GEV of the maximum of one block. `n` counts blocks.
-    pub fn fit(&self) -> Fit {
+    pub fn fit(&self) -> GevFit {
         let mut first = self.start;
         first[1] = grow_scale(self.rows.ends(), first[0], first[1], first[2]);
         let base = [self.start[0], self.start[1]];
@@ -143,7 +143,7 @@ impl Model {
     ///
     /// # Errors
     /// As [`gev::Likelihood::profile`].
-    pub fn profile(&self, fit: &Fit, target: Target, level: f64) -> Result<Interval, Error> {
+    pub fn profile(&self, fit: &GevFit, target: GevTarget, level: f64) -> Result<Interval, Error> {
         let what = target.what()?;
         let peak = fit.peak(self.center, self.spread, self.weight)?;
         let interval = surface::profile(&self.rows, &peak, what, level, 1.0)?;
@@ -185,7 +185,7 @@ mod tests {
         let (few, many) = (gev.standard_errors.unwrap(), fit.standard_errors.unwrap());
         assert!(many.shape < 0.6 * few.shape);
         assert!((fit.shape - 0.1).abs() < 4.0 * many.shape && (fit.scale - 15.0).abs() < 4.0 * many.scale);
-        let interval = eight.profile(&fit, Target::ReturnLevel(100.0), 0.95).unwrap();
+        let interval = eight.profile(&fit, GevTarget::ReturnLevel(100.0), 0.95).unwrap();
         assert!(interval.contains(fit.law().return_level(100.0)));
     }
 

@@ -1,5 +1,5 @@
-//! Does the fitted GEV describe the values at all? Distribution-function statistics with p-values from a
-//! parametric bootstrap that refits, so that estimated parameters are accounted for.
+//! Tests of a fitted GEV: distribution-function statistics with p-values from a parametric bootstrap that
+//! refits, so that estimated parameters are accounted for.
 //!
 //! Stute, González Manteiga, Presedo Quindimil 1993; Genest, Rémillard 2008. Values on a visible clock tick
 //! are compared with rounded samples, jittered inside the tick.
@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap;
-use crate::gev::Fit;
+use crate::gev::GevFit;
 use crate::gev::fit::maximize_maxima;
 use crate::interval::{self, Censored, Rounding};
 use crate::newton::Newton;
@@ -107,7 +107,7 @@ const JITTERS: usize = 10;
 ///
 /// # Errors
 /// As [`crate::gev::fit`].
-pub fn test(series: &Series, fit: &Fit, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
+pub fn test(series: &Series, fit: &GevFit, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
     test_within(series, fit, replicates, seed, usize::MAX)
 }
 
@@ -123,7 +123,7 @@ const SETTLED: usize = 2000;
 /// As [`test`].
 pub fn test_within(
     series: &Series,
-    fit: &Fit,
+    fit: &GevFit,
     replicates: usize,
     seed: u64,
     budget: usize,
@@ -143,7 +143,7 @@ fn interior(status: Status, statistics: impl FnOnce() -> Statistics) -> Option<S
     (status != Status::Boundary).then(statistics)
 }
 
-fn continuous(series: &Series, fit: &Fit, n: usize, replicates: usize, seed: u64) -> GoodnessOfFit {
+fn continuous(series: &Series, fit: &GevFit, n: usize, replicates: usize, seed: u64) -> GoodnessOfFit {
     let rate = 1.0 / fit.scale;
     let standard: Vec<_> = {
         let law = Gev { location: 0.0, scale: 1.0, shape: fit.shape };

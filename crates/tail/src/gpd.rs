@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel;
+use crate::interval_end::interval_end;
+use crate::kernel::{self, At};
 use crate::newton::{Newton, Objective};
 use crate::series::sorted_quantile;
 use crate::status::Interval;
-use crate::surface::interval_end;
-use crate::{Dropped, Error, Series, Status, Xoshiro, linalg, special};
+use crate::{Dropped, Error, Series, Status, Xoshiro, argument, linalg, special};
 
 const SHAPE_MAX: f64 = 5.0;
 
@@ -67,7 +67,7 @@ impl Gpd {
 
 /// A fitted GPD.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fit {
+pub struct GpdFit {
     /// How far to trust it.
     pub status: Status,
     /// The threshold.
@@ -96,7 +96,7 @@ pub struct Fit {
     pub iterations: usize,
 }
 
-impl Fit {
+impl GpdFit {
     /// The fitted distribution.
     pub fn law(&self) -> Gpd {
         Gpd { threshold: self.threshold, scale: self.scale, shape: self.shape }
@@ -142,7 +142,7 @@ impl Fit {
 
 /// The likelihood of the exceedances of one threshold.
 #[derive(Debug, Clone)]
-pub struct Likelihood {
+pub struct GpdLikelihood {
     /// Ascending exceedances over their median.
     y: Vec<f64>,
     unit: f64,
@@ -155,8 +155,8 @@ pub struct Likelihood {
 ///
 /// # Errors
 /// [`Error::TooFew`] below 5 exceedances, [`Error::TooFewDistinct`] below 3 distinct ones.
-pub fn fit(values: &[f64], threshold: f64) -> Result<Fit, Error> {
-    Ok(Likelihood::new(&Series::clean(values), threshold)?.fit())
+pub fn fit(values: &[f64], threshold: f64) -> Result<GpdFit, Error> {
+    Ok(GpdLikelihood::new(&Series::clean(values), threshold)?.fit())
 }
 
 /// ln scale and shape free; or one of them, the other fixed or implied by a level.
@@ -180,19 +180,21 @@ impl Objective for Pareto<'_> {
         if at[1] <= -1.0 || at[1] >= SHAPE_MAX {
             return f64::INFINITY;
         }
-        let Some(t) = kernel::sum(self.y, 0.0, at[0], at[1], 1.0, 0.0) else { return f64::INFINITY };
+        let Some(t) = kernel::sum(self.y, &At::new(0.0, at[0], at[1]), 1.0, 0.0) else {
+            return f64::INFINITY;
+        };
         gradient.copy_from_slice(&t.gradient[1..]);
         hessian.copy_from_slice(&[t.hessian[2], t.hessian[4], t.hessian[4], t.hessian[5]]);
         t.value
     }
 }
 
-struct One<'a> {
+struct OneFree<'a> {
     y: &'a [f64],
     slice: Slice,
 }
 
-impl One<'_> {
+impl OneFree<'_> {
     fn full(&self, at: f64) -> [f64; 2] {
         match self.slice {
             Slice::Shape(shape) => [at, shape],
@@ -202,7 +204,7 @@ impl One<'_> {
     }
 }
 
-impl Objective for One<'_> {
+impl Objective for OneFree<'_> {
     fn size(&self) -> usize {
         1
     }
@@ -212,7 +214,7 @@ impl Objective for One<'_> {
         if !(-1.0..=SHAPE_MAX).contains(&shape) {
             return f64::INFINITY;
         }
-        let Some(t) = kernel::sum(self.y, 0.0, phi, shape, 1.0, 0.0) else { return f64::INFINITY };
+        let Some(t) = kernel::sum(self.y, &At::new(0.0, phi, shape), 1.0, 0.0) else { return f64::INFINITY };
         let (gp, gx) = (t.gradient[1], t.gradient[2]);
         let (pp, px, xx) = (t.hessian[2], t.hessian[4], t.hessian[5]);
         let (g, h) = match self.slice {
@@ -233,7 +235,7 @@ impl Objective for One<'_> {
 
 /// What an interval of a GPD fit is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target {
+pub enum GpdTarget {
     /// The scale.
     Scale,
     /// The shape.
@@ -242,12 +244,12 @@ pub enum Target {
     ReturnLevel(f64, f64),
 }
 
-impl Likelihood {
+impl GpdLikelihood {
     /// The exceedances of `threshold`.
     ///
     /// # Errors
     /// As [`fit`].
-    pub fn new(series: &Series, threshold: f64) -> Result<Likelihood, Error> {
+    pub fn new(series: &Series, threshold: f64) -> Result<GpdLikelihood, Error> {
         if !threshold.is_finite() {
             return Err(Error::Parameter { what: "threshold", value: threshold, must: "finite" });
         }
@@ -265,7 +267,7 @@ impl Likelihood {
         }
         let unit = sorted_quantile(above, 0.5) - threshold;
         let y = above.iter().map(|x| (x - threshold) / unit).collect();
-        Ok(Likelihood { y, unit, threshold, n: series.len(), dropped: series.dropped() })
+        Ok(GpdLikelihood { y, unit, threshold, n: series.len(), dropped: series.dropped() })
     }
 
     fn start(&self, shape: f64) -> [f64; 2] {
@@ -276,7 +278,7 @@ impl Likelihood {
     }
 
     /// The maximum-likelihood fit.
-    pub fn fit(&self) -> Fit {
+    pub fn fit(&self) -> GpdFit {
         let n = self.y.len();
         let tolerance = 1e-12 * n as f64;
         let objective = Pareto { y: &self.y };
@@ -301,7 +303,7 @@ impl Likelihood {
         let scale = self.unit * at[0].exp();
         let curvature = interior
             .then(|| {
-                let t = kernel::sum(&self.y, 0.0, at[0], at[1], 1.0, 0.0)?;
+                let t = kernel::sum(&self.y, &At::new(0.0, at[0], at[1]), 1.0, 0.0)?;
                 let v = linalg::inverse(&[t.hessian[2], t.hessian[4], t.hessian[4], t.hessian[5]], 2)?;
                 Some([[v[0] * scale * scale, v[1] * scale], [v[2] * scale, v[3]]])
             })
@@ -312,7 +314,7 @@ impl Likelihood {
             false => Status::Boundary,
         };
         let covariance = if status == Status::Ok { curvature } else { None };
-        Fit {
+        GpdFit {
             status,
             threshold: self.threshold,
             n: self.n,
@@ -336,7 +338,7 @@ impl Likelihood {
         let profile: Vec<([f64; 2], f64)> = (0..=80)
             .map(|i| {
                 let shape = -0.999 + 0.0749 * f64::from(i);
-                let slice = One { y: &self.y, slice: Slice::Shape(shape) };
+                let slice = OneFree { y: &self.y, slice: Slice::Shape(shape) };
                 let outcome = one.minimize(&slice, &self.start(shape)[..1], tolerance, 0);
                 ([one.at[0], shape], outcome.value)
             })
@@ -357,33 +359,31 @@ impl Likelihood {
     ///
     /// # Errors
     /// [`Error::Parameter`] for arguments out of range, [`Error::NotConverged`] without an interior maximum.
-    pub fn profile(&self, fit: &Fit, target: Target, level: f64) -> Result<Interval, Error> {
+    pub fn profile(&self, fit: &GpdFit, target: GpdTarget, level: f64) -> Result<Interval, Error> {
         self.profile_inflated(fit, target, level, 1.0)
     }
 
-    /// [`Likelihood::profile`] with the critical value of the deviance times `inflation`: the variance of the
+    /// [`GpdLikelihood::profile`] with the critical value of the deviance times `inflation`: the variance of the
     /// target over that of the plain likelihood, for clusters and the error of the rate (Chandler, Bate 2007).
     ///
     /// # Errors
-    /// As [`Likelihood::profile`].
+    /// As [`GpdLikelihood::profile`].
     pub fn profile_inflated(
         &self,
-        fit: &Fit,
-        target: Target,
+        fit: &GpdFit,
+        target: GpdTarget,
         level: f64,
         inflation: f64,
     ) -> Result<Interval, Error> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(Error::Parameter { what: "confidence level", value: level, must: "between 0 and 1" });
-        }
+        argument::confidence_level(level)?;
         let Some(v) = fit.curvature else { return Err(Error::NotConverged { model: "profile" }) };
         let phi = (fit.scale / self.unit).ln();
         let minimum = fit.negative_log_likelihood - self.y.len() as f64 * self.unit.ln();
         // The target where it is profiled (levels as logarithms), its error, and the nuisance parameter.
         let (estimate, error, nuisance, exponent) = match target {
-            Target::Scale => (phi, v[0][0].sqrt() / fit.scale, fit.shape, 0.0),
-            Target::Shape => (fit.shape, v[1][1].sqrt(), phi, 0.0),
-            Target::ReturnLevel(observations, index) => {
+            GpdTarget::Scale => (phi, v[0][0].sqrt() / fit.scale, fit.shape, 0.0),
+            GpdTarget::Shape => (fit.shape, v[1][1].sqrt(), phi, 0.0),
+            GpdTarget::ReturnLevel(observations, index) => {
                 let c = fit.exponent(observations, index)?;
                 let (b, b1, _) = kernel::box_cox(c, fit.shape);
                 let g = [b, fit.scale * b1];
@@ -401,11 +401,11 @@ impl Likelihood {
             let mut warm = nuisance;
             let root_deviance = |value: f64| {
                 let slice = match target {
-                    Target::Scale => Slice::LogScale(value),
-                    Target::Shape => Slice::Shape(value),
-                    Target::ReturnLevel(..) => Slice::Level(value.exp(), exponent),
+                    GpdTarget::Scale => Slice::LogScale(value),
+                    GpdTarget::Shape => Slice::Shape(value),
+                    GpdTarget::ReturnLevel(..) => Slice::Level(value.exp(), exponent),
                 };
-                let one = One { y: &self.y, slice };
+                let one = OneFree { y: &self.y, slice };
                 let mut start = warm;
                 for _ in 0..80 {
                     let [phi, shape] = one.full(start);
@@ -413,7 +413,7 @@ impl Likelihood {
                         break;
                     }
                     match target {
-                        Target::Shape => start += 0.25,
+                        GpdTarget::Shape => start += 0.25,
                         _ => start = 0.5 * (start + 0.1),
                     }
                 }
@@ -425,24 +425,18 @@ impl Likelihood {
                 (2.0 * (outcome.value - minimum)).max(0.0).sqrt()
             };
             let bound = match target {
-                Target::Shape if side < 0.0 => -1.0,
-                Target::Shape => SHAPE_MAX,
+                GpdTarget::Shape if side < 0.0 => -1.0,
+                GpdTarget::Shape => SHAPE_MAX,
                 _ => side * f64::INFINITY,
             };
             *end = interval_end(root_deviance, estimate, error, z, bound);
         }
         let map = |v: f64| match target {
-            Target::Scale => self.unit * v.exp(),
-            Target::Shape => v,
-            Target::ReturnLevel(..) => self.threshold + self.unit * v.exp(),
+            GpdTarget::Scale => self.unit * v.exp(),
+            GpdTarget::Shape => v,
+            GpdTarget::ReturnLevel(..) => self.threshold + self.unit * v.exp(),
         };
-        Ok(Interval {
-            lower: map(ends[0].0),
-            upper: map(ends[1].0),
-            level,
-            lower_end: ends[0].1,
-            upper_end: ends[1].1,
-        })
+        Ok(Interval::from_ends(ends.map(|(at, end)| (map(at), end)), level))
     }
 }
 

@@ -1,4 +1,4 @@
-//! How can a likelihood of a million values be climbed many times without a million terms each time?
+//! Groups of values that stand for a million of them where a likelihood is climbed many times.
 //!
 //! Values of the body that lie closer together than a thousandth of the interquartile range are replaced by
 //! their mean, with their number as its weight (data squashing: DuMouchel et al. 1999). The mean leaves the

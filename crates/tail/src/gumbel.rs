@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gev::{self, Likelihood, quantile_start};
-use crate::newton::{Newton, brent_minimum, brent_root};
-use crate::surface::{Fixed, Surface, What, grow_scale};
-use crate::{End, Error, Gev, Interval, Series, linalg, special};
+use crate::interval_end::unbounded_end;
+use crate::newton::{Newton, brent_minimum};
+use crate::return_period::{gumbel_level, return_period_to_probability};
+use crate::surface::{Fixed, HeldFixed, Surface, grow_scale};
+use crate::{End, Error, Gev, Interval, Series, argument, linalg, special};
 
 /// A fitted Gumbel law.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Fit {
+pub struct GumbelFit {
     /// Values used.
     pub n: usize,
     /// Location.
@@ -26,7 +28,7 @@ pub struct Fit {
     pub negative_log_likelihood: f64,
 }
 
-impl Fit {
+impl GumbelFit {
     /// The fitted distribution.
     pub fn law(&self) -> Gev {
         Gev { location: self.location, scale: self.scale, shape: 0.0 }
@@ -44,7 +46,7 @@ impl Fit {
 
     /// Likelihood-ratio test of shape 0 against a GEV fit of the same values, with Hosking's factor
     /// 1 - 2.8 / n (Hosking 1984): statistic and p-value.
-    pub fn against(&self, gev: &gev::Fit) -> (f64, f64) {
+    pub fn against(&self, gev: &gev::GevFit) -> (f64, f64) {
         let ratio = 2.0 * (self.negative_log_likelihood - gev.negative_log_likelihood).max(0.0);
         let adjusted = ratio * (1.0 - 2.8 / self.n as f64);
         (adjusted, special::chi_square_survival(adjusted, 1.0))
@@ -55,15 +57,15 @@ impl Fit {
 ///
 /// # Errors
 /// As [`gev::fit`], and [`Error::NotConverged`], which is not expected: the likelihood has one maximum.
-pub fn fit(series: &Series) -> Result<Fit, Error> {
+pub fn fit(series: &Series) -> Result<GumbelFit, Error> {
     let likelihood = Likelihood::new(series)?;
     let maxima = likelihood.maxima();
-    let fixed = Fixed { surface: &maxima, what: What::Shape, value: 0.0 };
+    let fixed = Fixed { surface: &maxima, what: HeldFixed::Shape, value: 0.0 };
     let mut newton = Newton::new(2);
     let mut start = quantile_start();
     let quick = likelihood.quick();
     if !quick.weights.is_empty() {
-        let groups = Fixed { surface: &quick, what: What::Shape, value: 0.0 };
+        let groups = Fixed { surface: &quick, what: HeldFixed::Shape, value: 0.0 };
         if newton.minimize(&groups, &start, 1e-3, 0).converged {
             start = [newton.at[0], newton.at[1]];
         }
@@ -87,7 +89,7 @@ pub fn fit(series: &Series) -> Result<Fit, Error> {
     let scale = spread * newton.at[1].exp();
     let covariance =
         [[v[0] * spread * spread, v[1] * spread * scale], [v[2] * spread * scale, v[3] * scale * scale]];
-    Ok(Fit {
+    Ok(GumbelFit {
         n: series.len(),
         location: center + spread * newton.at[0],
         location_offset: spread * newton.at[0],
@@ -100,7 +102,7 @@ pub fn fit(series: &Series) -> Result<Fit, Error> {
 
 /// What an interval of a Gumbel fit is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target {
+pub enum GumbelTarget {
     /// The location.
     Location,
     /// The scale.
@@ -113,10 +115,13 @@ pub enum Target {
 ///
 /// # Errors
 /// [`Error::Parameter`] for a level outside (0, 1) or a period not above 1.
-pub fn profile(series: &Series, fit: &Fit, target: Target, level: f64) -> Result<Interval, Error> {
-    if !(level > 0.0 && level < 1.0) {
-        return Err(Error::Parameter { what: "confidence level", value: level, must: "between 0 and 1" });
-    }
+pub fn profile(
+    series: &Series,
+    fit: &GumbelFit,
+    target: GumbelTarget,
+    level: f64,
+) -> Result<Interval, Error> {
+    argument::confidence_level(level)?;
     // In units of the fit: location 0, scale 1. A level is location + scale c.
     let y: Vec<f64> = series.sorted().iter().map(|x| (x - fit.location) / fit.scale).collect();
     let n = y.len() as f64;
@@ -125,49 +130,32 @@ pub fn profile(series: &Series, fit: &Fit, target: Target, level: f64) -> Result
         n * ln_scale + y.iter().map(|y| (y - location) * rate).map(|z| z + (-z).exp()).sum::<f64>()
     };
     let c = match target {
-        Target::Location | Target::Scale => 0.0,
-        Target::ReturnLevel(period) if period > 1.0 && period.is_finite() => -(-(-1.0 / period).ln_1p()).ln(),
-        Target::ReturnLevel(value) => {
-            return Err(Error::Parameter { what: "return period", value, must: "above 1" });
-        }
+        GumbelTarget::Location | GumbelTarget::Scale => 0.0,
+        GumbelTarget::ReturnLevel(period) => gumbel_level(return_period_to_probability(period)?),
     };
     let held = |at: f64| match target {
-        Target::Scale => {
+        GumbelTarget::Scale => {
             let mean = y.iter().map(|v| (-(v - y[0]) * (-at).exp()).exp()).sum::<f64>() / n;
             value(y[0] - at.exp() * mean.ln(), at)
         }
         _ => brent_minimum(|ln_scale| value(at - c * ln_scale.exp(), ln_scale), -3.0, 3.0, 1e-9).1,
     };
-    let best = if target == Target::Scale { 0.0 } else { c };
+    let best = if target == GumbelTarget::Scale { 0.0 } else { c };
     let least = value(0.0, 0.0);
     let z = special::normal_upper_quantile(0.5 * (1.0 - level));
     let step = (1.0 + c.abs()) / n.sqrt();
     let mut ends = [(f64::NAN, End::NotFound); 2];
     for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
-        let mut excess = |distance: f64| (2.0 * (held(best + side * distance) - least)).max(0.0).sqrt() - z;
-        let (mut inside, mut distance) = ((0.0, -z), step);
-        for _ in 0..60 {
-            let there = excess(distance);
-            if there >= 0.0 {
-                let root = brent_root(&mut excess, inside, (distance, there), 1e-9 * step);
-                *end = (best + side * root, End::Reached);
-                break;
-            }
-            inside = (distance, there);
-            distance *= 1.6;
+        let excess = |distance: f64| (2.0 * (held(best + side * distance) - least)).max(0.0).sqrt() - z;
+        if let Some(root) = unbounded_end(excess, z, step, 1e-9 * step) {
+            *end = (best + side * root, End::Reached);
         }
     }
     let units = |at: f64| match target {
-        Target::Scale => fit.scale * at.exp(),
+        GumbelTarget::Scale => fit.scale * at.exp(),
         _ => fit.location + fit.scale * at,
     };
-    Ok(Interval {
-        lower: units(ends[0].0),
-        upper: units(ends[1].0),
-        level,
-        lower_end: ends[0].1,
-        upper_end: ends[1].1,
-    })
+    Ok(Interval::from_ends(ends.map(|(at, end)| (units(at), end)), level))
 }
 
 #[cfg(test)]
@@ -183,8 +171,8 @@ mod tests {
         let series = Series::clean(&values);
         let found = fit(&series).unwrap();
         let expected = [
-            (Target::Location, found.location, found.standard_errors[0]),
-            (Target::Scale, found.scale, found.standard_errors[1]),
+            (GumbelTarget::Location, found.location, found.standard_errors[0]),
+            (GumbelTarget::Scale, found.scale, found.standard_errors[1]),
         ];
         for (target, value, error) in expected {
             let interval = profile(&series, &found, target, 0.95).unwrap();
@@ -192,7 +180,7 @@ mod tests {
             assert!((below - 1.96).abs() < 0.15 && (above - 1.96).abs() < 0.15, "{target:?} {below} {above}");
         }
         // The end of the level's interval: the best law through it has a deviance of 3.841.
-        let interval = profile(&series, &found, Target::ReturnLevel(100.0), 0.95).unwrap();
+        let interval = profile(&series, &found, GumbelTarget::ReturnLevel(100.0), 0.95).unwrap();
         let c = -(-(0.99f64).ln()).ln();
         let through = |level: f64| {
             (-4000..4000)

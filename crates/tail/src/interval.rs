@@ -6,11 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gev::fit::{in_units, quantile_start, standardisation};
-use crate::gev::{self, Fit, Target};
+use crate::gev::{self, GevFit, GevTarget};
 use crate::kernel::{Terms, log_ratio};
 use crate::newton::Newton;
 use crate::status::Interval;
-use crate::surface::{self, Standard, Surface, grow_scale};
+use crate::surface::{self, StandardMaximum, Surface, grow_scale};
 use crate::{Error, Series};
 
 /// What the clock does with the part below its tick.
@@ -141,14 +141,14 @@ impl Surface for Censored {
 }
 
 /// The maximum of an interval likelihood in units of the interquartile range.
-pub(crate) fn maximize(censored: &Censored, newton: &mut Newton) -> Standard {
+pub(crate) fn maximize(censored: &Censored, newton: &mut Newton) -> StandardMaximum {
     let base = quantile_start();
     let first = [base[0], grow_scale(censored.ends(), base[0], base[1], 0.05), 0.05];
     surface::maximize(censored, first, base, newton)
 }
 
 /// The maximum of an interval likelihood next to a known one.
-pub(crate) fn maximize_from(censored: &Censored, start: [f64; 3], newton: &mut Newton) -> Standard {
+pub(crate) fn maximize_from(censored: &Censored, start: [f64; 3], newton: &mut Newton) -> StandardMaximum {
     let mut first = start;
     first[1] = grow_scale(censored.ends(), first[0], first[1], first[2]);
     surface::maximize(censored, first, [start[0], start[1]], newton)
@@ -172,7 +172,7 @@ fn prepare(series: &Series, tick: f64, rounding: Rounding) -> Result<(Censored, 
 ///
 /// # Errors
 /// As [`gev::fit`], and [`Error::Parameter`] for a tick that is not positive.
-pub fn fit(series: &Series, tick: f64, rounding: Rounding) -> Result<Fit, Error> {
+pub fn fit(series: &Series, tick: f64, rounding: Rounding) -> Result<GevFit, Error> {
     let (censored, center, spread) = prepare(series, tick, rounding)?;
     let best = maximize(&censored, &mut Newton::new(3));
     let (mut fit, _) = in_units(&censored, &best, series, center, spread);
@@ -182,18 +182,19 @@ pub fn fit(series: &Series, tick: f64, rounding: Rounding) -> Result<Fit, Error>
     Ok(fit)
 }
 
-/// Profile interval of a parameter or level under the interval likelihood.
+/// Profile interval of a parameter or level around an interval fit, which holds its tick.
 ///
 /// # Errors
 /// As [`fit`] and [`gev::Likelihood::profile`].
 pub fn profile(
     series: &Series,
-    tick: f64,
     rounding: Rounding,
-    fit: &Fit,
-    target: Target,
+    fit: &GevFit,
+    target: GevTarget,
     level: f64,
 ) -> Result<Interval, Error> {
+    let tick =
+        fit.tick.ok_or(Error::Support { model: "interval likelihood", needs: "a fit with its tick" })?;
     let (censored, center, spread) = prepare(series, tick, rounding)?;
     let what = target.what()?;
     let interval = surface::profile(&censored, &fit.peak(center, spread, 0.0)?, what, level, 1.0)?;

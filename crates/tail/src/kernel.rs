@@ -146,9 +146,34 @@ impl Terms {
     }
 }
 
-/// The terms of one row, or `None` outside the support. `log_scale` is ln scale, `rate` is 1 / scale.
+/// Parameters at which a likelihood is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct At {
+    location: f64,
+    log_scale: f64,
+    /// 1 / scale.
+    rate: f64,
+    shape: f64,
+}
+
+impl At {
+    /// Of location, ln scale and shape.
+    #[inline(always)]
+    pub fn new(location: f64, log_scale: f64, shape: f64) -> At {
+        At { location, log_scale, rate: (-log_scale).exp(), shape }
+    }
+
+    /// Location 0 and scale 1.
+    #[inline(always)]
+    pub fn standard(shape: f64) -> At {
+        At { location: 0.0, log_scale: 0.0, rate: 1.0, shape }
+    }
+}
+
+/// The terms of one row, or `None` outside the support.
 #[inline(always)]
-pub fn row(x: f64, location: f64, log_scale: f64, rate: f64, shape: f64, a: f64, b: f64) -> Option<Terms> {
+pub fn row(x: f64, at: &At, a: f64, b: f64) -> Option<Terms> {
+    let &At { location, log_scale, rate, shape } = at;
     let z = (x - location) * rate;
     let q = shape * z;
     let w = 1.0 + q;
@@ -184,14 +209,13 @@ pub fn row(x: f64, location: f64, log_scale: f64, rate: f64, shape: f64, a: f64,
 
 /// Sum over identically weighted rows (`a`, `b`), or `None` when one is outside the support. Summed in
 /// blocks, so that a million rows lose no more digits than a thousand.
-pub fn sum(xs: &[f64], location: f64, log_scale: f64, shape: f64, a: f64, b: f64) -> Option<Terms> {
-    let rate = (-log_scale).exp();
+pub fn sum(xs: &[f64], at: &At, a: f64, b: f64) -> Option<Terms> {
     // The support is checked at the extremes once per block, by the row itself.
     let mut total = Terms::default();
     for block in xs.chunks(256) {
         let mut part = Terms::default();
         for &x in block {
-            part.add(&row(x, location, log_scale, rate, shape, a, b)?);
+            part.add(&row(x, at, a, b)?);
         }
         total.add(&part);
     }
@@ -199,39 +223,16 @@ pub fn sum(xs: &[f64], location: f64, log_scale: f64, shape: f64, a: f64, b: f64
 }
 
 /// [`sum`] of rows that stand for `weights` values each, with a and b of 1: a GEV sample in groups.
-pub(crate) fn sum_weighted(
-    xs: &[f64],
-    weights: &[f64],
-    location: f64,
-    log_scale: f64,
-    shape: f64,
-) -> Option<Terms> {
-    let rate = (-log_scale).exp();
+pub(crate) fn sum_weighted(xs: &[f64], weights: &[f64], at: &At) -> Option<Terms> {
     let mut total = Terms::default();
     for (block, weights) in xs.chunks(256).zip(weights.chunks(256)) {
         let mut part = Terms::default();
         for (&x, &weight) in block.iter().zip(weights) {
-            part.add_times(weight, &row(x, location, log_scale, rate, shape, 1.0, 1.0)?);
+            part.add_times(weight, &row(x, at, 1.0, 1.0)?);
         }
         total.add(&part);
     }
     if total.value.is_finite() { Some(total) } else { None }
-}
-
-/// The negative log-likelihood alone of identically weighted rows.
-pub fn value(xs: &[f64], location: f64, log_scale: f64, shape: f64, a: f64, b: f64) -> Option<f64> {
-    let rate = (-log_scale).exp();
-    let mut total = 0.0;
-    for block in xs.chunks(256) {
-        let mut part = 0.0;
-        for &x in block {
-            let z = (x - location) * rate;
-            let h = h(z, shape)?;
-            part += a * (log_scale + (1.0 + shape) * h) + if b == 0.0 { 0.0 } else { b * (-h).exp() };
-        }
-        total += part;
-    }
-    if total.is_finite() { Some(total) } else { None }
 }
 
 #[cfg(test)]
@@ -272,7 +273,7 @@ mod tests {
         for (a, b) in [(1.0, 1.0), (1.0, 0.0), (0.0, 3.0)] {
             for shape in [-0.4, -1e-3, 0.0, 1e-5, 0.02, 0.7] {
                 let at = [0.3, -0.2, shape];
-                let f = |t: [f64; 3]| row(1.1, t[0], t[1], (-t[1]).exp(), t[2], a, b).unwrap();
+                let f = |t: [f64; 3]| row(1.1, &At::new(t[0], t[1], t[2]), a, b).unwrap();
                 let terms = f(at);
                 let step = 1e-5;
                 for i in 0..3 {

@@ -1,4 +1,6 @@
-//! Extreme-value statistics for durations. Pure: slices of numbers in, plain structs out.
+//! Extreme-value statistics for durations. Pure: slices of numbers in, typed findings out.
+//!
+//! No sentence for a reader is made here (but the text of an [`Error`]): the crate `report` words the findings.
 //!
 //! Every function takes values of any unit (nothing assumes seconds) and is exactly equivariant:
 //! a fit of `a * x + b` is the transformed fit of `x`. `shape > 0` is a heavy tail (Coles 2001; scipy and
@@ -22,8 +24,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod argument;
 mod error;
 mod grouped;
+mod interval_end;
+mod nullable;
+mod return_period;
 mod series;
 mod status;
 mod surface;
@@ -51,7 +57,6 @@ pub mod rivals;
 pub mod sandwich;
 pub mod scale;
 pub mod special;
-pub mod summary;
 pub mod targets;
 pub mod verdict;
 
@@ -59,5 +64,6 @@ pub use error::Error;
 pub use gev::{Gev, Likelihood};
 pub use gpd::Gpd;
 pub use random::{SplitMix64, Xoshiro};
+pub use return_period::{gumbel_level, return_period_to_probability};
 pub use series::{Dropped, Series};
 pub use status::{End, Interval, Status};

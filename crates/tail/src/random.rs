@@ -1,23 +1,22 @@
 //! Random numbers that are the same on every machine for the same seed.
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
 /// SplitMix64 (Steele, Lea, Flood 2014): one 64-bit state, used to make seeds and reference samples.
 #[derive(Debug, Clone)]
-pub struct SplitMix64(u64);
+pub struct SplitMix64(rand_xoshiro::SplitMix64);
 
 impl SplitMix64 {
     /// A generator from a seed.
     pub fn new(seed: u64) -> Self {
-        SplitMix64(seed)
+        SplitMix64(rand_xoshiro::SplitMix64::seed_from_u64(seed))
     }
 
     /// The next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// Uniform in the open interval (0, 1): the midpoints of 2^53 cells.
@@ -28,16 +27,16 @@ impl SplitMix64 {
 }
 
 /// xoshiro256++ (Blackman, Vigna 2019): the generator of every simulation and bootstrap.
+///
+/// The distributions below are written out and not those of `rand_distr`: their draws are part of every seeded
+/// result, and its normal and gamma variates (ziggurat) would be others.
 #[derive(Debug, Clone)]
-pub struct Xoshiro {
-    s: [u64; 4],
-}
+pub struct Xoshiro(Xoshiro256PlusPlus);
 
 impl Xoshiro {
     /// A generator from a seed, its state filled by SplitMix64 as its authors advise.
     pub fn new(seed: u64) -> Self {
-        let mut mix = SplitMix64::new(seed);
-        Xoshiro { s: std::array::from_fn(|_| mix.next_u64()) }
+        Xoshiro(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// The `index`-th independent stream of a seed: replicate `index` of a bootstrap is the same however
@@ -52,13 +51,7 @@ impl Xoshiro {
     /// The next 64 bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        let [s0, s1, s2, s3] = self.s;
-        let out = s0.wrapping_add(s3).rotate_left(23).wrapping_add(s0);
-        let t = s1 << 17;
-        let s2 = s2 ^ s0;
-        let s3 = s3 ^ s1;
-        self.s = [s0 ^ s3, s1 ^ s2, s2 ^ t, s3.rotate_left(45)];
-        out
+        self.0.next_u64()
     }
 
     /// Uniform in the open interval (0, 1).
@@ -133,6 +126,20 @@ mod tests {
         let mut mix = SplitMix64::new(1_234_567);
         assert_eq!(mix.next_u64(), 6_457_827_717_110_365_317);
         assert_eq!(mix.next_u64(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn xoshiro_gives_the_sequence_that_seeded_results_were_made_with() {
+        let mut random = Xoshiro::new(7);
+        assert_eq!(
+            [random.next_u64(), random.next_u64()],
+            [1_021_219_803_524_665_661, 3_174_977_118_032_272_916]
+        );
+        let mut random = Xoshiro::stream(7, 3);
+        assert_eq!(
+            [random.next_u64(), random.next_u64()],
+            [12_342_442_750_128_053_027, 3_248_839_682_869_987_003]
+        );
     }
 
     #[test]

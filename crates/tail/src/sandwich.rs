@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gev::{Fit, Parameters};
+use crate::gev::{GevFit, Parameters};
 use crate::kernel;
 use crate::{Error, linalg};
 
@@ -21,13 +21,14 @@ pub struct Sandwich {
 
 /// Derivatives of the log-likelihood of each value by (location / scale, ln scale, shape), in the order of
 /// the values. Values outside the fitted support give zeros.
-pub fn scores(values: &[f64], fit: &Fit) -> Vec<[f64; 3]> {
+pub fn scores(values: &[f64], fit: &GevFit) -> Vec<[f64; 3]> {
     let rate = 1.0 / fit.scale;
+    let at = kernel::At::standard(fit.shape);
     values
         .iter()
         .map(|x| {
             let z = ((x - fit.center) - fit.location_offset) * rate;
-            kernel::row(z, 0.0, 0.0, 1.0, fit.shape, 1.0, 1.0).map_or([0.0; 3], |t| t.gradient.map(|g| -g))
+            kernel::row(z, &at, 1.0, 1.0).map_or([0.0; 3], |t| t.gradient.map(|g| -g))
         })
         .collect()
 }
@@ -38,7 +39,7 @@ pub fn scores(values: &[f64], fit: &Fit) -> Vec<[f64; 3]> {
 /// # Errors
 /// [`Error::NotConverged`] when the fit has no interior maximum, [`Error::Lengths`] when the values are not
 /// those of the fit.
-pub fn sandwich(values: &[f64], fit: &Fit, bandwidth: Option<usize>) -> Result<Sandwich, Error> {
+pub fn sandwich(values: &[f64], fit: &GevFit, bandwidth: Option<usize>) -> Result<Sandwich, Error> {
     let finite: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
     if finite.len() != fit.n {
         return Err(Error::Lengths { what: "values and fit", left: finite.len(), right: fit.n });

@@ -53,6 +53,11 @@ impl Interval {
         Interval { lower, upper, level, lower_end: End::Reached, upper_end: End::Reached }
     }
 
+    /// From the lower and the upper end, each with what it is.
+    pub(crate) fn from_ends([lower, upper]: [(f64, End); 2], level: f64) -> Self {
+        Interval { lower: lower.0, upper: upper.0, level, lower_end: lower.1, upper_end: upper.1 }
+    }
+
     /// Whether the value lies inside.
     pub fn contains(&self, value: f64) -> bool {
         self.lower <= value && value <= self.upper

@@ -1,10 +1,11 @@
 //! What the three-parameter models share: a likelihood surface over (location, ln scale, shape) in
 //! standardised units, its maximum, and its profiles.
 
-use crate::kernel::{self, Terms};
-use crate::newton::{Newton, Objective, Outcome, brent_root};
+use crate::interval_end::interval_end;
+use crate::kernel::{self, At, Terms};
+use crate::newton::{Newton, Objective, Outcome};
 use crate::status::{End, Interval};
-use crate::{Error, Status, linalg, special};
+use crate::{Error, Status, argument, linalg, special};
 
 /// A negative log-likelihood in location, ln scale and shape, of standardised values.
 pub(crate) trait Surface {
@@ -54,10 +55,11 @@ impl<'a> Maxima<'a> {
 impl Surface for Maxima<'_> {
     #[inline]
     fn terms(&self, location: f64, log_scale: f64, shape: f64) -> Option<Terms> {
+        let at = At::new(location, log_scale, shape);
         if self.weights.is_empty() {
-            kernel::sum(self.y, location, log_scale, shape, 1.0, 1.0)
+            kernel::sum(self.y, &at, 1.0, 1.0)
         } else {
-            kernel::sum_weighted(self.y, self.weights, location, log_scale, shape)
+            kernel::sum_weighted(self.y, self.weights, &at)
         }
     }
 
@@ -76,7 +78,7 @@ impl Surface for Maxima<'_> {
 
 /// A maximum in standardised parameters (location, ln scale, shape).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Standard {
+pub(crate) struct StandardMaximum {
     pub at: [f64; 3],
     pub value: f64,
     pub iterations: usize,
@@ -105,7 +107,7 @@ impl<S: Surface> Objective for Free<'_, S> {
 
 /// What is held fixed while the other two parameters are maximised out.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum HeldFixed {
     Location,
     LogScale,
     Shape,
@@ -116,7 +118,7 @@ pub(crate) enum What {
 /// The two nuisance parameters with the target fixed.
 pub(crate) struct Fixed<'a, S> {
     pub surface: &'a S,
-    pub what: What,
+    pub what: HeldFixed,
     pub value: f64,
 }
 
@@ -124,18 +126,18 @@ impl<S: Surface> Fixed<'_, S> {
     /// (location, ln scale, shape) of the nuisance parameters.
     pub fn full(&self, at: &[f64]) -> [f64; 3] {
         match self.what {
-            What::Location => [self.value, at[0], at[1]],
-            What::LogScale => [at[0], self.value, at[1]],
-            What::Shape => [at[0], at[1], self.value],
-            What::Level(c) => [self.value - at[0].exp() * kernel::box_cox(c, at[1]).0, at[0], at[1]],
+            HeldFixed::Location => [self.value, at[0], at[1]],
+            HeldFixed::LogScale => [at[0], self.value, at[1]],
+            HeldFixed::Shape => [at[0], at[1], self.value],
+            HeldFixed::Level(c) => [self.value - at[0].exp() * kernel::box_cox(c, at[1]).0, at[0], at[1]],
         }
     }
 
     fn nuisance(&self, full: &[f64; 3]) -> [f64; 2] {
         match self.what {
-            What::Location | What::Level(_) => [full[1], full[2]],
-            What::LogScale => [full[0], full[2]],
-            What::Shape => [full[0], full[1]],
+            HeldFixed::Location | HeldFixed::Level(_) => [full[1], full[2]],
+            HeldFixed::LogScale => [full[0], full[2]],
+            HeldFixed::Shape => [full[0], full[1]],
         }
     }
 
@@ -150,8 +152,8 @@ impl<S: Surface> Fixed<'_, S> {
                 return;
             }
             match self.what {
-                What::LogScale => at[1] *= 0.7,
-                What::Shape => at[1] += 0.25,
+                HeldFixed::LogScale => at[1] *= 0.7,
+                HeldFixed::Shape => at[1] += 0.25,
                 _ if !inside => at[1] *= 0.9,
                 _ => at[0] += 0.25,
             }
@@ -173,10 +175,10 @@ impl<S: Surface> Objective for Fixed<'_, S> {
         let [gm, gp, gx] = t.gradient;
         let [mm, mp, pp, mx, px, xx] = t.hessian;
         let (g, h) = match self.what {
-            What::Location => ([gp, gx], [pp, px, xx]),
-            What::LogScale => ([gm, gx], [mm, mx, xx]),
-            What::Shape => ([gm, gp], [mm, mp, pp]),
-            What::Level(c) => {
+            HeldFixed::Location => ([gp, gx], [pp, px, xx]),
+            HeldFixed::LogScale => ([gm, gx], [mm, mx, xx]),
+            HeldFixed::Shape => ([gm, gp], [mm, mp, pp]),
+            HeldFixed::Level(c) => {
                 // Chain rule through location = level - scale b(shape).
                 let (b, b1, b2) = kernel::box_cox(c, shape);
                 let scale = phi.exp();
@@ -208,8 +210,8 @@ pub(crate) fn grow_scale((low, high): (f64, f64), m: f64, phi: f64, shape: f64) 
 }
 
 /// Whether an outcome is an interior maximum, and of which kind.
-fn accept(outcome: &Outcome, newton: &Newton, iterations: usize) -> Standard {
-    Standard {
+fn accept(outcome: &Outcome, newton: &Newton, iterations: usize) -> StandardMaximum {
+    StandardMaximum {
         at: [newton.at[0], newton.at[1], newton.at[2]],
         value: outcome.value,
         iterations,
@@ -225,7 +227,7 @@ pub(crate) fn maximize<S: Surface>(
     first: [f64; 3],
     base: [f64; 2],
     newton: &mut Newton,
-) -> Standard {
+) -> StandardMaximum {
     let objective = Free(surface);
     let tolerance = 1e-12 * surface.len() as f64;
     let mut iterations = 0;
@@ -245,7 +247,12 @@ pub(crate) fn maximize<S: Surface>(
 }
 
 /// Profile the shape over its whole range: start again from every interior dip, else return the bound.
-fn scan<S: Surface>(surface: &S, base: [f64; 2], newton: &mut Newton, mut iterations: usize) -> Standard {
+fn scan<S: Surface>(
+    surface: &S,
+    base: [f64; 2],
+    newton: &mut Newton,
+    mut iterations: usize,
+) -> StandardMaximum {
     let tolerance = 1e-12 * surface.len() as f64;
     let shape_max = surface.shape_max();
     let mut grid: Vec<f64> =
@@ -262,13 +269,13 @@ fn scan<S: Surface>(surface: &S, base: [f64; 2], newton: &mut Newton, mut iterat
         .iter()
         .map(|&shape| {
             let start = [base[0], grow_scale(surface.ends(), base[0], base[1], shape)];
-            let fixed = Fixed { surface, what: What::Shape, value: shape };
+            let fixed = Fixed { surface, what: HeldFixed::Shape, value: shape };
             let outcome = two.minimize(&fixed, &start, tolerance, 0);
             iterations += outcome.iterations;
             ([two.at[0], two.at[1], shape], outcome.value)
         })
         .collect();
-    let mut best: Option<Standard> = None;
+    let mut best: Option<StandardMaximum> = None;
     for i in 1..profile.len() - 1 {
         if profile[i].1 <= profile[i - 1].1 && profile[i].1 <= profile[i + 1].1 {
             let outcome = newton.minimize(&Free(surface), &profile[i].0, tolerance, 2);
@@ -281,7 +288,7 @@ fn scan<S: Surface>(surface: &S, base: [f64; 2], newton: &mut Newton, mut iterat
     best.unwrap_or_else(|| {
         let (low, high) = (profile[0], profile[profile.len() - 1]);
         let (at, value) = if low.1 <= high.1 { low } else { high };
-        Standard { at, value, iterations, status: Status::Boundary }
+        StandardMaximum { at, value, iterations, status: Status::Boundary }
     })
 }
 
@@ -298,12 +305,12 @@ pub(crate) struct Peak {
 
 /// Twice the fall of the log-likelihood from its peak to the best point with the target held at `value`
 /// (standardised, the scale as its logarithm); infinite where no such point is feasible.
-pub(crate) fn deviance<S: Surface>(surface: &S, peak: &Peak, what: What, value: f64) -> f64 {
+pub(crate) fn deviance<S: Surface>(surface: &S, peak: &Peak, what: HeldFixed, value: f64) -> f64 {
     let from = match what {
-        What::Location => peak.at[0],
-        What::LogScale => peak.at[1],
-        What::Shape => peak.at[2],
-        What::Level(c) => peak.at[0] + peak.at[1].exp() * kernel::box_cox(c, peak.at[2]).0,
+        HeldFixed::Location => peak.at[0],
+        HeldFixed::LogScale => peak.at[1],
+        HeldFixed::Shape => peak.at[2],
+        HeldFixed::Level(c) => peak.at[0] + peak.at[1].exp() * kernel::box_cox(c, peak.at[2]).0,
     };
     let mut objective = Fixed { surface, what, value: from };
     let mut newton = Newton::new(2);
@@ -331,19 +338,17 @@ pub(crate) fn deviance<S: Surface>(surface: &S, peak: &Peak, what: What, value: 
 pub(crate) fn profile<S: Surface>(
     surface: &S,
     peak: &Peak,
-    what: What,
+    what: HeldFixed,
     level: f64,
     inflation: f64,
 ) -> Result<Interval, Error> {
-    if !(level > 0.0 && level < 1.0) {
-        return Err(Error::Parameter { what: "confidence level", value: level, must: "between 0 and 1" });
-    }
+    argument::confidence_level(level)?;
     let v = &peak.inverse;
     let (estimate, error) = match what {
-        What::Location => (peak.at[0], v[0].sqrt()),
-        What::LogScale => (peak.at[1], v[4].sqrt()),
-        What::Shape => (peak.at[2], v[8].sqrt()),
-        What::Level(c) => {
+        HeldFixed::Location => (peak.at[0], v[0].sqrt()),
+        HeldFixed::LogScale => (peak.at[1], v[4].sqrt()),
+        HeldFixed::Shape => (peak.at[2], v[8].sqrt()),
+        HeldFixed::Level(c) => {
             let (b, b1, _) = kernel::box_cox(c, peak.at[2]);
             let scale = peak.at[1].exp();
             let gradient = [1.0, scale * b, scale * b1];
@@ -369,54 +374,11 @@ pub(crate) fn profile<S: Surface>(
             (2.0 * (outcome.value - peak.value)).max(0.0).sqrt()
         };
         let bound = match what {
-            What::Shape if side < 0.0 => -1.0,
-            What::Shape => surface.shape_max(),
+            HeldFixed::Shape if side < 0.0 => -1.0,
+            HeldFixed::Shape => surface.shape_max(),
             _ => side * f64::INFINITY,
         };
         *end = interval_end(root_deviance, estimate, error, z, bound);
     }
-    Ok(Interval { lower: ends[0].0, upper: ends[1].0, level, lower_end: ends[0].1, upper_end: ends[1].1 })
-}
-
-/// Where the root deviance, 0 at `estimate`, reaches `z` on the way to `bound`: bracketed outward from the
-/// Wald guess, then Brent.
-pub(crate) fn interval_end(
-    mut root_deviance: impl FnMut(f64) -> f64,
-    estimate: f64,
-    error: f64,
-    z: f64,
-    bound: f64,
-) -> (f64, End) {
-    let side = if bound < estimate { -1.0 } else { 1.0 };
-    let limit = (bound - estimate).abs() * (1.0 - 1e-9);
-    let mut excess = |distance: f64| root_deviance(estimate + side * distance) - z;
-    let mut inside = (0.0, -z);
-    let mut step = (z * error).min(0.5 * limit);
-    let mut grown = 1.3;
-    for _ in 0..80 {
-        let distance = step.min(limit);
-        let value = excess(distance);
-        if value >= 0.0 && value.is_finite() {
-            let root = brent_root(&mut excess, inside, (distance, value), 1e-9 * error);
-            return (estimate + side * root, End::Reached);
-        }
-        if value.is_infinite() || value.is_nan() {
-            // Infeasible from here: approach more slowly.
-            step = 0.5 * (inside.0 + distance);
-            grown = 1.02;
-            if step - inside.0 < 1e-9 * error {
-                return (estimate + side * inside.0, End::NotFound);
-            }
-            continue;
-        }
-        if distance >= limit {
-            return (bound, End::Bound);
-        }
-        inside = (distance, value);
-        // The root deviance grows about linearly: aim a little beyond the crossing.
-        let aim = distance * z / (value + z).max(0.05 * z) * 1.05;
-        step = (distance * grown).max(aim.min(distance * 20.0));
-        grown = (grown * 1.2).min(4.0);
-    }
-    (side * f64::INFINITY, End::Infinite)
+    Ok(Interval::from_ends(ends, level))
 }

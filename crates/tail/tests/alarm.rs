@@ -1,6 +1,6 @@
 //! Alarms: the promised rate of false ones, the delay of true ones, one alarm an event.
 
-use tail::alarm::{Baseline, Event, Level, Options};
+use tail::alarm::{AlarmOptions, Baseline, Event, Level};
 use tail::{Gev, Xoshiro};
 
 fn law() -> Gev {
@@ -14,7 +14,7 @@ fn quiet(n: usize, random: &mut Xoshiro) -> Vec<f64> {
 #[test]
 fn over_many_baselines_spikes_keep_the_stated_rate() {
     let (alpha, runs) = (0.01, 120);
-    let options = Options { false_alarms: alpha, bootstrap: 199, ..Options::default() };
+    let options = AlarmOptions { false_alarms: alpha, bootstrap: 199, ..AlarmOptions::default() };
     let (mut calibrated, mut plain, mut used) = (0.0, 0.0, 0.0);
     for index in 0..runs {
         let mut random = Xoshiro::stream(31, index);
@@ -34,7 +34,7 @@ fn over_many_baselines_spikes_keep_the_stated_rate() {
 #[test]
 fn a_sustained_slow_down_is_found_soon_and_told_once() {
     let mut random = Xoshiro::new(2);
-    let mut watch = Baseline::new(&quiet(400, &mut random), &Options::default()).unwrap().watch();
+    let mut watch = Baseline::new(&quiet(400, &mut random), &AlarmOptions::default()).unwrap().watch();
     let mut events = Vec::new();
     for i in 0..200 {
         let k = if i >= 100 { 1.05 } else { 1.0 };
@@ -51,7 +51,7 @@ fn a_sustained_slow_down_is_found_soon_and_told_once() {
 #[test]
 fn recovery_is_told_and_unlatches() {
     let mut random = Xoshiro::new(3);
-    let mut watch = Baseline::new(&quiet(400, &mut random), &Options::default()).unwrap().watch();
+    let mut watch = Baseline::new(&quiet(400, &mut random), &AlarmOptions::default()).unwrap().watch();
     for _ in 0..60 {
         watch.push(1.05 * law().sample(&mut random));
     }
@@ -64,7 +64,7 @@ fn recovery_is_told_and_unlatches() {
 #[test]
 fn a_lasting_level_becomes_the_baseline_when_asked_to() {
     let mut random = Xoshiro::new(4);
-    let options = Options { rebaseline: 120, bootstrap: 99, ..Options::default() };
+    let options = AlarmOptions { rebaseline: 120, bootstrap: 99, ..AlarmOptions::default() };
     let mut watch = Baseline::new(&quiet(400, &mut random), &options).unwrap().watch();
     let events: Vec<Event> = (0..200).flat_map(|_| watch.push(1.10 * law().sample(&mut random))).collect();
     assert!(events.iter().any(|e| matches!(e, Event::Rebaselined { .. })), "{events:?}");
@@ -74,9 +74,10 @@ fn a_lasting_level_becomes_the_baseline_when_asked_to() {
 #[test]
 fn a_stored_state_goes_on_where_it_stopped() {
     let mut random = Xoshiro::new(5);
-    let mut watch = Baseline::new(&quiet(200, &mut random), &Options { bootstrap: 49, ..Options::default() })
-        .unwrap()
-        .watch();
+    let mut watch =
+        Baseline::new(&quiet(200, &mut random), &AlarmOptions { bootstrap: 49, ..AlarmOptions::default() })
+            .unwrap()
+            .watch();
     let stream: Vec<f64> = (0..100).map(|_| 1.02 * law().sample(&mut random)).collect();
     stream[..50].iter().for_each(|&x| drop(watch.push(x)));
     let text = serde_json::to_string(&watch).unwrap();
@@ -90,7 +91,7 @@ fn a_stored_state_goes_on_where_it_stopped() {
 #[test]
 fn a_rate_that_the_baseline_cannot_promise_is_refused() {
     let mut random = Xoshiro::new(6);
-    let options = Options { false_alarms: 1e-5, ..Options::default() };
+    let options = AlarmOptions { false_alarms: 1e-5, ..AlarmOptions::default() };
     assert!(Baseline::new(&quiet(100, &mut random), &options).is_err());
 }
 
@@ -98,7 +99,7 @@ fn a_rate_that_the_baseline_cannot_promise_is_refused() {
 fn a_short_baseline_takes_the_guaranteed_thresholds_by_itself() {
     let mut random = Xoshiro::new(21);
     let of = |n: usize, random: &mut Xoshiro| {
-        let options = Options { bootstrap: 99, false_alarms: 0.01, ..Options::default() };
+        let options = AlarmOptions { bootstrap: 99, false_alarms: 0.01, ..AlarmOptions::default() };
         Baseline::new(&quiet(n, random), &options).unwrap()
     };
     let short = of(199, &mut random);

@@ -1,13 +1,13 @@
-//! The congestion factor against reference values, and what is said when one factor is not the story.
+//! The congestion factor against reference values, and the verdict where one factor is not the story.
 
 mod common;
 
 use common::{data, json, number};
-use tail::congestion::{Code, Options, compare, single_run};
+use tail::congestion::{CompareOptions, ComparisonCode, compare, single_run};
 use tail::{Gev, Xoshiro};
 
 fn reference_matches(quiet: &[f64], new: &[f64], key: &str) {
-    let found = compare(quiet, new, &Options { bootstrap: 199, ..Options::default() }).unwrap();
+    let found = compare(quiet, new, &CompareOptions { bootstrap: 199, ..CompareOptions::default() }).unwrap();
     let wanted = &json("extras.json")["two_sample_k"][key];
     let near = |found: f64, keys: &[&str], tolerance: f64| {
         let wanted = number(wanted, keys);
@@ -27,7 +27,7 @@ fn reference_matches(quiet: &[f64], new: &[f64], key: &str) {
     near(found.robust.median_ratio.interval.lower, &["median_ratio_boot_ci95", "0"], 2e-3);
     near(found.robust.median_ratio.interval.upper, &["median_ratio_boot_ci95", "1"], 2e-3);
     near(found.robust.hodges_lehmann.value, &["hodges_lehmann_ratio"], 1e-6);
-    assert_eq!(found.code, Code::Slower);
+    assert_eq!(found.code, ComparisonCode::Slower);
     assert!(found.agrees);
 }
 
@@ -45,7 +45,7 @@ fn the_factor_between_two_halves_matches_the_reference() {
 #[test]
 fn the_factor_does_not_depend_on_the_unit() {
     let (quiet, new) = (data("s01_paper400"), data("s27_congested400"));
-    let options = Options { bootstrap: 19, ..Options::default() };
+    let options = CompareOptions { bootstrap: 19, ..CompareOptions::default() };
     let seconds = compare(&quiet, &new, &options).unwrap().factor;
     let scaled = |v: &[f64]| v.iter().map(|x| x * 1e9).collect::<Vec<_>>();
     let nanoseconds = compare(&scaled(&quiet), &scaled(&new), &options).unwrap().factor;
@@ -61,17 +61,17 @@ fn draw(law: Gev, n: usize, seed: u64) -> Vec<f64> {
 #[test]
 fn the_same_law_shows_no_difference() {
     let law = Gev::new(10.0, 0.5, 0.1).unwrap();
-    let found = compare(&draw(law, 200, 1), &draw(law, 200, 2), &Options::default()).unwrap();
-    assert_eq!(found.code, Code::NoDifference);
-    insta::assert_snapshot!(found.text);
+    let found = compare(&draw(law, 200, 1), &draw(law, 200, 2), &CompareOptions::default()).unwrap();
+    assert_eq!(found.code, ComparisonCode::NoDifference);
+    assert!(found.factor.interval.contains(1.0));
 }
 
 #[test]
 fn a_change_of_spread_alone_is_not_called_a_factor() {
     let quiet = draw(Gev::new(10.0, 0.2, 0.0).unwrap(), 300, 3);
     let new = draw(Gev::new(10.3, 0.9, 0.0).unwrap(), 300, 4);
-    let found = compare(&quiet, &new, &Options::default()).unwrap();
-    assert_eq!(found.code, Code::OtherDifference);
+    let found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
+    assert_eq!(found.code, ComparisonCode::OtherDifference);
     assert!(found.factor.p < 1e-6);
 }
 
@@ -86,5 +86,5 @@ fn one_run_says_little_about_the_factor() {
 #[test]
 fn durations_must_be_positive() {
     let values: Vec<f64> = (0..20).map(|i| f64::from(i) - 3.0).collect();
-    assert!(compare(&values, &values, &Options::default()).is_err());
+    assert!(compare(&values, &values, &CompareOptions::default()).is_err());
 }

@@ -4,10 +4,10 @@ mod common;
 
 use common::{INTERIOR, data, gev_from_seed, json, number};
 use serde_json::Value;
-use tail::gev::{Fit, Target, fit};
+use tail::gev::{GevFit, GevTarget, fit};
 use tail::{Error, Likelihood, Series, Status};
 
-fn check_estimates(name: &str, fit: &Fit, gold: &Value) {
+fn check_estimates(name: &str, fit: &GevFit, gold: &Value) {
     let error = |p: &str| number(gold, &["se", p]);
     let offset = number(gold, &["mu_minus_median"]);
     assert!((fit.location_offset - offset).abs() <= 1e-6 * error("mu"), "{name}: location");
@@ -29,7 +29,7 @@ fn check_estimates(name: &str, fit: &Fit, gold: &Value) {
     assert_eq!(fit.standard_errors.is_some(), regular, "{name}: errors only where normal theory holds");
 }
 
-fn check_levels(name: &str, fit: &Fit, gold: &Value) {
+fn check_levels(name: &str, fit: &GevFit, gold: &Value) {
     for period in ["10", "100", "1000"] {
         let gold = &gold["return_levels"][period];
         let level = fit.return_level(period.parse().unwrap()).unwrap();
@@ -73,7 +73,7 @@ fn profile_ends_are_the_reference_ones() {
         let likelihood = Likelihood::new(&series).unwrap();
         let fit = likelihood.fit();
         let gold = &gold[name];
-        let check = |what: &str, target: Target, ends: &Value, error: f64| {
+        let check = |what: &str, target: GevTarget, ends: &Value, error: f64| {
             let interval = likelihood.profile(&fit, target, 0.95).unwrap();
             for (end, reference) in [(interval.lower, &ends[0]), (interval.upper, &ends[1])] {
                 let reference = reference.as_f64().unwrap();
@@ -82,10 +82,10 @@ fn profile_ends_are_the_reference_ones() {
                 assert!(off <= 1e-4 * error + rounding, "{name} {what}: {end} against {reference}");
             }
         };
-        check("shape", Target::Shape, &gold["profile_ci95_xi"], number(gold, &["se", "xi"]));
+        check("shape", GevTarget::Shape, &gold["profile_ci95_xi"], number(gold, &["se", "xi"]));
         for period in ["10", "100"] {
             let level = &gold["return_levels"][period];
-            let target = Target::ReturnLevel(period.parse().unwrap());
+            let target = GevTarget::ReturnLevel(period.parse().unwrap());
             check(period, target, &level["profile_ci95"], number(level, &["se_delta"]));
         }
     }

@@ -49,7 +49,7 @@ fn interval_likelihood_gives_the_reference_fit() {
         assert!((got_errors[i] / error - 1.0).abs() <= 1e-4, "{p}");
     }
     assert!((fit.negative_log_likelihood - number(gold, &["nll_interval"])).abs() < 1e-6);
-    let shape = interval::profile(&series, 1e-6, Rounding::Nearest, &fit, gev::Target::Shape, 0.95).unwrap();
+    let shape = interval::profile(&series, Rounding::Nearest, &fit, gev::GevTarget::Shape, 0.95).unwrap();
     assert!(shape.contains(fit.shape) && shape.upper - shape.lower < 5.0 * errors.shape);
 }
 
@@ -72,7 +72,7 @@ fn gpd_fits_and_profiles_are_the_reference_ones() {
             let quantile = series.quantile(0.98);
             assert!((quantile / reference - 1.0).abs() < 1e-12, "{name}: threshold {quantile}");
         }
-        let likelihood = gpd::Likelihood::new(&series, reference).unwrap();
+        let likelihood = gpd::GpdLikelihood::new(&series, reference).unwrap();
         let fit = likelihood.fit();
         assert_eq!(fit.exceedances as f64, number(gold, &["nexc"]), "{name}");
         let errors = fit.standard_errors.unwrap();
@@ -82,7 +82,7 @@ fn gpd_fits_and_profiles_are_the_reference_ones() {
         assert!((errors[0] / e0 - 1.0).abs() <= 1e-6 && (errors[1] / e1 - 1.0).abs() <= 1e-6, "{name}");
         let nll = number(gold, &["nllh"]);
         assert!(fit.negative_log_likelihood <= nll + 1e-8 * nll.abs().max(1.0), "{name}");
-        let interval = likelihood.profile(&fit, gpd::Target::Shape, 0.95).unwrap();
+        let interval = likelihood.profile(&fit, gpd::GpdTarget::Shape, 0.95).unwrap();
         assert!((interval.lower - number(gold, &["profile_ci95_xi", "0"])).abs() < 1e-4 * e1, "{name}");
         assert!((interval.upper - number(gold, &["profile_ci95_xi", "1"])).abs() < 1e-4 * e1, "{name}");
     }

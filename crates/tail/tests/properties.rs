@@ -1,7 +1,7 @@
 //! What must hold for any sample: units, order, coverage, convergence.
 
 use proptest::prelude::*;
-use tail::gev::{Target, fit};
+use tail::gev::{GevTarget, fit};
 use tail::{Gev, Likelihood, Series, Status, Xoshiro, gof};
 
 fn sample(shape: f64, n: usize, seed: u64) -> Vec<f64> {
@@ -57,11 +57,11 @@ proptest! {
         let fit = likelihood.fit();
         prop_assume!(fit.status == Status::Ok);
         for (target, estimate) in [
-            (Target::Location, fit.location),
-            (Target::Scale, fit.scale),
-            (Target::Shape, fit.shape),
-            (Target::ReturnLevel(50.0), fit.law().return_level(50.0)),
-            (Target::Quantile(0.2), fit.law().quantile(0.2)),
+            (GevTarget::Location, fit.location),
+            (GevTarget::Scale, fit.scale),
+            (GevTarget::Shape, fit.shape),
+            (GevTarget::ReturnLevel(50.0), fit.law().return_level(50.0)),
+            (GevTarget::Quantile(0.2), fit.law().quantile(0.2)),
         ] {
             let narrow = likelihood.profile(&fit, target, 0.8).unwrap();
             let wide = likelihood.profile(&fit, target, 0.95).unwrap();
@@ -111,8 +111,8 @@ fn profile_intervals_cover_and_tests_keep_their_size() {
         let likelihood = Likelihood::new(&series).unwrap();
         let fit = likelihood.fit();
         let covers = |target, value| likelihood.profile(&fit, target, 0.95).unwrap().contains(value);
-        shape += usize::from(covers(Target::Shape, 0.0));
-        level += usize::from(covers(Target::ReturnLevel(100.0), truth));
+        shape += usize::from(covers(GevTarget::Shape, 0.0));
+        level += usize::from(covers(GevTarget::ReturnLevel(100.0), truth));
         rejected += usize::from(gof::test(&series, &fit, 99, seed).unwrap().p.smaller <= 0.05);
     }
     // Three standard errors of a proportion of 400 around 95 % and 5 %.

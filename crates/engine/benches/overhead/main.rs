@@ -19,7 +19,7 @@ mod raw;
 use std::ffi::CString;
 use std::path::Path;
 
-use engine::execute::{Backend, Call, Session, Stop};
+use engine::execute::{Call, Session, Stop};
 use engine::record::StaticSite;
 use engine::run::{Body, Options, ranks};
 use samples::SiteKind;
@@ -96,14 +96,14 @@ impl Body for Loop {
         &self.places
     }
 
-    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
+    fn run(&self, session: &mut Session<'_>) -> Result<(), Stop> {
         let opened = session.operation(0, Call::Open { path: &self.path, flags: libc::O_RDWR, mode: 0 })?;
         let file = opened.value as u32;
-        let turn = |session: &mut Session<'_, B>, n: u64| {
+        let turn = |session: &mut Session<'_>, n: u64| {
             let offset = Some(n * BLOCK % FILE);
             let call = match self.kind {
                 Kind::Write => Call::Write { file, length: BLOCK, offset, buffer: None },
-                Kind::Read => Call::Read { file, length: Some(BLOCK), offset, buffer: None },
+                Kind::Read => Call::Read { file, length: Some(BLOCK), offset },
                 Kind::Stat => Call::Stat { path: &self.path },
             };
             session.operation(1, call)

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Instant;
 
-use engine::ops::buffers::{Buffer, PERIOD};
+use engine::buffers::{Buffer, PERIOD};
 
 use super::{BLOCK, BLOCK_OF, FILE, Kind};
 

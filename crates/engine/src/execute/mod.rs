@@ -1,22 +1,16 @@
-//! How does one rank run the program, and what does it record?
+//! How one rank runs the program, and what it records.
 //!
-//! [`Backend`] does operations and has the clock: [`Posix`] for real, [`Simulated`] in virtual time.
-//! [`Session`] stands around each operation: labels, samples, failures.
+//! [`Instrument`] does and times operations through a driver. [`Session`] stands around each: labels, samples,
+//! failures. `program` is the interpreter's machine, `parallel_block` runs the workers of `parallel`.
 
-mod backend;
-mod flights;
-mod parallel;
-mod posix;
+mod call;
+mod instrument;
+mod parallel_block;
 mod program;
 mod session;
-mod simulated;
-mod workers;
+mod start_latch;
 
-pub use backend::{
-    Backend, Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Target, Timed,
-};
-pub use flights::Judgement;
-pub use posix::Posix;
+pub use call::{Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Target, Timed};
+pub use instrument::{Instrument, Settings};
 pub use program::interpret;
-pub use session::{OnError, Session, Stop};
-pub use simulated::Simulated;
+pub use session::{Judgement, OnError, Session, Stop};

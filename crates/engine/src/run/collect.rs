@@ -1,4 +1,4 @@
-//! What did the ranks leave, put together?
+//! Puts together what the ranks left.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use samples::{Cause, Causes, ClockOffset, Counted, Facts, Run, Sample, Site, Spa
 
 use super::claims::Claimed;
 use super::facts::Timing;
-use super::{BackendKind, Clean, Options, Outcome, SiteFailures};
+use super::{Clean, Options, Outcome, SiteFailures};
 use crate::files::{self, Cleaned, Moment};
 use perf::Sight;
 use record::{Entry, HintsOfFile, RankRecord, ReadError, RecordState, SampleRegion, Stonewalled, read};
@@ -33,9 +33,11 @@ pub(super) fn leftovers(
     begun: Moment,
 ) -> (Vec<Result<RankRecord, ReadError>>, Option<Cleaned>) {
     let records: Vec<_> = regions.iter().map(|region| read(region)).collect();
-    let cleaned = match (options.clean, complete, &options.backend) {
-        (_, _, BackendKind::Simulate(_)) | (Clean::Never, ..) | (Clean::WhenIncomplete, true, _) => None,
-        _ => {
+    let local = options.backend.capabilities().local_files;
+    let cleaned = match (options.clean, complete) {
+        (Clean::Never, _) | (Clean::WhenIncomplete, true) => None,
+        _ if !local => None,
+        (Clean::WhenIncomplete, false) | (Clean::Always, _) => {
             let created: Vec<_> = regions.iter().flat_map(|region| files::created(region, begun)).collect();
             Some(files::clean(&created))
         }
@@ -69,10 +71,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
         schema: "lastrank.facts/1".into(),
         seed: options.seed,
         ranks,
-        backend: match &options.backend {
-            BackendKind::Posix => "posix".into(),
-            BackendKind::Simulate(model) => format!("simulate: {model}"),
-        },
+        backend: options.backend.to_string(),
         communicator: std::mem::take(&mut together.communicator),
         mpi: std::mem::take(&mut together.mpi),
         job: if ended.job == 0 { String::new() } else { format!("{:016x}", ended.job) },

@@ -1,4 +1,4 @@
-//! How does a program become a run?
+//! Runs a program on ranks and collects what they recorded.
 //!
 //! [`ranks`] makes shared memory for every rank, forks them, lets each run the program's [`Body`],
 //! and collects what they recorded, also from those that died.
@@ -14,7 +14,8 @@ mod stonewall;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::execute::{Backend, Posix, Session, Simulated, Stop};
+use crate::driver::Seat;
+use crate::execute::{Instrument, Session, Settings, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
 use clock::{Clock, Description};
 use perf::Sight;
@@ -22,8 +23,9 @@ use ranks::Comm;
 use ranks::{LaunchError, Placement, RankEnd, RanksView};
 use record::{Entry, Recorder, SampleRegion, StaticSite};
 
+pub use crate::driver::BackendKind;
 pub use job::{JobShare, job};
-pub use options::{BackendKind, Clean, Keep, Options};
+pub use options::{Clean, Keep, Options};
 pub use program::{Program, missing_space, options_of};
 
 /// A program, seen by the engine: its places, and what a rank does.
@@ -43,7 +45,7 @@ pub trait Body {
     }
 
     /// Runs the program as one rank.
-    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop>;
+    fn run(&self, session: &mut Session<'_>) -> Result<(), Stop>;
 }
 
 /// Why there is no run at all.
@@ -168,9 +170,10 @@ pub fn ranks<T: Body>(
         .collect::<Result<_, _>>()?;
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
-    let placement = match options.backend {
-        BackendKind::Posix => Placement::choose(options.pin, options.launch.ranks),
-        BackendKind::Simulate(_) => Placement::default(),
+    let placement = if options.backend.capabilities().virtual_time {
+        Placement::default()
+    } else {
+        Placement::choose(options.pin, options.launch.ranks)
     };
     let ended = ranks::processes(
         &options.launch,
@@ -195,17 +198,14 @@ const READY: usize = 1 << 20;
 const READY_COUNTING: usize = 1 << 16;
 
 fn clock_for(options: &Options) -> (Clock, Option<Description>) {
-    match (&options.backend, options.clock) {
-        (BackendKind::Simulate(_), _) => (Clock::monotonic(), None),
-        (BackendKind::Posix, None) => {
-            let (clock, description) = Clock::choose();
-            (clock, Some(description))
-        }
-        (BackendKind::Posix, Some(kind)) => {
-            let (clock, description) = Clock::of_kind(kind);
-            (clock, Some(description))
-        }
+    if options.backend.capabilities().virtual_time {
+        return (Clock::monotonic(), None);
     }
+    let (clock, description) = match options.clock {
+        None => Clock::choose(),
+        Some(kind) => Clock::of_kind(kind),
+    };
+    (clock, Some(description))
 }
 
 /// What one rank does from its birth to its end.
@@ -231,36 +231,29 @@ fn work<T: Body>(
     let ready = if recorder.counts_samples() { READY_COUNTING } else { READY };
     drop(recorder.reserve(usize::try_from(planned).unwrap_or(usize::MAX).min(ready)));
     // Virtual time begins at 0, whatever the day.
-    let simulated = matches!(options.backend, BackendKind::Simulate(_));
-    let mut now = || if simulated { 0 } else { clock.since_epoch_ns(clock.now()) };
+    let is_virtual = options.backend.capabilities().virtual_time;
+    let mut now = || if is_virtual { 0 } else { clock.since_epoch_ns(clock.now()) };
     let offsets = world.clock_offsets(&mut now).map_err(|error| error.to_string())?;
     // An empty journal has room for all of them.
     drop(recorder.note(&Entry::ClockOffsets(offsets)));
     drop(recorder.note(&Entry::Communicator(world.description())));
     drop(recorder.note(&Entry::Mpi(world.facts())));
     world.barrier(0).map_err(|error| error.to_string())?;
-    match &options.backend {
-        BackendKind::Posix => {
-            let mut backend = Posix::new(clock, options.seed, registry, confinement(options));
-            backend.heed(world.stop_flag());
-            if options.causes {
-                backend.look_for_causes();
-            }
-            run(body, options, Session::new(backend, recorder, world, body.places()), planned)
-        }
-        BackendKind::Simulate(model) => {
-            let backend = Simulated::new(model.clone(), options.seed, world.rank(), world.size());
-            run(body, options, Session::new(backend, recorder, world, body.places()), planned)
-        }
-    }
+    let seat = Seat { rank: world.rank(), ranks: world.size(), seed: options.seed };
+    let driver = options.backend.connect(seat)?;
+    let settings = Settings {
+        clock,
+        seed: options.seed,
+        registry,
+        confinement: confinement(options),
+        stop: world.stop_flag(),
+        causes: options.causes,
+    };
+    let session = Session::new(Instrument::new(driver, settings), recorder, world, body.places());
+    run(body, options, session, planned)
 }
 
-fn run<T: Body, B: Backend>(
-    body: &T,
-    options: &Options,
-    mut session: Session<'_, B>,
-    planned: u64,
-) -> Result<(), String> {
+fn run<T: Body>(body: &T, options: &Options, mut session: Session<'_>, planned: u64) -> Result<(), String> {
     session.set_on_error(options.on_error);
     session.set_skip_sleep(options.skip_sleep);
     session.set_planned(planned);

@@ -1,34 +1,14 @@
-//! What can be chosen about a run besides the program?
+//! What can be chosen about a run besides the program.
 
 use std::path::PathBuf;
 
 use samples::units::bytes;
 
 use super::RunError;
+use crate::driver::BackendKind;
 use crate::execute::OnError;
-use crate::simulate::Model;
 use clock::Kind;
 use ranks::{Launch, Pin};
-
-/// Real operations or simulated ones.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum BackendKind {
-    /// System calls of this machine.
-    #[default]
-    Posix,
-    /// Draws from a stated distribution on a virtual clock.
-    Simulate(Model),
-}
-
-impl BackendKind {
-    /// `posix` or `simulate`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Posix => "posix",
-            Self::Simulate(_) => "simulate",
-        }
-    }
-}
 
 /// What is kept of the operations?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! How does a plan of the language become something that ranks can run?
+//! A plan of the language as something that ranks can run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use samples::units::bytes;
 use samples::{Facts, Warning};
 use serde_json::Value;
 
-use super::{BackendKind, Body, Options, Outcome, RunError};
-use crate::execute::{Backend, Session, Stop, interpret};
+use super::{Body, Options, Outcome, RunError};
+use crate::execute::{Session, Stop, interpret};
 use record::StaticSite;
 
 /// A plan with its places in the engine's words.
@@ -106,7 +106,7 @@ impl Body for Program<'_> {
         super::claims::judge(self.plan, outcome);
     }
 
-    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
+    fn run(&self, session: &mut Session<'_>) -> Result<(), Stop> {
         interpret(self.plan, session)
     }
 }
@@ -131,7 +131,7 @@ fn as_place(value: &str) -> Option<PathBuf> {
 /// # Errors
 /// The first directory with too little room.
 pub fn missing_space(plan: &Plan, options: &Options) -> Result<(), RunError> {
-    if matches!(options.backend, BackendKind::Simulate(_)) {
+    if !options.backend.capabilities().local_files {
         return Ok(());
     }
     for space in &plan.space {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use engine::execute::{Backend, Call, Session, Stop};
+use engine::execute::{Call, Session, Stop};
 use engine::record::StaticSite;
 use engine::run::{self, Body, Options, ranks};
 use samples::Outcome;
@@ -69,7 +69,7 @@ pub fn place(line: u32, operation: &str, kind: SiteKind) -> StaticSite {
 
 /// A rank's work, the same for both back ends.
 pub trait Work {
-    fn work<B: Backend>(&self, session: &mut Session<'_, B>, rank: u32) -> Result<(), Stop>;
+    fn work(&self, session: &mut Session<'_>, rank: u32) -> Result<(), Stop>;
 }
 
 /// A program: its places, and what a rank does.
@@ -83,18 +83,14 @@ impl<W: Work> Body for Program<W> {
         &self.places
     }
 
-    fn run<B: Backend>(&self, session: &mut Session<'_, B>) -> Result<(), Stop> {
+    fn run(&self, session: &mut Session<'_>) -> Result<(), Stop> {
         let rank = session.rank();
         self.work.work(session, rank)
     }
 }
 
 /// Does an operation and counts its failure as a program does.
-pub fn attempt<B: Backend>(
-    session: &mut Session<'_, B>,
-    place: usize,
-    call: Call<'_>,
-) -> Result<Outcome, Stop> {
+pub fn attempt(session: &mut Session<'_>, place: usize, call: Call<'_>) -> Result<Outcome, Stop> {
     let outcome = session.operation(place, call)?;
     if !outcome.ok() {
         session.failed(place, &format!("operation {place}"), outcome.errno, outcome.value)?;

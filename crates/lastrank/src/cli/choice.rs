@@ -1,4 +1,4 @@
-//! Which values of a file are meant, and in which unit are they?
+//! The arguments that choose values of a file and their unit, shared by several subcommands.
 
 use clap::{Args, ValueEnum};
 

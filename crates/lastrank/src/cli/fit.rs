@@ -1,4 +1,4 @@
-//! Which words do `fit` and `compare` understand?
+//! Command-line arguments of `fit` and `compare`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Which words do the subcommands understand that judge numbers: watch, scale, plan-runs?
+//! Command-line arguments of `watch`, `scale` and `plan-runs`.
 
 use std::path::PathBuf;
 

@@ -1,9 +1,9 @@
-//! `lastrank check`: what is wrong with a program?
+//! `lastrank check`: prints the mistakes of a program.
 
 use ppl::diagnostic::has_errors;
 use serde_json::json;
 
-use crate::cli::{CheckArgs, Format};
+use crate::cli::{CheckArgs, DiagnosticFormat};
 use crate::exit::Status;
 use crate::{diagnostics, output, program};
 
@@ -12,11 +12,11 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
     let program = program::load(&args.program, args.classic, None)?;
     let found = program.diagnostics();
     match args.format {
-        Format::Json => output::json(&json!({
+        DiagnosticFormat::Json => output::json(&json!({
             "schema": "lastrank.check/1",
             "diagnostics": diagnostics::findings(&program.source, found),
         }))?,
-        Format::Text => {
+        DiagnosticFormat::Text => {
             diagnostics::show(&program.source, found);
             if found.is_empty() {
                 output::print(&format!("{}: no mistakes found\n", args.program))?;

@@ -1,17 +1,17 @@
-//! `lastrank compare`: by what factor is the new system slower than the quiet one?
+//! `lastrank compare`: estimates the factor by which a new system is slower than a quiet one.
 
 use anyhow::{Context, anyhow, bail};
-use report::comparison::{ComparisonReport, Sample};
-use report::{Table, Unit, confidence, fixed, probability, sentence};
+use report::comparison::{ComparedSample, ComparisonReport};
+use report::{Table, Unit, confidence, fixed, probability, sentence, words};
 use serde_json::{Value, json};
-use tail::congestion::{Comparison, Options, SCHEMA, compare, single_run};
+use tail::congestion::{CompareOptions, Comparison, SCHEMA, compare, single_run};
 use tail::{Gev, Interval, Likelihood, Series};
 
 use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, not_alike, read};
+use crate::values::{Values, read, why_not_comparable};
 
 /// Below so many new runs each is judged by itself.
 const FEWEST: usize = 10;
@@ -37,7 +37,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         bail!("the unit of the numbers of {} is not known; --unit says it", plain.name);
     }
     let mut warnings: Vec<String> = quiet.warnings().into_iter().chain(new.warnings()).collect();
-    warnings.extend(not_alike(&quiet, &new));
+    warnings.extend(why_not_comparable(&quiet, &new));
     let lower = if new.numbers.len() < FEWEST {
         if args.output.is_some() {
             bail!(
@@ -68,7 +68,7 @@ fn limit(condition: &str) -> anyhow::Result<f64> {
 
 /// Compare two samples; the lower end of k.
 fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]) -> anyhow::Result<f64> {
-    let options = Options { level: args.level, seed: args.seed, ..Options::default() };
+    let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare(&quiet.numbers, &new.numbers, &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
     let law = Likelihood::new(&Series::clean(&quiet.numbers))?.fit().law();
@@ -76,7 +76,7 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
         .ok()
         .map(|interval| Single { duration: found.new.median, interval });
     if args.json {
-        let mut object = serde_json::to_value(&found)?;
+        let mut object = words::json(&found)?;
         add_source(&mut object, quiet, new, warnings);
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
@@ -85,7 +85,7 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
     }
     if let Some(page) = &args.output {
         let unit = quiet.unit(found.quiet.median);
-        let [quiet, new] = [quiet, new].map(|arm| Sample { name: &arm.name, values: &arm.numbers });
+        let [quiet, new] = [quiet, new].map(|arm| ComparedSample { name: &arm.name, values: &arm.numbers });
         write_html(&ComparisonReport::of(&quiet, &new, &found, unit).html(), page)?;
         if !args.json {
             output::print(&format!("\nReport: {}\n", page.display()))?;
@@ -261,9 +261,9 @@ fn text(
             ),
         },
     );
-    text += &sentence("Verdict: ", &found.text);
-    for advice in &found.advice {
-        text += &sentence("       → ", advice);
+    text += &sentence("Verdict: ", &words::comparison::text(found));
+    for advice in words::comparison::advice(found) {
+        text += &sentence("       → ", &advice);
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `lastrank experiments`: which programs ship, and what do they say?
+//! `lastrank experiments`: lists the programs that ship, or prints one.
 
 use anyhow::bail;
 

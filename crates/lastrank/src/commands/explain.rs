@@ -1,7 +1,7 @@
-//! `lastrank explain`: what will a program do, and who does it?
+//! `lastrank explain`: prints what a program will do, rank by rank.
 
 use ppl::count::DEFAULT_BUDGET;
-use ppl::explain::{Explanation, Layout, Work, explain};
+use ppl::explain::{Explanation, Layout, RankWork, explain};
 use ppl::plan::{Plan, Settings};
 use samples::units::{bytes, count, duration};
 use serde_json::json;
@@ -80,8 +80,8 @@ fn text(name: &str, plan: &Plan, found: &Explanation) -> String {
         let directory = place(plan, space.directory.as_deref());
         text += &format!("  asks for {} free in {directory} before it starts\n", bytes(space.bytes));
     }
-    let all = |of: fn(&Work) -> u64| -> u64 {
-        let each = |work: &Work| of(work).saturating_mul(u64::from(work.ranks.1 - work.ranks.0) + 1);
+    let all = |of: fn(&RankWork) -> u64| -> u64 {
+        let each = |work: &RankWork| of(work).saturating_mul(u64::from(work.ranks.1 - work.ranks.0) + 1);
         found.work.iter().map(each).fold(0, u64::saturating_add)
     };
     text += &format!(
@@ -174,7 +174,7 @@ fn meetings(found: &Explanation) -> String {
     text
 }
 
-fn of_ranks(work: &Work) -> String {
+fn of_ranks(work: &RankWork) -> String {
     let tally = &work.tally;
     let (first, last) = work.ranks;
     let who = match first == last {

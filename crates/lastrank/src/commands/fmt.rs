@@ -1,6 +1,7 @@
 //! `lastrank fmt`: write programs in their one layout.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -26,7 +27,7 @@ pub fn run(args: &FmtArgs) -> anyhow::Result<Status> {
                 continue;
             }
         };
-        // The layout is no place for surprises: what would be written is read again.
+        // Read again what would be written, and compare: formatting must not change what a program does.
         if !ppl::format::is_same_program_as(&found.text, &formatted, args.classic) {
             bail!(
                 "{name}: left as it is, for formatting would change what it does; please report this program"
@@ -41,10 +42,9 @@ pub fn run(args: &FmtArgs) -> anyhow::Result<Status> {
             if !same {
                 eprintln!("{name}: not formatted");
             }
-        } else if args.diff {
-        } else if name == "-" {
+        } else if !args.diff && name == "-" {
             output::print(&formatted)?;
-        } else if !same {
+        } else if !args.diff && !same {
             replace(Path::new(name), &formatted)?;
         }
     }
@@ -56,7 +56,7 @@ pub fn run(args: &FmtArgs) -> anyhow::Result<Status> {
 }
 
 /// A file or standard input; a shipped experiment is inside the binary and cannot be written.
-fn load(name: &str) -> anyhow::Result<experiments::Source> {
+fn load(name: &str) -> anyhow::Result<experiments::ProgramText> {
     if name != "-" && !Path::new(name).is_file() {
         let help = match experiments::text(name) {
             Some(_) => format!("; to change the experiment: lastrank experiments {name} > {name}.ppl"),
@@ -72,18 +72,14 @@ fn difference(name: &str, before: &str, after: &str) -> String {
     diff.unified_diff().header(name, &format!("{name} (formatted)")).to_string()
 }
 
-/// Written beside and renamed, so that no half file is ever there. A link keeps pointing at its
-/// file, and the file keeps its permissions.
+/// Replaces a file in one step. A link keeps pointing at its file, and the file keeps its permissions.
 fn replace(path: &Path, text: &str) -> anyhow::Result<()> {
     let path = fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let written = fs::write(&beside, text)
-        .and_then(|()| fs::set_permissions(&beside, fs::metadata(&path)?.permissions()))
-        .and_then(|()| fs::rename(&beside, &path));
-    if written.is_err() {
-        // It may never have come to be; what matters is said below.
-        let _ = fs::remove_file(&beside);
-    }
-    written.with_context(|| format!("cannot write {}", path.display()))
+    let write = || {
+        let mut replacement = store::Replacement::of(&path)?;
+        replacement.write_all(text.as_bytes())?;
+        replacement.file().set_permissions(fs::metadata(&path)?.permissions())?;
+        replacement.commit()
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! `lastrank machine`: what is this machine, and is it fit to measure?
+//! `lastrank machine`: describes this machine and judges whether it is fit to measure.
 
 use std::path::{Path, PathBuf};
 

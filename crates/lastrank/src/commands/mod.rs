@@ -1,4 +1,4 @@
-//! Which function answers which subcommand?
+//! The subcommands, one module each, and their dispatch.
 
 mod check;
 mod compare;
@@ -20,7 +20,7 @@ mod watch;
 use crate::cli::{Cli, Command};
 use crate::exit::Status;
 
-/// Do what the command line asks for.
+/// Runs the subcommand of the command line.
 pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
     match cli.command {
         Command::Run(args) => run::run(&args),

@@ -1,10 +1,10 @@
-//! `lastrank plan-runs`: how many runs are needed for a wanted precision?
+//! `lastrank plan-runs`: computes how many runs a precision needs.
 
 use anyhow::{Context, anyhow, bail};
-use report::{Table, Unit, significant};
+use report::{Table, Unit, significant, words};
 use samples::units::count;
 use serde_json::json;
-use tail::planning::{Plan, Quantity, Wish, parse, plan_with};
+use tail::planning::{Plan, PrecisionGoal, Quantity, parse, plan_with};
 use tail::{Gev, Likelihood, Series, Status as Fitted, independence};
 
 use crate::cli::{PlanArgs, TimeUnit};
@@ -60,7 +60,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
                 "warnings": basis.warnings,
             },
             "level": args.level,
-            "plans": plans,
+            "plans": words::json(&plans)?,
         }))?;
     } else {
         output::print(&text(args, &basis, inflation, &plans))?;
@@ -83,7 +83,7 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
             |test| {
                 format!(
                     "The pilot is not repetitions of one experiment ({}): no number of runs mends that.",
-                    test.text
+                    words::finding(&test.finding)
                 )
             },
         ),
@@ -126,7 +126,7 @@ fn assumed(args: &PlanArgs) -> anyhow::Result<Basis> {
 }
 
 /// A wish, whose half-width may have a unit of time: `location=50us`.
-fn wish(text: &str, seconds: bool) -> anyhow::Result<Wish> {
+fn wish(text: &str, seconds: bool) -> anyhow::Result<PrecisionGoal> {
     let wrong = |why: String| anyhow!("--precision {text}: {why}");
     let (left, right) = text.split_once('=').unwrap_or((text, ""));
     let units = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
@@ -137,14 +137,14 @@ fn wish(text: &str, seconds: bool) -> anyhow::Result<Wish> {
             .and_then(|digits| digits.trim().parse::<f64>().ok())
             .map(|n| n * factor)
     });
-    let Some(width) = found else { return parse(text).map_err(wrong) };
+    let Some(width) = found else { return parse(text).map_err(|why| wrong(why.to_string())) };
     if !seconds {
         return Err(wrong("the unit of the values is not known; --unit says it".into()));
     }
     if ["shape", "k"].contains(&left.trim()) {
         return Err(wrong(format!("`{}` has no unit of time", left.trim())));
     }
-    parse(&format!("{left}={width:e}")).map_err(wrong)
+    parse(&format!("{left}={width:e}")).map_err(|why| wrong(why.to_string()))
 }
 
 fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> String {
@@ -173,7 +173,7 @@ fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> Strin
         table.push(
             true,
             [
-                name(plan.wish.quantity),
+                name(plan.goal.quantity),
                 value,
                 width,
                 whole(plan.runs_independent),
@@ -185,7 +185,7 @@ fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> Strin
     text += &table.text();
     text.push('\n');
     for plan in plans.iter().filter(|plan| plan.power.is_some() || plan.runs < 50.0) {
-        text += &report::sentence(&format!("{}: ", name(plan.wish.quantity)), &plan.text);
+        text += &report::sentence(&format!("{}: ", name(plan.goal.quantity)), &words::planning::text(plan));
     }
     text += &format!("Intervals are meant at {percent}.");
     text += &match inflation > 1.05 {
@@ -208,7 +208,7 @@ fn name(quantity: Quantity) -> String {
 }
 
 fn shown(plan: &Plan, unit: Unit) -> (String, String) {
-    match plan.wish.quantity {
+    match plan.goal.quantity {
         Quantity::Factor => {
             ("1".into(), format!("{}\u{202f}%", significant(100.0 * plan.half_width.exp_m1(), 3)))
         }

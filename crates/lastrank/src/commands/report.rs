@@ -13,7 +13,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     let page = args.output.clone().unwrap_or_else(|| args.run.with_extension("html"));
     output::refuse_overwriting(&page, "-o", &[&args.run])?;
     let run = store::read(&args.run)?;
-    let options = report::Options { site: args.label.clone(), ..Default::default() };
+    let options = report::ReportOptions { site: args.label.clone(), ..Default::default() };
     let report = report::build(&run, &options);
     if args.text {
         output::print(&report.terminal_text())?;
@@ -23,14 +23,14 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     Ok(Status::Ok)
 }
 
-/// Write the page under a temporary name first, so that a full disk leaves no half page behind.
+/// Writes the page of a report.
 pub fn write_page(report: &report::Report, path: &Path) -> anyhow::Result<()> {
     write_html(&report.html(), path)
 }
 
-/// The same for any page of ours.
+/// Writes a page; a full disk leaves the old page, or none.
 pub fn write_html(html: &str, path: &Path) -> anyhow::Result<()> {
-    output::replace(path, html).with_context(|| {
+    store::replace(path, html.as_bytes()).with_context(|| {
         format!("cannot write the report {}; `--report FILE` names another place", path.display())
     })
 }

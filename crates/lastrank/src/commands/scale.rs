@@ -1,9 +1,9 @@
-//! `lastrank scale`: how long would the slowest of many more ranks take?
+//! `lastrank scale`: predicts the slowest of more ranks than were measured.
 
 use anyhow::{Context, bail};
-use report::{Table, Unit, fixed, probability};
+use report::{Table, Unit, fixed, probability, words};
 use serde_json::json;
-use tail::scale::{Joint, Scaled, Trust, joint, scale_at};
+use tail::scale::{Joint, ScaleOptions, Scaled, Trust, joint, scale_at};
 
 use crate::cli::ScaleArgs;
 use crate::exit::Status;
@@ -38,7 +38,9 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
             Some(joint) => joint.predict(*to, &probabilities, args.level)?,
             None => {
                 let Size { parts, values } = &sizes[0];
-                scale_at(&values.numbers, *parts, *to, 1.0, &probabilities, args.level)
+                let options =
+                    ScaleOptions { exponent: 1.0, probabilities: &probabilities, level: args.level };
+                scale_at(&values.numbers, *parts, *to, options)
                     .with_context(|| format!("cannot predict from {}", values.name))?
             }
         });
@@ -55,9 +57,9 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
                 "seconds": size.values.seconds,
                 "warnings": size.values.warnings(),
             })).collect::<Vec<_>>(),
-            "joint": several,
+            "joint": words::json(&several)?,
             "periods": periods,
-            "predictions": predictions,
+            "predictions": words::json(&predictions)?,
         }))?;
     } else {
         output::print(&text(&sizes, several.as_ref(), &predictions, &periods, args.level))?;
@@ -153,8 +155,8 @@ fn text(
             Trust::Warned => format!("warning, {} ranks: ", found.to),
             Trust::Refused => format!("not to be used, {} ranks: ", found.to),
         };
-        for warning in &found.warnings {
-            text += &report::sentence(&lead, warning);
+        for warning in words::prediction::warnings(&found.warnings) {
+            text += &report::sentence(&lead, &warning);
         }
     }
     text

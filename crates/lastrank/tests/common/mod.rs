@@ -1,4 +1,4 @@
-//! How does a test run the binary in a folder of its own?
+//! Runs the binary in a folder of the test's own.
 #![allow(dead_code)]
 
 use std::path::Path;

@@ -1,12 +1,12 @@
-//! Do the arguments of a command fit it?
+//! Checks the arguments of commands.
 
-use crate::commands::{Command, Default, Kind, mode};
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::plan::{Expr, SiteId};
+use crate::code::{Expr, SiteId};
+use crate::commands::{ArgumentSpec, Command, Default, Kind, mode};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
 use crate::syntax::{ExprId, ExprKind, Exprs, template};
 use samples::SiteKind;
 
-use super::Checker;
+use super::checker::Checker;
 
 impl Checker<'_> {
     /// The arguments of a command: first expression, number, site. What was left out and has a
@@ -26,7 +26,7 @@ impl Checker<'_> {
                 .collect();
             self.push(
                 Diagnostic::error(
-                    Code::MissingArgument,
+                    DiagnosticCode::MissingArgument,
                     span,
                     format!(
                         "`{}` lacks its {} `{}`",
@@ -55,7 +55,7 @@ impl Checker<'_> {
                 let most = spec.arguments.len() as u32;
                 self.push(
                     Diagnostic::warning(
-                        Code::SurplusArgument,
+                        DiagnosticCode::SurplusArgument,
                         last,
                         format!(
                             "`{}` takes {}; this one is ignored",
@@ -67,7 +67,7 @@ impl Checker<'_> {
                 );
                 break;
             };
-            let expr = self.argument(command, index, argument.kind, id);
+            let expr = self.argument(command, argument, id);
             self.pending_exprs.push(expr);
         }
         for argument in spec.arguments.iter().skip(arguments.len()) {
@@ -115,10 +115,11 @@ impl Checker<'_> {
         self.survey.patterns.get(self.tree.raw_text(id, self.text).0.trim()).copied()
     }
 
-    fn wrong_kind(&mut self, command: Command, name: &str, wanted: &str, found: &str, span: Span) {
+    fn wrong_kind(&mut self, command: Command, argument: &ArgumentSpec, found: &str, span: Span) {
+        let (name, wanted) = (argument.name, argument.kind.name());
         self.push(
             Diagnostic::error(
-                Code::WrongKind,
+                DiagnosticCode::WrongKind,
                 span,
                 format!("`{name}` of `{}` must be {wanted}, not {found}", command.name()),
             )
@@ -126,10 +127,10 @@ impl Checker<'_> {
         );
     }
 
-    fn argument(&mut self, command: Command, index: usize, kind: Kind, id: ExprId) -> Expr {
+    fn argument(&mut self, command: Command, argument: &ArgumentSpec, id: ExprId) -> Expr {
+        let kind = argument.kind;
         let span = self.tree.span(id);
         let literal = self.literal_kind(id);
-        let name = command.spec().argument(index).map_or("", |argument| argument.name);
         let plain = self.is_literal_text(id) && template::is_plain(self.tree.raw_text(id, self.text).0);
         match kind {
             Kind::Pattern if plain => {
@@ -145,8 +146,12 @@ impl Checker<'_> {
                     None => "define it: `define pattern {\"name\", iterations, element, level};`".to_owned(),
                 };
                 self.push(
-                    Diagnostic::error(Code::UnknownPattern, span, format!("unknown pattern \"{wanted}\""))
-                        .help(help),
+                    Diagnostic::error(
+                        DiagnosticCode::UnknownPattern,
+                        span,
+                        format!("unknown pattern \"{wanted}\""),
+                    )
+                    .help(help),
                 );
                 return Expr::Int(0);
             }
@@ -159,7 +164,7 @@ impl Checker<'_> {
                 };
                 if !matches!(text.as_str(), "SEEK_SET" | "SEEK_CUR" | "SEEK_END") {
                     self.push(
-                        Diagnostic::error(Code::BadMode, span, format!("`{text}` is no position"))
+                        Diagnostic::error(DiagnosticCode::BadMode, span, format!("`{text}` is no position"))
                             .help("positions are SEEK_SET, SEEK_CUR and SEEK_END"),
                     );
                 }
@@ -167,29 +172,33 @@ impl Checker<'_> {
             }
             Kind::Bytes | Kind::Integer | Kind::BytesOrBuffer => {
                 if let Some(found @ ("a string" | "a list" | "a duration")) = literal {
-                    self.wrong_kind(command, name, kind.name(), found, span);
+                    self.wrong_kind(command, argument, found, span);
                 }
             }
             Kind::Microseconds => {
                 if let Some(found @ ("a string" | "a list")) = literal {
-                    self.wrong_kind(command, name, kind.name(), found, span);
+                    self.wrong_kind(command, argument, found, span);
                 }
                 if literal == Some("a float") {
                     let number = self.text.get(span.start as usize..span.end as usize).unwrap_or("it");
                     self.push(
-                        Diagnostic::warning(Code::BareTime, span, format!("{number} counts microseconds"))
-                            .help(format!("name the unit: `{number}s`, `{number}ms` or `{number}us`")),
+                        Diagnostic::warning(
+                            DiagnosticCode::BareTime,
+                            span,
+                            format!("{number} counts microseconds"),
+                        )
+                        .help(format!("name the unit: `{number}s`, `{number}ms` or `{number}us`")),
                     );
                 }
             }
             Kind::File | Kind::Buffer => {
                 if let Some(found) = literal {
-                    self.wrong_kind(command, name, kind.name(), found, span);
+                    self.wrong_kind(command, argument, found, span);
                 }
             }
             Kind::Path | Kind::Text | Kind::Mode | Kind::Pattern | Kind::Whence => {
                 if literal == Some("a list") {
-                    self.wrong_kind(command, name, kind.name(), "a list", span);
+                    self.wrong_kind(command, argument, "a list", span);
                 }
             }
             Kind::Any => {}
@@ -203,7 +212,8 @@ impl Checker<'_> {
             if text.is_empty() || !text.chars().all(|letter| "crw".contains(letter)) {
                 let message = format!("`{text}` is no mode of `pfopen`");
                 self.push(
-                    Diagnostic::error(Code::BadMode, span, message).help("use any of the letters c, r and w"),
+                    Diagnostic::error(DiagnosticCode::BadMode, span, message)
+                        .help("use any of the letters c, r and w"),
                 );
             }
             return;
@@ -215,7 +225,10 @@ impl Checker<'_> {
                 .unwrap_or_else(|| {
                     format!("modes are {}, or names such as O_WRONLY|O_CREAT", modes.join(" "))
                 });
-            self.push(Diagnostic::error(Code::BadMode, span, format!("`{part}` is no open mode")).help(help));
+            self.push(
+                Diagnostic::error(DiagnosticCode::BadMode, span, format!("`{part}` is no open mode"))
+                    .help(help),
+            );
         }
     }
 }

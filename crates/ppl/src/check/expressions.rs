@@ -1,12 +1,13 @@
-//! What do expressions become?
+//! Checks expressions and compiles them.
 
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
+use crate::code::{Builtin, Call, Expr, SiteId};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
 use crate::errno;
-use crate::plan::{Builtin, Call, Expr, SiteId};
+use crate::number::Number;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
-use crate::value::Value;
 
-use super::Checker;
+use super::checker::Checker;
+use super::restriction::Restriction;
 
 impl Checker<'_> {
     /// An expression, put into the code.
@@ -19,7 +20,7 @@ impl Checker<'_> {
     pub(super) fn expression(&mut self, id: ExprId) -> Expr {
         match self.tree.expr_kind(id) {
             ExprKind::Error => Expr::Int(0),
-            ExprKind::Number(value) => self.constant(value),
+            ExprKind::Number(number) => self.constant(Number::from(number).into()),
             ExprKind::Text => self.string(id),
             ExprKind::Variable(symbol) => match self.variable(symbol) {
                 Some(slot) => Expr::Slot(slot),
@@ -66,7 +67,11 @@ impl Checker<'_> {
                     if !written.is_empty()
                         && written.bytes().all(|byte| matches!(byte, b'0' | b'(' | b')' | b' '))
                     {
-                        self.push(Diagnostic::error(Code::Evaluation, right_span, "division by zero"));
+                        self.push(Diagnostic::error(
+                            DiagnosticCode::Evaluation,
+                            right_span,
+                            "division by zero",
+                        ));
                     }
                 }
                 let first = self.push_exprs(&[left, right]);
@@ -119,7 +124,7 @@ impl Checker<'_> {
         let first = self.survey.first_assigned[symbol.0 as usize];
         let help = self.meant(&name);
         let mut diagnostic =
-            Diagnostic::error(Code::UnknownVariable, span, format!("unknown variable `${name}`"))
+            Diagnostic::error(DiagnosticCode::UnknownVariable, span, format!("unknown variable `${name}`"))
                 .help_maybe(help);
         if first != u32::MAX && first > span.start {
             diagnostic.message = format!("the variable `${name}` is used before it is assigned");
@@ -146,7 +151,8 @@ impl Checker<'_> {
             .map(|near| format!("did you mean `{near}`?"))
             .unwrap_or_else(|| format!("a variable begins with a dollar sign: `${name}`"));
         self.push(
-            Diagnostic::error(Code::UnknownWord, span, format!("`{name}` means nothing here")).help(help),
+            Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("`{name}` means nothing here"))
+                .help(help),
         );
         Expr::Int(0)
     }
@@ -159,7 +165,7 @@ impl Checker<'_> {
                 if command.spec().yields == crate::commands::Yields::Nothing {
                     self.push(
                         Diagnostic::error(
-                            Code::NoResult,
+                            DiagnosticCode::NoResult,
                             span,
                             format!("`{}` gives no value", command.name()),
                         )
@@ -174,7 +180,7 @@ impl Checker<'_> {
                 if arguments.len() < spec.least || arguments.len() > spec.most {
                     self.push(
                         Diagnostic::error(
-                            Code::MissingArgument,
+                            DiagnosticCode::MissingArgument,
                             span,
                             format!(
                                 "`{}` takes {}, not {}",
@@ -206,8 +212,12 @@ impl Checker<'_> {
                 .map(|near| format!("did you mean `{near}`?"))
                 .unwrap_or_else(|| format!("define it: `def {name}(…) {{ … }}`"));
             self.push(
-                Diagnostic::error(Code::UnknownFunction, span, format!("unknown function `{name}`"))
-                    .help(help),
+                Diagnostic::error(
+                    DiagnosticCode::UnknownFunction,
+                    span,
+                    format!("unknown function `{name}`"),
+                )
+                .help(help),
             );
             return Expr::Int(0);
         };
@@ -217,7 +227,7 @@ impl Checker<'_> {
         if given < procedure.required || given > most {
             self.push(
                 Diagnostic::error(
-                    Code::MissingArgument,
+                    DiagnosticCode::MissingArgument,
                     span,
                     format!("`{name}` takes {}, not {given}", count_text(procedure.required, most)),
                 )
@@ -227,7 +237,7 @@ impl Checker<'_> {
         }
         if self.survey.functions[number as usize].1.collective {
             // Loops inside end early as well.
-            let cut = self.stonewall.map(|place| super::Restriction::Differs(2, place));
+            let cut = self.stonewall.map(|place| Restriction::Differs(2, place));
             self.restrictions.extend(cut);
             self.collective(span, &format!("a barrier inside `{name}`"), None, false);
             if cut.is_some() {
@@ -262,9 +272,11 @@ impl Checker<'_> {
     pub(super) fn literal_kind(&self, id: ExprId) -> Option<&'static str> {
         match self.tree.expr_kind(id) {
             ExprKind::Text => Some("a string"),
-            ExprKind::Number(Value::Duration(_)) => Some("a duration"),
-            ExprKind::Number(Value::Float(_)) => Some("a float"),
-            ExprKind::Number(_) => Some("a number"),
+            ExprKind::Number(number) => Some(match Number::from(number) {
+                Number::Duration(_) => "a duration",
+                Number::Float(_) => "a float",
+                Number::Int(_) => "a number",
+            }),
             ExprKind::List(_) => Some("a list"),
             ExprKind::Parens(inner) => self.literal_kind(inner),
             _ => None,

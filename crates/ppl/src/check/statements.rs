@@ -1,15 +1,13 @@
-//! What do statements become?
+//! Compiles statements: the whole program, functions, simple statements.
 
 use samples::SiteKind;
 
-use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::plan::{Expr, NO_LIMIT, Procedure, Slot, Step};
-use crate::syntax::{
-    Callee, ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Stonewall, Symbol,
-};
+use crate::code::{Expr, Procedure, Slot, Step};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
+use crate::syntax::{ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Symbol};
 
-use super::collective::Restriction;
-use super::{Checker, Locals};
+use super::checker::{Checker, Locals};
+use super::restriction::Restriction;
 
 impl Checker<'_> {
     /// The whole program.
@@ -25,12 +23,14 @@ impl Checker<'_> {
 
     /// Definitions may stand anywhere at the top level, so they are read before everything else.
     fn definitions_first(&mut self, list: Statements) {
-        for id in list.iter().filter(|id| self.tree.may_define(*id)) {
-            let statement = self.tree.statement(id);
-            if let StatementKind::Include { statements, .. } = statement.kind {
+        for id in list.iter() {
+            let Statement { kind, span } = self.tree.statement(id);
+            if let StatementKind::Include { statements, .. } = kind {
                 self.definitions_first(statements);
             }
-            self.define(statement.kind, statement.span);
+            if let StatementKind::Define(define) = kind {
+                self.define(define, span);
+            }
         }
     }
 
@@ -48,7 +48,7 @@ impl Checker<'_> {
                 let name = self.name(*symbol).to_owned();
                 self.push(
                     Diagnostic::error(
-                        Code::Duplicate,
+                        DiagnosticCode::Duplicate,
                         *span,
                         format!("the function `{name}` is defined twice"),
                     )
@@ -97,7 +97,7 @@ impl Checker<'_> {
                     let span = parameters.get(index).map(|id| self.tree.span(id)).unwrap_or_default();
                     self.push(
                         Diagnostic::error(
-                            Code::BadDefine,
+                            DiagnosticCode::BadDefine,
                             span,
                             "a parameter without a default follows one with a default",
                         )
@@ -114,21 +114,19 @@ impl Checker<'_> {
     }
 
     /// The steps of a statement that belongs to another one.
-    fn body_block(&mut self, id: StatementId) -> (u32, u32) {
+    pub(super) fn body_block(&mut self, id: StatementId) -> (u32, u32) {
         let base = self.pending.len();
-        let locals = self.locals.as_ref().map(|locals| locals.names.len());
-        match self.tree.statement(id).kind {
-            StatementKind::Block(list) => self.statements(list),
-            _ => self.statement(id),
-        }
-        if let (Some(locals), Some(count)) = (&mut self.locals, locals) {
-            // `let` ends with its block; the slot may be used again.
-            locals.names.truncate(count);
-        }
+        self.scoped(|me| {
+            let statement = me.tree.statement(id);
+            match statement.kind {
+                StatementKind::Block(list) => me.statements(list),
+                _ => me.compile(id, statement),
+            }
+        });
         self.finish_block(base)
     }
 
-    fn body(&mut self, id: StatementId) -> u32 {
+    pub(super) fn body(&mut self, id: StatementId) -> u32 {
         let block = self.body_block(id);
         self.push_block(block)
     }
@@ -138,25 +136,19 @@ impl Checker<'_> {
         for id in list.iter() {
             let statement = self.tree.statement(id);
             if ended && !matches!(statement.kind, StatementKind::Empty) {
-                self.push(Diagnostic::warning(Code::Unreachable, statement.span, "this is never reached"));
+                self.push(Diagnostic::warning(
+                    DiagnosticCode::Unreachable,
+                    statement.span,
+                    "this is never reached",
+                ));
                 ended = false;
             }
-            self.decoded(id, statement);
+            self.compile(id, statement);
             ended |= matches!(
                 statement.kind,
                 StatementKind::Break | StatementKind::Continue | StatementKind::Return(_)
             );
         }
-    }
-
-    /// A body that only some ranks reach.
-    fn restricted(&mut self, restriction: Option<Restriction>, body: StatementId) -> u32 {
-        self.restrictions.extend(restriction);
-        let block = self.body(body);
-        if restriction.is_some() {
-            self.restrictions.pop();
-        }
-        block
     }
 
     pub(super) fn differs(&self, id: ExprId) -> Option<Restriction> {
@@ -166,59 +158,16 @@ impl Checker<'_> {
         }
     }
 
-    /// A loop body, in which `variable` counts.
-    fn loop_body(
-        &mut self,
-        statement: StatementId,
-        variable: Option<ExprId>,
-        restriction: Option<Restriction>,
-        body: StatementId,
-    ) -> (Slot, u32) {
-        let symbol = variable.and_then(|id| self.symbol(id));
-        let outermost = self.outermost_end;
-        if outermost == 0 {
-            self.outermost_end = self.tree.statement_span(statement).end;
-        }
-        let locals = self.locals.as_ref().map(|locals| locals.names.len());
-        let slot = match symbol {
-            None => Slot::NONE,
-            Some(symbol) => {
-                self.counting[symbol.0 as usize] += 1;
-                self.declare(symbol)
-            }
-        };
-        self.loops += 1;
-        let outer = (self.loop_base, self.left);
-        let restriction = match self.stonewall {
-            Some(place) if self.survey.collective => Some(Restriction::Differs(2, place)),
-            _ => restriction,
-        };
-        self.restrictions.extend(restriction);
-        self.loop_base = self.restrictions.len();
-        // Who leaves early misses what stands before the jump in the next round, too.
-        self.left = self.leaves(body, None, false);
-        let block = self.body(body);
-        (self.loop_base, self.left) = outer;
-        if restriction.is_some() {
-            self.restrictions.pop();
-        }
-        self.loops -= 1;
-        if let Some(symbol) = symbol {
-            self.counting[symbol.0 as usize] -= 1;
-        }
-        if let (Some(locals), Some(count)) = (&mut self.locals, locals) {
-            locals.names.truncate(count);
-        }
-        self.outermost_end = outermost;
-        (slot, block)
-    }
-
     fn misplaced(&mut self, span: Span, what: &str, where_: &str) {
-        self.push(Diagnostic::error(Code::Misplaced, span, format!("`{what}` stands outside of a {where_}")));
+        self.push(Diagnostic::error(
+            DiagnosticCode::Misplaced,
+            span,
+            format!("`{what}` stands outside of a {where_}"),
+        ));
     }
 
     /// The label of a block; constant or with variables.
-    fn label(&mut self, id: Option<ExprId>) -> u32 {
+    pub(super) fn label(&mut self, id: Option<ExprId>) -> u32 {
         match id {
             Some(id) => self.expression_pushed(id),
             None => {
@@ -228,31 +177,23 @@ impl Checker<'_> {
         }
     }
 
-    fn statement(&mut self, id: StatementId) {
-        self.decoded(id, self.tree.statement(id));
-    }
-
-    fn decoded(&mut self, id: StatementId, statement: Statement) {
-        let span = statement.span;
-        let step = match statement.kind {
-            StatementKind::Error | StatementKind::Empty => return,
-            StatementKind::Block(list) => {
-                let locals = self.locals.as_ref().map(|locals| locals.names.len());
-                self.statements(list);
-                if let (Some(locals), Some(count)) = (&mut self.locals, locals) {
-                    locals.names.truncate(count);
-                }
-                return;
-            }
+    /// Compiles a statement to a step of the block that is open.
+    fn compile(&mut self, id: StatementId, statement: Statement) {
+        let Statement { kind, span } = statement;
+        let step = match kind {
+            // Definitions and functions were read before everything else.
+            StatementKind::Error
+            | StatementKind::Empty
+            | StatementKind::Def { .. }
+            | StatementKind::Define(_) => return,
+            StatementKind::Block(list) => return self.scoped(|me| me.statements(list)),
             StatementKind::Include { statements, .. } => return self.statements(statements),
             StatementKind::Assign { variable, value } => {
                 let value = self.expression_pushed(value);
                 Step::Assign(self.assign(variable), value)
             }
             StatementKind::AssignItem { list, index, value } => {
-                let list = self.expression(list);
-                let index = self.expression(index);
-                let value = self.expression(value);
+                let [list, index, value] = [list, index, value].map(|part| self.expression(part));
                 let first = self.push_exprs(&[index, value]);
                 let Expr::Slot(list) = list else { return };
                 Step::AssignItem { list, first }
@@ -269,184 +210,45 @@ impl Checker<'_> {
                 Step::Command { command, count: count.min(255) as u8, first, site }
             }
             StatementKind::Call(call) => Step::Evaluate(self.expression_pushed(call)),
-            StatementKind::Repeat { variable, count, body, .. } => {
-                let differs = self.differs(count);
-                let count = self.expression_pushed(count);
-                let (slot, body) = self.loop_body(id, variable, differs, body);
-                Step::Repeat { slot, count, body }
-            }
+            StatementKind::Repeat { variable, count, body, .. } => self.repeat(id, variable, count, body),
             StatementKind::ForRange { variable, from, to, step, body } => {
-                let differs = self.differs(from).or_else(|| self.differs(to));
-                let from = self.expression(from);
-                let to = self.expression(to);
-                let by = step.map_or(Expr::Int(1), |step| self.expression(step));
-                let first = self.push_exprs(&[from, to, by]);
-                let (slot, body) = self.loop_body(id, Some(variable), differs, body);
-                Step::ForRange { slot, first, body }
+                let range = self.range(from, to, step);
+                self.for_range(id, variable, range, body)
             }
-            StatementKind::ForEach { variable, list, body } => {
-                let differs = self.differs(list);
-                let list = self.expression_pushed(list);
-                let (slot, body) = self.loop_body(id, Some(variable), differs, body);
-                Step::ForEach { slot, list, body }
-            }
-            StatementKind::ForTime { duration, body } => {
-                if let Some(found) = self.literal_kind(duration).filter(|found| *found != "a duration") {
-                    let span = self.tree.span(duration);
-                    self.push(
-                        Diagnostic::error(Code::WrongKind, span, format!("`for` needs a time, not {found}"))
-                            .help("`for 60s { … }` runs for a minute; `repeat 60 { … }` runs 60 times"),
-                    );
-                }
-                let place = self.tree.span(duration);
-                let duration = self.expression_pushed(duration);
-                // Where the ranks meet inside, they also agree on the last round.
-                let together = self.meets(body);
-                if together {
-                    self.collective(place, "this loop over time, in which ranks meet,", None, false);
-                }
-                let differs = (self.survey.collective && !together).then_some(Restriction::Differs(2, place));
-                let (_, body) = self.loop_body(id, None, differs, body);
-                Step::ForTime { duration, body, together }
-            }
-            StatementKind::While { condition, body } => {
-                let differs = self.differs(condition);
-                // The condition is evaluated again after the body: what that assigns counts.
-                let outermost = self.outermost_end;
-                if outermost == 0 {
-                    self.outermost_end = span.end;
-                }
-                let condition = self.expression_pushed(condition);
-                self.outermost_end = outermost;
-                let (_, body) = self.loop_body(id, None, differs, body);
-                Step::While { condition, body }
-            }
-            StatementKind::If { condition, then, otherwise } => {
-                let differs = self.differs(condition);
-                let condition = self.expression_pushed(condition);
-                self.restrictions.extend(differs);
-                let then = self.body_block(then);
-                let otherwise = otherwise.map_or((0, 0), |id| self.body_block(id));
-                if differs.is_some() {
-                    self.restrictions.pop();
-                }
-                let then = self.push_block(then);
-                self.push_block(otherwise);
-                Step::If { condition, then }
-            }
+            StatementKind::ForEach { variable, list, body } => self.for_each(id, variable, list, body),
+            StatementKind::ForTime { duration, body } => self.for_time(id, duration, body),
+            StatementKind::While { condition, body } => self.while_loop(id, condition, body),
+            StatementKind::If { condition, then, otherwise } => self.condition(condition, then, otherwise),
             StatementKind::Time { inside_calls, label, body } => {
                 let label = self.label(label);
                 let kind = if inside_calls { SiteKind::CommandTime } else { SiteKind::Time };
                 let site = self.site(span, None, kind);
                 Step::Time { site, label, body: self.body(body) }
             }
-            StatementKind::Phase { name, stonewall, body } => {
-                self.collective(self.tree.span(name), "a phase", Some(u32::from(self.group)), false);
-                let label = self.label(Some(name));
-                let site = self.site(span, None, SiteKind::Phase);
-                // Its two barriers share the site behind it.
-                self.site(span, None, SiteKind::Barrier);
-                let body = match stonewall {
-                    Stonewall::None => self.body(body),
-                    Stonewall::First => self.stonewall(span, self.tree.span(name), NO_LIMIT, body),
-                    Stonewall::Time(limit) => {
-                        self.needs_time(limit, "stonewall");
-                        let place = self.tree.span(limit);
-                        let limit = self.expression_pushed(limit);
-                        self.stonewall(span, place, limit, body)
-                    }
-                };
-                Step::Phase { site, label, body }
-            }
-            StatementKind::Group { name, body } => {
-                let place = self.tree.span(name);
-                let number = self.group_number(name).unwrap_or(0);
-                let outer = std::mem::replace(&mut self.group, number as u16);
-                let restriction = (number != 0).then_some(Restriction::Group(number, place));
-                let body = self.restricted(restriction, body);
-                self.group = outer;
-                Step::Group { group: crate::plan::GroupId(number), body }
-            }
+            StatementKind::Phase { name, stonewall, body } => self.phase(span, name, stonewall, body),
+            StatementKind::Group { name, body } => self.in_group(name, body),
             StatementKind::Master(body) => {
                 let place = Span::new(span.start, span.start + 6);
-                Step::Master(self.restricted(Some(Restriction::Master(place)), body))
+                Step::Master(self.restricted(Restriction::Master(place), body))
             }
-            StatementKind::Barrier(name) => {
-                let number = name.map_or(Some(0), |id| self.group_number(id)).unwrap_or(0);
-                let what = match number {
-                    0 => "this barrier".to_owned(),
-                    _ => format!(
-                        "this barrier of \"{}\"",
-                        name.map_or("", |id| self.tree.raw_text(id, self.text).0).trim()
-                    ),
-                };
-                self.collective(span, &what, Some(number), false);
-                let site = self.site(span, None, SiteKind::Barrier);
-                Step::Barrier { site, group: crate::plan::GroupId(number) }
+            StatementKind::Barrier(name) => self.barrier(span, name),
+            StatementKind::Break => {
+                self.jump_out_of_loop(span, "break");
+                Step::Break
             }
-            StatementKind::Break | StatementKind::Continue => {
-                let is_break = statement.kind == StatementKind::Break;
-                if self.loops == 0 {
-                    self.misplaced(span, if is_break { "break" } else { "continue" }, "loop");
-                }
-                self.left = self.jump(self.loop_base).or(self.left);
-                if is_break { Step::Break } else { Step::Continue }
+            StatementKind::Continue => {
+                self.jump_out_of_loop(span, "continue");
+                Step::Continue
             }
-            StatementKind::Return(value) => {
-                if self.locals.is_none() {
-                    self.misplaced(span, "return", "function");
-                }
-                let value = match value {
-                    Some(value) => self.expression(value),
-                    None => Expr::Int(0),
-                };
-                self.returned = self.jump(0).or(self.returned);
-                Step::Return(self.push_expr(value))
-            }
-            StatementKind::Rate { rate, poisson, body } => {
-                let rate = self.expression_pushed(rate);
-                let state = self.code.paces;
-                self.code.paces += 1;
-                let body = self.body(body);
-                if poisson { Step::Poisson { rate, state, body } } else { Step::Rate { rate, state, body } }
-            }
+            StatementKind::Return(value) => self.return_value(span, value),
+            StatementKind::Rate { rate, poisson, body } => self.rate(rate, poisson, body),
             StatementKind::At { time, body } => {
-                self.needs_time(time, "at");
-                let time = self.expression_pushed(time);
+                let time = self.time(time, "at");
                 Step::At { time, body: self.body(body) }
             }
-            StatementKind::Think(time) => {
-                self.needs_time(time, "think");
-                Step::Think(self.expression_pushed(time))
-            }
-            StatementKind::Choose { weights, bodies } => {
-                let place = Span::new(span.start, span.start + 6);
-                let weights_at = self.expressions(weights);
-                if self.survey.collective {
-                    self.restrictions.push(Restriction::Differs(2, place));
-                }
-                let blocks: Vec<(u32, u32)> = bodies.iter().map(|body| self.body_block(body)).collect();
-                if self.survey.collective {
-                    self.restrictions.pop();
-                }
-                if blocks.is_empty() {
-                    self.push(
-                        Diagnostic::error(Code::BadDefine, place, "`choose` has nothing to choose from")
-                            .help("the form is `choose { 70: read(…); 30: write(…); }`"),
-                    );
-                }
-                let first = self.code.blocks.len() as u32;
-                self.code.blocks.extend(&blocks);
-                Step::Choose { weights: weights_at, count: blocks.len() as u32, bodies: first }
-            }
-            StatementKind::Parallel { count, body } => {
-                let place = self.tree.span(count);
-                let count = self.expression_pushed(count);
-                let loops = std::mem::take(&mut self.loops);
-                let body = self.restricted(Some(Restriction::Workers(place)), body);
-                self.loops = loops;
-                Step::Parallel { count, body }
-            }
+            StatementKind::Think(time) => Step::Think(self.time(time, "think")),
+            StatementKind::Choose { weights, bodies } => self.choose(span, weights, bodies),
+            StatementKind::Parallel { count, body } => self.parallel(count, body),
             StatementKind::Async { depth, body } => {
                 let depth = self.expression_pushed(depth);
                 Step::Async { depth, body: self.body(body) }
@@ -460,121 +262,38 @@ impl Checker<'_> {
                 Step::Assert { condition: self.expression_pushed(condition), each }
             }
             StatementKind::OnError { stop } => Step::OnError { stop },
-            StatementKind::Def { .. }
-            | StatementKind::DefineParam { .. }
-            | StatementKind::DefineGroups(_)
-            | StatementKind::DefinePattern(_)
-            | StatementKind::DefineReport(_)
-            | StatementKind::DefineHints(_)
-            | StatementKind::DefineRanks(_)
-            | StatementKind::DefineSpace { .. } => return,
         };
         self.pending.push((step, span.start));
     }
 
-    /// The body of a phase with a stonewall: a block of one step.
-    fn stonewall(&mut self, span: Span, place: Span, limit: u32, body: StatementId) -> u32 {
-        if self.stonewall.is_some() {
-            self.push(
-                Diagnostic::error(Code::Misplaced, place, "a stonewall stands inside another one")
-                    .help("the phases inside end with the one around them: leave the inner `stonewall` out"),
-            );
+    /// What is declared with `let` inside ends with it; its slots may be used again.
+    pub(super) fn scoped<R>(&mut self, inside: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.locals.as_ref().map(|locals| locals.names.len());
+        let result = inside(self);
+        if let (Some(locals), Some(before)) = (&mut self.locals, before) {
+            locals.names.truncate(before);
         }
-        let outer = self.stonewall.replace(place);
-        let body = self.body(body);
-        self.stonewall = outer;
-        let base = self.pending.len();
-        self.pending.push((Step::Stonewall { limit, body }, span.start));
-        let block = self.finish_block(base);
-        self.push_block(block)
+        result
     }
 
-    /// Do ranks meet in the statement, directly or in a function that it calls?
-    pub(super) fn meets(&self, id: StatementId) -> bool {
-        if !self.survey.collective {
-            return false;
+    /// `break` and `continue`
+    fn jump_out_of_loop(&mut self, span: Span, word: &str) {
+        if self.loops == 0 {
+            self.misplaced(span, word, "loop");
         }
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            match self.tree.statement(id).kind {
-                StatementKind::Barrier(_) | StatementKind::Phase { .. } => return true,
-                StatementKind::Command { command, .. } if command.is_collective() => {
-                    return true;
-                }
-                StatementKind::Assign { value, .. }
-                | StatementKind::Let { value, .. }
-                | StatementKind::AssignItem { value, .. }
-                | StatementKind::Call(value)
-                | StatementKind::Return(Some(value))
-                    if self.calls_together(value) =>
-                {
-                    return true;
-                }
-                StatementKind::Block(list) | StatementKind::Choose { bodies: list, .. } => {
-                    open.extend(list.iter());
-                }
-                StatementKind::If { then, otherwise, .. } => {
-                    open.push(then);
-                    open.extend(otherwise);
-                }
-                StatementKind::Repeat { body, .. }
-                | StatementKind::While { body, .. }
-                | StatementKind::ForRange { body, .. }
-                | StatementKind::ForEach { body, .. }
-                | StatementKind::ForTime { body, .. }
-                | StatementKind::Time { body, .. }
-                | StatementKind::Group { body, .. }
-                | StatementKind::Master(body)
-                | StatementKind::Rate { body, .. }
-                | StatementKind::At { body, .. }
-                | StatementKind::Async { body, .. }
-                | StatementKind::Parallel { body, .. }
-                | StatementKind::Verify(body)
-                | StatementKind::Expect { body, .. } => open.push(body),
-                _ => {}
-            }
-        }
-        false
+        self.left_loop = self.jump(self.loop_base).or(self.left_loop);
     }
 
-    /// Does the expression call something that ranks do together?
-    fn calls_together(&self, id: ExprId) -> bool {
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            match self.tree.expr_kind(id) {
-                ExprKind::Call(callee, arguments) => {
-                    let together = match callee {
-                        Callee::Command(command) => command.is_collective(),
-                        Callee::Named(symbol) => self
-                            .survey
-                            .function_numbers
-                            .get(&symbol)
-                            .is_some_and(|number| self.survey.functions[*number as usize].1.collective),
-                        Callee::Function(_) => false,
-                    };
-                    if together {
-                        return true;
-                    }
-                    open.extend(arguments.iter());
-                }
-                ExprKind::Unary(_, a) | ExprKind::Parens(a) => open.push(a),
-                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => open.extend([a, b]),
-                ExprKind::Choice(a, b, c) => open.extend([a, b, c]),
-                ExprKind::List(items) => open.extend(items.iter()),
-                _ => {}
-            }
+    fn return_value(&mut self, span: Span, value: Option<ExprId>) -> Step {
+        if self.locals.is_none() {
+            self.misplaced(span, "return", "function");
         }
-        false
-    }
-
-    fn needs_time(&mut self, id: ExprId, what: &str) {
-        if let Some(found) = self.literal_kind(id).filter(|found| *found != "a duration") {
-            let span = self.tree.span(id);
-            self.push(
-                Diagnostic::error(Code::WrongKind, span, format!("`{what}` needs a time, not {found}"))
-                    .help("name the unit: `5ms`, `1.25s`"),
-            );
-        }
+        let value = match value {
+            Some(value) => self.expression(value),
+            None => Expr::Int(0),
+        };
+        self.returned = self.jump(0).or(self.returned);
+        Step::Return(self.push_expr(value))
     }
 
     /// The slot that an assignment writes.

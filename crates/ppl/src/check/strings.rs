@@ -1,11 +1,11 @@
-//! Which variables does a string name?
+//! Resolves the variables in strings.
 
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::plan::{Builtin, Expr, Piece, Slot, Template};
-use crate::syntax::template::{Part, parts};
+use crate::code::{Builtin, Expr, Piece, Slot, Template};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
+use crate::syntax::template::{TextPart, parts};
 use crate::syntax::{ExprId, ExprKind, Symbol, template};
 
-use super::Checker;
+use super::checker::Checker;
 
 impl Checker<'_> {
     /// A string, with its variables resolved.
@@ -18,8 +18,8 @@ impl Checker<'_> {
         let mut open = String::new();
         for part in parts(raw) {
             match part {
-                Part::Literal(text) => open.push_str(text),
-                Part::Variable(run, at) => {
+                TextPart::Literal(text) => open.push_str(text),
+                TextPart::Variable(run, at) => {
                     let at = offset + at;
                     if let Some((slot, used)) = self.longest(run) {
                         self.flush(&mut open, &mut pieces);
@@ -29,7 +29,7 @@ impl Checker<'_> {
                         self.unknown_in_string(run, Span::new(at, at + 1 + run.len() as u32));
                     }
                 }
-                Part::Braced(name, at) => {
+                TextPart::Braced(name, at) => {
                     let at = offset + at;
                     let span = Span::new(at, at + name.len() as u32 + 3);
                     self.flush(&mut open, &mut pieces);
@@ -44,14 +44,14 @@ impl Checker<'_> {
                         None => self.unknown_in_string(name, span),
                     }
                 }
-                Part::Builtin(run, at) => {
+                TextPart::Builtin(run, at) => {
                     let at = offset + at;
                     self.flush(&mut open, &mut pieces);
                     if let Some(piece) = self.builtin_piece(run, Span::new(at, at + 2 + run.len() as u32)) {
                         pieces.push(piece);
                     }
                 }
-                Part::Environment(name, at) => {
+                TextPart::Environment(name, at) => {
                     let at = offset + at;
                     self.flush(&mut open, &mut pieces);
                     let index =
@@ -98,7 +98,7 @@ impl Checker<'_> {
                 self.meant(name).or_else(|| Some("a dollar sign in a string is written `\\$`".to_owned())),
             )
         };
-        self.push(Diagnostic::error(Code::UnknownVariable, span, message).help_maybe(help));
+        self.push(Diagnostic::error(DiagnosticCode::UnknownVariable, span, message).help_maybe(help));
     }
 
     /// A built-in in a string: like the original, its name takes what follows it.
@@ -113,8 +113,12 @@ impl Checker<'_> {
         };
         let (name, lost) = run.split_at(used);
         self.push(
-            Diagnostic::warning(Code::LostText, span, format!("`{lost}` behind `$${name}` is lost"))
-                .help(format!("write `${{$${name}}}{lost}` to keep it")),
+            Diagnostic::warning(
+                DiagnosticCode::LostText,
+                span,
+                format!("`{lost}` behind `$${name}` is lost"),
+            )
+            .help(format!("write `${{$${name}}}{lost}` to keep it")),
         );
         Some(Piece::Builtin(builtin))
     }
@@ -127,7 +131,7 @@ impl Checker<'_> {
             nearest(name, names).map(|near| format!("did you mean `$${near}`?"))
         };
         let message = format!("unknown built-in `$${name}`");
-        self.push(Diagnostic::error(Code::UnknownBuiltin, span, message).help_maybe(help));
+        self.push(Diagnostic::error(DiagnosticCode::UnknownBuiltin, span, message).help_maybe(help));
     }
 
     /// The number of an environment variable.
@@ -149,15 +153,23 @@ impl Checker<'_> {
                 let raw = self.tree.raw_text(id, self.text).0;
                 if raw.replace("\\$", "").contains('$') {
                     self.push(
-                        Diagnostic::error(Code::NotConstant, span, format!("{what} must not hold variables"))
-                            .help("it must be known before the program starts"),
+                        Diagnostic::error(
+                            DiagnosticCode::NotConstant,
+                            span,
+                            format!("{what} must not hold variables"),
+                        )
+                        .help("it must be known before the program starts"),
                     );
                     return None;
                 }
                 Some(raw.replace("\\$", "$"))
             }
             _ => {
-                self.push(Diagnostic::error(Code::WrongKind, span, format!("{what} must be a string")));
+                self.push(Diagnostic::error(
+                    DiagnosticCode::WrongKind,
+                    span,
+                    format!("{what} must be a string"),
+                ));
                 None
             }
         }
@@ -169,7 +181,7 @@ impl Checker<'_> {
         if trimmed.len() != name.len() {
             self.push(
                 Diagnostic::warning(
-                    Code::Trimmed,
+                    DiagnosticCode::Trimmed,
                     span,
                     format!("blanks around the name \"{trimmed}\" are ignored"),
                 )
@@ -195,7 +207,8 @@ impl Checker<'_> {
             None => format!("defined are: {}", known.join(", ")),
         };
         self.push(
-            Diagnostic::error(Code::UnknownGroup, span, format!("unknown group \"{name}\"")).help(help),
+            Diagnostic::error(DiagnosticCode::UnknownGroup, span, format!("unknown group \"{name}\""))
+                .help(help),
         );
         None
     }

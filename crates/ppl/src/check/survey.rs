@@ -1,12 +1,14 @@
-//! What does the program define and assign, anywhere?
+//! Collects what a program defines and assigns, anywhere, before the check reads it from the top.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::diagnostic::Span;
-use crate::syntax::{Callee, ExprId, ExprKind, StatementId, StatementKind, Statements, Symbol, Tree};
+use crate::syntax::{
+    Callee, Children, Define, ExprId, ExprKind, Statement, StatementId, StatementKind, Symbol, Tree,
+};
 
 /// A function before its body is checked.
-pub(super) struct Function {
+pub(super) struct FunctionHead {
     pub statement: StatementId,
     pub span: Span,
     /// Does it hold a barrier, or call a function that does?
@@ -26,7 +28,7 @@ pub(super) struct Survey {
     /// Names of patterns (trimmed), their numbers and definitions' places.
     pub patterns: HashMap<String, u32>,
     /// Functions by name, in order.
-    pub functions: Vec<(Symbol, Function)>,
+    pub functions: Vec<(Symbol, FunctionHead)>,
     pub function_numbers: HashMap<Symbol, u32>,
     /// Is there anything collective in the program?
     pub collective: bool,
@@ -55,7 +57,7 @@ impl Survey {
             inside: None,
         };
         walk.survey.groups.insert("world".into(), 0);
-        walk.statements(tree.top());
+        tree.top().iter().for_each(|id| walk.statement(id));
         let mut survey = walk.survey;
         survey.spread_collective();
         survey
@@ -81,26 +83,6 @@ impl Survey {
 }
 
 impl Walk<'_> {
-    fn statements(&mut self, list: Statements) {
-        for id in list.iter() {
-            self.statement(id);
-        }
-    }
-
-    fn counted(&mut self, variable: Option<ExprId>, body: StatementId) {
-        let symbol = variable.and_then(|id| match self.tree.expr_kind(id) {
-            ExprKind::Variable(symbol) => Some(symbol.0 as usize),
-            _ => None,
-        });
-        if let Some(at) = symbol {
-            self.counting[at] += 1;
-        }
-        self.statement(body);
-        if let Some(at) = symbol {
-            self.counting[at] -= 1;
-        }
-    }
-
     fn collective(&mut self) {
         self.survey.collective = true;
         if let Some(function) = self.inside {
@@ -108,136 +90,133 @@ impl Walk<'_> {
         }
     }
 
-    /// Calls inside an expression: which function makes them, and whether they are collective.
+    /// Notes the calls inside an expression: which function makes them, and whether they are collective.
     fn expression(&mut self, id: ExprId) {
-        let has_parts = |kind| !matches!(kind, ExprKind::Number(_) | ExprKind::Text | ExprKind::Variable(_));
-        if !has_parts(self.tree.expr_kind(id)) {
-            return;
-        }
-        let mut open = vec![id];
-        while let Some(id) = open.pop() {
-            match self.tree.expr_kind(id) {
-                ExprKind::Call(callee, arguments) => {
-                    match (callee, self.inside) {
-                        (Callee::Named(symbol), Some(function)) => {
-                            self.survey.functions[function].1.calls.push(symbol);
-                        }
-                        (Callee::Command(command), _) if command.is_collective() => {
-                            self.collective();
-                        }
-                        _ => {}
-                    }
-                    open.extend(arguments.iter());
+        for (_, kind) in self.tree.exprs_in(id) {
+            match (kind, self.inside) {
+                (ExprKind::Call(Callee::Named(symbol), _), Some(function)) => {
+                    self.survey.functions[function].1.calls.push(symbol);
                 }
-                ExprKind::Unary(_, a) | ExprKind::Parens(a) => open.push(a),
-                ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) => open.extend([a, b]),
-                ExprKind::Choice(a, b, c) => open.extend([a, b, c]),
-                ExprKind::List(items) => open.extend(items.iter()),
+                (ExprKind::Call(Callee::Command(command), _), _) if command.is_collective() => {
+                    self.collective();
+                }
                 _ => {}
             }
         }
     }
 
-    fn statement(&mut self, id: StatementId) {
-        let statement = self.tree.statement(id);
-        match statement.kind {
-            StatementKind::Block(list) => self.statements(list),
-            StatementKind::Include { statements, .. } => self.statements(statements),
-            StatementKind::Assign { variable, value } => {
-                let at = variable.0 as usize;
-                if self.counting[at] == 0 {
-                    let first = &mut self.survey.first_assigned[at];
-                    *first = (*first).min(statement.span.start);
-                }
-                self.expression(value);
+    fn assigned(&mut self, symbol: Symbol, start: u32) {
+        let first = &mut self.survey.first_assigned[symbol.0 as usize];
+        *first = (*first).min(start);
+    }
+
+    fn symbol(&self, variable: ExprId) -> Option<Symbol> {
+        match self.tree.expr_kind(variable) {
+            ExprKind::Variable(symbol) => Some(symbol),
+            _ => None,
+        }
+    }
+
+    fn text(&self, id: ExprId) -> String {
+        self.tree.raw_text(id, self.text).0.trim().to_owned()
+    }
+
+    /// What a definition defines.
+    fn definition(&mut self, define: Define) {
+        match define {
+            Define::Param { variable, .. } => {
+                let symbol = self.symbol(variable);
+                self.survey.parameters.extend(symbol);
             }
-            StatementKind::Let { variable, value } => {
-                if let ExprKind::Variable(symbol) = self.tree.expr_kind(variable)
-                    && self.inside.is_none()
-                {
-                    let first = &mut self.survey.first_assigned[symbol.0 as usize];
-                    *first = (*first).min(statement.span.start);
-                }
-                self.expression(value);
-            }
-            StatementKind::AssignItem { index, value, .. } => {
-                self.expression(index);
-                self.expression(value);
-            }
-            StatementKind::Call(call) => self.expression(call),
-            StatementKind::Command { command, .. } if command.is_collective() => {
-                self.collective();
-            }
-            StatementKind::Barrier(_) => self.collective(),
-            StatementKind::Phase { body, .. } => {
-                self.collective();
-                self.statement(body);
-            }
-            StatementKind::Repeat { variable, body, .. } => self.counted(variable, body),
-            StatementKind::ForRange { variable, body, .. }
-            | StatementKind::ForEach { variable, body, .. } => {
-                self.counted(Some(variable), body);
-            }
-            StatementKind::Time { body, .. }
-            | StatementKind::Group { body, .. }
-            | StatementKind::Master(body)
-            | StatementKind::While { body, .. }
-            | StatementKind::ForTime { body, .. }
-            | StatementKind::Rate { body, .. }
-            | StatementKind::At { body, .. }
-            | StatementKind::Parallel { body, .. }
-            | StatementKind::Async { body, .. }
-            | StatementKind::Verify(body)
-            | StatementKind::Expect { body, .. } => self.statement(body),
-            StatementKind::If { condition, then, otherwise } => {
-                self.expression(condition);
-                self.statement(then);
-                if let Some(otherwise) = otherwise {
-                    self.statement(otherwise);
-                }
-            }
-            StatementKind::Choose { bodies, .. } => self.statements(bodies),
-            StatementKind::Return(Some(value)) => self.expression(value),
-            StatementKind::Def { name, body, .. } => {
-                if let ExprKind::Word(symbol) = self.tree.expr_kind(name) {
-                    let number = self.survey.functions.len();
-                    self.survey.function_numbers.entry(symbol).or_insert(number as u32);
-                    self.survey.functions.push((
-                        symbol,
-                        Function {
-                            statement: id,
-                            span: self.tree.span(name),
-                            collective: false,
-                            calls: Vec::new(),
-                        },
-                    ));
-                    self.inside = Some(number);
-                    self.statement(body);
-                    self.inside = None;
-                }
-            }
-            StatementKind::DefineParam { variable, .. } => {
-                if let ExprKind::Variable(symbol) = self.tree.expr_kind(variable) {
-                    self.survey.parameters.insert(symbol);
-                }
-            }
-            StatementKind::DefineGroups(items) => {
-                for at in (0..items.len()).step_by(3) {
-                    let name = items.get(at).map(|id| self.tree.raw_text(id, self.text).0.trim().to_owned());
+            Define::Groups(items) => {
+                for name in items.iter().step_by(3) {
+                    let name = self.text(name);
                     let next = self.survey.groups.len() as u32;
-                    if let Some(name) = name {
-                        self.survey.groups.entry(name).or_insert(next);
-                    }
+                    self.survey.groups.entry(name).or_insert(next);
                 }
             }
-            StatementKind::DefinePattern(items) => {
-                if let Some(id) = items.get(0) {
-                    let name = self.tree.raw_text(id, self.text).0.trim().to_owned();
+            Define::Pattern(items) => {
+                if let Some(name) = items.get(0) {
+                    let name = self.text(name);
                     let next = self.survey.patterns.len() as u32;
                     self.survey.patterns.entry(name).or_insert(next);
                 }
             }
-            _ => {}
+            Define::Report(_) | Define::Hints(_) | Define::Ranks(_) | Define::Space { .. } => {}
         }
+    }
+
+    /// The head of a function, then its body.
+    fn function(&mut self, id: StatementId, name: ExprId, parts: Children) {
+        let ExprKind::Word(symbol) = self.tree.expr_kind(name) else { return };
+        let number = self.survey.functions.len();
+        self.survey.function_numbers.entry(symbol).or_insert(number as u32);
+        let span = self.tree.span(name);
+        let function = FunctionHead { statement: id, span, collective: false, calls: Vec::new() };
+        self.survey.functions.push((symbol, function));
+        self.inside = Some(number);
+        self.children(parts);
+        self.inside = None;
+    }
+
+    fn children(&mut self, parts: Children) {
+        parts.exprs().for_each(|expr| self.expression(expr));
+        parts.statements().for_each(|statement| self.statement(statement));
+    }
+
+    fn statement(&mut self, id: StatementId) {
+        let Statement { kind, span } = self.tree.statement(id);
+        let parts = kind.children();
+        let mut counter = None;
+        match kind {
+            StatementKind::Assign { variable, .. } => {
+                if self.counting[variable.0 as usize] == 0 {
+                    self.assigned(variable, span.start);
+                }
+            }
+            StatementKind::Let { variable, .. } => {
+                if let (Some(symbol), None) = (self.symbol(variable), self.inside) {
+                    self.assigned(symbol, span.start);
+                }
+            }
+            StatementKind::Command { command, .. } if command.is_collective() => self.collective(),
+            StatementKind::Barrier(_) | StatementKind::Phase { .. } => self.collective(),
+            StatementKind::Repeat { variable, .. } => counter = variable.and_then(|id| self.symbol(id)),
+            StatementKind::ForRange { variable, .. } | StatementKind::ForEach { variable, .. } => {
+                counter = self.symbol(variable);
+            }
+            StatementKind::Def { name, .. } => return self.function(id, name, parts),
+            StatementKind::Define(define) => return self.definition(define),
+            StatementKind::Error
+            | StatementKind::Empty
+            | StatementKind::Block(_)
+            | StatementKind::AssignItem { .. }
+            | StatementKind::Command { .. }
+            | StatementKind::Call(_)
+            | StatementKind::Time { .. }
+            | StatementKind::Group { .. }
+            | StatementKind::Master(_)
+            | StatementKind::If { .. }
+            | StatementKind::While { .. }
+            | StatementKind::ForTime { .. }
+            | StatementKind::Break
+            | StatementKind::Continue
+            | StatementKind::Return(_)
+            | StatementKind::Include { .. }
+            | StatementKind::Rate { .. }
+            | StatementKind::At { .. }
+            | StatementKind::Think(_)
+            | StatementKind::Choose { .. }
+            | StatementKind::Parallel { .. }
+            | StatementKind::Async { .. }
+            | StatementKind::Verify(_)
+            | StatementKind::Expect { .. }
+            | StatementKind::Assert { .. }
+            | StatementKind::OnError { .. } => {}
+        }
+        let Some(symbol) = counter else { return self.children(parts) };
+        self.counting[symbol.0 as usize] += 1;
+        self.children(parts);
+        self.counting[symbol.0 as usize] -= 1;
     }
 }

@@ -1,9 +1,9 @@
-//! Does a loop do the same in each iteration? Then counting one iteration counts them all.
+//! Finds loops that do the same in each iteration: counting one iteration counts them all.
 
 use std::collections::HashSet;
 
+use crate::code::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
 use crate::commands::{Kind, Yields};
-use crate::plan::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
 
 /// What a block assigns and what its amount of work depends on.
 #[derive(Default)]

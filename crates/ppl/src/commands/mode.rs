@@ -1,4 +1,4 @@
-//! What does the mode of `fopen` mean?
+//! Reads the mode of `fopen`.
 
 /// A flag of `open`, by its name on Linux.
 pub const FLAGS: &[&str] = &[

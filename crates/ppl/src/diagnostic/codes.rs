@@ -1,4 +1,4 @@
-//! Which codes can a diagnostic carry, and what does each mean?
+//! The codes of diagnostics, with what each means.
 
 use serde::{Serialize, Serializer};
 
@@ -6,29 +6,29 @@ macro_rules! codes {
     ($($name:ident = $code:literal, $title:literal, $text:literal;)*) => {
         /// The stable code of a diagnostic: `E…` errors, `W…` warnings, `N…` notes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Code {
+        pub enum DiagnosticCode {
             $(#[doc = $title] $name,)*
         }
 
-        impl Code {
+        impl DiagnosticCode {
             /// As it is written: `E0101`.
             pub fn as_str(self) -> &'static str {
-                match self { $(Code::$name => $code,)* }
+                match self { $(DiagnosticCode::$name => $code,)* }
             }
         }
 
         /// Every code with its title and explanation.
-        pub const CODES: &[Explanation] = &[
-            $(Explanation { code: Code::$name, title: $title, text: $text },)*
+        pub const CODES: &[CodeExplanation] = &[
+            $(CodeExplanation { code: DiagnosticCode::$name, title: $title, text: $text },)*
         ];
     };
 }
 
 /// What a code means.
 #[derive(Clone, Copy, Debug)]
-pub struct Explanation {
+pub struct CodeExplanation {
     /// The code.
-    pub code: Code,
+    pub code: DiagnosticCode,
     /// A few words.
     pub title: &'static str,
     /// What causes it and what to do: a paragraph of Markdown.
@@ -36,17 +36,17 @@ pub struct Explanation {
 }
 
 /// The explanation of a code as it is written (`E0101`, case-insensitive).
-pub fn explain(code: &str) -> Option<&'static Explanation> {
+pub fn explain(code: &str) -> Option<&'static CodeExplanation> {
     CODES.iter().find(|known| known.code.as_str().eq_ignore_ascii_case(code))
 }
 
-impl std::fmt::Display for Code {
+impl std::fmt::Display for DiagnosticCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl Serialize for Code {
+impl Serialize for DiagnosticCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }

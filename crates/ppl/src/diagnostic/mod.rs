@@ -1,8 +1,8 @@
-//! What is wrong with a program, where, and what can be done about it?
+//! Diagnostics: what is wrong with a program, where, and what can be done about it.
 
 mod codes;
 
-pub use codes::{CODES, Code, Explanation, explain};
+pub use codes::{CODES, CodeExplanation, DiagnosticCode, explain};
 
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,7 @@ pub struct Label {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Stable code, documented in [`CODES`].
-    pub code: Code,
+    pub code: DiagnosticCode,
     /// How bad it is.
     pub severity: Severity,
     /// The place it is about.
@@ -72,7 +72,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// An error: the program does not run.
-    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub fn error(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self {
             code,
             severity: Severity::Error,
@@ -84,12 +84,12 @@ impl Diagnostic {
     }
 
     /// A warning: the program runs.
-    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub fn warning(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
     }
 
     /// A note: how something was understood.
-    pub fn note(code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub fn note(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Note, ..Self::error(code, span, message) }
     }
 

@@ -1,4 +1,4 @@
-//! How do lines become the text, with their comments below each other?
+//! Joins lines to a text, with their comments below each other.
 
 /// A line before its comment has a place.
 #[derive(Debug, Default)]

@@ -1,8 +1,8 @@
-//! What does the tree know of a token that the token alone does not tell?
+//! Properties of tokens that only the tree knows, for the spacing between them.
 
 use std::collections::HashMap;
 
-use crate::syntax::{Form, Tag, Tree};
+use crate::syntax::{Callee, ExprKind, StatementKind, Tree};
 
 /// A minus or an exclamation mark before a value.
 const UNARY: u8 = 1;
@@ -17,26 +17,37 @@ pub(super) struct Marks(HashMap<u32, u8>);
 impl Marks {
     pub fn of(tree: &Tree) -> Self {
         let mut marks: HashMap<u32, u8> = HashMap::new();
-        for node in &tree.nodes {
-            let mark = match node.tag {
-                Tag::Unary => UNARY,
-                Tag::Word => KEPT,
-                Tag::CallCommand | Tag::CallFunction => TIGHT,
-                Tag::CallNamed => TIGHT | KEPT,
-                _ => continue,
-            };
-            *marks.entry(node.start).or_default() |= mark;
+        let mut mark = |start: u32, mark: u8| *marks.entry(start).or_default() |= mark;
+        for id in tree.all_exprs() {
+            let start = tree.span(id).start;
+            match tree.expr_kind(id) {
+                ExprKind::Unary(..) => mark(start, UNARY),
+                ExprKind::Word(_) => mark(start, KEPT),
+                ExprKind::Call(Callee::Command(_) | Callee::Function(_), _) => mark(start, TIGHT),
+                ExprKind::Call(Callee::Named(_), _) => mark(start, TIGHT | KEPT),
+                ExprKind::Error
+                | ExprKind::Number(_)
+                | ExprKind::Text
+                | ExprKind::Variable(_)
+                | ExprKind::Builtin(_)
+                | ExprKind::Environment(_)
+                | ExprKind::Binary(..)
+                | ExprKind::Choice(..)
+                | ExprKind::List(_)
+                | ExprKind::Index(..)
+                | ExprKind::Parens(_) => {}
+            }
         }
-        for row in &tree.rows {
-            match row.form {
-                Form::Command if row.flag == 1 => *marks.entry(row.start).or_default() |= TIGHT,
-                Form::Barrier => *marks.entry(row.start).or_default() |= TIGHT,
-                // The name is a word of its own, and its parameters follow at once.
-                Form::Def => {
-                    let name = tree.nodes[row.a as usize].start;
-                    *marks.entry(name).or_default() |= TIGHT;
-                }
-                _ => {}
+        for id in tree.all_statements() {
+            let statement = tree.statement(id);
+            if let StatementKind::Command { parentheses: true, .. } | StatementKind::Barrier(_) =
+                statement.kind
+            {
+                mark(statement.span.start, TIGHT);
+            }
+            // The name is a word of its own, and its parameters follow at once.
+            if let StatementKind::Def { name, .. } = statement.kind {
+                mark(tree.span(name).start, TIGHT);
             }
         }
         Self(marks)

@@ -1,4 +1,4 @@
-//! How is a program laid out? One layout for every program, whoever wrote it.
+//! The formatter: one layout for every program, whoever wrote it.
 //!
 //! Tokens and comments stay what they are and where they are; blanks, line ends and the capitals
 //! of keywords and commands are chosen anew. So the formatted text is the same program, and
@@ -10,6 +10,7 @@
 //! - at most one empty line in a row, none behind `{` or before `}`
 //! - columns of `define param` and of comments at the ends of lines stand below each other
 
+mod columns;
 mod lines;
 mod marks;
 mod printer;

@@ -1,6 +1,6 @@
-//! On which line and at which level does each statement stand?
+//! Lays statements out on lines and levels.
 
-use crate::syntax::{StatementId, StatementKind, Statements, TokenKind, Tree};
+use crate::syntax::{Define, StatementId, StatementKind, Statements, TokenKind, Tree};
 
 use super::lines::{Line, columns, join};
 use super::marks::Marks;
@@ -30,23 +30,23 @@ pub(super) fn print(text: &str, tree: &Tree) -> String {
     join(&printer.lines)
 }
 
-struct Printer<'a> {
-    text: &'a str,
-    tree: &'a Tree,
-    items: Vec<Item>,
-    comments: Vec<Comment>,
-    marks: Marks,
+pub(super) struct Printer<'a> {
+    pub text: &'a str,
+    pub tree: &'a Tree,
+    pub items: Vec<Item>,
+    pub comments: Vec<Comment>,
+    pub marks: Marks,
     /// The next token.
-    at: usize,
-    lines: Vec<Line>,
+    pub at: usize,
+    pub lines: Vec<Line>,
     /// The line that is being written.
-    line: Line,
+    pub line: Line,
     /// The next token begins a new line.
-    broken: bool,
+    pub broken: bool,
     /// For each open bracket: did a line end behind it?
-    hanging: Vec<bool>,
+    pub hanging: Vec<bool>,
     /// Columns at which tokens of `define param` begin, by their offset.
-    columns: Vec<(u32, usize)>,
+    pub columns: Vec<(u32, usize)>,
 }
 
 impl Printer<'_> {
@@ -54,7 +54,7 @@ impl Printer<'_> {
         self.items[self.at.min(self.items.len() - 1)]
     }
 
-    fn slice(&self, start: u32, end: u32) -> &str {
+    pub(super) fn slice(&self, start: u32, end: u32) -> &str {
         &self.text[start as usize..end as usize]
     }
 
@@ -156,7 +156,7 @@ impl Printer<'_> {
                 self.at += 1;
                 continue;
             }
-            if index >= aligned && matches!(statement.kind, StatementKind::DefineParam { .. }) {
+            if index >= aligned && matches!(statement.kind, StatementKind::Define(Define::Param { .. })) {
                 aligned = index + self.align_parameters(list, index);
             }
             self.lead(level, first);
@@ -186,27 +186,13 @@ impl Printer<'_> {
                 self.lead(level + 1, bodies.is_empty());
                 self.token(level, true);
             }
-            Kind::Repeat { body, .. }
-            | Kind::Time { body, .. }
-            | Kind::Group { body, .. }
-            | Kind::Master(body)
-            | Kind::While { body, .. }
-            | Kind::ForRange { body, .. }
-            | Kind::ForEach { body, .. }
-            | Kind::ForTime { body, .. }
-            | Kind::Def { body, .. }
-            | Kind::Rate { body, .. }
-            | Kind::At { body, .. }
-            | Kind::Parallel { body, .. }
-            | Kind::Async { body, .. }
-            | Kind::Phase { body, .. }
-            | Kind::Verify(body)
-            | Kind::Expect { body, .. } => {
-                let start = self.tree.statement_span(body).start;
-                self.header(start, level, around(&statement.kind));
-                self.body(body, level);
-            }
-            kind => self.header(statement.span.end, level, around(&kind)),
+            kind => match kind.children().statements().next() {
+                Some(body) if !matches!(kind, Kind::Include { .. }) => {
+                    self.header(self.tree.statement_span(body).start, level, around(kind));
+                    self.body(body, level);
+                }
+                _ => self.header(statement.span.end, level, around(kind)),
+            },
         }
     }
 
@@ -310,7 +296,7 @@ impl Printer<'_> {
         }
         let brace = if self.items[close].is_sign(b'{') { 2 } else { 0 };
         let room = WIDTH.saturating_sub(self.column() + 1 + brace);
-        let around = around(&statement.kind);
+        let around = around(statement.kind);
         if self.measure(self.at, close, Spacing::new(around), room).is_none() {
             self.set_apart(level + 1);
             self.statement(id, level + 1);
@@ -442,7 +428,7 @@ impl Printer<'_> {
     }
 
     /// Columns of tokens on one line; `None` where they do not fit `most`, or a comment forbids it.
-    fn measure(&self, from: usize, to: usize, mut state: Spacing, most: usize) -> Option<usize> {
+    pub(super) fn measure(&self, from: usize, to: usize, mut state: Spacing, most: usize) -> Option<usize> {
         let mut total = 0;
         for (index, item) in self.items[from..to].iter().enumerate() {
             for comment in &self.comments[item.comments.0 as usize..item.comments.1 as usize] {
@@ -460,50 +446,6 @@ impl Printer<'_> {
         }
         Some(total)
     }
-
-    // --- columns ---
-
-    /// Chooses the columns of the `define param` statements that stand in a row from `index` on;
-    /// how many they are.
-    fn align_parameters(&mut self, list: Statements, index: usize) -> usize {
-        let mut rows = Vec::new();
-        let mut at = self.at;
-        for (nth, id) in list.iter().skip(index).enumerate() {
-            let statement = self.tree.statement(id);
-            let StatementKind::DefineParam { variable, default, .. } = statement.kind else { break };
-            let item = self.items[at];
-            let comments = &self.comments[item.comments.0 as usize..item.comments.1 as usize];
-            let far =
-                nth > 0 && (item.lines_before > 1 || comments.iter().any(|comment| comment.lines_before > 0));
-            if far || nth == 1000 {
-                break;
-            }
-            let find =
-                |offset: u32| at + self.items[at..].iter().position(|item| item.start >= offset).unwrap_or(0);
-            let middle = find(self.tree.span(variable).start);
-            let (last, end) = (find(self.tree.span(default).start), find(statement.span.end));
-            let plain = self.items[at + 1..end].iter().all(|item| !item.has_comments());
-            // Without the comments before it, which stand elsewhere.
-            let mut spacing = Spacing::new(Around::Param);
-            spacing.joins(&item, &self.marks, self.text);
-            let name = self.measure(at + 1, middle, spacing, WIDTH).map(|rest| "define ".len() + rest);
-            if let (true, Some(name)) = (plain, name) {
-                let width = columns(self.slice(self.items[middle].start, self.items[middle].end));
-                rows.push((self.items[middle].start, self.items[last].start, name, width));
-            }
-            at = end;
-            if nth + 1 == list.len() - index || !plain {
-                break;
-            }
-        }
-        let names = rows.iter().map(|row| row.2).max().unwrap_or(0);
-        let widths = rows.iter().map(|row| row.3).max().unwrap_or(0);
-        for (variable, default, ..) in &rows {
-            self.columns.push((*variable, names + 1));
-            self.columns.push((*default, names + 1 + widths + 1));
-        }
-        rows.len().max(1)
-    }
 }
 
 /// May a line end behind this token?
@@ -511,15 +453,12 @@ fn may_break(item: &Item) -> bool {
     matches!(item.kind, TokenKind::Sign(b',' | b'+') | TokenKind::And | TokenKind::Or)
 }
 
-fn around(kind: &StatementKind) -> Around {
+/// Which rules of spacing a statement follows.
+fn around(kind: StatementKind) -> Around {
     match kind {
-        StatementKind::DefineGroups(_) => Around::Groups,
-        StatementKind::DefineParam { .. } => Around::Param,
-        StatementKind::DefinePattern(_)
-        | StatementKind::DefineReport(_)
-        | StatementKind::DefineHints(_)
-        | StatementKind::DefineRanks(_)
-        | StatementKind::DefineSpace { .. } => Around::Define,
+        StatementKind::Define(Define::Groups(_)) => Around::Groups,
+        StatementKind::Define(Define::Param { .. }) => Around::Param,
+        StatementKind::Define(_) => Around::Define,
         StatementKind::Rate { .. } => Around::Rate,
         StatementKind::Async { .. } => Around::Async,
         StatementKind::Time { .. } => Around::Time,

@@ -1,4 +1,4 @@
-//! Does a blank stand between two tokens?
+//! Decides whether a blank stands between two tokens.
 
 use crate::syntax::TokenKind;
 
@@ -51,10 +51,10 @@ impl Spacing {
             && self.before_that.is_some_and(|before| is_environment(&before, text))
     }
 
-    /// Goes on by a token: does it follow the one before without a blank?
+    /// Takes the next token: does it follow the one before without a blank?
     pub fn joins(&mut self, item: &Item, marks: &Marks, text: &str) -> bool {
-        let question = item.is_sign(b':') && self.questions > 0;
-        let joins = self.before.is_none_or(|before| self.is_joined(&before, item, question, marks, text));
+        let question = self.is_choice(item);
+        let joins = self.before.is_none_or(|before| self.is_joined(&before, item, marks, text));
         match item.kind {
             TokenKind::Sign(b'(' | b'[' | b'{') => self.brackets += 1,
             TokenKind::Sign(b')' | b']' | b'}') => self.brackets = self.brackets.saturating_sub(1),
@@ -66,7 +66,12 @@ impl Spacing {
         joins
     }
 
-    fn is_joined(&self, before: &Item, item: &Item, question: bool, marks: &Marks, text: &str) -> bool {
+    /// Is it the `:` of `a ? b : c`?
+    fn is_choice(&self, item: &Item) -> bool {
+        item.is_sign(b':') && self.questions > 0
+    }
+
+    fn is_joined(&self, before: &Item, item: &Item, marks: &Marks, text: &str) -> bool {
         use TokenKind::{Range, Sign, Variable, Word};
         let define = matches!(self.around, Around::Groups | Around::Define | Around::Param);
         // A slash or an equals sign of the statement itself.
@@ -86,7 +91,7 @@ impl Spacing {
         match item.kind {
             Sign(b';' | b',' | b')' | b']') | Range => true,
             Sign(b'}') => define,
-            Sign(b':') => !question,
+            Sign(b':') => !self.is_choice(item),
             Sign(b'(') => marks.is_tight(before.start) || is_environment(before, text),
             Sign(b'[') => match before.kind {
                 Variable => {

@@ -1,4 +1,4 @@
-//! Which tokens and comments does the text hold, and how many line ends stand between them?
+//! Lists the tokens and comments of a text, with the line ends between them.
 
 use crate::syntax::{Lexer, TokenKind};
 

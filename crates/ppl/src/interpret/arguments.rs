@@ -1,7 +1,8 @@
-//! What does a machine see of the arguments of a command?
+//! The evaluated arguments of a command, as a machine sees them.
 
 use std::ffi::CStr;
 
+use crate::literal;
 use crate::value::Value;
 
 /// Most arguments a command that reaches the machine takes.
@@ -107,7 +108,7 @@ impl Arguments {
             Argument::Int(value) | Argument::Duration(value) => Some(value),
             Argument::Float(value) => Some(value as i64),
             Argument::File(value) | Argument::Buffer(value) => Some(i64::from(value)),
-            Argument::Text(..) => crate::syntax::literal::leading(self.text(index)).and_then(|v| v.integer()),
+            Argument::Text(..) => literal::leading(self.text(index)).and_then(|v| Value::from(v).integer()),
             Argument::Absent => None,
         }
     }

@@ -1,12 +1,12 @@
-//! How is a command called: what are its arguments, and what is made of its result?
+//! Calls commands: evaluates their arguments and judges their results.
 
+use crate::code::{Expr, ExprIndex, SiteId, spell};
 use crate::commands::{Class, Command, Kind};
 use crate::errno::{EBADF, EINVAL};
-use crate::plan::{Expr, ExprIndex, SiteId, spell};
 use crate::value::Value;
 
 use super::arguments::Argument;
-use super::execute::{Broken, Interpreter};
+use super::interpreter::{EarlyEnd, Interpreter};
 use super::machine::{Failure, Machine, Reply, Stop, Wait};
 
 impl<M: Machine> Interpreter<'_, M> {
@@ -18,15 +18,14 @@ impl<M: Machine> Interpreter<'_, M> {
         first: ExprIndex,
         count: usize,
         site: SiteId,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<Reply, EarlyEnd> {
         if command.class() == Class::Language {
             return self.language_command(command, first, count);
         }
         self.arguments.clear();
         let mut refused = 0;
         for index in 0..count {
-            let kind = command.spec().arguments[index].kind;
-            let argument = self.argument(command, kind, index, first + index as u32, &mut refused)?;
+            let argument = self.argument(command, index, first + index as u32, &mut refused)?;
             self.arguments.put(argument);
         }
         let reply = if refused == 0 {
@@ -52,7 +51,7 @@ impl<M: Machine> Interpreter<'_, M> {
         command: Command,
         first: ExprIndex,
         count: usize,
-    ) -> Result<Reply, Broken> {
+    ) -> Result<Reply, EarlyEnd> {
         match command {
             Command::Print => self.print(first, count),
             Command::Sleep => {
@@ -85,7 +84,7 @@ impl<M: Machine> Interpreter<'_, M> {
         site: SiteId,
         reply: &Reply,
         first: ExprIndex,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), EarlyEnd> {
         let no_file = match (reply.errno, self.arguments.int(0), self.arguments.file(0)) {
             (EBADF, Some(held), None) => {
                 Some((spell(self.code, first, false, &|_| "the variable".into()), held))
@@ -109,15 +108,17 @@ impl<M: Machine> Interpreter<'_, M> {
     fn argument(
         &mut self,
         command: Command,
-        kind: Kind,
         index: usize,
         expr: ExprIndex,
         refused: &mut i32,
-    ) -> Result<Argument, Broken> {
+    ) -> Result<Argument, EarlyEnd> {
+        let kind = command.spec().arguments[index].kind;
         if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
             return self.text_argument(expr);
         }
-        if let (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Some(number)) = (kind, self.quick(expr)) {
+        if let (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Some(number)) =
+            (kind, self.quick_integer(expr))
+        {
             if number < 0 && command != Command::Fseek {
                 *refused = EINVAL;
             }
@@ -161,7 +162,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     /// A text, rendered into the buffer of the arguments.
-    fn text_argument(&mut self, expr: ExprIndex) -> Result<Argument, Broken> {
+    fn text_argument(&mut self, expr: ExprIndex) -> Result<Argument, EarlyEnd> {
         let code = self.code;
         let start = self.arguments.text.len();
         match code.exprs[expr as usize] {
@@ -182,7 +183,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     #[cold]
-    fn wrong(&self, command: Command, index: usize, value: &Value) -> Broken {
+    fn wrong(&self, command: Command, index: usize, value: &Value) -> EarlyEnd {
         let argument = &command.spec().arguments[index];
         self.fault(format!(
             "`{}` of `{}` must be {}, not {}",
@@ -193,7 +194,7 @@ impl<M: Machine> Interpreter<'_, M> {
         ))
     }
 
-    fn print(&mut self, first: ExprIndex, count: usize) -> Result<Reply, Broken> {
+    fn print(&mut self, first: ExprIndex, count: usize) -> Result<Reply, EarlyEnd> {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         for index in 0..count {

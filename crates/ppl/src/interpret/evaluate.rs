@@ -1,15 +1,15 @@
-//! What is the value of an expression, for this rank, now?
+//! Evaluates expressions.
 
 use std::sync::Arc;
 
 use crate::arithmetic;
 use crate::claim;
+use crate::code::{Builtin, Call, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::commands::Function;
-use crate::plan::{Builtin, Call, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::syntax::BinaryOp;
 use crate::value::{MAX_LIST_DEPTH, Value, integer};
 
-use super::execute::{Broken, Interpreter};
+use super::interpreter::{EarlyEnd, Interpreter, stack_position};
 use super::machine::Machine;
 
 /// Functions may call each other so deep,
@@ -17,34 +17,10 @@ const MAX_CALLS: u32 = 200;
 /// unless what they nest needs more of the stack than this, in bytes: threads have 2 MiB.
 const MAX_STACK: usize = 512 << 10;
 
-/// About where the stack ends now.
-pub(super) fn here() -> usize {
-    let marker = 0u8;
-    std::ptr::from_ref(&marker) as usize
-}
-
 impl<M: Machine> Interpreter<'_, M> {
-    #[inline]
-    pub(super) fn slot(&self, slot: Slot) -> &Value {
-        if slot.0 & Slot::LOCAL == 0 {
-            &self.variables[slot.0 as usize]
-        } else {
-            &self.locals[self.base + (slot.0 & !Slot::LOCAL) as usize]
-        }
-    }
-
-    #[inline]
-    pub(super) fn slot_mut(&mut self, slot: Slot) -> &mut Value {
-        if slot.0 & Slot::LOCAL == 0 {
-            &mut self.variables[slot.0 as usize]
-        } else {
-            &mut self.locals[self.base + (slot.0 & !Slot::LOCAL) as usize]
-        }
-    }
-
     /// The value of an expression.
     #[inline]
-    pub(super) fn value(&mut self, index: ExprIndex) -> Result<Value, Broken> {
+    pub(super) fn value(&mut self, index: ExprIndex) -> Result<Value, EarlyEnd> {
         match self.code.exprs[index as usize] {
             Expr::Int(value) => Ok(Value::Int(i64::from(value))),
             Expr::Slot(slot) => match self.slot(slot) {
@@ -61,7 +37,7 @@ impl<M: Machine> Interpreter<'_, M> {
     /// operators; `None` where there is anything else in it. Most assignments, counts and
     /// conditions are so, and need no [`Value`] to be moved about.
     #[inline]
-    pub(super) fn quick(&self, index: ExprIndex) -> Option<i64> {
+    pub(super) fn quick_integer(&self, index: ExprIndex) -> Option<i64> {
         match self.code.exprs[index as usize] {
             Expr::Int(value) => Some(i64::from(value)),
             Expr::Slot(slot) => match self.slot(slot) {
@@ -75,10 +51,10 @@ impl<M: Machine> Interpreter<'_, M> {
 
     fn quick_binary(&self, op: BinaryOp, first: ExprIndex) -> Option<i64> {
         // Both sides are evaluated: without side effects, `&&` and `||` come to the same.
-        arithmetic::integers(op, self.quick(first)?, self.quick(first + 1)?)
+        arithmetic::integers(op, self.quick_integer(first)?, self.quick_integer(first + 1)?)
     }
 
-    fn binary(&mut self, op: BinaryOp, first: ExprIndex) -> Result<Value, Broken> {
+    fn binary(&mut self, op: BinaryOp, first: ExprIndex) -> Result<Value, EarlyEnd> {
         let left = self.value(first)?;
         if matches!(op, BinaryOp::And | BinaryOp::Or) {
             let truth = left.truth();
@@ -105,7 +81,7 @@ impl<M: Machine> Interpreter<'_, M> {
         first: ExprIndex,
         left: &Value,
         right: &Value,
-    ) -> Result<Value, Broken> {
+    ) -> Result<Value, EarlyEnd> {
         arithmetic::binary(op, left, right, self.code.classic).map_err(|message| {
             let local = |slot| self.slot(slot).to_string();
             let [a, b] = [first, first + 1].map(|at| spell(self.code, at, true, &local));
@@ -117,7 +93,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     #[cold]
-    fn unset(&self, slot: Slot) -> Broken {
+    fn unset(&self, slot: Slot) -> EarlyEnd {
         let name = if slot.0 & Slot::LOCAL == 0 {
             format!("`${}`", self.code.variables[slot.0 as usize])
         } else {
@@ -126,7 +102,7 @@ impl<M: Machine> Interpreter<'_, M> {
         self.fault(format!("{name} has no value yet"))
     }
 
-    fn other(&mut self, expr: Expr) -> Result<Value, Broken> {
+    fn other(&mut self, expr: Expr) -> Result<Value, EarlyEnd> {
         let code = self.code;
         Ok(match expr {
             Expr::Int(value) => Value::Int(i64::from(value)),
@@ -188,12 +164,12 @@ impl<M: Machine> Interpreter<'_, M> {
         })
     }
 
-    fn values(&mut self, call: Call) -> Result<Vec<Value>, Broken> {
+    fn values(&mut self, call: Call) -> Result<Vec<Value>, EarlyEnd> {
         (call.first..call.first + call.count).map(|index| self.value(index)).collect()
     }
 
     /// The value of a command that was called.
-    pub(super) fn command_value(&mut self, call: Call) -> Result<Value, Broken> {
+    pub(super) fn command_value(&mut self, call: Call) -> Result<Value, EarlyEnd> {
         let command = call.command();
         let reply = self.command::<true>(command, call.first, call.count as usize, call.site)?;
         Ok(match reply.value {
@@ -222,7 +198,7 @@ impl<M: Machine> Interpreter<'_, M> {
 
     /// Writes a string with its variables filled in.
     #[inline]
-    pub(super) fn render(&mut self, template: Template, out: &mut Vec<u8>) -> Result<(), Broken> {
+    pub(super) fn render(&mut self, template: Template, out: &mut Vec<u8>) -> Result<(), EarlyEnd> {
         let code = self.code;
         for piece in &code.pieces[template.first as usize..(template.first + template.count) as usize] {
             match *piece {
@@ -244,7 +220,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     /// Writes the value of an expression as a string shows it.
-    pub(super) fn render_value(&mut self, index: ExprIndex, out: &mut Vec<u8>) -> Result<(), Broken> {
+    pub(super) fn render_value(&mut self, index: ExprIndex, out: &mut Vec<u8>) -> Result<(), EarlyEnd> {
         let code = self.code;
         match code.exprs[index as usize] {
             Expr::Text(at) => out.extend_from_slice(code.text(at).as_bytes()),
@@ -255,10 +231,10 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     /// A function of the program.
-    pub(super) fn procedure(&mut self, call: Call) -> Result<Value, Broken> {
+    pub(super) fn procedure(&mut self, call: Call) -> Result<Value, EarlyEnd> {
         let code = self.code;
         let procedure = &code.procedures[call.target as usize];
-        if self.calls >= MAX_CALLS || self.stack.abs_diff(here()) > MAX_STACK {
+        if self.calls >= MAX_CALLS || self.stack.abs_diff(stack_position()) > MAX_STACK {
             return Err(
                 self.fault(format!("`{}` calls itself more than {} deep", procedure.name, self.calls))
             );
@@ -281,14 +257,14 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(std::mem::replace(&mut self.returned, Value::Int(0)))
     }
 
-    fn float(&mut self, value: &Value, what: &str) -> Result<f64, Broken> {
+    fn float(&mut self, value: &Value, what: &str) -> Result<f64, EarlyEnd> {
         match value.float() {
             Some(number) if number.is_finite() => Ok(number),
             _ => Err(self.fault(format!("{what} needs numbers, not {}", value.kind()))),
         }
     }
 
-    fn function(&mut self, call: Call) -> Result<Value, Broken> {
+    fn function(&mut self, call: Call) -> Result<Value, EarlyEnd> {
         let function = call.function();
         let values = self.values(call)?;
         if let Some(result) = arithmetic::function(function, &values) {

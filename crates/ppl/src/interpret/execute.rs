@@ -1,16 +1,14 @@
-//! How are the steps of a plan carried out?
+//! Executes the steps of a plan.
 
 use crate::claim::{self, Claim, Part};
-use crate::plan::{BlockIndex, Code, Expr, ExprIndex, Plan, SiteId, Slot, Step};
+use crate::code::{BlockIndex, Expr, ExprIndex, GroupId, SiteId, Slot, Step};
+use crate::literal;
+use crate::plan::Plan;
 use crate::value::{MAX_LIST_DEPTH, Value};
 
-use super::arguments::Arguments;
-use super::loops::{Pace, Stonewall};
-use super::machine::{Fault, Machine, Stop, Wait, Work};
+use super::interpreter::{EarlyEnd, Flow, Interpreter, OpenStonewall};
+use super::machine::{Machine, Stop, Wait, Work};
 use super::random::Random;
-
-/// What an end before the end costs: one pointer.
-pub(super) type Broken = Box<Stop>;
 
 /// Runs a plan as one of its ranks.
 ///
@@ -25,103 +23,15 @@ pub fn run<M: Machine>(plan: &Plan, rank: u32, machine: &mut M) -> Result<(), St
         .map_err(|stop| *stop)
 }
 
-/// How a block ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
-    Next,
-    Break,
-    Continue,
-    Return,
-}
-
-/// One rank's interpreter.
-pub(super) struct Interpreter<'p, M> {
-    pub plan: &'p Plan,
-    pub code: &'p Code,
-    pub machine: &'p mut M,
-    pub rank: u32,
-    pub variables: Vec<Value>,
-    /// Variables of the functions that run, one function behind the other.
-    pub locals: Vec<Value>,
-    /// Where those of the innermost function begin.
-    pub base: usize,
-    pub calls: u32,
-    /// Where the stack ended at the start.
-    pub stack: usize,
-    pub returned: Value,
-    /// The group around this place.
-    pub group: usize,
-    /// For each group: is this rank in it?
-    member: Vec<bool>,
-    pub arguments: Arguments,
-    pub text: Vec<u8>,
-    pub random: Random,
-    pub common: Random,
-    pub errno: i64,
-    pub bytes: i64,
-    pub worker: u32,
-    pub step: u32,
-    pub paces: Vec<Pace>,
-    pub activation: u64,
-    pub activations: u64,
-    pub expected: Option<i32>,
-    pub stop_on_error: bool,
-    /// The phase around this place.
-    pub phase: SiteId,
-    /// The stonewall around this place.
-    pub stonewall: Option<Stonewall>,
-}
-
-impl<'p, M: Machine> Interpreter<'p, M> {
-    fn new(plan: &'p Plan, rank: u32, machine: &'p mut M, variables: Vec<Value>, random: Random) -> Self {
-        Self {
-            plan,
-            code: &plan.code,
-            machine,
-            rank,
-            variables,
-            locals: Vec::new(),
-            base: 0,
-            calls: 0,
-            stack: super::evaluate::here(),
-            returned: Value::Int(0),
-            group: 0,
-            member: plan.groups.iter().map(|group| group.place(rank).is_some()).collect(),
-            arguments: Arguments::default(),
-            text: Vec::new(),
-            random,
-            common: Random::new(plan.seed, 0),
-            errno: 0,
-            bytes: 0,
-            worker: 0,
-            step: 0,
-            paces: vec![Pace { activation: u64::MAX, due: 0.0 }; plan.code.paces as usize],
-            activation: 0,
-            activations: 0,
-            expected: None,
-            stop_on_error: false,
-            phase: SiteId(0),
-            stonewall: None,
-        }
-    }
-
-    /// A mistake of the program at the current step.
-    #[cold]
-    pub fn fault(&self, message: impl Into<String>) -> Broken {
-        Box::new(Stop::Fault(Box::new(Fault {
-            position: self.plan.place(self.step),
-            message: message.into(),
-        })))
-    }
-
+impl<M: Machine> Interpreter<'_, M> {
     /// The steps of a block.
-    pub fn block(&mut self, block: BlockIndex) -> Result<Flow, Broken> {
+    pub fn block(&mut self, block: BlockIndex) -> Result<Flow, EarlyEnd> {
         let (first, count) = self.code.blocks[block as usize];
         for at in first..first + count {
             self.step = at;
             let flow = match self.code.steps[at as usize] {
                 Step::Assign(slot, value) => {
-                    if let Some(number) = self.quick(value) {
+                    if let Some(number) = self.quick_integer(value) {
                         *self.slot_mut(slot) = Value::Int(number);
                         continue;
                     }
@@ -138,7 +48,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
                 }
                 Step::Repeat { slot, count, body } => self.repeat(slot, count, body)?,
                 Step::Block(block) => self.block(block)?,
-                step => self.rare(step)?,
+                step => self.other_step(step)?,
             };
             if flow != Flow::Next {
                 return Ok(flow);
@@ -147,13 +57,13 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         Ok(Flow::Next)
     }
 
-    pub(super) fn integer(&mut self, index: ExprIndex, what: &str) -> Result<i64, Broken> {
+    pub(super) fn integer(&mut self, index: ExprIndex, what: &str) -> Result<i64, EarlyEnd> {
         let value = self.value(index)?;
         value.integer().ok_or_else(|| self.fault(format!("{what} must be a number, not {}", value.kind())))
     }
 
     /// `$l[i] = v;`: other variables that hold the same list keep theirs.
-    fn assign_item(&mut self, list: Slot, first: ExprIndex) -> Result<(), Broken> {
+    fn assign_item(&mut self, list: Slot, first: ExprIndex) -> Result<(), EarlyEnd> {
         let at = self.integer(first, "the index")?;
         let value = match self.code.exprs[first as usize + 1] {
             Expr::Command(call) => self.command_value(self.code.calls[call as usize])?,
@@ -175,9 +85,9 @@ impl<'p, M: Machine> Interpreter<'p, M> {
     }
 
     /// A time in nanoseconds.
-    pub(super) fn time(&mut self, index: ExprIndex, what: &str) -> Result<u64, Broken> {
+    pub(super) fn time(&mut self, index: ExprIndex, what: &str) -> Result<u64, EarlyEnd> {
         let value = match self.value(index)? {
-            Value::Text(text) => crate::syntax::literal::signed(&text).unwrap_or(Value::Text(text)),
+            Value::Text(text) => literal::signed(&text).map_or(Value::Text(text.clone()), Value::from),
             value => value,
         };
         match value {
@@ -186,41 +96,21 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         }
     }
 
-    fn rare(&mut self, step: Step) -> Result<Flow, Broken> {
+    /// Every step but the most frequent ones.
+    fn other_step(&mut self, step: Step) -> Result<Flow, EarlyEnd> {
         match step {
             Step::Nop | Step::Assign(..) | Step::Command { .. } | Step::Repeat { .. } | Step::Block(_) => {}
             Step::Evaluate(value) => {
                 self.value(value)?;
             }
             Step::AssignItem { list, first } => self.assign_item(list, first)?,
-            Step::ForRange { slot, first, body } => {
-                let from = self.integer(first, "the beginning of the range")?;
-                let to = self.integer(first + 1, "the end of the range")?;
-                let by = self.integer(first + 2, "the step")?;
-                if by == 0 {
-                    return Err(self.fault("a range cannot go on by 0"));
-                }
-                return self.count_up(slot, from, to, by, body);
-            }
+            Step::ForRange { slot, first, body } => return self.for_range(slot, first, body),
             Step::ForEach { slot, list, body } => return self.for_each(slot, list, body),
             Step::ForTime { duration, body, together } => return self.for_time(duration, body, together),
             Step::Stonewall { limit, body } => return self.stonewall(limit, body),
-            Step::While { condition, body } => {
-                let outer = self.activate();
-                let step = self.step;
-                let mut flow = Flow::Next;
-                while self.value(condition)?.truth() {
-                    if let Some(ended) = self.iterate(body)? {
-                        flow = ended;
-                        break;
-                    }
-                    self.step = step;
-                }
-                self.activation = outer;
-                return Ok(flow);
-            }
+            Step::While { condition, body } => return self.while_loop(condition, body),
             Step::If { condition, then } => {
-                let truth = match self.quick(condition) {
+                let truth = match self.quick_integer(condition) {
                     Some(number) => number != 0,
                     None => self.value(condition)?.truth(),
                 };
@@ -232,19 +122,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
                 self.machine.leave_block(site);
                 return Ok(flow);
             }
-            Step::Phase { site, label, body } => {
-                let group = crate::plan::GroupId(self.group as u32);
-                // Waiting is a sample of its own, so that a phase has one sample an iteration.
-                let waits = SiteId(site.0 + 1);
-                self.machine.barrier(waits, group).map_err(Box::new)?;
-                self.enter_block(site, label)?;
-                let outer = std::mem::replace(&mut self.phase, site);
-                let flow = self.block(body)?;
-                self.phase = outer;
-                self.machine.barrier(waits, group).map_err(Box::new)?;
-                self.machine.leave_block(site);
-                return Ok(flow);
-            }
+            Step::Phase { site, label, body } => return self.phase(site, label, body),
             Step::Group { group, body } => {
                 if self.member[group.index()] {
                     let outer = std::mem::replace(&mut self.group, group.index());
@@ -278,31 +156,14 @@ impl<'p, M: Machine> Interpreter<'p, M> {
                 return self.block(bodies + chosen);
             }
             Step::Parallel { count, body } => return self.parallel(count, body),
-            Step::Async { depth, body } => {
-                let depth = self.integer(depth, "the depth")?;
-                if !(1..=4096).contains(&depth) {
-                    return Err(self.fault(format!("`async` needs a depth of 1 to 4096, not {depth}")));
-                }
-                self.machine.enter_async(depth as u32);
-                let flow = self.block(body);
-                self.machine.leave_async();
-                return flow;
-            }
+            Step::Async { depth, body } => return self.asynchronous(depth, body),
             Step::Verify(body) => {
                 self.machine.verify(true);
                 let flow = self.block(body);
                 self.machine.verify(false);
                 return flow;
             }
-            Step::Expect { errno, body } => {
-                let errno = self.integer(errno, "the errno")? as i32;
-                let outer = self.expected.replace(errno);
-                self.machine.judge_by(self.expected, self.stop_on_error);
-                let flow = self.block(body);
-                self.expected = outer;
-                self.machine.judge_by(self.expected, self.stop_on_error);
-                return flow;
-            }
+            Step::Expect { errno, body } => return self.expect(errno, body),
             Step::Assert { condition, each } if claim::is_claim(self.code, condition) => {
                 self.claim(condition, each);
             }
@@ -325,6 +186,42 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         Ok(Flow::Next)
     }
 
+    /// A barrier, the body, a barrier: timed as a whole.
+    fn phase(&mut self, site: SiteId, label: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
+        let group = GroupId(self.group as u32);
+        // Waiting is a sample of its own, so that a phase has one sample an iteration.
+        let waits = SiteId(site.0 + 1);
+        self.machine.barrier(waits, group).map_err(Box::new)?;
+        self.enter_block(site, label)?;
+        let outer = std::mem::replace(&mut self.phase, site);
+        let flow = self.block(body)?;
+        self.phase = outer;
+        self.machine.barrier(waits, group).map_err(Box::new)?;
+        self.machine.leave_block(site);
+        Ok(flow)
+    }
+
+    fn asynchronous(&mut self, depth: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
+        let depth = self.integer(depth, "the depth")?;
+        if !(1..=4096).contains(&depth) {
+            return Err(self.fault(format!("`async` needs a depth of 1 to 4096, not {depth}")));
+        }
+        self.machine.enter_async(depth as u32);
+        let flow = self.block(body);
+        self.machine.leave_async();
+        flow
+    }
+
+    fn expect(&mut self, errno: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
+        let errno = self.integer(errno, "the errno")? as i32;
+        let outer = self.expected.replace(errno);
+        self.machine.judge_by(self.expected, self.stop_on_error);
+        let flow = self.block(body);
+        self.expected = outer;
+        self.machine.judge_by(self.expected, self.stop_on_error);
+        flow
+    }
+
     /// What an assertion about samples is, with everything in it that has a value here and now.
     fn claim(&mut self, condition: ExprIndex, each: bool) {
         let mut parts = Vec::new();
@@ -332,7 +229,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             let part = match self.value(at) {
                 Ok(value) => Part::from(&value),
                 // Perhaps nobody will ask for it: `count("x") == 0 || …`.
-                Err(broken) => Part::Fault(match *broken {
+                Err(end) => Part::Fault(match *end {
                     Stop::Fault(fault) => fault.message,
                     other => other.to_string(),
                 }),
@@ -343,7 +240,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         self.machine.claimed(claim, each);
     }
 
-    fn enter_block(&mut self, site: SiteId, label: ExprIndex) -> Result<(), Broken> {
+    fn enter_block(&mut self, site: SiteId, label: ExprIndex) -> Result<(), EarlyEnd> {
         if let Expr::Text(at) = self.code.exprs[label as usize] {
             self.machine.enter_block(site, self.code.text(at));
             return Ok(());
@@ -356,9 +253,9 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         Ok(())
     }
 
-    fn choose(&mut self, weights: ExprIndex, count: u32) -> Result<u32, Broken> {
+    fn choose(&mut self, weights: ExprIndex, count: u32) -> Result<u32, EarlyEnd> {
         let mut total = 0.0;
-        let weight = |me: &mut Self, at: u32| -> Result<f64, Broken> {
+        let weight = |me: &mut Self, at: u32| -> Result<f64, EarlyEnd> {
             let value = me.value(weights + at)?;
             match value.float() {
                 Some(weight) if weight >= 0.0 && weight.is_finite() => Ok(weight),
@@ -382,7 +279,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         Ok(count - 1)
     }
 
-    fn parallel(&mut self, count: ExprIndex, body: BlockIndex) -> Result<Flow, Broken> {
+    fn parallel(&mut self, count: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
         let count = self.integer(count, "the number of workers")?;
         if !(1..=1024).contains(&count) {
             return Err(self.fault(format!("`parallel` needs 1 to 1024 workers, not {count}")));
@@ -403,7 +300,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         self.machine.parallel(count as u32, &workers).map_err(Box::new)?;
         if let Some(wall) = self.stonewall {
             // What ended the workers' loops ended those of this rank.
-            self.fallen(wall);
+            self.stonewall_fell(wall);
         }
         Ok(Flow::Next)
     }
@@ -420,7 +317,7 @@ struct Workers<'p> {
     locals: Vec<Value>,
     expected: Option<i32>,
     stop_on_error: bool,
-    stonewall: Option<Stonewall>,
+    stonewall: Option<OpenStonewall>,
     seed: u64,
     body: BlockIndex,
 }

@@ -1,51 +1,34 @@
-//! How does a loop go round, and when does its next round start?
+//! Executes loops, and starts what is paced at its time.
 
-use crate::plan::{BlockIndex, ExprIndex, GroupId, NO_LIMIT, Slot};
+use crate::code::{BlockIndex, ExprIndex, GroupId, NO_LIMIT, Slot};
 use crate::value::Value;
 
-use super::execute::{Broken, Flow, Interpreter};
+use super::interpreter::{EarlyEnd, Flow, Interpreter, OpenStonewall, Pace};
 use super::machine::{Machine, Wait};
-
-/// When the next body of a `rate` statement is due.
-#[derive(Clone, Copy)]
-pub(super) struct Pace {
-    /// In which run of the surrounding loop it counts; `u64::MAX` before the first.
-    pub activation: u64,
-    pub due: f64,
-}
-
-/// A stonewall, as a rank inside sees it.
-#[derive(Clone, Copy)]
-pub(super) struct Stonewall {
-    /// When it falls at the latest, in ns since the start of the run; `u64::MAX`: no such time.
-    deadline: u64,
-    /// One loop of this rank ended early.
-    cut: bool,
-}
 
 impl<M: Machine> Interpreter<'_, M> {
     /// The body of a phase whose loops end when one rank is through, or when the time is over.
-    pub(super) fn stonewall(&mut self, limit: ExprIndex, body: BlockIndex) -> Result<Flow, Broken> {
+    pub(super) fn stonewall(&mut self, limit: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
         if self.stonewall.is_some() {
             return Err(self.fault("a stonewall stands inside another one, by way of a function"));
         }
         let limit = if limit == NO_LIMIT { u64::MAX } else { self.time(limit, "`stonewall`")? };
         self.machine.enter_stonewall(self.phase, GroupId(self.group as u32)).map_err(Box::new)?;
         let deadline = if limit == u64::MAX { limit } else { self.machine.now_ns().saturating_add(limit) };
-        self.stonewall = Some(Stonewall { deadline, cut: false });
+        self.stonewall = Some(OpenStonewall { deadline, cut: false });
         let flow = self.block(body)?;
         let cut = self.stonewall.take().is_some_and(|wall| wall.cut);
         self.machine.leave_stonewall(cut).map_err(Box::new)?;
         Ok(flow)
     }
 
-    /// Does the loop end here, because the stonewall around it has fallen?
+    /// Does the loop end here, because the stonewall around it has stonewall_fell?
     #[inline(never)]
-    pub(super) fn fallen(&mut self, wall: Stonewall) -> bool {
+    pub(super) fn stonewall_fell(&mut self, wall: OpenStonewall) -> bool {
         let over = wall.deadline != u64::MAX && self.machine.now_ns() >= wall.deadline;
         let fell = over || self.machine.stonewall_fell();
         if fell {
-            self.stonewall = Some(Stonewall { cut: true, ..wall });
+            self.stonewall = Some(OpenStonewall { cut: true, ..wall });
         }
         fell
     }
@@ -57,7 +40,7 @@ impl<M: Machine> Interpreter<'_, M> {
         duration: ExprIndex,
         body: BlockIndex,
         together: bool,
-    ) -> Result<Flow, Broken> {
+    ) -> Result<Flow, EarlyEnd> {
         let duration = self.time(duration, "`for`")?;
         let group = GroupId(self.group as u32);
         if together {
@@ -86,6 +69,37 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(flow)
     }
 
+    /// `for $i in a..b step c S`: the three numbers are expressions in a row.
+    pub(super) fn for_range(
+        &mut self,
+        slot: Slot,
+        first: ExprIndex,
+        body: BlockIndex,
+    ) -> Result<Flow, EarlyEnd> {
+        let from = self.integer(first, "the beginning of the range")?;
+        let to = self.integer(first + 1, "the end of the range")?;
+        let by = self.integer(first + 2, "the step")?;
+        if by == 0 {
+            return Err(self.fault("the step of a range must not be 0"));
+        }
+        self.count_up(slot, from, to, by, body)
+    }
+
+    pub(super) fn while_loop(&mut self, condition: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
+        let outer = self.activate();
+        let step = self.step;
+        let mut flow = Flow::Next;
+        while self.value(condition)?.truth() {
+            if let Some(ended) = self.iterate(body)? {
+                flow = ended;
+                break;
+            }
+            self.step = step;
+        }
+        self.activation = outer;
+        Ok(flow)
+    }
+
     /// A new run of a loop: the paces inside start anew. What to restore afterwards.
     pub(super) fn activate(&mut self) -> u64 {
         self.activations += 1;
@@ -94,12 +108,12 @@ impl<M: Machine> Interpreter<'_, M> {
 
     /// One iteration of a loop; `Some` where the loop ends.
     #[inline]
-    pub(super) fn iterate(&mut self, body: BlockIndex) -> Result<Option<Flow>, Broken> {
+    pub(super) fn iterate(&mut self, body: BlockIndex) -> Result<Option<Flow>, EarlyEnd> {
         if let Some(stop) = self.machine.interrupted() {
             return Err(Box::new(stop));
         }
         if let Some(wall) = self.stonewall
-            && self.fallen(wall)
+            && self.stonewall_fell(wall)
         {
             return Ok(Some(Flow::Next));
         }
@@ -110,7 +124,12 @@ impl<M: Machine> Interpreter<'_, M> {
         })
     }
 
-    pub(super) fn repeat(&mut self, slot: Slot, count: ExprIndex, body: BlockIndex) -> Result<Flow, Broken> {
+    pub(super) fn repeat(
+        &mut self,
+        slot: Slot,
+        count: ExprIndex,
+        body: BlockIndex,
+    ) -> Result<Flow, EarlyEnd> {
         let value = self.value(count)?;
         let Some(count) = value.integer().filter(|_| !matches!(value, Value::Duration(_))) else {
             return Err(self.fault(format!("`repeat` needs a number, not {}", value.kind())));
@@ -129,7 +148,7 @@ impl<M: Machine> Interpreter<'_, M> {
         to: i64,
         by: i64,
         body: BlockIndex,
-    ) -> Result<Flow, Broken> {
+    ) -> Result<Flow, EarlyEnd> {
         let iterations = if (by > 0 && from >= to) || (by < 0 && from <= to) {
             0
         } else {
@@ -162,7 +181,12 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(flow)
     }
 
-    pub(super) fn for_each(&mut self, slot: Slot, list: ExprIndex, body: BlockIndex) -> Result<Flow, Broken> {
+    pub(super) fn for_each(
+        &mut self,
+        slot: Slot,
+        list: ExprIndex,
+        body: BlockIndex,
+    ) -> Result<Flow, EarlyEnd> {
         let value = self.value(list)?;
         let Value::List(items) = value else {
             return Err(self.fault(format!("`for` needs a list or a range, not {}", value.kind())));
@@ -188,7 +212,7 @@ impl<M: Machine> Interpreter<'_, M> {
         state: u32,
         body: BlockIndex,
         poisson: bool,
-    ) -> Result<Flow, Broken> {
+    ) -> Result<Flow, EarlyEnd> {
         let value = self.value(rate)?;
         let per_second = match value.float() {
             Some(rate) if rate > 0.0 && rate.is_finite() && !matches!(value, Value::Duration(_)) => rate,
@@ -210,7 +234,7 @@ impl<M: Machine> Interpreter<'_, M> {
         self.start_at(pace.due as u64, body)
     }
 
-    pub(super) fn start_at(&mut self, due: u64, body: BlockIndex) -> Result<Flow, Broken> {
+    pub(super) fn start_at(&mut self, due: u64, body: BlockIndex) -> Result<Flow, EarlyEnd> {
         self.machine.wait_until(due, Wait::Pace);
         self.machine.intended_start(Some(due));
         let flow = self.block(body);

@@ -1,11 +1,12 @@
-//! What must a machine be able to do?
+//! The machine that a program runs on, as a trait, and what passes between it and the interpreter.
 
 use std::fmt;
 
 use crate::claim::Claim;
+use crate::code::{GroupId, SiteId};
 use crate::commands::Command;
-use crate::plan::{GroupId, SiteId};
 use crate::source::Position;
+use crate::statistic::Statistic;
 use crate::value::Value;
 
 use super::arguments::Arguments;
@@ -65,39 +66,6 @@ pub enum Wait {
     Think,
     /// `rate` and `at`: until the next intended start.
     Pace,
-}
-
-/// A statistic of this rank's samples so far.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Statistic {
-    /// The q-quantile, in seconds.
-    Quantile(f64),
-    /// The mean, in seconds.
-    Mean,
-    /// The maximum, in seconds.
-    Slowest,
-    /// How many there are.
-    Count,
-}
-
-impl Statistic {
-    /// Of these durations, in seconds, which are reordered; `None`: there are none. A quantile is the least
-    /// duration that so large a share of them does not exceed.
-    pub fn of(self, durations: &mut [f64]) -> Option<f64> {
-        let count = durations.len();
-        if count == 0 {
-            return (self == Statistic::Count).then_some(0.0);
-        }
-        Some(match self {
-            Statistic::Count => count as f64,
-            Statistic::Mean => durations.iter().sum::<f64>() / count as f64,
-            Statistic::Slowest => durations.iter().copied().fold(0.0, f64::max),
-            Statistic::Quantile(q) => {
-                let at = (q * count as f64).ceil() as usize;
-                *durations.select_nth_unstable_by(at.clamp(1, count) - 1, f64::total_cmp).1
-            }
-        })
-    }
 }
 
 /// A command that failed.
@@ -174,7 +142,7 @@ pub trait Machine: Sized {
     }
 
     /// By what the results of commands that were only started are judged from now on: the errno that
-    /// `expect` foretells, and whether a failure ends the program.
+    /// `expect` names, and whether a failure ends the program.
     fn judge_by(&mut self, expected: Option<i32>, stop_on_error: bool) {
         let _ = (expected, stop_on_error);
     }
@@ -225,12 +193,12 @@ pub trait Machine: Sized {
         let _ = ns;
     }
 
-    /// A command failed and nobody expected it: count it, say so once, with errno and path.
+    /// A command failed and nobody expected it: count it, and report it once, with errno and path.
     fn failed(&mut self, failure: &Failure<'_>) {
         let _ = failure;
     }
 
-    /// A command failed as `expect` foretold.
+    /// A command failed as `expect` said.
     fn expected(&mut self, failure: &Failure<'_>) {
         let _ = failure;
     }

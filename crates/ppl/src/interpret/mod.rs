@@ -1,4 +1,4 @@
-//! How is a plan carried out, on whatever machine?
+//! The interpreter: runs a plan on any machine.
 //!
 //! The interpreter owns variables, random numbers and control flow; everything that touches the
 //! world goes through [`Machine`]. It is generic over the machine and monomorphised, so one
@@ -11,10 +11,12 @@ mod arguments;
 mod call;
 mod evaluate;
 mod execute;
+mod interpreter;
 mod loops;
 mod machine;
 pub mod random;
 
+pub use crate::statistic::Statistic;
 pub use arguments::Arguments;
 pub use execute::run;
-pub use machine::{Failure, Fault, Machine, Reply, Statistic, Stop, Wait, Work};
+pub use machine::{Failure, Fault, Machine, Reply, Stop, Wait, Work};

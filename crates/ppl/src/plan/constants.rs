@@ -1,9 +1,8 @@
-//! What is the value of a constant expression, given the parameters?
+//! Evaluates constant expressions, given the parameters.
 
 use crate::arithmetic;
+use crate::code::{Builtin, Code, Expr, ExprIndex, Piece};
 use crate::value::Value;
-
-use super::{Builtin, Code, Expr, ExprIndex, Piece};
 
 /// What a constant expression may refer to.
 pub(super) struct Known<'a> {

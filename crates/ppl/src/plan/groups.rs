@@ -1,4 +1,4 @@
-//! Which ranks does each group get?
+//! Assigns ranks to groups.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How do a checked program, parameters and ranks become a plan?
+//! Makes a plan of a checked program, parameters and ranks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,15 +6,17 @@ use std::sync::Arc;
 use samples::SiteKind;
 
 use crate::arithmetic;
-use crate::check::{Checked, Parameter};
-use crate::diagnostic::{Code as DiagnosticCode, Diagnostic, Span, has_errors, nearest};
+use crate::check::{Checked, Collective, Definitions, Parameter, PatternDefinition, classic_suffix};
+use crate::code::{Code, ExprIndex, GroupId};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, has_errors, nearest};
+use crate::literal;
 use crate::source::Source;
-use crate::syntax::{BinaryOp, literal};
+use crate::syntax::BinaryOp;
 use crate::value::Value;
 
 use super::constants::Known;
 use super::groups::ranks_of_groups;
-use super::{GroupId, Pattern, Plan, SiteSpec, Space};
+use super::{Group, Pattern, Plan, SiteSpec, Space};
 
 /// More ranks than this are a mistake.
 const MAX_RANKS: u32 = 1 << 20;
@@ -51,224 +53,30 @@ pub fn plan(
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
-    let nowhere = |_: &str| None;
-    let look_up: &Environment<'_> = settings.environment.unwrap_or(&nowhere);
-    let mut maker = Maker { diagnostics };
-
-    let mut environment = Vec::new();
-    for (name, span) in &code.environment {
-        let value = look_up(name);
-        if value.is_none() {
-            maker.push(
-                Diagnostic::error(
-                    DiagnosticCode::EnvironmentUnset,
-                    *span,
-                    format!("the environment variable `{name}` is not set"),
-                )
-                .help(format!("set it: `{name}=… lastrank run …`")),
-            );
-        }
-        environment.push(value.unwrap_or_default());
-    }
-
-    let mut variables = vec![Value::Unset; code.variables.len()];
-    let mut parameters = BTreeMap::new();
-    let mut given = Vec::new();
-    for (name, _) in &settings.parameters {
-        if !definitions.parameters.iter().any(|known| known.name == *name) {
-            maker.unknown_parameter(name, definitions.parameters.iter().map(|known| known.name.as_str()));
-        }
-    }
-    for parameter in &definitions.parameters {
-        let name = &parameter.name;
-        let known = Known {
-            code: &code,
-            variables: &variables,
-            environment: &environment,
-            ranks: settings.ranks.unwrap_or(1),
-        };
-        let mut value = maker.value(&known, parameter.default, parameter.span);
-        let from_command_line = settings.parameters.iter().rev().find(|(known, _)| known == name);
-        let text = from_command_line
-            .map(|(_, value)| value.clone())
-            .or_else(|| look_up(&format!("LASTRANK_{name}")))
-            .or_else(|| look_up(&format!("PARABENCH_{name}")));
-        if let Some(text) = text {
-            given.push(name.clone());
-            if parameter.numeric {
-                match literal::signed(&text) {
-                    Ok(number) => value = number,
-                    Err(bad) => maker.bad_parameter(name, &text, &bad, parameter.span),
-                }
-            } else {
-                if let Some(digits) = crate::check::classic_suffix(&text) {
-                    maker.push(
-                        Diagnostic::warning(
-                            DiagnosticCode::TextUnit,
-                            parameter.span,
-                            format!("`{name}={text}` counts as {digits} where a number is wanted"),
-                        )
-                        .help(format!("write the unit in full: `{name}={}`", in_full(&text))),
-                    );
-                }
-                value = Value::Text(text.into());
-            }
-        }
-        maker.range(&known, parameter, &value);
-        parameters.insert(name.clone(), value.to_string());
-        variables[parameter.slot.0 as usize] = value;
-    }
-
-    let mut known = Known { code: &code, variables: &variables, environment: &environment, ranks: 1 };
-    let ranks = match (settings.ranks, definitions.ranks) {
-        (Some(ranks), Some((index, span))) => {
-            // Evaluated all the same, so that a mistake in it is found.
-            known.ranks = ranks;
-            maker.value(&known, index, span);
-            i64::from(ranks)
-        }
-        (Some(ranks), None) => i64::from(ranks),
-        (None, Some((index, span))) => maker.value(&known, index, span).integer().unwrap_or(0),
-        (None, None) => 1,
+    let mut maker = Maker {
+        code: &code,
+        definitions: &definitions,
+        settings,
+        diagnostics,
+        environment: Vec::new(),
+        variables: vec![Value::Unset; code.variables.len()],
+        ranks: settings.ranks.unwrap_or(1),
     };
-    let known_ranks = !has_errors(&maker.diagnostics);
-    let ranks = match u32::try_from(ranks) {
-        Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => ranks,
-        // A mistake in the definition was complained about already.
-        _ if !known_ranks => 1,
-        _ => {
-            let span = definitions.ranks.map_or(Span::default(), |(_, span)| span);
-            let message = format!("a run needs 1 to {MAX_RANKS} ranks, not {ranks}");
-            maker.push(Diagnostic::error(DiagnosticCode::BadRanks, span, message));
-            1
-        }
-    };
-    known.ranks = ranks;
-
-    let mut sizes = BTreeMap::new();
-    for (name, size) in &settings.groups {
-        if definitions.groups.iter().any(|group| group.name == name.trim()) {
-            sizes.insert(name.trim().to_owned(), *size);
-        } else {
-            let help = nearest(name, definitions.groups.iter().map(|group| group.name.as_str()))
-                .map(|near| format!("did you mean `{near}`?"));
-            maker.push(
-                Diagnostic::error(
-                    DiagnosticCode::GroupsDoNotFit,
-                    Span::default(),
-                    format!("`-g {name}:{size}`: the program has no group \"{name}\""),
-                )
-                .help_maybe(help),
-            );
-        }
-    }
-    let mut notes = Vec::new();
-    let groups = match ranks_of_groups(&definitions.groups, &sizes, ranks) {
-        Ok((groups, found)) => {
-            for note in found {
-                let span = definitions.groups.first().map_or(Span::default(), |group| group.span);
-                maker.push(Diagnostic::note(DiagnosticCode::SharedGroups, span, note.clone()));
-                notes.push(note);
-            }
-            groups
-        }
-        Err(message) => {
-            let span = definitions.groups.first().map_or(Span::default(), |group| group.span);
-            maker.push(Diagnostic::error(DiagnosticCode::GroupsDoNotFit, span, message).help(format!(
-                "this run has {ranks} ranks: give more (`-n`) or smaller groups (`-g name:size`)"
-            )));
-            Vec::new()
-        }
-    };
-
-    let mut patterns = Vec::new();
-    for definition in &definitions.patterns {
-        let mut number = |at: usize, what: &str, most: i64| {
-            let value = maker.value(&known, definition.numbers[at], definition.span).integer().unwrap_or(-1);
-            if !(0..=most).contains(&value) {
-                maker.push(Diagnostic::error(
-                    DiagnosticCode::BadDefine,
-                    definition.span,
-                    format!(
-                        "the {what} of the pattern \"{}\" must be 0 to {most}, not {value}",
-                        definition.name
-                    ),
-                ));
-            }
-            value.clamp(0, most)
-        };
-        let (kind, iterations, element, level) = (
-            number(0, "type", i64::MAX),
-            number(1, "number of iterations", i64::MAX),
-            number(2, "element size", i64::MAX),
-            number(3, "level", 3),
-        );
-        let ranks = i128::from(ranks);
-        if i128::from(iterations) * i128::from(element) * ranks > i128::from(i64::MAX) {
-            maker.push(Diagnostic::error(
-                DiagnosticCode::BadDefine,
-                definition.span,
-                format!("the pattern \"{}\" passes 2⁶³ bytes", definition.name),
-            ));
-        }
-        patterns.push(Pattern {
-            name: definition.name.clone(),
-            kind,
-            iterations: iterations as u64,
-            element: element as u64,
-            level: level as u8,
-            group: definition.group.map(GroupId),
-        });
-    }
-
-    let mut space = Vec::new();
-    for (directory, bytes, span) in &definitions.space {
-        let directory = directory.map(|index| maker.value(&known, index, *span).to_string());
-        let bytes = maker.value(&known, *bytes, *span).integer().unwrap_or(0).max(0) as u64;
-        space.push(Space { directory, bytes });
-    }
-    let mut report = BTreeMap::new();
-    for (key, value) in &definitions.report {
-        report.insert(key.clone(), maker.value(&known, *value, Span::default()).to_string());
-    }
-
-    let hints = definitions.hints.iter().map(|(key, value, span)| {
-        let value = maker.value(&known, *value, *span).to_string();
-        maker.hint(key, &value, *span);
-        (key.clone(), value)
-    });
-    let hints: Vec<(String, String)> = hints.collect();
-
-    maker.collectives(&definitions.collectives, &groups, &patterns);
-
-    let files: Vec<Arc<str>> = source.files().iter().map(|file| file.name.as_str().into()).collect();
-    let sites = code
-        .sites
-        .iter()
-        .map(|site| {
-            let (file, line, column) = source.locate(site.offset);
-            SiteSpec {
-                file: files.get(file).cloned().unwrap_or_default(),
-                line,
-                column,
-                operation: match (site.command, site.kind) {
-                    (Some(command), _) => command.name(),
-                    (None, SiteKind::CommandTime) => "ctime",
-                    (None, SiteKind::Phase) => "phase",
-                    (None, SiteKind::Barrier) => "barrier",
-                    (None, _) => "time",
-                },
-                command: site.command,
-                kind: site.kind,
-                group: GroupId(u32::from(site.group)),
-            }
-        })
-        .collect();
-    let Maker { diagnostics } = maker;
+    maker.environment();
+    let (parameters, given) = maker.parameters();
+    maker.ranks();
+    let (groups, notes) = maker.groups();
+    let patterns = maker.patterns();
+    let space = maker.space();
+    let report = maker.report();
+    let hints = maker.hints();
+    maker.collectives(&groups, &patterns);
+    let Maker { diagnostics, environment, variables, ranks, .. } = maker;
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
     let plan = Plan {
+        sites: Arc::new(sites(&code, source)),
         code: Arc::new(code),
         ranks,
         groups,
@@ -282,10 +90,33 @@ pub fn plan(
         initial: variables,
         seed: settings.seed,
         notes,
-        sites: Arc::new(sites),
         source: Arc::new(source.clone()),
     };
     Ok((plan, diagnostics))
+}
+
+/// The static sites with their places in the text.
+fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
+    let files: Vec<Arc<str>> = source.files().iter().map(|file| file.name.as_str().into()).collect();
+    let sites = code.sites.iter().map(|site| {
+        let (file, line, column) = source.locate(site.offset);
+        SiteSpec {
+            file: files.get(file).cloned().unwrap_or_default(),
+            line,
+            column,
+            operation: match (site.command, site.kind) {
+                (Some(command), _) => command.name(),
+                (None, SiteKind::CommandTime) => "ctime",
+                (None, SiteKind::Phase) => "phase",
+                (None, SiteKind::Barrier) => "barrier",
+                (None, SiteKind::Time | SiteKind::Operation) => "time",
+            },
+            command: site.command,
+            kind: site.kind,
+            group: GroupId(u32::from(site.group)),
+        }
+    });
+    sites.collect()
 }
 
 /// `4k` as `4KiB`.
@@ -294,29 +125,36 @@ fn in_full(text: &str) -> String {
     format!("{digits}{}iB", suffix.to_uppercase())
 }
 
-struct Maker {
+/// A plan that is being made.
+struct Maker<'a> {
+    code: &'a Code,
+    definitions: &'a Definitions,
+    settings: &'a Settings<'a>,
     diagnostics: Vec<Diagnostic>,
+    /// Values of the environment variables that the program names.
+    environment: Vec<String>,
+    /// Values of global variables, those of parameters so far.
+    variables: Vec<Value>,
+    ranks: u32,
 }
 
-impl Maker {
+impl Maker<'_> {
     fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
-    /// What every MPI library refuses is refused here.
-    fn hint(&mut self, key: &str, value: &str, span: Span) {
-        let why = match (key.len(), value.len()) {
-            (0, _) => "a hint needs a key".to_owned(),
-            (256.., _) => format!("the key of a hint has {} bytes: at most 255", key.len()),
-            (_, 0) => format!("the hint \"{key}\" has no value"),
-            (_, 1024..) => format!("the value of the hint \"{key}\" has {} bytes: at most 1023", value.len()),
-            _ => return,
-        };
-        let form = "the form is `define hints {\"cb_nodes\": \"4\", \"romio_cb_write\": \"enable\"};`";
-        self.push(Diagnostic::error(DiagnosticCode::BadHint, span, why).help(form));
+    fn look_up(&self, name: &str) -> Option<String> {
+        self.settings.environment.and_then(|look_up| look_up(name))
     }
 
-    fn value(&mut self, known: &Known<'_>, index: u32, span: Span) -> Value {
+    /// The value of a constant expression; 0, with an error, where it has none.
+    fn value(&mut self, index: ExprIndex, span: Span) -> Value {
+        let known = Known {
+            code: self.code,
+            variables: &self.variables,
+            environment: &self.environment,
+            ranks: self.ranks,
+        };
         known.value(index).unwrap_or_else(|message| {
             self.push(Diagnostic::error(
                 DiagnosticCode::Evaluation,
@@ -325,6 +163,209 @@ impl Maker {
             ));
             Value::Int(0)
         })
+    }
+
+    fn environment(&mut self) {
+        for (name, span) in &self.code.environment {
+            let value = self.look_up(name);
+            if value.is_none() {
+                self.push(
+                    Diagnostic::error(
+                        DiagnosticCode::EnvironmentUnset,
+                        *span,
+                        format!("the environment variable `{name}` is not set"),
+                    )
+                    .help(format!("set it: `{name}=… lastrank run …`")),
+                );
+            }
+            self.environment.push(value.unwrap_or_default());
+        }
+    }
+
+    /// Values of all parameters, and the names of those that the user gave.
+    fn parameters(&mut self) -> (BTreeMap<String, String>, Vec<String>) {
+        let definitions = self.definitions;
+        let mut parameters = BTreeMap::new();
+        let mut given = Vec::new();
+        for (name, _) in &self.settings.parameters {
+            if !definitions.parameters.iter().any(|known| known.name == *name) {
+                self.unknown_parameter(name, definitions.parameters.iter().map(|known| known.name.as_str()));
+            }
+        }
+        for parameter in &definitions.parameters {
+            let name = &parameter.name;
+            let mut value = self.value(parameter.default, parameter.span);
+            let from_command_line = self.settings.parameters.iter().rev().find(|(known, _)| known == name);
+            let text = from_command_line
+                .map(|(_, value)| value.clone())
+                .or_else(|| self.look_up(&format!("LASTRANK_{name}")))
+                .or_else(|| self.look_up(&format!("PARABENCH_{name}")));
+            if let Some(text) = text {
+                given.push(name.clone());
+                value = self.given_value(parameter, text).unwrap_or(value);
+            }
+            self.range(parameter, &value);
+            parameters.insert(name.clone(), value.to_string());
+            self.variables[parameter.slot.0 as usize] = value;
+        }
+        (parameters, given)
+    }
+
+    /// What the user gave for a parameter, as a value.
+    fn given_value(&mut self, parameter: &Parameter, text: String) -> Option<Value> {
+        let name = &parameter.name;
+        if parameter.numeric {
+            return match literal::signed(&text) {
+                Ok(number) => Some(number.into()),
+                Err(bad) => {
+                    self.bad_parameter(name, &text, &bad, parameter.span);
+                    None
+                }
+            };
+        }
+        if let Some(digits) = classic_suffix(&text) {
+            self.push(
+                Diagnostic::warning(
+                    DiagnosticCode::TextUnit,
+                    parameter.span,
+                    format!("`{name}={text}` counts as {digits} where a number is wanted"),
+                )
+                .help(format!("write the unit in full: `{name}={}`", in_full(&text))),
+            );
+        }
+        Some(Value::Text(text.into()))
+    }
+
+    fn ranks(&mut self) {
+        let ranks = match (self.settings.ranks, self.definitions.ranks) {
+            (Some(ranks), Some((index, span))) => {
+                // Evaluated all the same, so that a mistake in it is found.
+                self.value(index, span);
+                i64::from(ranks)
+            }
+            (Some(ranks), None) => i64::from(ranks),
+            (None, Some((index, span))) => self.value(index, span).integer().unwrap_or(0),
+            (None, None) => 1,
+        };
+        self.ranks = match u32::try_from(ranks) {
+            Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => ranks,
+            // A mistake in the definition was reported already.
+            _ if has_errors(&self.diagnostics) => 1,
+            _ => {
+                let span = self.definitions.ranks.map_or(Span::default(), |(_, span)| span);
+                let message = format!("a run needs 1 to {MAX_RANKS} ranks, not {ranks}");
+                self.push(Diagnostic::error(DiagnosticCode::BadRanks, span, message));
+                1
+            }
+        };
+    }
+
+    /// The groups with their ranks, and notes about how those were shared.
+    fn groups(&mut self) -> (Vec<Group>, Vec<String>) {
+        let (definitions, ranks) = (&self.definitions.groups, self.ranks);
+        let mut sizes = BTreeMap::new();
+        for (name, size) in &self.settings.groups {
+            if definitions.iter().any(|group| group.name == name.trim()) {
+                sizes.insert(name.trim().to_owned(), *size);
+                continue;
+            }
+            let help = nearest(name, definitions.iter().map(|group| group.name.as_str()))
+                .map(|near| format!("did you mean `{near}`?"));
+            let message = format!("`-g {name}:{size}`: the program has no group \"{name}\"");
+            self.push(
+                Diagnostic::error(DiagnosticCode::GroupsDoNotFit, Span::default(), message).help_maybe(help),
+            );
+        }
+        let span = definitions.first().map_or(Span::default(), |group| group.span);
+        match ranks_of_groups(definitions, &sizes, ranks) {
+            Ok((groups, notes)) => {
+                for note in &notes {
+                    self.push(Diagnostic::note(DiagnosticCode::SharedGroups, span, note.clone()));
+                }
+                (groups, notes)
+            }
+            Err(message) => {
+                self.push(Diagnostic::error(DiagnosticCode::GroupsDoNotFit, span, message).help(format!(
+                    "this run has {ranks} ranks: give more (`-n`) or smaller groups (`-g name:size`)"
+                )));
+                (Vec::new(), Vec::new())
+            }
+        }
+    }
+
+    fn patterns(&mut self) -> Vec<Pattern> {
+        let definitions = self.definitions;
+        definitions.patterns.iter().map(|definition| self.pattern(definition)).collect()
+    }
+
+    fn pattern(&mut self, definition: &PatternDefinition) -> Pattern {
+        let mut number = |at: usize, what: &str, most: i64| {
+            let value = self.value(definition.numbers[at], definition.span).integer().unwrap_or(-1);
+            if !(0..=most).contains(&value) {
+                let name = &definition.name;
+                let message =
+                    format!("the {what} of the pattern \"{name}\" must be 0 to {most}, not {value}");
+                self.push(Diagnostic::error(DiagnosticCode::BadDefine, definition.span, message));
+            }
+            value.clamp(0, most)
+        };
+        let (kind, iterations, element, level) = (
+            number(0, "type", i64::MAX),
+            number(1, "number of iterations", i64::MAX),
+            number(2, "element size", i64::MAX),
+            number(3, "level", 3),
+        );
+        if i128::from(iterations) * i128::from(element) * i128::from(self.ranks) > i128::from(i64::MAX) {
+            let message = format!("the pattern \"{}\" passes 2⁶³ bytes", definition.name);
+            self.push(Diagnostic::error(DiagnosticCode::BadDefine, definition.span, message));
+        }
+        Pattern {
+            name: definition.name.clone(),
+            kind,
+            iterations: iterations as u64,
+            element: element as u64,
+            level: level as u8,
+            group: definition.group.map(GroupId),
+        }
+    }
+
+    fn space(&mut self) -> Vec<Space> {
+        let definitions = self.definitions;
+        let space = definitions.space.iter().map(|(directory, bytes, span)| {
+            let directory = directory.map(|index| self.value(index, *span).to_string());
+            let bytes = self.value(*bytes, *span).integer().unwrap_or(0).max(0) as u64;
+            Space { directory, bytes }
+        });
+        space.collect()
+    }
+
+    fn report(&mut self) -> BTreeMap<String, String> {
+        let definitions = self.definitions;
+        let report = definitions.report.iter();
+        report.map(|(key, value)| (key.clone(), self.value(*value, Span::default()).to_string())).collect()
+    }
+
+    fn hints(&mut self) -> Vec<(String, String)> {
+        let definitions = self.definitions;
+        let hints = definitions.hints.iter().map(|(key, value, span)| {
+            let value = self.value(*value, *span).to_string();
+            self.hint(key, &value, *span);
+            (key.clone(), value)
+        });
+        hints.collect()
+    }
+
+    /// Refuses a hint that every MPI library refuses.
+    fn hint(&mut self, key: &str, value: &str, span: Span) {
+        let why = match (key.len(), value.len()) {
+            (0, _) => "a hint needs a key".to_owned(),
+            (256.., _) => format!("the key of a hint has {} bytes: at most 255", key.len()),
+            (_, 0) => format!("the hint \"{key}\" has no value"),
+            (_, 1024..) => format!("the value of the hint \"{key}\" has {} bytes: at most 1023", value.len()),
+            (1..=255, 1..=1023) => return,
+        };
+        let form = "the form is `define hints {\"cb_nodes\": \"4\", \"romio_cb_write\": \"enable\"};`";
+        self.push(Diagnostic::error(DiagnosticCode::BadHint, span, why).help(form));
     }
 
     fn unknown_parameter<'a>(&mut self, name: &str, known: impl Iterator<Item = &'a str>) {
@@ -360,9 +401,9 @@ impl Maker {
     }
 
     /// Is the value one that the definition allows?
-    fn range(&mut self, known: &Known<'_>, parameter: &Parameter, value: &Value) {
+    fn range(&mut self, parameter: &Parameter, value: &Value) {
         let [from, to, choices] =
-            parameter.range.map(|bound| bound.map(|bound| self.value(known, bound, parameter.span)));
+            parameter.range.map(|bound| bound.map(|bound| self.value(bound, parameter.span)));
         let holds =
             |op, bound: &Value| arithmetic::binary(op, value, bound, false).map(|truth| truth.truth());
         let quoted = |value: &Value| match value {
@@ -403,56 +444,52 @@ impl Maker {
         );
     }
 
-    /// Collective operations inside groups: do all that must come come?
-    fn collectives(
-        &mut self,
-        collectives: &[crate::check::Collective],
-        groups: &[super::Group],
-        patterns: &[Pattern],
-    ) {
-        for collective in collectives {
-            if let Some(pattern) = collective.pattern {
-                let is_collective = patterns.get(pattern as usize).is_some_and(Pattern::is_collective);
-                if let (true, Some(place)) = (is_collective, collective.restricted) {
-                    self.push(
-                        Diagnostic::error(
-                            DiagnosticCode::Collective,
-                            collective.span,
-                            format!(
-                                "not all ranks reach {}, whose pattern is collective: the program would hang",
-                                collective.what
-                            ),
-                        )
-                        .label(place, "only some ranks come in here"),
-                    );
-                }
-                continue;
+    /// Checks the collective operations that stand inside groups: every rank that is waited for must come.
+    fn collectives(&mut self, groups: &[Group], patterns: &[Pattern]) {
+        let definitions = self.definitions;
+        for collective in &definitions.collectives {
+            match collective.pattern {
+                Some(pattern) => self.by_pattern(collective, patterns.get(pattern as usize)),
+                None => self.in_group(collective, groups),
             }
-            let (Some(target), Some((inside, place))) = (collective.target, collective.inside) else {
-                continue;
-            };
-            let (Some(target), Some(inside)) = (groups.get(target as usize), groups.get(inside as usize))
-            else {
-                continue;
-            };
-            let Some(missing) = target.ranks.iter().find(|rank| inside.place(**rank).is_none()) else {
-                continue;
-            };
-            if inside.ranks.is_empty() {
-                continue;
-            }
+        }
+    }
+
+    /// A transfer that is collective where its pattern is.
+    fn by_pattern(&mut self, collective: &Collective, pattern: Option<&Pattern>) {
+        if let (true, Some(place)) = (pattern.is_some_and(Pattern::is_collective), collective.restricted) {
+            let what = &collective.what;
+            let message =
+                format!("not all ranks reach {what}, whose pattern is collective: the program would hang");
             self.push(
-                Diagnostic::error(
-                    DiagnosticCode::Collective,
-                    collective.span,
-                    format!(
-                        "not all ranks of \"{}\" reach {}: rank {missing} is not in the group \"{}\", so the program would hang",
-                        target.name, collective.what, inside.name
-                    ),
-                )
-                .label(place, format!("only the ranks of \"{}\" come in here", inside.name))
-                .help(format!("move it out of the group, or use that of the group: `barrier(\"{}\");`", inside.name)),
+                Diagnostic::error(DiagnosticCode::Collective, collective.span, message)
+                    .label(place, "only some ranks come in here"),
             );
         }
+    }
+
+    /// An operation of one group inside another one.
+    fn in_group(&mut self, collective: &Collective, groups: &[Group]) {
+        let (Some(target), Some((inside, place))) = (collective.target, collective.inside) else { return };
+        let (Some(target), Some(inside)) = (groups.get(target as usize), groups.get(inside as usize)) else {
+            return;
+        };
+        let Some(missing) = target.ranks.iter().find(|rank| inside.place(**rank).is_none()) else { return };
+        if inside.ranks.is_empty() {
+            return;
+        }
+        let (all, name, what) = (&target.name, &inside.name, &collective.what);
+        self.push(
+            Diagnostic::error(
+                DiagnosticCode::Collective,
+                collective.span,
+                format!(
+                    "not all ranks of \"{all}\" reach {what}: rank {missing} is not in the group \"{name}\", so \
+                     the program would hang"
+                ),
+            )
+            .label(place, format!("only the ranks of \"{name}\" come in here"))
+            .help(format!("move it out of the group, or use that of the group: `barrier(\"{name}\");`")),
+        );
     }
 }

@@ -1,112 +1,71 @@
-//! How are definitions read?
+//! Parses definitions: `define …`, functions and `include`.
 
-use crate::diagnostic::Code;
-
+use super::ast::{Define, ExprKind, ExprNode, Exprs, Range, Statement, StatementKind};
 use super::lexer::TokenKind;
-use super::parser::Parser;
-use super::tree::{Form, Row, Tag};
+use super::parser::{Include, Parser};
+use super::tree::unquoted;
+use super::words::Word;
 
 impl Parser<'_, '_> {
     /// `define …`, whose first word was taken.
-    pub fn define(&mut self, start: u32) -> Row {
+    pub fn define(&mut self, start: u32) -> Statement {
+        const KINDS: [&str; 7] = ["param", "groups", "pattern", "hints", "report", "ranks", "space"];
         let word = self.word().to_ascii_lowercase();
         let what = if self.token.kind == TokenKind::Word { word.as_str() } else { "" };
-        match what {
-            "param" => {
-                self.take();
-                let name = self.expression();
-                let variable = if self.token.kind == TokenKind::Variable {
-                    self.variable()
-                } else {
-                    let found = self.found();
-                    self.error(
-                        self.here(),
-                        Code::ExpectedToken,
-                        format!("expected a variable, found {found}"),
-                        Some("the form is `define param \"name\" $variable \"default\"`".into()),
-                    );
-                    self.absent()
-                };
-                let default = self.expression();
-                let mut nodes = vec![name, variable, default];
-                let mut flag = 0;
-                for (bit, word) in ["from", "to", "in"].into_iter().enumerate() {
-                    if self.accept_word(word) {
-                        nodes.push(self.expression());
-                        flag |= 1 << bit;
-                    }
-                }
-                let first = self.push_nodes(&nodes);
-                self.accept(b';');
-                let mut row = self.row(Form::DefineParam, start, first, 0);
-                row.flag = flag;
-                row
-            }
-            "groups" => {
-                self.take();
-                self.braced(start, Form::DefineGroups, Parser::group_item)
-            }
-            "pattern" => {
-                self.take();
-                self.braced(start, Form::DefinePattern, |parser| {
-                    let item = parser.expression();
-                    parser.scratch.push(item);
-                })
-            }
-            "report" => {
-                self.take();
-                self.braced(start, Form::DefineReport, Parser::pair)
-            }
-            "hints" => {
-                self.take();
-                self.braced(start, Form::DefineHints, Parser::pair)
-            }
-            "ranks" => {
-                self.take();
-                let value = self.expression_pushed();
-                self.accept(b';');
-                self.row(Form::DefineRanks, start, value, 0)
-            }
-            "space" => {
-                self.take();
-                let directory =
-                    if self.token.kind == TokenKind::Text && self.peek().kind != TokenKind::Sign(b';') {
-                        Some(self.text())
-                    } else {
-                        None
-                    };
-                let bytes = self.expression_pushed();
-                if let Some(directory) = directory {
-                    self.push_nodes(&[directory]);
-                }
-                self.accept(b';');
-                let mut row = self.row(Form::DefineSpace, start, bytes, 0);
-                row.flag = u8::from(directory.is_some());
-                row
-            }
-            _ => {
-                let found = self.found();
-                let kinds = ["param", "groups", "pattern", "hints", "report", "ranks", "space"];
-                let help = self.meant(what, kinds).or_else(|| {
-                    Some(
-                        "`define` is followed by param, groups, pattern, hints, report, ranks or space"
-                            .into(),
-                    )
-                });
-                self.error(
-                    self.here(),
-                    Code::ExpectedToken,
-                    format!("expected what to define, found {found}"),
-                    help,
-                );
-                self.recover();
-                self.row(Form::Error, start, 0, 0)
-            }
+        if !KINDS.contains(&what) {
+            let help = self.meant(what, KINDS).or_else(|| {
+                let (last, others) = KINDS.split_last()?;
+                Some(format!("`define` is followed by {} or {last}", others.join(", ")))
+            });
+            self.expected("what to define", help);
+            return self.failed(start);
         }
+        self.take();
+        let define = match what {
+            "param" => self.parameter(),
+            "groups" => Define::Groups(self.braced(Parser::group_item)),
+            "pattern" => Define::Pattern(self.braced(|parser| {
+                let item = parser.expression();
+                parser.scratch.push(item);
+            })),
+            "report" => Define::Report(self.braced(Parser::pair)),
+            "hints" => Define::Hints(self.braced(Parser::pair)),
+            "ranks" => Define::Ranks(self.expression_pushed()),
+            _ => self.space(),
+        };
+        self.accept(b';');
+        self.done(start, StatementKind::Define(define))
     }
 
-    /// `{ item, item };`
-    fn braced(&mut self, start: u32, form: Form, item: impl Fn(&mut Self)) -> Row {
+    /// `"name" $v default [from a] [to b] [in [list]]`
+    fn parameter(&mut self) -> Define {
+        let name = self.expression_pushed();
+        let variable = if self.token.kind == TokenKind::Variable {
+            self.variable()
+        } else {
+            let form = "the form is `define param \"name\" $variable \"default\"`";
+            self.expected("a variable", Some(form.into()));
+            self.absent()
+        };
+        let variable = self.push_expr(variable);
+        let default = self.expression_pushed();
+        let [from, to, choices] =
+            ["from", "to", "in"].map(|word| self.accept_word(word).then(|| self.expression_pushed()));
+        Define::Param { name, variable, default, range: Range { from, to, choices } }
+    }
+
+    /// `["dir"] e`
+    fn space(&mut self) -> Define {
+        let named = self.token.kind == TokenKind::Text && self.peek().kind != TokenKind::Sign(b';');
+        let directory = named.then(|| {
+            let text = self.text();
+            self.push_expr(text)
+        });
+        Define::Space { directory, bytes: self.expression_pushed() }
+    }
+
+    /// `{ item, item }`
+    fn braced(&mut self, item: impl Fn(&mut Self)) -> Exprs {
         let base = self.scratch.len();
         if self.expect(b'{', "what is defined") {
             while !self.is_sign(b'}') && self.token.kind != TokenKind::End {
@@ -121,9 +80,7 @@ impl Parser<'_, '_> {
         } else {
             self.recover();
         }
-        let (first, count) = self.push_scratch(base);
-        self.accept(b';');
-        self.row(form, start, first, count)
+        self.push_scratch(base)
     }
 
     /// `"key": value`
@@ -148,21 +105,56 @@ impl Parser<'_, '_> {
         self.scratch.extend([name, tag, sub]);
     }
 
-    fn group_word(&mut self) -> super::tree::Node {
+    fn group_word(&mut self) -> ExprNode {
         let start = self.offset();
         if !matches!(self.token.kind, TokenKind::Word | TokenKind::Number) {
-            let found = self.found();
-            self.error(
-                self.here(),
-                Code::ExpectedToken,
-                format!("expected a tag such as `S`, `D` or `D/1`, found {found}"),
-                None,
-            );
+            self.expected("a tag such as `S`, `D` or `D/1`", None);
             return self.absent();
         }
         let word = self.word();
         let symbol = self.intern(word);
         self.take();
-        self.node(Tag::Word, 0, start, symbol.0)
+        self.node(start, ExprKind::Word(symbol))
+    }
+
+    /// `def name($a, $b = 4k) S`, whose first word was taken.
+    pub fn function(&mut self) -> StatementKind {
+        let start = self.offset();
+        let name = self.word();
+        if self.token.kind != TokenKind::Word || Word::find(name).is_some() {
+            let taken = self.token.kind == TokenKind::Word;
+            let help = taken.then(|| "this name is taken by the language".to_owned());
+            self.expected("a name for the function", help);
+        }
+        let symbol = self.intern(name);
+        self.take();
+        let name = self.node(start, ExprKind::Word(symbol));
+        let name = self.push_expr(name);
+        let base = self.scratch.len();
+        if self.expect(b'(', "the name of the function") {
+            while self.token.kind == TokenKind::Variable {
+                let variable = self.variable();
+                let default = if self.accept(b'=') { self.expression() } else { self.absent() };
+                self.scratch.extend([variable, default]);
+                if !self.accept(b',') {
+                    break;
+                }
+            }
+            self.expect(b')', "the parameters");
+        }
+        let parameters = self.push_scratch(base);
+        StatementKind::Def { name, parameters, body: self.body() }
+    }
+
+    /// `include "file";`, whose first word was taken.
+    pub fn included(&mut self, start: u32) -> StatementKind {
+        let node = self.expression();
+        let path = self.push_expr(node);
+        self.end("the path");
+        if node.kind == ExprKind::Text && self.loads {
+            let path = unquoted(self.slice(node.span)).to_owned();
+            self.includes.push(Include { path, span: node.span, statement: start });
+        }
+        StatementKind::Include { path, statements: Default::default() }
     }
 }

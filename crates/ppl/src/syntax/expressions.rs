@@ -1,31 +1,31 @@
-//! How are expressions read? Precedence climbing over [`BinaryOp::binding`].
+//! Parses expressions by precedence climbing over [`BinaryOp::binding`].
 
-use crate::diagnostic::{Code, Diagnostic};
-use crate::value::Value;
+use crate::diagnostic::{Diagnostic, DiagnosticCode};
+use crate::literal::{self, BadLiteral};
+use crate::number::Number;
 
+use super::ast::{BinaryOp, Callee, ExprId, ExprKind, ExprNode, UnaryOp};
 use super::lexer::TokenKind;
-use super::literal::{self, BadLiteral};
 use super::parser::{MAX_OPERATORS, Parsed, Parser};
-use super::tree::{BinaryOp, Node, Tag};
 use super::words::Word;
 
-/// More arguments than this do not fit a row.
+/// More arguments than this are an error.
 const MAX_ARGUMENTS: usize = 200;
 
 impl Parser<'_, '_> {
-    /// An expression that is put into the tree; its number.
-    pub fn expression_pushed(&mut self) -> u32 {
+    /// An expression that is put into the tree.
+    pub fn expression_pushed(&mut self) -> ExprId {
         let node = self.expression();
-        self.push_nodes(&[node])
+        self.push_expr(node)
     }
 
     /// An expression.
-    pub fn expression(&mut self) -> Node {
+    pub fn expression(&mut self) -> ExprNode {
         self.ternary().node
     }
 
     /// An expression in which `/` and `*` do not count as operators: the rate of `rate 100/s`.
-    pub fn tight_expression(&mut self) -> Node {
+    pub fn tight_expression(&mut self) -> ExprNode {
         self.binary(7).node
     }
 
@@ -41,8 +41,8 @@ impl Parser<'_, '_> {
         let no = self.ternary();
         self.shallower();
         let depth = condition.depth.max(yes.depth).max(no.depth) + 1;
-        let first = self.push_nodes(&[condition.node, yes.node, no.node]);
-        Parsed { node: self.node(Tag::Choice, 0, start, first), depth }
+        let [a, b, c] = [condition, yes, no].map(|part| self.push_expr(part.node));
+        Parsed { node: self.node(start, ExprKind::Choice(a, b, c)), depth }
     }
 
     fn operator(&self) -> Option<BinaryOp> {
@@ -85,17 +85,17 @@ impl Parser<'_, '_> {
                 self.binary(op.binding() + 1)
             };
             let depth = left.depth.max(right.depth) + 1;
-            let first = self.push_nodes(&[left.node, right.node]);
-            left = Parsed { node: self.node(Tag::Binary, op as u8, start, first), depth };
+            let (a, b) = (self.push_expr(left.node), self.push_expr(right.node));
+            left = Parsed { node: self.node(start, ExprKind::Binary(op, a, b)), depth };
             if depth > MAX_OPERATORS {
                 self.error(
                     at,
-                    Code::TooDeep,
+                    DiagnosticCode::TooDeep,
                     format!("more than {MAX_OPERATORS} operators in one expression"),
                     Some("a loop or a list does the same".into()),
                 );
-                // Cut what was read so far, so that nobody has to walk so deep.
-                left = Parsed { node: self.node(Tag::Error, 0, start, 0), depth: 0 };
+                // Drop what was read so far: no walk must go so deep.
+                left = Parsed { node: self.node(start, ExprKind::Error), depth: 0 };
             }
         }
         left
@@ -104,8 +104,8 @@ impl Parser<'_, '_> {
     fn unary(&mut self) -> Parsed {
         let start = self.offset();
         let op = match self.token.kind {
-            TokenKind::Sign(b'-') => 0,
-            TokenKind::Sign(b'!') => 1,
+            TokenKind::Sign(b'-') => UnaryOp::Negate,
+            TokenKind::Sign(b'!') => UnaryOp::Not,
             _ => return self.postfix(),
         };
         if !self.deeper() {
@@ -113,17 +113,26 @@ impl Parser<'_, '_> {
         }
         self.take();
         // `-2^2` is `-(2^2)`.
-        let inner = if op == 0 { self.binary(BinaryOp::Power.binding()) } else { self.unary() };
+        let inner = match op {
+            UnaryOp::Negate => self.binary(BinaryOp::Power.binding()),
+            UnaryOp::Not => self.unary(),
+        };
         self.shallower();
-        let first = self.push_nodes(&[inner.node]);
-        Parsed { node: self.node(Tag::Unary, op, start, first), depth: inner.depth + 1 }
+        let operand = self.push_expr(inner.node);
+        Parsed { node: self.node(start, ExprKind::Unary(op, operand)), depth: inner.depth + 1 }
     }
 
     fn postfix(&mut self) -> Parsed {
         let start = self.offset();
         let mut value = self.primary();
         while self.is_sign(b'[')
-            && matches!(value.node.tag, Tag::Variable | Tag::Index | Tag::List | Tag::CallNamed)
+            && matches!(
+                value.node.kind,
+                ExprKind::Variable(_)
+                    | ExprKind::Index(..)
+                    | ExprKind::List(_)
+                    | ExprKind::Call(Callee::Named(_), _)
+            )
         {
             if value.depth >= MAX_OPERATORS || !self.deeper() {
                 break;
@@ -132,11 +141,9 @@ impl Parser<'_, '_> {
             let index = self.ternary();
             self.expect(b']', "the index");
             self.shallower();
-            let first = self.push_nodes(&[value.node, index.node]);
-            value = Parsed {
-                node: self.node(Tag::Index, 0, start, first),
-                depth: value.depth.max(index.depth) + 1,
-            };
+            let depth = value.depth.max(index.depth) + 1;
+            let (list, index) = (self.push_expr(value.node), self.push_expr(index.node));
+            value = Parsed { node: self.node(start, ExprKind::Index(list, index)), depth };
         }
         value
     }
@@ -157,22 +164,14 @@ impl Parser<'_, '_> {
                 let inner = self.ternary();
                 self.expect(b')', "the expression");
                 self.shallower();
-                let first = self.push_nodes(&[inner.node]);
-                Parsed { node: self.node(Tag::Parens, 0, start, first), depth: inner.depth + 1 }
+                let node = self.push_expr(inner.node);
+                Parsed { node: self.node(start, ExprKind::Parens(node)), depth: inner.depth + 1 }
             }
             TokenKind::Sign(b'[') => {
                 let base = self.scratch.len();
                 let depth = self.items(b'[', b']', u32::MAX as usize, "the list");
-                let count = Node {
-                    tag: Tag::Count,
-                    small: 0,
-                    length: 0,
-                    start,
-                    data: (self.scratch.len() - base) as u32,
-                };
-                let first = self.push_nodes(&[count]);
-                self.push_scratch(base);
-                Parsed { node: self.node(Tag::List, 0, start, first), depth: depth + 1 }
+                let items = self.push_scratch(base);
+                Parsed { node: self.node(start, ExprKind::List(items)), depth: depth + 1 }
             }
             TokenKind::Word
                 if self.peek().kind == TokenKind::Sign(b'(')
@@ -180,50 +179,38 @@ impl Parser<'_, '_> {
             {
                 self.call()
             }
-            TokenKind::Word => {
-                let word = self.word();
-                // Names of errnos and flags may stand bare.
-                if word.len() >= 3
-                    && word
-                        .bytes()
-                        .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-                {
-                    let symbol = self.intern(word);
-                    self.take();
-                    return leaf(self.node(Tag::Word, 0, start, symbol.0));
-                }
-                let help = Some(format!("a variable begins with a dollar sign: `${word}`"));
-                self.error(
-                    self.here(),
-                    Code::ExpectedToken,
-                    format!("expected a value, found `{word}`"),
-                    help,
-                );
-                leaf(self.absent())
-            }
+            TokenKind::Word => leaf(self.bare_word()),
             _ => {
-                let found = self.found();
-                self.error(
-                    self.here(),
-                    Code::ExpectedToken,
-                    format!("expected a value, found {found}"),
-                    None,
-                );
+                self.expected("a value", None);
                 leaf(self.absent())
             }
         }
     }
 
+    /// A word that is no call. Names of errnos and flags may stand bare.
+    fn bare_word(&mut self) -> ExprNode {
+        let start = self.offset();
+        let word = self.word();
+        let constant = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        if word.len() >= 3 && word.bytes().all(constant) {
+            let symbol = self.intern(word);
+            self.take();
+            return self.node(start, ExprKind::Word(symbol));
+        }
+        self.expected("a value", Some(format!("a variable begins with a dollar sign: `${word}`")));
+        self.absent()
+    }
+
     /// `$name`
-    pub fn variable(&mut self) -> Node {
+    pub fn variable(&mut self) -> ExprNode {
         let start = self.offset();
         let name = &self.word()[1..];
         if self.token.kind == TokenKind::Variable && name.is_empty() {
-            self.error(self.here(), Code::ExpectedToken, "expected a name after `$`".into(), None);
+            self.error(self.here(), DiagnosticCode::ExpectedToken, "expected a name after `$`".into(), None);
         }
         if self.classic && name.contains('_') {
             self.push(Diagnostic::warning(
-                Code::ClassicIgnored,
+                DiagnosticCode::ClassicIgnored,
                 self.here(),
                 format!("what follows `_` in `${name}` is ignored"),
             ));
@@ -231,10 +218,10 @@ impl Parser<'_, '_> {
         let name = if self.classic { name.split('_').next().unwrap_or("") } else { name };
         let symbol = self.intern(name);
         self.take();
-        self.node(Tag::Variable, 0, start, symbol.0)
+        self.node(start, ExprKind::Variable(symbol))
     }
 
-    fn builtin(&mut self) -> Node {
+    fn builtin(&mut self) -> ExprNode {
         let start = self.offset();
         let name = &self.word()[2..];
         let symbol = self.intern(name);
@@ -246,22 +233,16 @@ impl Parser<'_, '_> {
             if matches!(self.token.kind, TokenKind::Word | TokenKind::Text) {
                 self.take();
             } else {
-                let found = self.found();
-                self.error(
-                    self.here(),
-                    Code::ExpectedToken,
-                    format!("expected the name of an environment variable, found {found}"),
-                    None,
-                );
+                self.expected("the name of an environment variable", None);
             }
             self.expect(b')', "the name of the environment variable");
-            return self.node(Tag::Environment, 0, start, symbol.0);
+            return self.node(start, ExprKind::Environment(symbol));
         }
-        self.node(Tag::Builtin, 0, start, symbol.0)
+        self.node(start, ExprKind::Builtin(symbol))
     }
 
     /// A number token.
-    fn number(&mut self) -> Node {
+    fn number(&mut self) -> ExprNode {
         let start = self.offset();
         let text = self.word();
         let span = self.here();
@@ -271,77 +252,76 @@ impl Parser<'_, '_> {
                 match bad {
                     BadLiteral::Unit(_) if self.classic => {
                         self.push(Diagnostic::warning(
-                            Code::ClassicIgnored,
+                            DiagnosticCode::ClassicIgnored,
                             span,
                             format!("the letters behind `{text}` are ignored"),
                         ));
                     }
                     BadLiteral::Unit(meant) => {
                         let help = meant.map(|meant| format!("did you mean `{meant}`?"));
-                        self.error(span, Code::BadNumber, format!("`{text}` has an unknown unit"), help);
+                        self.error(
+                            span,
+                            DiagnosticCode::BadNumber,
+                            format!("`{text}` has an unknown unit"),
+                            help,
+                        );
                     }
                     BadLiteral::TooLarge => {
-                        self.error(span, Code::BadNumber, format!("`{text}` does not fit 64 bits"), None);
+                        self.error(
+                            span,
+                            DiagnosticCode::BadNumber,
+                            format!("`{text}` does not fit 64 bits"),
+                            None,
+                        );
                     }
                     BadLiteral::NotANumber => {
-                        self.error(span, Code::BadNumber, format!("`{text}` is no number"), None);
+                        self.error(span, DiagnosticCode::BadNumber, format!("`{text}` is no number"), None);
                     }
                 }
-                literal::leading(&text[..text.bytes().take_while(u8::is_ascii_digit).count()])
-                    .unwrap_or(Value::Int(0))
+                let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+                Number::Int(text[..digits].parse().unwrap_or(0))
             }
         };
         self.take();
-        match value {
-            Value::Int(small) if u32::try_from(small).is_ok() => self.node(Tag::Int, 0, start, small as u32),
-            value => {
-                let at = self.tree.wide.len() as u32;
-                self.tree.wide.push(value);
-                self.node(Tag::Wide, 0, start, at)
-            }
-        }
+        self.node(start, ExprKind::Number(value.into()))
     }
 
     /// A string token.
-    pub fn text(&mut self) -> Node {
+    pub fn text(&mut self) -> ExprNode {
         let start = self.offset();
         let text = self.word();
         let closed = text.len() >= 2 && text.ends_with('"');
         if !closed {
             self.error(
                 self.here(),
-                Code::UnclosedString,
+                DiagnosticCode::UnclosedString,
                 "this string is never closed".into(),
                 Some("end it with `\"` on the same line".into()),
             );
         }
-        let inside = text.len() as u32 - 1 - u32::from(closed);
         self.take();
         if !closed {
             // What follows was swallowed or not: nothing that can be said about it helps.
-            self.hush();
+            self.silence_errors_here();
         }
-        self.node(Tag::Text, 0, start, inside)
+        self.node(start, ExprKind::Text)
     }
 
     /// `name(…)`
     fn call(&mut self) -> Parsed {
         let start = self.offset();
         let name = self.word();
-        let (tag, data) = match Word::find(name) {
-            Some(Word::Command(command)) => (Tag::CallCommand, command as u32),
-            Some(Word::Function(function)) => (Tag::CallFunction, function as u32),
-            _ => (Tag::CallNamed, self.intern(name).0),
+        let callee = match Word::find(name) {
+            Some(Word::Command(command)) => Callee::Command(command),
+            Some(Word::Function(function)) => Callee::Function(function),
+            Some(Word::Keyword(_)) | None => Callee::Named(self.intern(name)),
         };
-        let head = Node { tag: Tag::Count, small: 0, length: name.len().min(65535) as u16, start, data };
         self.take();
         let base = self.scratch.len();
         let depth =
             if self.is_sign(b'(') { self.items(b'(', b')', MAX_ARGUMENTS, "the arguments") } else { 0 };
-        let count = self.scratch.len() - base;
-        let first = self.push_nodes(&[head]);
-        self.push_scratch(base);
-        Parsed { node: self.node(tag, count as u8, start, first), depth: depth + 1 }
+        let arguments = self.push_scratch(base);
+        Parsed { node: self.node(start, ExprKind::Call(callee, arguments)), depth: depth + 1 }
     }
 
     /// Items between brackets, which are left on `scratch`; how deep the deepest is.
@@ -356,7 +336,7 @@ impl Parser<'_, '_> {
         self.take();
         if self.is_sign(b',') {
             self.push(Diagnostic::warning(
-                Code::LeadingComma,
+                DiagnosticCode::LeadingComma,
                 self.here(),
                 "no argument stands before this comma",
             ));
@@ -368,7 +348,12 @@ impl Parser<'_, '_> {
             depth = depth.max(item.depth);
             if self.scratch.len() - base == most && !std::mem::replace(&mut surplus, true) {
                 let help = Some("a list holds more: `[a, b, …]`".into());
-                self.error(self.here(), Code::TooManyArguments, format!("more than {most} arguments"), help);
+                self.error(
+                    self.here(),
+                    DiagnosticCode::TooManyArguments,
+                    format!("more than {most} arguments"),
+                    help,
+                );
             }
             if self.scratch.len() - base < most {
                 self.scratch.push(item.node);
@@ -390,7 +375,7 @@ impl Parser<'_, '_> {
             if self.scratch.len() - base == MAX_ARGUMENTS {
                 self.error(
                     self.here(),
-                    Code::TooManyArguments,
+                    DiagnosticCode::TooManyArguments,
                     format!("more than {MAX_ARGUMENTS} arguments"),
                     None,
                 );
@@ -412,7 +397,7 @@ impl Parser<'_, '_> {
             if self.operator().is_none() && !self.is_sign(b',') && !self.is_sign(b'?') {
                 return true;
             }
-            self.reset(mark);
+            self.rewind(mark);
         }
         if !self.is_sign(b';') && !self.is_sign(b'}') && self.token.kind != TokenKind::End {
             self.bare_items();

@@ -1,6 +1,6 @@
-//! Which tokens does the text hold?
+//! Cuts text into tokens.
 
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -203,8 +203,8 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// What is wrong with a token by itself: an open string or comment.
-pub(crate) fn complain(text: &str) -> Option<Diagnostic> {
+/// The error of a comment that is never closed.
+pub(crate) fn unclosed_comment(text: &str) -> Option<Diagnostic> {
     // Most texts have none, and searching forwards is several times faster.
     if !text.contains("/*") {
         return None;
@@ -227,7 +227,7 @@ pub(crate) fn complain(text: &str) -> Option<Diagnostic> {
         {
             return Some(
                 Diagnostic::error(
-                    Code::UnclosedComment,
+                    DiagnosticCode::UnclosedComment,
                     Span::new(token.start, token.start + 2),
                     "this comment is never closed",
                 )

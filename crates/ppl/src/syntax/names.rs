@@ -1,4 +1,4 @@
-//! Which names does a program use? Each gets a small number.
+//! The names that a program uses, each with a small number.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

@@ -1,8 +1,9 @@
-//! What does a program give a name to, and where? For editors.
+//! Lists what a program gives names to, and where: for editors.
 
 use crate::diagnostic::Span;
 
-use super::tree::{ExprId, ExprKind, StatementId, StatementKind, Tree};
+use super::ast::{Define, ExprId, ExprKind, StatementKind};
+use super::tree::Tree;
 
 /// What carries a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,8 +36,8 @@ pub struct Definition {
 /// Every definition, in the order of the text; a variable once for each assignment.
 pub fn outline(tree: &Tree, text: &str) -> Vec<Definition> {
     let mut out = Vec::new();
-    for at in 0..tree.rows.len() as u32 {
-        let statement = tree.statement(StatementId(at));
+    for id in tree.all_statements() {
+        let statement = tree.statement(id);
         let mut add = |kind, name: &str, span| {
             let name = name.trim().to_owned();
             out.push(Definition { kind, name, span, statement: statement.span });
@@ -46,7 +47,7 @@ pub fn outline(tree: &Tree, text: &str) -> Vec<Definition> {
             _ => None,
         };
         match statement.kind {
-            StatementKind::DefineParam { variable: id, .. } => {
+            StatementKind::Define(Define::Param { variable: id, .. }) => {
                 if let Some((name, span)) = variable(id) {
                     add(Defined::Parameter, name, span);
                 }
@@ -72,17 +73,48 @@ pub fn outline(tree: &Tree, text: &str) -> Vec<Definition> {
                     add(Defined::Variable, name, span);
                 }
             }
-            StatementKind::DefineGroups(items) => {
+            StatementKind::Define(Define::Groups(items)) => {
                 for id in items.iter().step_by(3) {
                     add(Defined::Group, tree.raw_text(id, text).0, tree.span(id));
                 }
             }
-            StatementKind::DefinePattern(items) => {
+            StatementKind::Define(Define::Pattern(items)) => {
                 if let Some(id) = items.get(0) {
                     add(Defined::Pattern, tree.raw_text(id, text).0, tree.span(id));
                 }
             }
-            _ => {}
+            StatementKind::Error
+            | StatementKind::Empty
+            | StatementKind::Block(_)
+            | StatementKind::AssignItem { .. }
+            | StatementKind::Command { .. }
+            | StatementKind::Call(_)
+            | StatementKind::Repeat { variable: None, .. }
+            | StatementKind::Time { .. }
+            | StatementKind::Group { .. }
+            | StatementKind::Master(_)
+            | StatementKind::Barrier(_)
+            | StatementKind::If { .. }
+            | StatementKind::While { .. }
+            | StatementKind::ForTime { .. }
+            | StatementKind::Break
+            | StatementKind::Continue
+            | StatementKind::Return(_)
+            | StatementKind::Include { .. }
+            | StatementKind::Define(
+                Define::Report(_) | Define::Hints(_) | Define::Ranks(_) | Define::Space { .. },
+            )
+            | StatementKind::Rate { .. }
+            | StatementKind::At { .. }
+            | StatementKind::Think(_)
+            | StatementKind::Choose { .. }
+            | StatementKind::Parallel { .. }
+            | StatementKind::Async { .. }
+            | StatementKind::Phase { .. }
+            | StatementKind::Verify(_)
+            | StatementKind::Expect { .. }
+            | StatementKind::Assert { .. }
+            | StatementKind::OnError { .. } => {}
         }
     }
     out.sort_by_key(|definition| definition.span.start);

@@ -1,11 +1,11 @@
-//! How does the parser move over the tokens, and how does it go on after an error?
+//! The parser: moves over tokens, reports errors and resumes after them, puts nodes into the tree.
 
-use crate::diagnostic::{Code, Diagnostic, Span, nearest};
-use crate::source::{Loader, Source};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
 
+use super::ast::{ExprId, ExprKind, ExprNode, Exprs, Statement, StatementId, StatementKind, Statements};
 use super::lexer::{self, Lexer, Token, TokenKind};
 use super::names::Symbol;
-use super::tree::{Form, Node, Row, Statements, Tag, Tree};
+use super::tree::Tree;
 
 /// How deeply blocks and brackets may be nested.
 pub const MAX_NESTING: u32 = 200;
@@ -14,106 +14,43 @@ pub const MAX_OPERATORS: u32 = 1000;
 /// More diagnostics than this are not kept: the first ones are the useful ones.
 pub(super) const MAX_DIAGNOSTICS: usize = 200;
 
-/// How many files a program may include, each time counted anew.
-const MAX_INCLUDED: usize = 256;
-/// How deeply files may include each other.
-const MAX_INCLUDED_DEPTH: usize = 16;
-/// The program itself, which no file includes.
-const ROOT: usize = usize::MAX;
-
-/// What parsing gives: always a tree, and what is wrong with the text.
-#[derive(Clone, Debug)]
-pub struct Parse {
-    /// The tree; what could not be read is `Error` in it.
-    pub tree: Tree,
-    /// What was found, in the order of the text.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// Parses a program. Never fails. Files named by `include` are not read.
-pub fn parse(text: &str) -> Parse {
-    let mut source = Source::new("program", text);
-    parse_with(&mut source, false, None)
-}
-
-/// Parses a program with the lexing of the original (`classic`), reading included files through
-/// `loader`, whose text is appended to `source`.
-pub fn parse_with(source: &mut Source, classic: bool, loader: Option<Loader<'_>>) -> Parse {
-    let mut tree = Tree { classic, ..Tree::default() };
-    let mut diagnostics = Vec::new();
-    let text = source.text().to_owned();
-    let mut parser = Parser::new(&text, 0, classic, loader.is_some(), &mut tree, &mut diagnostics);
-    let rows = parser.file();
-    let mut includes = std::mem::take(&mut parser.includes);
-    let top = tree.push_rows(&rows);
-    let mut load = loader;
-    // Files that were read: path, and the file that includes it.
-    let mut files: Vec<(String, usize)> = Vec::new();
-    let mut open: Vec<(Include, usize)> = includes.drain(..).map(|include| (include, ROOT)).collect();
-    while let Some((include, parent)) = open.pop() {
-        let Some(load) = load.as_mut() else { break };
-        let mut above = std::iter::successors(files.get(parent), |(_, parent)| files.get(*parent));
-        let problem = if above.clone().any(|(path, _)| *path == include.path) {
-            Err("it includes itself, perhaps by way of others".to_owned())
-        } else if above.nth(MAX_INCLUDED_DEPTH - 1).is_some() {
-            Err(format!("files include each other more than {MAX_INCLUDED_DEPTH} deep"))
-        } else if files.len() >= MAX_INCLUDED {
-            Err(format!("the program includes more than {MAX_INCLUDED} files"))
-        } else {
-            load(&include.path).and_then(|text| {
-                source
-                    .append(&include.path, &text)
-                    .map(|base| (text, base))
-                    .ok_or("the program is too long".to_owned())
-            })
-        };
-        match problem {
-            Err(reason) => diagnostics.push(
-                Diagnostic::error(
-                    Code::IncludeFailed,
-                    include.span,
-                    format!("cannot include \"{}\": {reason}", include.path),
-                )
-                .help("the path is relative to the including program"),
-            ),
-            Ok((text, base)) => {
-                let mut parser = Parser::new(&text, base, classic, true, &mut tree, &mut diagnostics);
-                let rows = parser.file();
-                let inner = std::mem::take(&mut parser.includes);
-                let block = tree.push_rows(&rows);
-                // The include statement refers to its statements once they have a place.
-                if let Some(row) = tree
-                    .rows
-                    .iter_mut()
-                    .find(|row| row.form == Form::Include && row.start == include.statement && row.count == 0)
-                {
-                    row.b = block.first;
-                    row.count = block.count.min(u32::from(u16::MAX)) as u16;
-                }
-                let own = files.len();
-                files.push((include.path, parent));
-                open.extend(inner.into_iter().map(|include| (include, own)));
-            }
-        }
-    }
-    tree.top = top;
-    tree.nodes.shrink_to_fit();
-    tree.rows.shrink_to_fit();
-    tree.wide.shrink_to_fit();
-    Parse { tree, diagnostics }
-}
-
 /// An expression that is not in the tree yet, and how many operators deep it is.
 #[derive(Clone, Copy)]
 pub(super) struct Parsed {
-    pub node: Node,
+    pub node: ExprNode,
     pub depth: u32,
 }
 
+/// The text of one file, and how to read it.
+#[derive(Clone, Copy)]
+pub(super) struct Input<'a> {
+    pub text: &'a str,
+    /// Where it begins in the source.
+    pub base: u32,
+    /// Read as the original did.
+    pub classic: bool,
+    /// Are included files read?
+    pub loads: bool,
+}
+
+/// A file that is to be included.
 pub(super) struct Include {
-    path: String,
-    span: Span,
-    statement: u32,
+    pub path: String,
+    /// The path in the text.
+    pub span: Span,
+    /// Where the statement begins.
+    pub statement: u32,
+}
+
+/// A place in the text and in the tree, to come back to.
+pub(super) struct Mark<'a> {
+    lexer: Lexer<'a>,
+    token: Token,
+    last_end: u32,
+    exprs: usize,
+    diagnostics: usize,
+    scratch: usize,
+    quiet_until: u32,
 }
 
 pub(super) struct Parser<'a, 't> {
@@ -128,25 +65,21 @@ pub(super) struct Parser<'a, 't> {
     pub loads: bool,
     pub tree: &'t mut Tree,
     diagnostics: &'t mut Vec<Diagnostic>,
-    pub pending: Vec<Row>,
-    pub scratch: Vec<Node>,
+    /// Statements whose block is still open.
+    pub pending: Vec<Statement>,
+    /// Expressions whose list is still open.
+    pub scratch: Vec<ExprNode>,
     pub includes: Vec<Include>,
     nesting: u32,
-    /// Everything up to here was complained about already.
+    /// Errors before this offset were reported already.
     quiet_until: u32,
 }
 
 impl<'a, 't> Parser<'a, 't> {
-    fn new(
-        text: &'a str,
-        base: u32,
-        classic: bool,
-        loads: bool,
-        tree: &'t mut Tree,
-        diagnostics: &'t mut Vec<Diagnostic>,
-    ) -> Self {
+    pub fn new(input: Input<'a>, tree: &'t mut Tree, diagnostics: &'t mut Vec<Diagnostic>) -> Self {
+        let Input { text, base, classic, loads } = input;
         let mut lexer = Lexer::new(text).multiline(classic);
-        if let Some(mut open) = lexer::complain(text) {
+        if let Some(mut open) = lexer::unclosed_comment(text) {
             open.span = Span::new(open.span.start + base, open.span.end + base);
             diagnostics.push(open);
         }
@@ -171,18 +104,23 @@ impl<'a, 't> Parser<'a, 't> {
         parser
     }
 
-    fn file(&mut self) -> Vec<Row> {
-        let base = self.pending.len();
+    /// All statements of the text, and what they include.
+    pub fn file(mut self) -> (Vec<Statement>, Vec<Include>) {
         while self.token.kind != TokenKind::End {
             if self.is_sign(b'}') {
-                self.error(self.here(), Code::ExpectedToken, "this `}` closes nothing".into(), None);
+                self.error(
+                    self.here(),
+                    DiagnosticCode::ExpectedToken,
+                    "this `}` closes nothing".into(),
+                    None,
+                );
                 self.take();
                 continue;
             }
-            let row = self.statement(true);
-            self.pending.push(row);
+            let statement = self.statement(true);
+            self.pending.push(statement);
         }
-        self.pending.split_off(base)
+        (self.pending, self.includes)
     }
 
     // --- tokens ---
@@ -224,14 +162,14 @@ impl<'a, 't> Parser<'a, 't> {
         token
     }
 
-    /// Characters that mean nothing are complained about once and left out.
+    /// Reports characters that mean nothing once, and leaves them out.
     fn skip_unknown(&mut self) {
         while self.token.kind == TokenKind::Unknown || (self.classic && self.is_foreign_in_classic()) {
             let text = self.word();
             let span = self.here();
             if self.classic {
                 let message = format!("`{text}` is ignored");
-                self.push(Diagnostic::warning(Code::ClassicIgnored, span, message));
+                self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, span, message));
             } else {
                 let help = match text {
                     "&" => Some("`&&` means and"),
@@ -242,7 +180,7 @@ impl<'a, 't> Parser<'a, 't> {
                     _ => None,
                 };
                 let message = format!("`{text}` means nothing here");
-                self.error(span, Code::UnknownCharacter, message, help.map(str::to_owned));
+                self.error(span, DiagnosticCode::UnknownCharacter, message, help.map(str::to_owned));
             }
             self.token = self.lexer.token();
         }
@@ -264,30 +202,27 @@ impl<'a, 't> Parser<'a, 't> {
     }
 
     /// Where the parser is, to come back to.
-    pub fn mark(&self) -> (Lexer<'a>, Token, u32, usize, usize, usize, usize, u32) {
-        (
-            self.lexer.clone(),
-            self.token,
-            self.last_end,
-            self.tree.nodes.len(),
-            self.tree.wide.len(),
-            self.diagnostics.len(),
-            self.scratch.len(),
-            self.quiet_until,
-        )
+    pub fn mark(&self) -> Mark<'a> {
+        Mark {
+            lexer: self.lexer.clone(),
+            token: self.token,
+            last_end: self.last_end,
+            exprs: self.tree.exprs.len(),
+            diagnostics: self.diagnostics.len(),
+            scratch: self.scratch.len(),
+            quiet_until: self.quiet_until,
+        }
     }
 
     /// Back to a mark.
-    #[allow(clippy::type_complexity)]
-    pub fn reset(&mut self, mark: (Lexer<'a>, Token, u32, usize, usize, usize, usize, u32)) {
-        self.lexer = mark.0;
-        self.token = mark.1;
-        self.last_end = mark.2;
-        self.tree.nodes.truncate(mark.3);
-        self.tree.wide.truncate(mark.4);
-        self.diagnostics.truncate(mark.5);
-        self.scratch.truncate(mark.6);
-        self.quiet_until = mark.7;
+    pub fn rewind(&mut self, mark: Mark<'a>) {
+        self.lexer = mark.lexer;
+        self.token = mark.token;
+        self.last_end = mark.last_end;
+        self.tree.exprs.truncate(mark.exprs);
+        self.diagnostics.truncate(mark.diagnostics);
+        self.scratch.truncate(mark.scratch);
+        self.quiet_until = mark.quiet_until;
     }
 
     pub fn is_sign(&self, sign: u8) -> bool {
@@ -316,7 +251,7 @@ impl<'a, 't> Parser<'a, 't> {
         there
     }
 
-    /// Takes the sign, or complains that it is missing `after` something.
+    /// Takes the sign, or reports that it is missing `after` something.
     pub fn expect(&mut self, sign: u8, after: &str) -> bool {
         if self.accept(sign) {
             return true;
@@ -324,13 +259,8 @@ impl<'a, 't> Parser<'a, 't> {
         let found = self.found();
         // A missing sign is shown where it should have stood: right behind the last token.
         let at = Span::new(self.last(), self.last());
-        self.error_at(
-            self.offset(),
-            at,
-            Code::ExpectedToken,
-            format!("expected `{}` after {after}, found {found}", sign as char),
-            None,
-        );
+        let message = format!("expected `{}` after {after}, found {found}", sign as char);
+        self.error_at(self.offset(), Diagnostic::error(DiagnosticCode::ExpectedToken, at, message));
         false
     }
 
@@ -346,8 +276,9 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    // --- complaints ---
+    // --- errors ---
 
+    /// Reports a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.diagnostics.len() < MAX_DIAGNOSTICS
             || diagnostic.is_error() && self.diagnostics.len() < 2 * MAX_DIAGNOSTICS
@@ -356,21 +287,32 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    /// An error, unless this place was complained about already.
-    pub fn error(&mut self, span: Span, code: Code, message: String, help: Option<String>) {
-        self.error_at(span.start, span, code, message, help);
+    /// Reports an error, unless one was reported for this place already.
+    pub fn error(&mut self, span: Span, code: DiagnosticCode, message: String, help: Option<String>) {
+        self.error_at(span.start, Diagnostic::error(code, span, message).help_maybe(help));
     }
 
-    fn error_at(&mut self, at: u32, span: Span, code: Code, message: String, help: Option<String>) {
-        if at < self.quiet_until {
-            return;
+    /// Reports an error about the token at the offset `at`.
+    fn error_at(&mut self, at: u32, error: Diagnostic) {
+        if at >= self.quiet_until {
+            self.quiet_until = at + 1;
+            self.push(error);
         }
-        self.quiet_until = at + 1;
-        self.push(Diagnostic::error(code, span, message).help_maybe(help));
     }
 
-    /// No more complaints about the current token.
-    pub fn hush(&mut self) {
+    /// Reports that something else was expected than the current token.
+    pub fn expected(&mut self, what: &str, help: Option<String>) {
+        let found = self.found();
+        self.error(
+            self.here(),
+            DiagnosticCode::ExpectedToken,
+            format!("expected {what}, found {found}"),
+            help,
+        );
+    }
+
+    /// Drops further errors about the current token.
+    pub fn silence_errors_here(&mut self) {
         self.quiet_until = self.offset() + 1;
     }
 
@@ -381,12 +323,12 @@ impl<'a, 't> Parser<'a, 't> {
 
     // --- nesting ---
 
-    /// One level deeper; `false` (and a complaint, and the inside skipped) where that is too deep.
+    /// One level deeper; where that is too deep, reports it, skips the inside and gives `false`.
     pub fn deeper(&mut self) -> bool {
         if self.nesting >= MAX_NESTING {
             self.error(
                 self.here(),
-                Code::TooDeep,
+                DiagnosticCode::TooDeep,
                 format!("nested more than {MAX_NESTING} deep"),
                 Some("a loop or a list does the same with less nesting".into()),
             );
@@ -462,71 +404,51 @@ impl<'a, 't> Parser<'a, 't> {
 
     // --- building ---
 
-    /// A node from `start` to the last token taken.
-    pub fn node(&self, tag: Tag, small: u8, start: u32, data: u32) -> Node {
-        let length = self.last().saturating_sub(start).min(u32::from(u16::MAX)) as u16;
-        Node { tag, small, length, start, data }
+    /// An expression from `start` to the last token taken.
+    pub fn node(&self, start: u32, kind: ExprKind) -> ExprNode {
+        ExprNode { kind, span: Span::new(start, self.last()) }
     }
 
-    /// An absent part: an error node without a span.
-    pub fn absent(&self) -> Node {
-        Node { tag: Tag::Error, small: 0, length: 0, start: self.last(), data: 0 }
+    /// An absent part: an error without a span.
+    pub fn absent(&self) -> ExprNode {
+        self.node(self.last(), ExprKind::Error)
     }
 
-    pub fn push_nodes(&mut self, nodes: &[Node]) -> u32 {
-        let first = self.tree.nodes.len() as u32;
-        self.tree.nodes.extend_from_slice(nodes);
-        first
+    /// A statement from `start` to the last token taken.
+    pub fn done(&self, start: u32, kind: StatementKind) -> Statement {
+        Statement { kind, span: Span::new(start, self.last()) }
     }
 
-    /// Puts the nodes that were collected since `base` into the tree.
-    pub fn push_scratch(&mut self, base: usize) -> (u32, u32) {
-        let first = self.tree.nodes.len() as u32;
-        self.tree.nodes.extend_from_slice(&self.scratch[base..]);
-        let count = (self.scratch.len() - base) as u32;
+    /// Puts an expression into the tree.
+    pub fn push_expr(&mut self, expr: ExprNode) -> ExprId {
+        self.tree.push_expr(expr)
+    }
+
+    /// Puts the expressions that were collected since `base` into the tree.
+    pub fn push_scratch(&mut self, base: usize) -> Exprs {
+        let exprs = self.tree.push_exprs(&self.scratch[base..]);
         self.scratch.truncate(base);
-        (first, count)
+        exprs
     }
 
-    pub fn push_row(&mut self, row: Row) -> u32 {
-        let at = self.tree.rows.len() as u32;
-        self.tree.rows.push(row);
-        at
+    /// Puts a statement into the tree.
+    pub fn push_statement(&mut self, statement: Statement) -> StatementId {
+        self.tree.push_statement(statement)
     }
 
     /// Puts the statements that were collected since `base` into the tree.
     pub fn push_pending(&mut self, base: usize) -> Statements {
-        let first = self.tree.rows.len() as u32;
-        self.tree.rows.extend_from_slice(&self.pending[base..]);
-        let count = (self.pending.len() - base) as u32;
+        let statements = self.tree.push_statements(&self.pending[base..]);
         self.pending.truncate(base);
-        Statements { first, count }
-    }
-
-    pub fn row(&self, form: Form, start: u32, a: u32, b: u32) -> Row {
-        Row { form, flag: 0, count: 0, start, end: self.last(), a, b }
+        statements
     }
 
     pub fn intern(&mut self, name: &str) -> Symbol {
         self.tree.names.intern(name)
     }
 
-    pub fn include(&mut self, path: String, span: Span, statement: u32) {
-        self.includes.push(Include { path, span, statement });
-    }
-}
-
-impl Tree {
-    fn push_rows(&mut self, rows: &[Row]) -> Statements {
-        let first = self.rows.len() as u32;
-        self.rows.extend_from_slice(rows);
-        Statements { first, count: rows.len() as u32 }
-    }
-}
-
-impl Parser<'_, '_> {
-    /// Text between two offsets of the source.
-    pub fn slice(&self, start: u32, end: u32) -> &str {
-        self.text.get((start - self.base) as usize..(end - self.base) as usize).unwrap_or("")
+    /// The text of a span of the source.
+    pub fn slice(&self, span: Span) -> &'a str {
+        self.text.get((span.start - self.base) as usize..(span.end - self.base) as usize).unwrap_or("")
     }
 }

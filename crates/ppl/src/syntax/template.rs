@@ -1,8 +1,8 @@
-//! Which parts does a string consist of?
+//! Cuts a string into text and the variables in it.
 
 /// A part of a string, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum TextPart<'a> {
     /// Text as it stands.
     Literal(&'a str),
     /// `$name`: the longest run of letters, digits and `_`. What is not part of a defined name is
@@ -17,8 +17,8 @@ pub enum Part<'a> {
 }
 
 /// Cuts the inside of a string into parts. A lone `$` before anything else is
-/// [`Part::Variable`] with an empty name.
-pub fn parts(text: &str) -> Vec<Part<'_>> {
+/// [`TextPart::Variable`] with an empty name.
+pub fn parts(text: &str) -> Vec<TextPart<'_>> {
     let bytes = text.as_bytes();
     let mut out = Vec::new();
     let mut from = 0;
@@ -50,23 +50,23 @@ pub fn parts(text: &str) -> Vec<Part<'_>> {
                 && end < last_bracket
                 && let Some(length) = text[end..].find(')')
             {
-                out.push(Part::Environment(&text[end + 1..end + length], offset));
+                out.push(TextPart::Environment(&text[end + 1..end + length], offset));
                 at = end + length + 1;
                 from = at;
                 continue;
             }
-            out.push(Part::Builtin(name, offset));
+            out.push(TextPart::Builtin(name, offset));
         } else if bytes.get(at + 1) == Some(&b'{') && at < last_brace {
             let length = text[at..].find('}').unwrap_or(0);
             let name = text[at + 2..at + length].trim();
             out.push(match name.strip_prefix("$$") {
-                Some(_) => Part::Braced(name, offset),
-                None => Part::Braced(name.strip_prefix('$').unwrap_or(name), offset),
+                Some(_) => TextPart::Braced(name, offset),
+                None => TextPart::Braced(name.strip_prefix('$').unwrap_or(name), offset),
             });
             at += length + 1;
         } else {
             let end = run(at + 1);
-            out.push(Part::Variable(&text[at + 1..end], offset));
+            out.push(TextPart::Variable(&text[at + 1..end], offset));
             at = end;
         }
         from = at;
@@ -75,9 +75,9 @@ pub fn parts(text: &str) -> Vec<Part<'_>> {
     out
 }
 
-fn push<'a>(out: &mut Vec<Part<'a>>, text: &'a str) {
+fn push<'a>(out: &mut Vec<TextPart<'a>>, text: &'a str) {
     if !text.is_empty() {
-        out.push(Part::Literal(text));
+        out.push(TextPart::Literal(text));
     }
 }
 
@@ -95,14 +95,14 @@ mod tests {
         assert_eq!(
             parts(r"v=\$x $x-${y}$$env(HOME)/$$rank"),
             [
-                Part::Literal("v="),
-                Part::Literal("$x "),
-                Part::Variable("x", 6),
-                Part::Literal("-"),
-                Part::Braced("y", 9),
-                Part::Environment("HOME", 13),
-                Part::Literal("/"),
-                Part::Builtin("rank", 25),
+                TextPart::Literal("v="),
+                TextPart::Literal("$x "),
+                TextPart::Variable("x", 6),
+                TextPart::Literal("-"),
+                TextPart::Braced("y", 9),
+                TextPart::Environment("HOME", 13),
+                TextPart::Literal("/"),
+                TextPart::Builtin("rank", 25),
             ]
         );
     }

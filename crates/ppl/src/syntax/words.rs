@@ -1,4 +1,4 @@
-//! Which bare words does the language know?
+//! The bare words of the language: keywords, commands, functions.
 
 use crate::commands::{Command, Function};
 

@@ -1,14 +1,15 @@
-//! What did the slow operations wait for: stacked bars of the causes.
+//! Draws what slow operations waited for, as stacked bars.
 
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Figure, Numbers, draw};
+use super::draw;
+use super::figure::{Figure, Numbers};
 use crate::unit::{percent, rounded};
 
 /// By what the slowest hundredth of an operation exceeds its median: causes and their shares.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stack {
+pub struct CauseShares {
     /// The operation.
     pub name: String,
     /// Cause and share of the excess, the greatest first; `unattributed` is one of them.
@@ -17,13 +18,13 @@ pub struct Stack {
 
 /// Shares of the causes, an operation a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stacks {
+pub struct CauseStacks {
     /// The rows.
-    pub rows: Vec<Stack>,
+    pub rows: Vec<CauseShares>,
 }
 
 /// Bars of `rows`, which are `of` what the caption says; none without a row.
-pub(crate) fn stacks(rows: Vec<Stack>, of: &str) -> Option<Figure> {
+pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
     if rows.is_empty() {
         return None;
     }
@@ -104,6 +105,6 @@ pub(crate) fn stacks(rows: Vec<Stack>, of: &str) -> Option<Figure> {
         wide: true,
         plot,
         title,
-        numbers: Numbers::Causes(Stacks { rows }),
+        numbers: Numbers::new("causes", CauseStacks { rows }),
     })
 }

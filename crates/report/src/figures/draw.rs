@@ -1,4 +1,4 @@
-//! How do all figures look? The pieces of a Plotly figure that they share.
+//! The pieces of a Plotly figure that all figures share.
 //!
 //! Colours are of medium lightness, so that they read on white paper and on a dark page alike; blue,
 //! orange and grey stay apart for colour-blind readers, and red is always another marker as well.
@@ -57,8 +57,14 @@ pub(crate) fn shares() -> Value {
     json!({"type": "log", "dtick": 1, "tickformat": "~g", "exponentformat": "power"})
 }
 
-/// Points.
-pub(crate) fn points(name: &str, x: Vec<f64>, y: Vec<f64>, colour: &str, size: f64, hover: &str) -> Value {
+/// Points of a colour and a size.
+pub(crate) fn points(
+    name: &str,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    (colour, size): (&str, f64),
+    hover: &str,
+) -> Value {
     json!({
         "type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "hovertemplate": hover,
         "marker": {"color": colour, "size": size, "opacity": 0.75, "line": {"width": 0}}
@@ -73,8 +79,8 @@ pub(crate) fn alarms(name: &str, x: Vec<f64>, y: Vec<f64>, hover: &str) -> Value
     })
 }
 
-/// A line.
-pub(crate) fn line(name: &str, x: Vec<f64>, y: Vec<f64>, colour: &str, dash: &str, hover: &str) -> Value {
+/// A line of a colour and a dash: `solid`, `dash`, `dot`.
+pub(crate) fn line(name: &str, x: Vec<f64>, y: Vec<f64>, (colour, dash): (&str, &str), hover: &str) -> Value {
     json!({
         "type": "scatter", "mode": "lines", "name": name, "x": x, "y": y, "hovertemplate": hover,
         "line": {"color": colour, "width": 2.25, "dash": dash}

@@ -1,93 +1,64 @@
-//! What is a figure? Numbers, computed once, and the Plotly figure that draws them.
+//! The figures of a report, one file a kind.
+//!
+//! A new figure of an analysis is one file with a function `figures(&Input) -> Vec<Figure>` and one line in a list
+//! below, which says in which chapter it stands and where; one that is in no list does not compile without a
+//! warning. What draws figures for other chapters (`causes`, `curve`) is called by them.
 
+mod autocorrelation;
 pub(crate) mod causes;
-pub(crate) mod curves;
+pub(crate) mod curve;
 pub(crate) mod draw;
-pub(crate) mod ranks;
-pub(crate) mod sample;
-pub(crate) mod targets;
+mod figure;
+mod last;
+mod law;
+mod series;
+mod spread;
+mod survival;
+mod targets;
 pub(crate) mod thin;
-pub(crate) mod threshold;
-pub(crate) mod time;
+mod threshold;
 
-pub use causes::{Stack, Stacks};
-pub use curves::{Density, Points, ReturnLevels};
-pub use ranks::{Last, Spread};
-pub use sample::{Curve, Curves, Survival};
-pub use targets::{Effects, SharedFactor};
+pub use autocorrelation::Autocorrelation;
+pub use causes::{CauseShares, CauseStacks};
+pub use curve::{Curve, Curves};
+pub use figure::{Figure, Numbers};
+pub(crate) use figure::{Input, slug};
+pub use last::LastRanks;
+pub use law::{Density, Points, ReturnLevels};
+pub use series::TimeSeries;
+pub use spread::RankSpread;
+pub use survival::Survival;
+pub use targets::{SharedFactor, TargetEffects};
 pub use threshold::{BeyondThreshold, Thresholds};
-pub use time::{Autocorrelation, Series};
 
-use serde::Serialize;
-use serde_json::Value;
+/// Draws the figures of one kind; none where there is nothing to show.
+pub(crate) type Draw = fn(&Input) -> Vec<Figure>;
 
-pub use crate::comparison::FactorCurve;
-pub use crate::views::{AffineFit, AgainstNormal, Ranges, Shares, Sizes};
+/// What was measured, in the order of reading.
+pub(crate) const MEASURED: &[Draw] = &[
+    series::figures,
+    survival::figures,
+    autocorrelation::figures, //
+];
 
-/// Points a figure shows at most; beyond, all of the tail is kept and the rest is thinned.
-pub(crate) const MOST_POINTS: usize = 2_000;
+/// The values against the fitted law.
+pub(crate) const LAW: &[Draw] = &[
+    law::figures, //
+];
 
-/// One figure of a report.
-#[derive(Clone, Debug, Serialize)]
-pub struct Figure {
-    /// A stable name, unique in a report: `return-levels`.
-    pub id: String,
-    /// What it shows, in a few words.
-    pub title: String,
-    /// What to look for, and what this one shows.
-    pub caption: String,
-    /// What a reader who cannot see it must know.
-    pub alternative: String,
-    /// Does it need the whole width of a page?
-    pub wide: bool,
-    /// The numbers, in seconds where they are durations.
-    pub numbers: Numbers,
-    /// The same, drawn: `{"data": […], "layout": {…}}` as `plotly.graph_objects.Figure` takes it.
-    pub plot: Value,
-}
+/// The far tail beyond a threshold.
+pub(crate) const FAR_TAIL: &[Draw] = &[
+    threshold::figures, //
+];
 
-/// The numbers of a figure, by its kind.
-#[derive(Clone, Debug, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Numbers {
-    /// All T in time order.
-    Series(Series),
-    /// Empirical against fitted probabilities.
-    Probability(Points),
-    /// Empirical against fitted quantiles.
-    Quantiles(Points),
-    /// Levels against return periods.
-    ReturnLevels(ReturnLevels),
-    /// Histogram with fitted densities.
-    Density(Density),
-    /// How values resemble those before them.
-    Autocorrelation(Autocorrelation),
-    /// Empirical and fitted probabilities of taking longer.
-    Survival(Survival),
-    /// What every rank took against what the step took.
-    Spread(Spread),
-    /// How often each rank was last.
-    Last(Last),
-    /// How much slower than the others each target is.
-    Effects(Effects),
-    /// What all targets of a step share.
-    SharedFactor(SharedFactor),
-    /// A quantity of the tail against the threshold from which it was estimated.
-    Thresholds(Thresholds),
-    /// The far tail and the Pareto law beyond the threshold.
-    BeyondThreshold(BeyondThreshold),
-    /// Several lines.
-    Curves(Curves),
-    /// The wall time of every rank by what it went into.
-    Shares(Shares),
-    /// Times against sizes.
-    Sizes(Sizes),
-    /// Quantiles of many places.
-    Ranges(Ranges),
-    /// A place against the normal law of the same moments.
-    AgainstNormal(AgainstNormal),
-    /// What slow operations waited for.
-    Causes(Stacks),
-    /// How likely each congestion factor is.
-    FactorCurve(FactorCurve),
+/// The ranks of a gate against each other.
+pub(crate) const RANKS: &[Draw] = &[
+    last::figures,
+    targets::figures,
+    spread::figures, //
+];
+
+/// All figures of a list.
+pub(crate) fn all(list: &[Draw], input: &Input) -> Vec<Figure> {
+    list.iter().flat_map(|draw| draw(input)).collect()
 }

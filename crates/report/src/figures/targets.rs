@@ -1,16 +1,17 @@
-//! Which target is slow, and what do all targets of a step share? ln S = target + step + noise.
+//! Draws which target is slow by itself and what all targets of a step share: ln S = target + step + noise.
 
 use serde::Serialize;
 use serde_json::json;
 use tail::targets::Targets;
 
-use super::{Figure, Numbers, draw, thin};
+use super::figure::{Figure, Input, Numbers};
+use super::{draw, thin};
 use crate::subject::Subject;
 use crate::unit::{percent, rounded, significant};
 
 /// How much slower than the others each target is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Effects {
+pub struct TargetEffects {
     /// Ranks, ascending.
     pub rank: Vec<u32>,
     /// Typical duration over that of all: 1 is like the others.
@@ -19,7 +20,7 @@ pub struct Effects {
     pub lower: Vec<f64>,
     /// Upper end.
     pub upper: Vec<f64>,
-    /// Slower than the others, by a test adjusted for all ranks?
+    /// Whether it is slower than the others, by a test adjusted for all ranks.
     pub slow: Vec<bool>,
     /// Shares of the variance of ln S: targets, steps, neither.
     pub shares: [f64; 3],
@@ -42,10 +43,10 @@ pub struct SharedFactor {
     pub of: usize,
 }
 
-impl Effects {
-    pub(crate) fn of(subject: &Subject, found: &Targets) -> Effects {
+impl TargetEffects {
+    pub(crate) fn of(subject: &Subject, found: &Targets) -> TargetEffects {
         let of = |value: fn(&tail::targets::Target) -> f64| found.targets.iter().map(value).collect();
-        Effects {
+        TargetEffects {
             rank: subject.ranks.clone(),
             relative: of(|target| target.relative),
             lower: of(|target| target.interval.lower),
@@ -97,8 +98,17 @@ impl Effects {
     }
 }
 
-pub(crate) fn effects(prefix: &str, subject: &Subject, found: &Targets) -> Figure {
-    let numbers = Effects::of(subject, found);
+pub(super) fn figures(input: &Input) -> Vec<Figure> {
+    let found = input.analysis.targets.iter();
+    found
+        .flat_map(|found| {
+            [effects(input.prefix, &input.analysis.subject, found), shared(input.prefix, found)]
+        })
+        .collect()
+}
+
+fn effects(prefix: &str, subject: &Subject, found: &Targets) -> Figure {
+    let numbers = TargetEffects::of(subject, found);
     let title = "Which rank is slow by itself".to_string();
     let ranks: Vec<f64> = numbers.rank.iter().map(|rank| f64::from(*rank)).collect();
     let over = |factor: f64| rounded(100.0 * (factor - 1.0));
@@ -114,7 +124,7 @@ pub(crate) fn effects(prefix: &str, subject: &Subject, found: &Targets) -> Figur
         let mut trace = if slow {
             draw::alarms("slower than the others", x, y, hover)
         } else {
-            draw::points("with 95 % interval, joint", x, y, draw::DATA, 7.0, hover)
+            draw::points("with 95 % interval, joint", x, y, (draw::DATA, 7.0), hover)
         };
         let colour = if slow { draw::ALARM } else { draw::DATA };
         trace["error_y"] = json!({
@@ -157,11 +167,11 @@ pub(crate) fn effects(prefix: &str, subject: &Subject, found: &Targets) -> Figur
         wide: false,
         plot: draw::figure(&title, traces, x, draw::axis("slower than the others (%)")),
         title,
-        numbers: Numbers::Effects(numbers),
+        numbers: Numbers::new("effects", numbers),
     }
 }
 
-pub(crate) fn shared(prefix: &str, found: &Targets) -> Figure {
+fn shared(prefix: &str, found: &Targets) -> Figure {
     let all: Vec<f64> = found.ln_k.iter().map(|ln_k| ln_k.exp()).collect();
     let step = thin::in_time(&all);
     let numbers = SharedFactor {
@@ -180,7 +190,7 @@ pub(crate) fn shared(prefix: &str, found: &Targets) -> Figure {
     let name = "95 % of steps if nothing is shared";
     let mut traces: Vec<_> =
         draw::band(name, &ends, vec![rounded(low); 2], vec![rounded(high); 2], draw::NEUTRAL_BAND).into();
-    traces.push(draw::points("step", x, y, draw::DATA, 4.0, "%{x}: %{y:.4f}<extra></extra>"));
+    traces.push(draw::points("step", x, y, (draw::DATA, 4.0), "%{x}: %{y:.4f}<extra></extra>"));
     let range = [1.0 - 0.012 * numbers.of as f64, numbers.of as f64 * 1.012];
     Figure {
         id: format!("{prefix}shared"),
@@ -203,6 +213,6 @@ pub(crate) fn shared(prefix: &str, found: &Targets) -> Figure {
             draw::axis("factor of the step"),
         ),
         title,
-        numbers: Numbers::SharedFactor(numbers),
+        numbers: Numbers::new("shared_factor", numbers),
     }
 }

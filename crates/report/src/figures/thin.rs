@@ -1,6 +1,6 @@
-//! Which of many points are drawn, so that a page stays light and no extreme is lost?
+//! Thins points so that a page stays light and no extreme is lost.
 
-use super::MOST_POINTS;
+use super::figure::MOST_POINTS;
 
 /// Indices into `n` ascending values: all, or the upper tail in full and the rest evenly.
 pub(crate) fn ascending(n: usize) -> Vec<usize> {

@@ -1,10 +1,11 @@
-//! From which duration on is the tail a Pareto tail (GPD)? Mean excess, stability, and the fit beyond.
+//! Draws from which duration on the tail is a Pareto tail (GPD): the fit beyond, mean excess, and stability.
 
 use serde::Serialize;
 use serde_json::json;
 use tail::latency::{Candidate, Latency};
 
-use super::{Figure, Numbers, draw, thin};
+use super::figure::{Figure, Input, Numbers};
+use super::{draw, thin};
 use crate::unit::{Unit, rounded, significant};
 
 /// A quantity of the tail, estimated from the values above ever higher thresholds.
@@ -35,7 +36,7 @@ pub struct BeyondThreshold {
     pub law_seconds: Vec<f64>,
     /// Share above, by the fit.
     pub law_share: Vec<f64>,
-    /// How many values there are in all.
+    /// Number of all values.
     pub of: usize,
 }
 
@@ -65,7 +66,8 @@ impl Thresholds {
         let half: Vec<f64> =
             self.half_width.iter().map(|half| half.map_or(0.0, |half| rounded(y.scale(half)))).collect();
         let hover = format!("above %{{x}} {} (%{{customdata}} values): %{{y:.4g}}<extra></extra>", x.name);
-        let mut all = draw::points("estimate with 95 %", at.clone(), value.clone(), draw::DATA, 6.0, &hover);
+        let mut all =
+            draw::points("estimate with 95 %", at.clone(), value.clone(), (draw::DATA, 6.0), &hover);
         all["customdata"] = json!(self.exceedances);
         all["error_y"] =
             json!({"type": "data", "array": half, "color": draw::DATA, "thickness": 1.2, "width": 0});
@@ -95,11 +97,13 @@ fn choice(far: &Latency, unit: Unit) -> String {
 }
 
 /// Mean excess over the threshold, the stability of shape and scale, and the tail with its law. None
-/// where fewer than three thresholds could be fitted. `values` are those analysed.
-pub(crate) fn all(prefix: &str, values: &[f64], far: &Latency, unit: Unit, what: &str) -> Vec<Figure> {
-    if far.candidates.len() < 3 {
+/// where fewer than three thresholds could be fitted.
+pub(super) fn figures(input: &Input) -> Vec<Figure> {
+    let Input { prefix, analysis, values, what } = *input;
+    let Some(far) = analysis.far.as_ref().filter(|far| far.candidates.len() >= 3) else {
         return Vec::new();
-    }
+    };
+    let unit = input.unit();
     vec![
         beyond(prefix, values, far, unit, what),
         mean_excess(prefix, far, unit),
@@ -138,11 +142,11 @@ fn mean_excess(prefix: &str, far: &Latency, unit: Unit) -> Figure {
             draw::axis(&unit.axis("mean excess")),
         ),
         title,
-        numbers: Numbers::Thresholds(numbers),
+        numbers: Numbers::new("thresholds", numbers),
     }
 }
 
-/// The end of a stability caption: do the estimates above the chosen threshold agree with the chosen?
+/// The end of a stability caption: how many estimates above the chosen threshold agree with the chosen one.
 fn agreement(numbers: &Thresholds) -> String {
     let Some(chosen) = numbers.chosen else { return String::new() };
     let value = numbers.estimate[chosen];
@@ -185,7 +189,7 @@ fn stability(prefix: &str, far: &Latency, unit: Unit) -> Figure {
             draw::axis_with("shape", json!({"zeroline": true})),
         ),
         title,
-        numbers: Numbers::Thresholds(numbers),
+        numbers: Numbers::new("thresholds", numbers),
     }
 }
 
@@ -208,7 +212,7 @@ fn modified_scale(prefix: &str, far: &Latency, unit: Unit) -> Figure {
             draw::axis(&unit.axis("scale − shape × threshold")),
         ),
         title,
-        numbers: Numbers::Thresholds(numbers),
+        numbers: Numbers::new("thresholds", numbers),
     }
 }
 
@@ -249,13 +253,12 @@ fn beyond(prefix: &str, values: &[f64], far: &Latency, unit: Unit, what: &str) -
         "measured",
         unit.scale_all(&numbers.seconds),
         rounded_all(&numbers.share),
-        draw::DATA,
-        5.0,
+        (draw::DATA, 5.0),
         &hover,
     )];
     if let Some(threshold) = numbers.threshold {
         let (x, y) = (unit.scale_all(&numbers.law_seconds), rounded_all(&numbers.law_share));
-        traces.push(draw::line("GPD", x, y, draw::LAW, "solid", &hover));
+        traces.push(draw::line("GPD", x, y, (draw::LAW, "solid"), &hover));
         let low = 0.1 / numbers.of as f64;
         let high = numbers.share.first().copied().unwrap_or(1.0);
         traces.push(draw::guide(
@@ -294,6 +297,6 @@ fn beyond(prefix: &str, values: &[f64], far: &Latency, unit: Unit, what: &str) -
         wide: false,
         plot: draw::figure(&title, traces, x, draw::axis_with("share that takes longer", draw::shares())),
         title,
-        numbers: Numbers::BeyondThreshold(numbers),
+        numbers: Numbers::new("beyond_threshold", numbers),
     }
 }

@@ -1,11 +1,11 @@
-//! How do tables and facts read on a page?
+//! Tables and facts as parts of a page.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 
+use maud::{Markup, html};
 use samples::Facts;
 use serde_json::Value;
 
-use super::escaped;
 use crate::Table;
 use crate::text::plain;
 
@@ -13,76 +13,79 @@ use crate::text::plain;
 const LONG: usize = 40;
 
 /// Tables: narrow ones in pairs; one without a neighbour takes the whole row.
-pub(super) fn tables(tables: &[Table]) -> String {
-    if tables.is_empty() {
-        return String::new();
-    }
-    let mut out = String::from("<div class=\"tables\">\n");
-    let mut tables = tables.iter().peekable();
+pub(super) fn tables(tables: &[Table]) -> Markup {
     let mut waiting = false;
-    while let Some(table) = tables.next() {
-        let pairs = waiting || tables.peek().is_some_and(|next| is_narrow(next));
+    let takes_row = |(index, table): (usize, &Table)| {
+        let pairs = waiting || tables.get(index + 1).is_some_and(is_narrow);
         let narrow = is_narrow(table) && pairs;
         waiting = narrow && !waiting;
-        out.push_str(&html_table(table, !narrow));
+        !narrow
+    };
+    let rows: Vec<bool> = tables.iter().enumerate().map(takes_row).collect();
+    html! {
+        @if !tables.is_empty() {
+            div.tables { @for (table, row) in tables.iter().zip(rows) { (html_table(table, row)) } }
+        }
     }
-    out.push_str("</div>\n");
-    out
 }
 
-/// Does the table fit half the page without scrolling?
+/// Whether the table fits half the page without scrolling.
 fn is_narrow(table: &Table) -> bool {
     let width = |at: usize| {
-        let cells = table.rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| cell.chars().count());
-        cells.chain([table.columns[at].name.chars().count()]).max().unwrap_or(0) + 2
+        let cells =
+            table.rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| crate::table::width(cell));
+        cells.chain([crate::table::width(&table.columns[at].name)]).max().unwrap_or(0) + 2
     };
     (0..table.columns.len()).map(width).sum::<usize>() <= 66
 }
 
-fn html_table(table: &Table, is_wide: bool) -> String {
-    let wide = if is_wide { " all" } else { "" };
-    // A long table would keep all that follows out of sight.
-    let is_long = table.rows.len() > LONG;
-    let unfold = if is_long {
-        format!("<details><summary>{} rows</summary>", table.rows.len())
-    } else {
-        String::new()
-    };
-    let mut out = format!(
-        "<section class=\"table card{wide}\"><h3>{}</h3>{unfold}<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>",
-        escaped(&table.title)
-    );
-    for column in &table.columns {
-        let class = if column.number { " class=\"number\"" } else { "" };
-        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", escaped(&column.name));
-    }
-    out.push_str("</tr></thead><tbody>\n");
-    for row in &table.rows {
-        out.push_str(if row.strong { "<tr class=\"strong\">" } else { "<tr>" });
-        for (cell, column) in row.cells.iter().zip(&table.columns) {
-            let class = match (column.number, cell.chars().count() > 24) {
-                (true, _) => "number",
-                (false, true) => "text",
-                (false, false) => "word",
-            };
-            let _ = write!(out, "<td class=\"{class}\">{}</td>", escaped(cell));
+fn html_table(table: &Table, is_wide: bool) -> Markup {
+    let body = html! {
+        div.scroll tabindex="0" {
+            table {
+                thead {
+                    tr {
+                        @for column in &table.columns {
+                            th scope="col" class=[column.number.then_some("number")] { (column.name) }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr class=[row.strong.then_some("strong")] {
+                            @for (cell, column) in row.cells.iter().zip(&table.columns) {
+                                td class=(cell_class(column.number, cell)) { (cell) }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</tr>\n");
+    };
+    html! {
+        section.table.card.all[is_wide] {
+            h3 { (table.title) }
+            // A long table would keep all that follows out of sight.
+            @if table.rows.len() > LONG {
+                details { summary { (table.rows.len()) " rows" } (body) }
+            } @else {
+                (body)
+            }
+            @if !table.note.is_empty() { p.note { (table.note) } }
+        }
     }
-    out.push_str("</tbody></table></div>");
-    if is_long {
-        out.push_str("</details>");
+}
+
+fn cell_class(is_number: bool, cell: &str) -> &'static str {
+    match (is_number, cell.chars().count() > 24) {
+        (true, _) => "number",
+        (false, true) => "text",
+        (false, false) => "word",
     }
-    if !table.note.is_empty() {
-        let _ = write!(out, "<p class=\"note\">{}</p>", escaped(&table.note));
-    }
-    out.push_str("</section>\n");
-    out
 }
 
 /// How the run came about: command, parameters, machine, clock, versions, program text.
-pub(super) fn facts(facts: &Facts, timed_lines: &[usize]) -> String {
-    let mut out = String::from("<h2 id=\"facts\">How it was measured</h2>\n<div class=\"facts\">\n");
+pub(super) fn facts(facts: &Facts, timed_lines: &[usize]) -> Markup {
     let mut run = Vec::new();
     let mut add = |name: &str, value: String| {
         if !value.is_empty() {
@@ -101,52 +104,54 @@ pub(super) fn facts(facts: &Facts, timed_lines: &[usize]) -> String {
         add("seed", facts.seed.to_string());
     }
     add("every rank reached the end", if facts.complete { "yes".into() } else { "no".into() });
-    out.push_str(&pairs("The run", &run));
-    out.push_str(&pairs("Parameters", &facts.parameters.clone().into_iter().collect::<Vec<_>>()));
-    out.push_str(&pairs("Machine", &flat(&facts.machine)));
     let mut rest = flat(&facts.clock);
     rest.iter_mut().for_each(|(name, _)| *name = format!("clock {name}"));
     rest.extend(facts.versions.iter().map(|(name, version)| (format!("{name} version"), version.clone())));
-    out.push_str(&pairs("Clock and versions", &rest));
-    for system in &facts.file_systems {
-        out.push_str(&pairs("File system", &flat(system)));
-    }
-    out.push_str("</div>\n");
-    if !facts.program.is_empty() {
-        let timed: std::collections::BTreeSet<usize> = timed_lines.iter().copied().collect();
-        out.push_str(
-            "<section class=\"card listing\"><h3>The program</h3><ol class=\"program\" tabindex=\"0\">",
-        );
-        for (index, line) in facts.program.lines().enumerate() {
-            let class = if timed.contains(&(index + 1)) { " class=\"timed\"" } else { "" };
-            let _ = write!(out, "<li{class}>{}</li>", escaped(line));
+    let parameters: Vec<(String, String)> = facts.parameters.clone().into_iter().collect();
+    html! {
+        h2 #facts { "How it was measured" }
+        div.facts {
+            (pairs("The run", &run))
+            (pairs("Parameters", &parameters))
+            (pairs("Machine", &flat(&facts.machine)))
+            (pairs("Clock and versions", &rest))
+            @for system in &facts.file_systems { (pairs("File system", &flat(system))) }
         }
-        out.push_str("</ol><p class=\"note\">Timed lines are shaded.</p></section>\n");
+        @if !facts.program.is_empty() { (listing(&facts.program, timed_lines)) }
     }
-    out
 }
 
-fn pairs(title: &str, pairs: &[(String, String)]) -> String {
-    if pairs.is_empty() {
-        return String::new();
-    }
-    let mut out = format!("<section class=\"card\"><h3>{title}</h3>");
-    let list = |pairs: &[(String, String)]| {
-        let mut out = String::from("<dl class=\"pairs\">");
-        for (name, value) in pairs {
-            let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", escaped(name), escaped(value));
+/// The program, its timed lines shaded.
+fn listing(program: &str, timed_lines: &[usize]) -> Markup {
+    let timed: BTreeSet<usize> = timed_lines.iter().copied().collect();
+    html! {
+        section.card.listing {
+            h3 { "The program" }
+            ol.program tabindex="0" {
+                @for (index, line) in program.lines().enumerate() {
+                    li class=[timed.contains(&(index + 1)).then_some("timed")] { (line) }
+                }
+            }
+            p.note { "Timed lines are shaded." }
         }
-        out.push_str("</dl>");
-        out
-    };
-    const FIRST: usize = 12;
-    out.push_str(&list(&pairs[..pairs.len().min(FIRST)]));
-    if pairs.len() > FIRST {
-        let rest = &pairs[FIRST..];
-        let _ = write!(out, "<details><summary>{} more</summary>{}</details>", rest.len(), list(rest));
     }
-    out.push_str("</section>\n");
-    out
+}
+
+fn pairs(title: &str, pairs: &[(String, String)]) -> Markup {
+    const FIRST: usize = 12;
+    let list = |pairs: &[(String, String)]| {
+        html! { dl.pairs { @for (name, value) in pairs { dt { (name) } dd { (value) } } } }
+    };
+    let (first, rest) = pairs.split_at(pairs.len().min(FIRST));
+    html! {
+        @if !pairs.is_empty() {
+            section.card {
+                h3 { (title) }
+                (list(first))
+                @if !rest.is_empty() { details { summary { (rest.len()) " more" } (list(rest)) } }
+            }
+        }
+    }
 }
 
 /// A JSON object as pairs of a path and a value: `memory total`, `16 GiB`.

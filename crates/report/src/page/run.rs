@@ -1,8 +1,8 @@
-//! What stands at the head of the page of a run?
+//! The page of a run: its head and its key numbers.
 
 use samples::units;
 
-use super::{Document, Tile, Verdict};
+use super::document::{Document, Tile, VerdictCard};
 use crate::text::{heading, surroundings};
 use crate::unit::{Unit, duration, significant};
 use crate::{Analysis, Report, Subject};
@@ -13,19 +13,18 @@ pub(crate) fn of_report(report: &Report) -> String {
     let summary = heading.strip_prefix(&report.title).unwrap_or(&heading).trim_start_matches(": ");
     let mut place = vec![summary.to_string()];
     place.extend(surroundings(report));
-    let verdict = report.tail().filter(|_| report.brief.is_empty()).map(|tail| Verdict {
+    let verdict = report.tail().filter(|_| report.brief.is_empty()).map(|tail| VerdictCard {
         label: "Verdict",
         code: tail.code(),
         text: tail.text(),
         advice: tail.advice(),
-        findings: tail.assessment.as_ref().map_or(&[], |found| &found.verdict.findings),
+        findings: tail.findings(),
     });
-    let brief = (!report.brief.is_empty()).then(|| Verdict {
+    let brief = (!report.brief.is_empty()).then(|| VerdictCard {
         label: "In short",
         code: "summary".into(),
         text: report.brief.join(" "),
-        advice: &[],
-        findings: &[],
+        ..VerdictCard::default()
     });
     Document {
         title: &report.title,
@@ -70,7 +69,7 @@ fn tiles(main: &Analysis) -> Vec<Tile> {
     tiles.push(Tile::new("Slowest", &duration(summary.max), &note));
     let usable = main.tail.as_ref().filter(|tail| tail.is_usable());
     if usable.is_none() && summary.p99.is_some() {
-        // Where the law does not hold, what was measured takes the place of what it foretells.
+        // Where the law does not hold, what was measured takes the place of its predictions.
         tiles.push(Tile::new("9 of 10 are faster than", &duration(summary.p90), ""));
     }
     let Some(found) = usable.and_then(|tail| tail.assessment.as_ref()) else { return tiles };

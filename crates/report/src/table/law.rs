@@ -1,13 +1,15 @@
-//! What do the fitted laws and the tests say, in tables?
+//! Tables of the fitted laws and of the tests.
 
 use samples::units;
 use tail::assess::Assessment;
 use tail::independence::{Independence, Question};
 use tail::latency::Latency;
+use tail::verdict::Preference;
 
-use super::Table;
+use super::grid::Table;
 use crate::tail_of::Tail;
 use crate::unit::{Unit, confidence, fixed, probability, significant};
+use crate::words;
 
 /// The fitted parameters with their standard errors and profile intervals.
 pub(crate) fn parameters(found: &Assessment, unit: Unit) -> Table {
@@ -85,7 +87,10 @@ pub(crate) fn tests(found: &Independence) -> Table {
             Question::Jump => "does it jump",
             Question::Modes => "are there several modes",
         };
-        table.push(test.rejected, [question.into(), test.text.clone(), probability(test.p_adjusted)]);
+        table.push(
+            test.rejected,
+            [question.into(), words::finding(&test.finding), probability(test.p_adjusted)],
+        );
     }
     table
 }
@@ -100,9 +105,14 @@ pub(crate) fn models(found: &Assessment) -> Table {
     let mut rows = vec![(true, "GEV".to_string(), 3, found.gev.aic, found.gev.aic_weight, String::new())];
     for rival in &found.alternatives {
         let words = match rival.vuong {
-            Some(vuong) if vuong.z > 1.96 => format!("worse (z {})", fixed(vuong.z, 2)),
-            Some(vuong) if vuong.z < -1.96 => format!("better (z {})", fixed(vuong.z, 2)),
-            Some(vuong) => format!("not told apart (z {})", fixed(vuong.z, 2)),
+            Some(vuong) => {
+                let words = match vuong.preference() {
+                    Preference::Gev => "worse",
+                    Preference::Rival => "better",
+                    Preference::Neither => "not told apart",
+                };
+                format!("{words} (z {})", fixed(vuong.z, 2))
+            }
             None => "–".into(),
         };
         rows.push((false, rival.name.clone(), rival.size, rival.aic, rival.aic_weight, words));

@@ -1,10 +1,10 @@
-//! How long did every site take, and which gates and ranks are there?
+//! Tables of the durations of every site, of the gates and of the ranks.
 
 use samples::{Run, SiteKind, units};
 
-use super::Table;
+use super::grid::Table;
 use crate::Analysis;
-use crate::figures::{Effects, Last};
+use crate::figures::{LastRanks, TargetEffects};
 use crate::summary::Summary;
 use crate::tail_of::Tail;
 use crate::unit::{duration, fixed, percent, probability};
@@ -139,7 +139,7 @@ pub(crate) fn gates<'a>(found: impl Iterator<Item = &'a Analysis>, left_out: usi
 }
 
 /// Each rank against the others, and how often it was last; of many ranks the slowest.
-pub(crate) fn targets(effects: &Effects, last: &Last) -> Table {
+pub(crate) fn targets(effects: &TargetEffects, last: &LastRanks) -> Table {
     let mut table = Table::new(
         "Ranks against each other",
         &["<rank", "slower than all by", "from", "to", "last in", "from", "to", "<"],

@@ -1,4 +1,4 @@
-//! How many calls a second, and how long is a single one?
+//! Calls a second beside the quantiles of a single call.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{Chapter, Table};
 /// Labels that group at least this many operations name a way of measuring, not an operation.
 const WAYS: usize = 3;
 
-/// Are there batched timings, and single ones of the same operation?
+/// Whether there are batched timings and single ones of the same operation.
 pub(super) fn is_wanted(places: &[Place]) -> bool {
     rows(places).iter().any(|(single, batch)| single.is_some() && batch.is_some())
 }
@@ -17,7 +17,7 @@ pub(super) fn is_wanted(places: &[Place]) -> bool {
 /// Fewest operations in one timing that count as a batch.
 const BATCH: u32 = 8;
 
-/// Is it the label of batches: `batch`, `raw batch`?
+/// Whether it is the label of batches: `batch`, `raw batch`.
 fn is_batch(label: &str) -> bool {
     label == "batch" || label.ends_with(" batch")
 }

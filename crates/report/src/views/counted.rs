@@ -1,9 +1,9 @@
-//! What did a run come to that counted its operations instead of keeping every one?
+//! The chapter of a run that counted its operations instead of keeping every one.
 
 use samples::histogram::{RELATIVE_ERROR, edges};
 use samples::{Counted, Run, units};
 
-use super::distributions::survival_figure;
+use super::distributions::{Overlay, survival_figure};
 use crate::figures::Curve;
 use crate::table::site_name;
 use crate::unit::{Unit, duration, fixed, significant};
@@ -29,14 +29,14 @@ pub(crate) fn chapters(run: &Run) -> (Vec<Chapter>, Vec<String>) {
         places.iter().take(MOST_FITTED).map(|place| (*place, FarTail::of(run, place))).collect();
     let unit = Unit::of_duration(first.quantile_s(0.5));
     let curves = places.iter().take(MOST_LINES).map(|place| curve(run, place)).collect();
-    let figure = survival_figure(
-        "counted",
-        "How often it takes longer".into(),
+    let overlay = Overlay {
+        id: "counted".into(),
+        title: "How often it takes longer".into(),
         curves,
         unit,
-        run,
-        "From the histograms: steep is always the same, a long slope to the right now and then much slower.",
-    );
+        look_for: "From the histograms: steep is always the same, a long slope to the right now and then much slower.",
+    };
+    let figure = survival_figure(run, overlay);
     let lead = "Every operation was counted; only the slowest were kept whole.";
     let chapter = Chapter::new("counted", "All durations, counted", lead)
         .with([figure], [durations(run, &places), far_tails(run, &tails)]);
@@ -103,12 +103,12 @@ enum FarTail {
     Few,
     /// There is no threshold beyond which they follow a Pareto law; so many were kept.
     NoLaw(usize),
-    Law(Law),
+    ParetoTail(ParetoTail),
 }
 
 /// A generalised Pareto law of the slowest operations of a place.
-struct Law {
-    fit: tail::gpd::Fit,
+struct ParetoTail {
+    fit: tail::gpd::GpdFit,
     /// What one operation in ten times as many as were done is expected to exceed.
     beyond_s: f64,
     kept: usize,
@@ -128,14 +128,14 @@ impl FarTail {
         match tail::latency::of_slowest(&kept, n, 1) {
             Ok(Some(fit)) => {
                 let beyond_s = fit.law().upper_quantile((0.1 / n as f64 / fit.rate).min(1.0));
-                Self::Law(Law { fit, beyond_s, kept: kept.len() })
+                Self::ParetoTail(ParetoTail { fit, beyond_s, kept: kept.len() })
             }
             Ok(None) | Err(_) => Self::NoLaw(kept.len()),
         }
     }
 }
 
-impl Law {
+impl ParetoTail {
     fn shape(&self) -> String {
         match self.fit.standard_errors {
             Some([_, error]) => {
@@ -160,7 +160,7 @@ fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
         let (kept, cells) = match tail {
             FarTail::Few => continue,
             FarTail::NoLaw(kept) => (*kept, ["–".into(), "–".into(), "no law fits".into(), "–".into()]),
-            FarTail::Law(law) => {
+            FarTail::ParetoTail(law) => {
                 let cells = [
                     duration(law.fit.threshold),
                     units::count(law.fit.exceedances as u64),
@@ -204,13 +204,13 @@ fn brief(run: &Run, place: &Counted, tail: &FarTail) -> String {
              more operations would bring is not foretold."
                 .into()
         }
-        // A law that the slowest of all contradicts foretells nothing.
-        FarTail::Law(law) if law.beyond_s < place.most_ps as f64 * 1e-12 => {
+        // A law that the slowest of all contradicts predicts nothing.
+        FarTail::ParetoTail(law) if law.beyond_s < place.most_ps as f64 * 1e-12 => {
             " The slowest lies beyond what the law of its far tail expects of ten times as many: more than one \
              thing makes it slow."
                 .into()
         }
-        FarTail::Law(law) => format!(
+        FarTail::ParetoTail(law) => format!(
             " Its tail {} (shape {}): of ten times as many, the slowest is expected near {}.",
             if law.is_heavy() { "is heavy" } else { "shows no heavier than exponential" },
             law.shape(),

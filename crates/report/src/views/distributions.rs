@@ -1,4 +1,4 @@
-//! How do the distributions of all places of a run compare?
+//! The distributions of all places of a run side by side.
 
 use samples::Run;
 use serde::Serialize;
@@ -6,7 +6,8 @@ use serde_json::json;
 
 use super::place::Place;
 use crate::Chapter;
-use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves, sample::above};
+use crate::figures::curve::{Curve, Curves, above};
+use crate::figures::{Figure, Numbers, draw};
 use crate::unit::{Unit, duration, rounded, significant};
 
 /// Places that are shown; of more, those with the most time.
@@ -16,7 +17,7 @@ const MOST_LINES: usize = 10;
 
 /// Quantiles of many places, each a row, in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ranges {
+pub struct QuantileRanges {
     /// The places.
     pub name: Vec<String>,
     /// 1 % quantile.
@@ -63,14 +64,14 @@ pub(super) fn chapter(run: &Run, places: &[Place]) -> Option<Chapter> {
     let single = curves(false);
     let mut figures = vec![ranges(&chosen, &left_out)];
     if single.len() > 1 {
-        figures.push(survival_figure(
-            "distributions",
-            "How often each takes longer".into(),
-            single,
+        let overlay = Overlay {
+            id: "distributions".into(),
+            title: "How often each takes longer".into(),
+            curves: single,
             unit,
-            run,
-            "Steep: always the same; a long slope to the right: now and then much slower.",
-        ));
+            look_for: "Steep: always the same; a long slope to the right: now and then much slower.",
+        };
+        figures.push(survival_figure(run, overlay));
     }
     Some(
         Chapter::new(
@@ -84,7 +85,7 @@ pub(super) fn chapter(run: &Run, places: &[Place]) -> Option<Chapter> {
 
 fn ranges(places: &[&Place], left_out: &str) -> Figure {
     let summaries: Vec<_> = places.iter().filter_map(|place| place.summary()).collect();
-    let numbers = Ranges {
+    let numbers = QuantileRanges {
         name: places.iter().map(|place| place.name()).collect(),
         p1: places.iter().map(|place| crate::quantile(&place.sorted, 0.01)).collect(),
         median: summaries.iter().map(|summary| summary.median).collect(),
@@ -96,7 +97,7 @@ fn ranges(places: &[&Place], left_out: &str) -> Figure {
 }
 
 /// Quantiles of many operations, a row each; `left_out` ends the caption.
-pub(crate) fn ranges_figure(numbers: Ranges, left_out: &str) -> Figure {
+pub(crate) fn ranges_figure(numbers: QuantileRanges, left_out: &str) -> Figure {
     // One unit would not do from nanoseconds to seconds: an axis of powers of ten in seconds does.
     let hover = |what: &str| format!("%{{y}}: {what} %{{customdata}}<extra></extra>");
     let shown = |values: &[f64]| values.iter().map(|value| rounded(value.max(1e-12))).collect::<Vec<_>>();
@@ -169,7 +170,7 @@ pub(crate) fn ranges_figure(numbers: Ranges, left_out: &str) -> Figure {
         wide: true,
         plot,
         title,
-        numbers: Numbers::Ranges(numbers),
+        numbers: Numbers::new("ranges", numbers),
     }
 }
 
@@ -193,15 +194,19 @@ pub(crate) fn seconds_axis(low: &[f64], high: &[f64]) -> serde_json::Value {
     json!({"type": "log", "tickvals": ticks, "ticktext": labels})
 }
 
+/// Several distributions that are drawn one over the other.
+pub(crate) struct Overlay {
+    pub id: String,
+    pub title: String,
+    pub curves: Vec<Curve>,
+    pub unit: Unit,
+    /// How the caption begins: what to look for.
+    pub look_for: &'static str,
+}
+
 /// Several distributions on logarithmic axes, with the step of the clock.
-pub(crate) fn survival_figure(
-    id: &str,
-    title: String,
-    mut curves: Vec<Curve>,
-    unit: Unit,
-    run: &Run,
-    look_for: &str,
-) -> Figure {
+pub(crate) fn survival_figure(run: &Run, overlay: Overlay) -> Figure {
+    let Overlay { id, title, mut curves, unit, look_for } = overlay;
     const MOST_POINTS: usize = 400;
     for curve in &mut curves {
         // Every line of many is thinner than one alone: evenly in the logarithm of the share.
@@ -228,17 +233,14 @@ pub(crate) fn survival_figure(
             let x = unit.scale_all(curve.x.iter().map(|x| x.max(1e-12)).collect::<Vec<_>>().iter());
             // From light to dark, so that sizes are read in their order.
             let share = index as f64 / (curves.len().max(2) - 1) as f64;
-            let mut line = draw::line(&curve.name, x, y, &ramp(share), "solid", &hover);
+            let mut line = draw::line(&curve.name, x, y, (&ramp(share), "solid"), &hover);
             line["hovertemplate"] = json!(format!("{hover}<extra>{}</extra>", curve.name));
             line
         })
         .collect();
     let quantum =
         run.facts.clock["quantum_ps"].as_f64().filter(|quantum| *quantum > 0.0).map(|ps| ps * 1e-12);
-    let (low, high) = curves
-        .iter()
-        .flat_map(|curve| &curve.x)
-        .fold((f64::MAX, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
+    let low = curves.iter().flat_map(|curve| &curve.x).copied().fold(f64::MAX, f64::min);
     let least = curves.iter().filter_map(|curve| curve.y.last()).copied().fold(1.0, f64::min);
     let mut note = String::new();
     if let Some(quantum) = quantum.filter(|quantum| *quantum > 0.02 * low) {
@@ -247,8 +249,7 @@ pub(crate) fn survival_figure(
             "step of the clock",
             x,
             vec![rounded(least), 1.0],
-            draw::OTHER,
-            "dot",
+            (draw::OTHER, "dot"),
             "%{x}<extra></extra>",
         ));
         note = format!(
@@ -263,9 +264,8 @@ pub(crate) fn survival_figure(
     let found = slowest.map_or(String::new(), |(name, seconds)| {
         format!("The slowest of all, {}, is in {name}.", duration(seconds))
     });
-    let _ = high;
     Figure {
-        id: id.into(),
+        id,
         caption: format!("{look_for} {found}{note}"),
         alternative: format!("{} distributions as the share that takes longer. {found}", curves.len()),
         wide: false,
@@ -276,7 +276,7 @@ pub(crate) fn survival_figure(
             draw::axis_with("share that takes longer", draw::shares()),
         ),
         title,
-        numbers: Numbers::Curves(Curves { curves }),
+        numbers: Numbers::new("curves", Curves { curves }),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which places are one thing at several sizes: labels that differ in a size or a number only?
+//! Families of places: labels that differ in a size or a number only.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const FEWEST_SAMPLES: usize = 10;
 
 /// Places of one operation whose labels differ in one number only: `local 64`, `local 256`, ….
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Family {
+pub(crate) struct SizeFamily {
     /// The label without the number, and the operation: `local / fwrite`.
     pub name: String,
     /// The operation.
@@ -54,7 +54,7 @@ pub(super) fn size(word: &str) -> Option<(f64, bool)> {
 }
 
 /// All families of the operations of a run, in the order of their first places.
-pub(crate) fn all(places: &[Place]) -> Vec<Family> {
+pub(crate) fn all(places: &[Place]) -> Vec<SizeFamily> {
     struct Found {
         first: usize,
         word_before: String,
@@ -82,7 +82,7 @@ pub(crate) fn all(places: &[Place]) -> Vec<Family> {
         family.with_unit &= with_unit;
         family.members.push((value, index));
     }
-    let mut families: Vec<(usize, Family)> = found
+    let mut families: Vec<(usize, SizeFamily)> = found
         .into_iter()
         .filter_map(|((rest, operation, line), mut found)| {
             found.members.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -106,7 +106,7 @@ pub(crate) fn all(places: &[Place]) -> Vec<Family> {
             };
             let is_ambiguous = found.members.iter().any(|(_, place)| places[*place].is_ambiguous);
             let name = if is_ambiguous { format!("{name}, line {line}") } else { name };
-            Some((found.first, Family { name, operation, axis, members: found.members }))
+            Some((found.first, SizeFamily { name, operation, axis, members: found.members }))
         })
         .collect();
     families.sort_by_key(|(first, _)| *first);

@@ -1,4 +1,4 @@
-//! How much of the time of a transfer is latency, and how much the bytes? Time = latency + size / bandwidth.
+//! The line latency + size / bandwidth through the times of transfers.
 
 use serde::Serialize;
 use tail::special::student_two_sided;
@@ -60,7 +60,7 @@ impl AffineFit {
         })
     }
 
-    /// Do the medians lie on the line, as far as it can be used?
+    /// Whether the medians lie on a line that can be used.
     pub fn holds(&self) -> bool {
         self.misfit < 3.0 && self.latency > 0.0 && self.per_byte > 0.0
     }

@@ -1,4 +1,4 @@
-//! Which chapters do all places of a run together make, whatever the program?
+//! Chapters that all places of a run make together, whatever the program.
 //!
 //! A view looks at what the run holds: places whose labels differ in a size or a number, places with
 //! single and with batched timings, operations that began late, ranks that waited. `define report` can
@@ -21,7 +21,6 @@ mod normal;
 mod operations;
 mod place;
 mod response;
-mod size_tables;
 mod sizes;
 mod time_use;
 mod tour;
@@ -29,57 +28,106 @@ mod tour;
 use samples::{Run, TimeUse};
 
 use crate::Chapter;
+use family::SizeFamily;
 
 pub(crate) use counted::chapters as counted;
-pub use distributions::Ranges;
+pub use distributions::QuantileRanges;
 pub use line::AffineFit;
 pub use normal::AgainstNormal;
 pub(crate) use place::Place;
-pub use sizes::Sizes;
-pub use time_use::Shares;
+pub use sizes::{SizeCurve, Sizes};
+pub use time_use::TimeShares;
+
+/// A view that a program can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    Operations,
+    Sizes,
+    Calls,
+    Distributions,
+    Normal,
+}
+
+impl View {
+    const ALL: [View; 5] = [View::Operations, View::Sizes, View::Calls, View::Distributions, View::Normal];
+
+    fn name(self) -> &'static str {
+        match self {
+            View::Operations => "operations",
+            View::Sizes => "sizes",
+            View::Calls => "calls",
+            View::Distributions => "distributions",
+            View::Normal => "normal",
+        }
+    }
+}
+
+/// The names of all views.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    View::ALL.into_iter().map(View::name)
+}
+
+/// Names in the hint `"show"`, each with the view that has it.
+fn asked(run: &Run) -> impl Iterator<Item = (&str, Option<View>)> {
+    let list = run.facts.report.get("show").map(String::as_str).unwrap_or_default();
+    list.split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(|name| (name, View::ALL.into_iter().find(|view| view.name() == name)))
+}
+
+/// Names in the hint `"show"` that no view has.
+pub(crate) fn unknown(run: &Run) -> impl Iterator<Item = &str> {
+    asked(run).filter(|(_, view)| view.is_none()).map(|(name, _)| name)
+}
+
+/// What views look at.
+struct Seen<'a> {
+    run: &'a Run,
+    places: Vec<Place>,
+    families: Vec<SizeFamily>,
+    is_tour: bool,
+}
+
+impl Seen<'_> {
+    fn chapters(&self, view: View) -> Vec<Chapter> {
+        match view {
+            View::Operations => operations::chapter(&self.places).into_iter().collect(),
+            View::Sizes => sizes::chapters(self.run, &self.places, &self.families),
+            View::Calls => calls::chapter(&self.places).into_iter().collect(),
+            View::Distributions => distributions::chapter(self.run, &self.places).into_iter().collect(),
+            View::Normal => normal::chapters(&self.places),
+        }
+    }
+
+    /// Whether a report has the view also where the program does not ask for it.
+    fn is_usual(&self, view: View) -> bool {
+        match view {
+            View::Operations => false,
+            View::Sizes => true,
+            View::Calls => !self.is_tour,
+            View::Distributions => {
+                !self.is_tour && self.places.iter().filter(|place| place.is_operation()).count() > 2
+            }
+            View::Normal => !self.is_tour && (!self.families.is_empty() || calls::is_wanted(&self.places)),
+        }
+    }
+}
 
 /// The chapters that the places of a run make: those that the program asks for, and the others.
 pub(crate) fn chapters(run: &Run, time: &[TimeUse]) -> (Vec<Chapter>, Vec<Chapter>) {
     let places = Place::all(run);
     let families = family::all(&places);
-    let asked: Vec<&str> =
-        run.facts.report.get("show").map(|list| list.split(',').map(str::trim).collect()).unwrap_or_default();
-    let tour = tour::chapters(run);
-    let several = tour.is_empty() && places.iter().filter(|place| place.is_operation()).count() > 2;
-    let ladder = tour.is_empty() && (!families.is_empty() || calls::is_wanted(&places));
-    type View<'a> = (&'static str, bool, Box<dyn Fn() -> Vec<Chapter> + 'a>);
-    let views: Vec<View> = vec![
-        ("operations", false, Box::new(|| operations::chapter(&places).into_iter().collect())),
-        ("sizes", true, Box::new(|| sizes::chapters(run, &places, &families))),
-        ("calls", tour.is_empty(), Box::new(|| calls::chapter(&places).into_iter().collect())),
-        ("distributions", several, Box::new(|| distributions::chapter(run, &places).into_iter().collect())),
-        ("normal", ladder, Box::new(|| normal::chapters(&places))),
-    ];
-    let mut first: Vec<Chapter> = Vec::new();
-    for name in &asked {
-        if let Some((_, _, view)) = views.iter().find(|(known, _, _)| known == name) {
-            first.extend(view());
-        }
-    }
-    let mut further: Vec<Chapter> = tour;
+    let mut further = tour::chapters(run);
+    let seen = Seen { run, places, families, is_tour: !further.is_empty() };
+    let asked: Vec<View> = asked(run).filter_map(|(_, view)| view).collect();
+    let first = asked.iter().flat_map(|view| seen.chapters(*view)).collect();
     further.extend(response::chapter(run));
-    for (name, by_itself, view) in &views {
-        if *by_itself && !asked.contains(name) {
-            further.extend(view());
+    for view in View::ALL {
+        if seen.is_usual(view) && !asked.contains(&view) {
+            further.extend(seen.chapters(view));
         }
     }
     further.extend(time_use::chapter(time));
     (first, further)
-}
-
-/// Names in `"show"` that no view has.
-pub(crate) fn unknown(run: &Run) -> Vec<String> {
-    const KNOWN: [&str; 5] = ["operations", "sizes", "calls", "distributions", "normal"];
-    let asked = run.facts.report.get("show").map(String::as_str).unwrap_or_default();
-    asked
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty() && !KNOWN.contains(name))
-        .map(Into::into)
-        .collect()
 }

@@ -1,12 +1,12 @@
-//! How far from a normal law is every place? Histograms and survival against the law of the same moments.
+//! Every place against the normal law of the same mean and standard deviation.
 
 use serde::Serialize;
 use serde_json::json;
 use tail::special::{normal_cdf, normal_pdf};
 
 use super::place::Place;
-use super::sizes::slug;
-use crate::figures::{Figure, Numbers, draw, sample::above};
+use crate::figures::curve::above;
+use crate::figures::{Figure, Numbers, draw, slug};
 use crate::unit::{Unit, percent, rounded, significant};
 use crate::{Chapter, Summary};
 
@@ -177,8 +177,7 @@ fn body(id: &str, numbers: &AgainstNormal, unit: Unit) -> Option<Figure> {
             "normal law of the same moments",
             x.clone(),
             numbers.body_normal.iter().map(|y| rounded(*y)).collect(),
-            draw::OTHER,
-            "dash",
+            (draw::OTHER, "dash"),
             "%{y:.3g}<extra></extra>",
         ),
     ];
@@ -195,7 +194,7 @@ fn body(id: &str, numbers: &AgainstNormal, unit: Unit) -> Option<Figure> {
         wide: false,
         plot: draw::figure(&title, traces, draw::axis(&unit.axis("time")), draw::axis("values")),
         title,
-        numbers: Numbers::AgainstNormal(numbers.clone()),
+        numbers: Numbers::new("against_normal", numbers.clone()),
     })
 }
 
@@ -228,8 +227,7 @@ fn tail(id: &str, numbers: &AgainstNormal, unit: Unit, found: &str) -> Option<Fi
             "normal law",
             unit.scale_all(&x),
             y,
-            draw::OTHER,
-            "dash",
+            (draw::OTHER, "dash"),
             "%{y:.3g}<extra></extra>",
         ));
     }
@@ -245,7 +243,7 @@ fn tail(id: &str, numbers: &AgainstNormal, unit: Unit, found: &str) -> Option<Fi
             draw::axis_with("values", json!({"type": "log"})),
         ),
         title,
-        numbers: Numbers::AgainstNormal(numbers.clone()),
+        numbers: Numbers::new("against_normal", numbers.clone()),
     })
 }
 
@@ -255,7 +253,8 @@ fn survival(id: &str, numbers: &AgainstNormal, unit: Unit, logarithmic: bool, fo
     let x = unit.scale_all(&numbers.seconds);
     let reach = numbers.normal_share.partition_point(|y| *y > floor);
     let hover = format!("%{{y:.3g}} take longer than %{{x}} {}<extra></extra>", unit.name);
-    let mut measured = draw::line("measured", x.clone(), shares(&numbers.share), draw::DATA, "solid", &hover);
+    let mut measured =
+        draw::line("measured", x.clone(), shares(&numbers.share), (draw::DATA, "solid"), &hover);
     measured["line"]["shape"] = json!("hv");
     let traces = vec![
         measured,
@@ -263,8 +262,7 @@ fn survival(id: &str, numbers: &AgainstNormal, unit: Unit, logarithmic: bool, fo
             "normal law",
             x[..reach].to_vec(),
             shares(&numbers.normal_share[..reach]),
-            draw::OTHER,
-            "dash",
+            (draw::OTHER, "dash"),
             &hover,
         ),
     ];
@@ -306,6 +304,6 @@ fn survival(id: &str, numbers: &AgainstNormal, unit: Unit, logarithmic: bool, fo
         wide: false,
         plot,
         title: title.into(),
-        numbers: Numbers::AgainstNormal(numbers.clone()),
+        numbers: Numbers::new("against_normal", numbers.clone()),
     })
 }

@@ -1,4 +1,4 @@
-//! How often was each operation done, how long did it take, how many bytes a second did it move?
+//! A table of all operations: how often, how long, how many bytes a second.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{Chapter, Table};
 const MIB: f64 = (1 << 20) as f64;
 
 /// All places of one label and operation together.
-struct Merged {
+struct OperationTotals {
     label: String,
     operation: String,
     operations: u64,
@@ -22,13 +22,13 @@ struct Merged {
     failed: usize,
 }
 
-fn merged(places: &[Place]) -> Vec<Merged> {
-    let mut all: Vec<Merged> = Vec::new();
+fn merged(places: &[Place]) -> Vec<OperationTotals> {
+    let mut all: Vec<OperationTotals> = Vec::new();
     let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for place in places.iter().filter(|place| place.is_operation()) {
         let (Some(min), Some(max)) = (place.sorted.first(), place.sorted.last()) else { continue };
         let at = *known.entry((&place.label, &place.operation)).or_insert_with(|| {
-            all.push(Merged {
+            all.push(OperationTotals {
                 label: place.label.clone(),
                 operation: place.operation.clone(),
                 operations: 0,

@@ -1,4 +1,4 @@
-//! What do all samples of one label and operation in one line of the program look like together?
+//! All samples of one label and operation in one line of the program.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct Place {
     pub operation: String,
     /// Its line in the program, from 1.
     pub line: u32,
-    /// Has another line the same label and operation?
+    /// Whether another line has the same label and operation.
     pub is_ambiguous: bool,
     /// What it times.
     pub kind: SiteKind,
@@ -24,9 +24,9 @@ pub(crate) struct Place {
     pub seconds: Vec<f64>,
     /// Operations in one timing (median).
     pub batch: u32,
-    /// Operations in all.
+    /// Number of operations.
     pub operations: u64,
-    /// Bytes in all.
+    /// Bytes moved by all of them.
     pub bytes: u64,
     /// Bytes of one operation, where all have the same.
     pub bytes_each: Option<u64>,

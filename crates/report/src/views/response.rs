@@ -1,4 +1,4 @@
-//! How long did a request take from the moment when it was meant to begin?
+//! Response times: from the moment when a request was due.
 //!
 //! Under `rate` an operation is due at a given moment. Where the one before it is still under way it
 //! begins late, and whoever asked for it waits for both: the response time. Service times alone hide a
@@ -6,7 +6,8 @@
 
 use samples::{Run, Sample};
 
-use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves, sample::above};
+use crate::figures::curve::{Curve, Curves, above};
+use crate::figures::{Figure, Numbers, draw};
 use crate::summary::Summary;
 use crate::unit::{Unit, duration, rounded};
 use crate::{Chapter, Table};
@@ -90,7 +91,7 @@ fn figure(site: usize, name: &str, service: Vec<f64>, response: Vec<f64>) -> Fig
         .map(|curve| {
             let colour = if curve.name == "service" { draw::DATA } else { draw::LAW };
             let y = curve.y.iter().map(|y| rounded(*y)).collect();
-            draw::line(&curve.name, unit.scale_all(&curve.x), y, colour, "solid", &hover)
+            draw::line(&curve.name, unit.scale_all(&curve.x), y, (colour, "solid"), &hover)
         })
         .collect();
     let title = format!("Response and service time: {name}");
@@ -112,6 +113,6 @@ fn figure(site: usize, name: &str, service: Vec<f64>, response: Vec<f64>) -> Fig
         wide: false,
         plot: draw::figure(&title, traces, x, draw::axis_with("share that takes longer", draw::shares())),
         title,
-        numbers: Numbers::Curves(Curves { curves }),
+        numbers: Numbers::new("curves", Curves { curves }),
     }
 }

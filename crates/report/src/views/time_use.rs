@@ -1,4 +1,4 @@
-//! Where did the time of every rank go?
+//! Where the wall time of every rank went.
 
 use samples::TimeUse;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::{Chapter, Table};
 
 /// The wall time of every rank by what it went into, in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Shares {
+pub struct TimeShares {
     /// Ranks, ascending.
     pub rank: Vec<u32>,
     /// What the time went into: a name and seconds for every rank.
@@ -38,7 +38,7 @@ pub(super) fn chapter(time: &[TimeUse]) -> Option<Chapter> {
     }
     let mut sorted: Vec<&TimeUse> = time.iter().collect();
     sorted.sort_by_key(|one| one.rank);
-    let numbers = Shares {
+    let numbers = TimeShares {
         rank: sorted.iter().map(|one| one.rank).collect(),
         parts: PARTS
             .iter()
@@ -104,7 +104,7 @@ pub(super) fn chapter(time: &[TimeUse]) -> Option<Chapter> {
         wide: true,
         plot,
         title,
-        numbers: Numbers::Shares(numbers),
+        numbers: Numbers::new("shares", numbers),
     };
     let mut chapter = Chapter::new(
         "time-use",
@@ -112,7 +112,7 @@ pub(super) fn chapter(time: &[TimeUse]) -> Option<Chapter> {
         "The wall time of every rank from its first statement to its last.",
     )
     .with([figure], [table(&sorted)]);
-    // The terminal has it in one line, at its head.
+    // The head of the terminal text says it in one line.
     chapter.on_page_only = true;
     Some(chapter)
 }

@@ -1,13 +1,14 @@
-//! What did `lastrank try` find: the rungs, the curve of latency, bandwidths, and what slow ones waited for?
+//! The chapters of `lastrank try`: the rungs, the curve of latency, bandwidths, and what slow ones waited for.
 
 use samples::Run;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::distributions::{Ranges, ranges_figure, seconds_axis, survival_figure};
-use super::sizes::{mark_caches, size_axis, size_text};
-use crate::figures::causes::{Stack, stacks};
-use crate::figures::{Figure, Numbers, draw, sample::Curve, sample::Curves};
+use super::distributions::{Overlay, QuantileRanges, ranges_figure, seconds_axis, survival_figure};
+use super::sizes::axis::{caches, mark_caches, size_axis, size_text};
+use crate::figures::causes::{CauseShares, stacks};
+use crate::figures::curve::{Curve, Curves};
+use crate::figures::{Figure, Numbers, draw};
 use crate::unit::{Unit, duration, rounded, significant};
 use crate::{Chapter, Table};
 
@@ -16,7 +17,7 @@ use crate::{Chapter, Table};
 #[serde(default)]
 struct Tour {
     rungs: Vec<Rung>,
-    curve: Vec<Point>,
+    curve: Vec<CurvePoint>,
     bandwidths: Vec<Bandwidth>,
     skipped: Vec<String>,
 }
@@ -30,15 +31,15 @@ struct Rung {
     batch: u32,
     n: usize,
     headline_ps: f64,
-    raw: Quantiles,
-    corrected: Option<Quantiles>,
+    raw: RungQuantiles,
+    corrected: Option<RungQuantiles>,
     causes: Vec<(String, f64)>,
     survival: Vec<[f64; 2]>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Quantiles {
+struct RungQuantiles {
     median_ps: f64,
     p99_ps: Option<f64>,
     p999_ps: Option<f64>,
@@ -47,7 +48,7 @@ struct Quantiles {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Point {
+struct CurvePoint {
     bytes: u64,
     huge: bool,
     ps: f64,
@@ -122,11 +123,11 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
         tails.figures.extend(tail_figure(run, &tour, group, title));
     }
     chapters.push(tails);
-    let rows: Vec<Stack> = tour
+    let rows: Vec<CauseShares> = tour
         .rungs
         .iter()
         .filter(|rung| !rung.causes.is_empty())
-        .map(|rung| Stack { name: rung.name.clone(), shares: rung.causes.clone() })
+        .map(|rung| CauseShares { name: rung.name.clone(), shares: rung.causes.clone() })
         .collect();
     if let Some(figure) = stacks(rows, "the slowest hundredth of every rung") {
         let lead = "What was seen while an operation ran slow; nothing is guessed.";
@@ -215,13 +216,14 @@ fn side_by_side(tour: &Tour) -> Option<Table> {
 }
 
 fn rungs_figure(tour: &Tour) -> Figure {
-    let quantiles: Vec<Quantiles> =
+    let quantiles: Vec<RungQuantiles> =
         tour.rungs.iter().map(|rung| rung.corrected.unwrap_or(rung.raw)).collect();
-    let of = |value: fn(&Quantiles) -> f64| quantiles.iter().map(|q| (value(q) * PS).max(0.0)).collect();
-    let optional =
-        |value: fn(&Quantiles) -> Option<f64>| quantiles.iter().map(|q| value(q).map(|ps| ps * PS)).collect();
+    let of = |value: fn(&RungQuantiles) -> f64| quantiles.iter().map(|q| (value(q) * PS).max(0.0)).collect();
+    let optional = |value: fn(&RungQuantiles) -> Option<f64>| {
+        quantiles.iter().map(|q| value(q).map(|ps| ps * PS)).collect()
+    };
     ranges_figure(
-        Ranges {
+        QuantileRanges {
             name: tour.rungs.iter().map(|rung| rung.name.clone()).collect(),
             p1: tour
                 .rungs
@@ -258,8 +260,13 @@ fn curve_figure(run: &Run, tour: &Tour) -> Figure {
         .zip([draw::DATA, draw::LAW])
         .map(|(curve, colour)| {
             let y = curve.y.iter().map(|y| rounded(*y)).collect();
-            let mut line =
-                draw::line(&curve.name, curve.x.clone(), y, colour, "solid", "%{customdata}<extra></extra>");
+            let mut line = draw::line(
+                &curve.name,
+                curve.x.clone(),
+                y,
+                (colour, "solid"),
+                "%{customdata}<extra></extra>",
+            );
             line["mode"] = json!("lines+markers");
             line["customdata"] = curve
                 .x
@@ -282,7 +289,7 @@ fn curve_figure(run: &Run, tour: &Tour) -> Figure {
         size_axis("working set", &powers, true),
         draw::axis_with("time of one load", seconds_axis(&all, &all)),
     );
-    let caches = super::sizes::caches(run);
+    let caches = caches(run);
     mark_caches(&mut plot, &caches, low, high);
     let small = &curves[0];
     let found = format!(
@@ -303,7 +310,7 @@ fn curve_figure(run: &Run, tour: &Tour) -> Figure {
         wide: true,
         plot,
         title,
-        numbers: Numbers::Curves(Curves { curves }),
+        numbers: Numbers::new("curves", Curves { curves }),
     }
 }
 
@@ -354,12 +361,12 @@ fn tail_figure(run: &Run, tour: &Tour, group: &str, title: &str) -> Option<Figur
         .collect();
     let middle = curves.get(curves.len() / 2)?;
     let unit = Unit::of_duration(middle.x[0]);
-    Some(survival_figure(
-        &format!("tail-{group}"),
-        title.into(),
+    let overlay = Overlay {
+        id: format!("tail-{group}"),
+        title: title.into(),
         curves,
         unit,
-        run,
-        "Steep: always alike; a step far to the right: an interruption now and then.",
-    ))
+        look_for: "Steep: always alike; a step far to the right: an interruption now and then.",
+    };
+    Some(survival_figure(run, overlay))
 }

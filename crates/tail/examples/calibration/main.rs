@@ -1,4 +1,4 @@
-//! Do the intervals, tests and alarms keep what they promise? Prints docs/statistics-calibration.md.
+//! Checks that intervals, tests and alarms keep their nominal rates, and prints docs/statistics-calibration.md.
 //!
 //! `cargo run --release -p lastrank-tail --example calibration -- [SHARE] [SECTION …]`: SHARE of the full numbers of
 //! samples, 1 without it; sections are intervals, stage-one, fit-tests, likelihood-ratios, verdicts, comparisons,

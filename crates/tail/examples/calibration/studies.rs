@@ -2,11 +2,11 @@
 //! and gives cells of the table; `tests/calibration.rs` runs the same studies with fewer samples.
 
 use rayon::prelude::*;
-use tail::alarm::{Baseline, Event, Options as AlarmOptions};
-use tail::assess::{Options as FitOptions, assess};
-use tail::gev::{Target, bartlett_factor};
-use tail::regression::{Column, Family, Part, Regression};
-use tail::verdict::Code;
+use tail::alarm::{AlarmOptions, Baseline, Event};
+use tail::assess::{AssessOptions, assess};
+use tail::gev::{GevTarget, bartlett_factor};
+use tail::regression::{Covariate, Part, Regression, RegressionLaw};
+use tail::verdict::VerdictCode;
 use tail::{Gev, Gpd, Likelihood, Series, Status, Xoshiro, congestion, gof, gumbel, independence, latency};
 
 /// One number of the table.
@@ -78,10 +78,10 @@ pub fn intervals(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
         for &shape in shapes {
             let law = law(shape);
             let targets = [
-                ("location", Target::Location, law.location),
-                ("scale", Target::Scale, law.scale),
-                ("shape", Target::Shape, law.shape),
-                ("level of 100", Target::ReturnLevel(100.0), law.return_level(100.0)),
+                ("location", GevTarget::Location, law.location),
+                ("scale", GevTarget::Scale, law.scale),
+                ("shape", GevTarget::Shape, law.shape),
+                ("level of 100", GevTarget::ReturnLevel(100.0), law.return_level(100.0)),
             ];
             let seed = 1_000 + n as u64 * 10 + (shape * 10.0).round().rem_euclid(10.0) as u64;
             let found: Vec<[(bool, bool); 4]> = (0..samples as u64)
@@ -183,9 +183,9 @@ pub fn likelihood_ratios(samples: usize, sizes: &[usize]) -> Vec<Cell> {
                 let series = Series::clean(&values);
                 let fit = Likelihood::new(&series).ok()?.fit();
                 let (_, gumbel_p) = gumbel::fit(&series).ok()?.against(&fit);
-                let column = Column::new(Part::Location, "time", time.clone());
-                let line = Regression::new(&values, Family::Gev, vec![column]).ok()?.fit().ok()?;
-                let flat = Regression::new(&values, Family::Gev, vec![]).ok()?.fit().ok()?;
+                let column = Covariate::new(Part::Location, "time", time.clone());
+                let line = Regression::new(&values, RegressionLaw::Gev, vec![column]).ok()?.fit().ok()?;
+                let flat = Regression::new(&values, RegressionLaw::Gev, vec![]).ok()?.fit().ok()?;
                 Some((gumbel_p < 0.05, line.against_corrected(&flat).2 < 0.05))
             })
             .collect();
@@ -199,24 +199,28 @@ pub fn likelihood_ratios(samples: usize, sizes: &[usize]) -> Vec<Cell> {
 /// What the whole verdict says of independent draws of a GEV.
 pub fn verdicts(samples: usize, n: usize, shapes: &[f64]) -> Vec<Cell> {
     const STUDY: &str = "Whole verdict on true GEV samples";
-    let options = FitOptions { bootstrap: 99, periods: vec![], ..FitOptions::default() };
+    let options = AssessOptions { bootstrap: 99, periods: vec![], ..AssessOptions::default() };
     let mut cells = Vec::new();
     for &shape in shapes {
-        let codes: Vec<Code> = (0..samples as u64)
+        let codes: Vec<VerdictCode> = (0..samples as u64)
             .into_par_iter()
             .filter_map(|index| {
                 let values = draw(law(shape), n, 5_000 + (shape * 100.0) as u64, index);
-                Some(assess(&values, &FitOptions { seed: index, ..options.clone() }).ok()?.verdict.code)
+                Some(assess(&values, &AssessOptions { seed: index, ..options.clone() }).ok()?.verdict.code)
             })
             .collect();
         // Of those that reach the stage: at its own level.
-        let tested: Vec<bool> =
-            codes.iter().filter(|c| **c != Code::NotIndependent).map(|c| *c == Code::GevRejected).collect();
+        let tested: Vec<bool> = codes
+            .iter()
+            .filter(|c| **c != VerdictCode::NotIndependent)
+            .map(|c| *c == VerdictCode::GevRejected)
+            .collect();
         cells.push(share(STUDY, format!("rejected, n = {n}, shape {shape}"), 5.0, SIZE, &tested));
         let bound = (0.0, 6.0);
-        for (name, code) in
-            [("not independent", Code::NotIndependent), ("another law preferred", Code::RivalPreferred)]
-        {
+        for (name, code) in [
+            ("not independent", VerdictCode::NotIndependent),
+            ("another law preferred", VerdictCode::RivalPreferred),
+        ] {
             let hits: Vec<bool> = codes.iter().map(|c| *c == code).collect();
             cells.push(share(STUDY, format!("{name}, n = {n}, shape {shape}"), 5.0, bound, &hits));
         }
@@ -228,7 +232,7 @@ pub fn verdicts(samples: usize, n: usize, shapes: &[f64]) -> Vec<Cell> {
 pub fn comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
     const STUDY: &str = "Comparison of two samples";
     const K: f64 = 1.05;
-    let options = congestion::Options { bootstrap: 0, ..congestion::Options::default() };
+    let options = congestion::CompareOptions { bootstrap: 0, ..congestion::CompareOptions::default() };
     let quiet = law(0.0);
     let scaled = Gev { location: K * quiet.location, scale: K * quiet.scale, shape: quiet.shape };
     let shifted = Gev { location: quiet.location + 0.5, ..quiet };
@@ -391,9 +395,9 @@ pub fn latencies(known: usize, chosen: usize, n: usize) -> Vec<Cell> {
         .into_par_iter()
         .filter_map(|index| {
             let series = Series::clean(&sample(11_000, index));
-            let likelihood = tail::gpd::Likelihood::new(&series, 1.0).ok()?;
+            let likelihood = tail::gpd::GpdLikelihood::new(&series, 1.0).ok()?;
             let fit = likelihood.fit();
-            let level = tail::gpd::Target::ReturnLevel(1e6, 1.0);
+            let level = tail::gpd::GpdTarget::ReturnLevel(1e6, 1.0);
             Some(likelihood.profile(&fit, level, 0.95).ok()?.contains(truth))
         })
         .collect();

@@ -1,15 +1,16 @@
-//! Where must a threshold lie so that the stated rate of false alarms is the true one?
+//! Calibrates thresholds so that the stated rate of false alarms is the true one.
 
 use serde::{Deserialize, Serialize};
 
 use super::run_length;
+use crate::independence::{self, TestFinding};
 use crate::series::sorted_quantile;
-use crate::{Error, Gev, Series, Status, bootstrap, gev, independence};
+use crate::{Error, Gev, Series, Status, bootstrap, gev};
 
-/// What can be asked of a monitor.
+/// Options of a monitor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Options {
+pub struct AlarmOptions {
     /// Share of quiet runs that may give a spike alarm.
     pub false_alarms: f64,
     /// Mean number of quiet runs between false CUSUM alarms, both sides together.
@@ -24,9 +25,9 @@ pub struct Options {
     pub rebaseline: usize,
 }
 
-impl Default for Options {
+impl Default for AlarmOptions {
     fn default() -> Self {
-        Options {
+        AlarmOptions {
             false_alarms: 1e-3,
             run_length: 1000.0,
             factor: 1.05,
@@ -37,24 +38,24 @@ impl Default for Options {
     }
 }
 
-/// A spike threshold and what it is worth.
+/// A spike threshold and its false-alarm rates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Threshold {
+pub struct SpikeThreshold {
     /// Alarm above this duration.
     pub value: f64,
-    /// The false-alarm rate that was asked for.
+    /// The nominal false-alarm rate.
     pub false_alarms: f64,
-    /// Exceedance probability under the fitted law at which the threshold lies: smaller than asked for,
+    /// Exceedance probability under the fitted law at which the threshold lies: smaller than the nominal rate,
     /// because the law is an estimate.
     pub nominal: f64,
     /// The distribution-free check: the largest-but-so-many of the quiet runs. A run beyond it comes with the
     /// chance `rank_rate`, whatever the law. None where n runs cannot show so small a rate, 1 / (n + 1).
     #[serde(default)]
     pub rank: Option<f64>,
-    /// Exact rate of `rank` under exchangeability: at most the one asked for.
+    /// Exact rate of `rank` under exchangeability: at most the nominal one.
     #[serde(default)]
     pub rank_rate: Option<f64>,
-    /// Threshold whose true rate stays at or below the one asked for in 90 % of baselines (Gandy, Kvaløy 2013).
+    /// SpikeThreshold whose true rate stays at or below the nominal one in 90 % of baselines (Gandy, Kvaløy 2013).
     pub guaranteed: f64,
     /// The plain quantile of the fitted law, which alarms too often.
     pub plug_in: f64,
@@ -66,13 +67,13 @@ pub struct Baseline {
     /// Schema `lastrank.watch/1`.
     pub schema: String,
     /// Options it was made with.
-    pub options: Options,
+    pub options: AlarmOptions,
     /// Number of quiet runs.
     pub n: usize,
     /// The fitted law.
     pub law: Gev,
     /// Spike threshold.
-    pub spike: Threshold,
+    pub spike: SpikeThreshold,
     /// CUSUM threshold h of the slow side: on average over baselines its false alarms come at half of
     /// 1 / `run_length`.
     pub cusum: f64,
@@ -88,8 +89,33 @@ pub struct Baseline {
     pub cap: f64,
     /// First-order autocorrelation of the Gumbel scores that is taken out; 0 for independent runs.
     pub ar1: f64,
-    /// What weakens the promise, one sentence each.
-    pub warnings: Vec<String>,
+    /// What weakens the promise.
+    pub warnings: Vec<BaselineWarning>,
+}
+
+/// What weakens the promise of a baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum BaselineWarning {
+    /// The quiet runs are not independent draws of one law.
+    NotIndependent {
+        /// What speaks against it.
+        finding: TestFinding,
+    },
+    /// So rare a false alarm was not seen in the quiet runs: its rate rests on the law.
+    RestsOnLaw {
+        /// The rate.
+        false_alarms: f64,
+        /// Quiet runs there are.
+        runs: usize,
+        /// Quiet runs that would show it without a law.
+        needed: f64,
+    },
+    /// The level moves within the baseline, so that no rate can be promised.
+    LevelMoved,
+    /// A sentence from a state that was stored before warnings had kinds.
+    #[serde(untagged)]
+    Sentence(String),
 }
 
 impl Baseline {
@@ -106,7 +132,7 @@ impl Baseline {
     /// # Errors
     /// As [`gev::fit`]; [`Error::Parameter`] for options out of range: false alarms below 0.1 / n cannot be
     /// promised from n runs.
-    pub fn new(quiet: &[f64], options: &Options) -> Result<Baseline, Error> {
+    pub fn new(quiet: &[f64], options: &AlarmOptions) -> Result<Baseline, Error> {
         let series = Series::clean(quiet);
         series.require(50, 4)?;
         let n = series.len();
@@ -129,24 +155,24 @@ impl Baseline {
         }
         let law = fit.law();
         let checked = independence::check_series(&series, 0.05)?;
-        let mut warnings: Vec<String> = checked
+        let mut warnings: Vec<BaselineWarning> = checked
             .rejected()
-            .map(|test| format!("The baseline is not independent draws of one law: {}.", test.text))
+            .map(|test| BaselineWarning::NotIndependent { finding: test.finding.clone() })
             .collect();
         let dependent =
             checked.test(independence::Question::Autocorrelation).is_some_and(|test| test.rejected);
         let ar1 = if dependent { checked.ar1.clamp(0.0, 0.95) } else { 0.0 };
         if alpha < 1.0 / (n as f64 + 1.0) {
-            warnings.push(format!(
-                "A false-alarm rate of {alpha} from {n} quiet runs rests on the law; {} runs would show it \
-                 without.",
-                (1.0 / alpha).ceil()
-            ));
+            let needed = (1.0 / alpha).ceil();
+            warnings.push(BaselineWarning::RestsOnLaw { false_alarms: alpha, runs: n, needed });
         }
-        // A level that moves looks like a very long memory; it is warned of, and no size would heal it.
+        // A level that moves looks like a very long memory, which no effective size describes.
         let moving = [independence::Question::Trend, independence::Question::Jump]
             .into_iter()
             .any(|question| checked.test(question).is_some_and(|test| test.rejected));
+        if moving {
+            warnings.push(BaselineWarning::LevelMoved);
+        }
         let worth = (checked.effective_size.round() as usize).clamp((n / 4).max(25), n);
         let size = if dependent && !moving { worth } else { n };
         let refits = bootstrap::parametric_sized(&fit, size, options.bootstrap, options.seed);
@@ -197,11 +223,6 @@ impl Baseline {
         [self.cusum, self.cusum_fast] = self.cusum_guaranteed;
         self.guaranteed = true;
     }
-
-    /// A monitor that has seen nothing yet.
-    pub fn watch(self) -> super::Watch {
-        super::Watch::new(self)
-    }
 }
 
 /// Quiet runs from which thresholds that keep the rates on average over baselines can be trusted.
@@ -211,7 +232,12 @@ const FEWEST_FOR_AVERAGE: usize = 200;
 const MOST_FOR_CUSUM: usize = 100;
 
 /// Calibrate by the parametric bootstrap: the fitted law is the truth, refits are what would be estimated.
-fn spike(series: &Series, law: &Gev, refits: &[Gev], options: &Options) -> Result<Threshold, Error> {
+fn spike(
+    series: &Series,
+    law: &Gev,
+    refits: &[Gev],
+    options: &AlarmOptions,
+) -> Result<SpikeThreshold, Error> {
     let alpha = options.false_alarms;
     let rates = |nominal: f64| -> Vec<f64> {
         let mut rates: Vec<f64> =
@@ -245,7 +271,7 @@ fn spike(series: &Series, law: &Gev, refits: &[Gev], options: &Options) -> Resul
     }
     let n = series.len();
     let rank = ((alpha * (n as f64 + 1.0)).floor() as usize).min(n);
-    Ok(Threshold {
+    Ok(SpikeThreshold {
         value: law.upper_quantile(nominal),
         false_alarms: alpha,
         nominal,

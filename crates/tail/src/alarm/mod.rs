@@ -1,16 +1,16 @@
-//! Has this system become slow? Alarms on a stream of durations, with a stated rate of false alarms.
+//! Raises alarms on a stream of durations, with a stated rate of false alarms.
 //!
 //! A spike alarm asks whether one run is too slow to be one of the baseline; a CUSUM asks whether a series of
 //! runs is (Page 1954). Both are calibrated for the error of the estimated baseline. One event is one alarm:
 //! the state latches until the runs are back, or until a lasting new level is taken as baseline.
 //!
 //! ```
-//! use tail::alarm::{Baseline, Event, Options};
+//! use tail::alarm::{Baseline, Event, AlarmOptions};
 //!
 //! let law = tail::Gev::new(10.0, 0.2, 0.0)?;
 //! let mut random = tail::Xoshiro::new(1);
 //! let quiet: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
-//! let mut watch = Baseline::new(&quiet, &Options::default())?.watch();
+//! let mut watch = Baseline::new(&quiet, &AlarmOptions::default())?.watch();
 //! let events: Vec<Event> = (0..60).flat_map(|_| watch.push(1.1 * law.sample(&mut random))).collect();
 //! assert!(matches!(events[0], Event::Slow { .. } | Event::Spike { .. }));
 //! # Ok::<(), tail::Error>(())
@@ -20,5 +20,5 @@ mod calibration;
 mod run_length;
 mod watch;
 
-pub use calibration::{Baseline, Options, Threshold};
+pub use calibration::{AlarmOptions, Baseline, BaselineWarning, SpikeThreshold};
 pub use watch::{Event, Level, Watch};

@@ -1,4 +1,4 @@
-//! How long does a CUSUM run before it alarms for nothing?
+//! Computes how long a CUSUM runs before a false alarm.
 //!
 //! Its average run length by a Markov chain over a grid of its values (Brook, Evans 1972). The increments are
 //! those of the estimated law, the runs come from the true one; averaged over bootstrap baselines, the rate of

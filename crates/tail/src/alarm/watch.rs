@@ -1,8 +1,8 @@
-//! What has the stream shown so far? A state that can be stored and resumed.
+//! The state of a monitored stream, which can be stored and resumed.
 
 use serde::{Deserialize, Serialize};
 
-use super::Baseline;
+use super::calibration::Baseline;
 use super::run_length::log_ratio;
 
 /// Where the level of the stream stands.
@@ -18,7 +18,7 @@ pub enum Level {
     Fast,
 }
 
-/// Something to tell. One event is told once.
+/// An event of the stream; each is reported once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -37,7 +37,7 @@ pub enum Event {
     Slow {
         /// Run at which it was found.
         run: u64,
-        /// Run at which it began, as far as the CUSUM tells.
+        /// Run at which it began, by the CUSUM.
         since: u64,
         /// CUSUM statistic.
         statistic: f64,
@@ -76,7 +76,7 @@ pub enum Event {
 /// Most runs remembered for the factor and for a new baseline.
 const MEMORY: usize = 4096;
 
-/// The state of a monitor: push durations, get events; serialise it to go on later.
+/// The state of a monitor: push durations, get events; serialise it to resume later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Watch {
     /// The baseline.
@@ -91,7 +91,7 @@ pub struct Watch {
     pub cusum: [f64; 3],
     /// Last run at which each CUSUM was 0.
     zero: [u64; 3],
-    /// Whether the last run was a spike: a spike goes on until a run is below the threshold.
+    /// Whether the last run was a spike: a spike lasts until a run is below the threshold.
     spiking: bool,
     /// Whitened score of the last run.
     last_score: Option<f64>,
@@ -99,10 +99,11 @@ pub struct Watch {
     recent: Vec<f64>,
 }
 
-impl Watch {
-    pub(super) fn new(baseline: Baseline) -> Watch {
+impl Baseline {
+    /// A monitor that has seen nothing yet.
+    pub fn watch(self) -> Watch {
         Watch {
-            baseline,
+            baseline: self,
             runs: 0,
             skipped: 0,
             level: Level::Quiet,
@@ -113,7 +114,9 @@ impl Watch {
             recent: Vec::new(),
         }
     }
+}
 
+impl Watch {
     /// Take one duration; values that are not finite are counted and skipped.
     pub fn push(&mut self, value: f64) -> Vec<Event> {
         let mut events = Vec::new();
@@ -184,7 +187,7 @@ impl Watch {
         events
     }
 
-    /// Whether the state is one to be told to a scheduler: the answer is "no, it is not quiet".
+    /// Whether the system is slow or spiking: what an exit status reports.
     pub fn alarmed(&self) -> bool {
         self.level == Level::Slow || self.spiking
     }
@@ -220,7 +223,7 @@ impl Watch {
         Some(Event::Rebaselined { run: self.runs, runs: wanted })
     }
 
-    /// The value with what the last one foretold taken out, on the scale of Gumbel scores.
+    /// The value without the part that the previous one predicts (AR(1) of the scores), on the scale of the law.
     fn whiten(&mut self, value: f64) -> f64 {
         let phi = self.baseline.ar1;
         if phi == 0.0 {

@@ -1,4 +1,4 @@
-//! How far may the points of a probability plot stray, all of them together?
+//! The band that all points of a probability plot together leave in few samples only.
 
 use serde::{Deserialize, Serialize};
 

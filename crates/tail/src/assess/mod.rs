@@ -1,19 +1,19 @@
 //! Everything `fit` says about one series of durations, as one struct: schema `lastrank.fit/1`.
 //!
 //! [`assess`] is the entry point of the command line and the report. It asks first whether the values are
-//! independent draws of one law, then fits a GEV and its rivals, and says in words what was found, how sure
-//! that is, and how many more runs would decide. [`Assessment::panels`] gives the points of the figures.
+//! independent draws of one law, then fits a GEV and its rivals, and hands out typed findings: what was found, how
+//! sure that is, and how many more runs would decide. [`Assessment::panels`] gives the points of the figures.
 //!
 //! ```
-//! use tail::assess::{Options, assess};
+//! use tail::assess::{AssessOptions, assess};
 //!
 //! let law = tail::Gev::new(11.17, 0.21, 0.0)?;
 //! let mut random = tail::Xoshiro::new(1);
 //! let durations: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
 //!
-//! let found = assess(&durations, &Options { bootstrap: 99, ..Options::default() })?;
+//! let found = assess(&durations, &AssessOptions { bootstrap: 99, ..AssessOptions::default() })?;
 //! assert!(found.diagnostics.independence.passed);
-//! println!("{}", found.verdict.text);
+//! println!("{:?}", found.verdict.code);
 //! # Ok::<(), tail::Error>(())
 //! ```
 
@@ -23,19 +23,17 @@ mod panels;
 mod result;
 mod summarise;
 
+pub use crate::verdict::{Alternative, Dependence, Diagnostics, GumbelTest, Rounded, TrendFit};
 pub use envelope::Envelope;
-pub use options::{NonFinite, Options};
+pub use options::{AssessOptions, NonFinite};
 pub use panels::{Band, Panels, Point};
-pub use result::{
-    Alternative, Assessment, Dependence, Diagnostics, GevResult, GumbelTest, ParameterIntervals, ReturnLevel,
-    Rounded, TrendFit,
-};
-pub use summarise::{QuantileEstimate, Summary, quantile_interval, summarise};
+pub use result::{Assessment, GevResult, ParameterIntervals, ReturnLevel};
+pub use summarise::{QuantileEstimate, SampleSummary, quantile_interval, summarise};
 
 use rayon::prelude::*;
 
 use crate::grouped::Grouped;
-use crate::regression::{Column, Family, Part, Regression};
+use crate::regression::{Covariate, Part, Regression, RegressionLaw};
 use crate::verdict::{self, Vuong};
 use crate::{
     Error, Gev, Series, Status, bootstrap, gev, gof, gumbel, independence, interval, rivals, sandwich,
@@ -53,7 +51,7 @@ pub const FEWEST: usize = 10;
 /// [`Error::NotFinite`] for NaN or infinite values unless the options say to drop and count them,
 /// [`Error::TooFew`] below 10 values, [`Error::Constant`], [`Error::TooFewDistinct`] below 4 distinct ones,
 /// [`Error::Parameter`] for options out of range.
-pub fn assess(values: &[f64], options: &Options) -> Result<Assessment, Error> {
+pub fn assess(values: &[f64], options: &AssessOptions) -> Result<Assessment, Error> {
     Ok(assess_series(&Series::clean(values), values, options)?.0)
 }
 
@@ -64,7 +62,7 @@ pub fn assess(values: &[f64], options: &Options) -> Result<Assessment, Error> {
 pub fn assess_and_panels(
     series: &Series,
     values: &[f64],
-    options: &Options,
+    options: &AssessOptions,
 ) -> Result<(Assessment, Panels), Error> {
     let (assessment, likelihood, fit) = assess_series(series, values, options)?;
     let panels = assessment.panels_of(series, &likelihood, &fit);
@@ -74,8 +72,8 @@ pub fn assess_and_panels(
 fn assess_series<'a>(
     series: &'a Series,
     values: &[f64],
-    options: &Options,
-) -> Result<(Assessment, gev::Likelihood<'a>, gev::Fit), Error> {
+    options: &AssessOptions,
+) -> Result<(Assessment, gev::Likelihood<'a>, gev::GevFit), Error> {
     options.check()?;
     if options.non_finite == NonFinite::Refuse && series.dropped().total() > 0 {
         let first = values.iter().position(|x| !x.is_finite()).unwrap_or(0);
@@ -94,7 +92,7 @@ fn assess_series<'a>(
         .map(|&period| {
             let level = fit.return_level(period)?;
             let interval =
-                likelihood.profile_corrected(&fit, gev::Target::ReturnLevel(period), options.level).ok();
+                likelihood.profile_corrected(&fit, gev::GevTarget::ReturnLevel(period), options.level).ok();
             Ok(ReturnLevel {
                 period,
                 level: level.level,
@@ -108,9 +106,9 @@ fn assess_series<'a>(
         .collect::<Result<Vec<_>, Error>>()?;
     let profile = |target| likelihood.profile_corrected(&fit, target, options.level).ok();
     let intervals = ParameterIntervals {
-        location: profile(gev::Target::Location),
-        scale: profile(gev::Target::Scale),
-        shape: profile(gev::Target::Shape),
+        location: profile(gev::GevTarget::Location),
+        scale: profile(gev::GevTarget::Scale),
+        shape: profile(gev::GevTarget::Shape),
     };
 
     let (alternatives, gev_weight, gev_bic_weight) = alternatives(series, &fit);
@@ -127,7 +125,6 @@ fn assess_series<'a>(
         fit: &fit,
         diagnostics: &diagnostics,
         alternatives: &alternatives,
-        shape: intervals.shape,
         significance: options.significance,
     });
     let usable = fit.status != Status::Boundary;
@@ -193,8 +190,8 @@ impl<'a> Densities<'a> {
 }
 
 /// Rivals by the same optimiser, best AIC first, and the weights of the GEV by AIC and BIC.
-fn alternatives(series: &Series, fit: &gev::Fit) -> (Vec<Alternative>, f64, f64) {
-    let fits: Vec<rivals::Fit> = rivals::Family::ALL
+fn alternatives(series: &Series, fit: &gev::GevFit) -> (Vec<Alternative>, f64, f64) {
+    let fits: Vec<rivals::RivalFit> = rivals::Family::ALL
         .par_iter()
         .filter_map(|&family| rivals::fit(series, family).ok())
         .filter(|rival| rival.aic().is_finite())
@@ -252,7 +249,11 @@ fn affordable(wanted: usize, n: usize) -> Option<usize> {
 
 /// Stage two: A² and AU² with p-values from refits to samples of the fit; where the budget does not carry
 /// samples of that size, from smaller ones (said in `sample_size`).
-fn goodness_of_fit(series: &Series, fit: &gev::Fit, options: &Options) -> Option<gof::GoodnessOfFit> {
+fn goodness_of_fit(
+    series: &Series,
+    fit: &gev::GevFit,
+    options: &AssessOptions,
+) -> Option<gof::GoodnessOfFit> {
     if fit.status == Status::Boundary || options.bootstrap == 0 {
         return None;
     }
@@ -262,9 +263,9 @@ fn goodness_of_fit(series: &Series, fit: &gev::Fit, options: &Options) -> Option
 /// Errors under dependence: sandwich for the parameters, block bootstrap for the return levels.
 fn dependence(
     series: &Series,
-    fit: &gev::Fit,
+    fit: &gev::GevFit,
     independence: &independence::Independence,
-    options: &Options,
+    options: &AssessOptions,
 ) -> Option<Dependence> {
     let block = bootstrap::block_length(series.len(), independence.effective_size);
     let replicates = affordable(options.bootstrap.min(399), series.len())?;
@@ -283,17 +284,17 @@ fn dependence(
 /// Most values to which a line is fitted: of more, even spaced ones.
 const MOST_FOR_TREND: usize = 5_000;
 
-/// Location b0 + b1 t, t from 0 at the first value to 1 at the last (Coles 2001, 6.2), and whether that heals
-/// the fault.
-fn trend(series: &Series, options: &Options) -> Option<TrendFit> {
+/// Location b0 + b1 t, t from 0 at the first value to 1 at the last (Coles 2001, 6.2), and whether the
+/// residuals then pass the tests.
+fn trend(series: &Series, options: &AssessOptions) -> Option<TrendFit> {
     let stride = series.len().div_ceil(MOST_FOR_TREND);
     let values: Vec<f64> = series.values().iter().step_by(stride).copied().collect();
     let last = (values.len() - 1) as f64;
     let time: Vec<f64> = (0..values.len()).map(|i| i as f64 / last).collect();
-    let column = Column::new(Part::Location, "time", time);
-    let line = Regression::new(&values, Family::Gev, vec![column]).ok()?;
+    let column = Covariate::new(Part::Location, "time", time);
+    let line = Regression::new(&values, RegressionLaw::Gev, vec![column]).ok()?;
     let fit = line.fit().ok()?;
-    let flat = Regression::new(&values, Family::Gev, vec![]).ok()?.fit().ok()?;
+    let flat = Regression::new(&values, RegressionLaw::Gev, vec![]).ok()?.fit().ok()?;
     let (statistic, _, p) = fit.against_corrected(&flat);
     let value = |part, name| fit.coefficient(part, name).map(|c| c.value);
     let (first, change) = (value(Part::Location, "1")?, value(Part::Location, "time")?);
@@ -313,7 +314,7 @@ fn trend(series: &Series, options: &Options) -> Option<TrendFit> {
 }
 
 /// The interval likelihood where the tick is coarse (Heitjan 1989).
-fn rounded(series: &Series, fit: &gev::Fit) -> Option<Rounded> {
+fn rounded(series: &Series, fit: &gev::GevFit) -> Option<Rounded> {
     let tick = series.tick().filter(|tick| *tick > 0.2 * fit.scale)?;
     let found = interval::fit(series, tick, interval::Rounding::Nearest).ok()?;
     Some(Rounded {
@@ -326,7 +327,7 @@ fn rounded(series: &Series, fit: &gev::Fit) -> Option<Rounded> {
 }
 
 /// Is the shape 0, as far as these values tell?
-fn gumbel_test(series: &Series, fit: &gev::Fit) -> Option<GumbelTest> {
+fn gumbel_test(series: &Series, fit: &gev::GevFit) -> Option<GumbelTest> {
     let simple = gumbel::fit(series).ok()?;
     let (statistic, p) = simple.against(fit);
     Some(GumbelTest {

@@ -1,8 +1,9 @@
-//! What can be asked of an assessment?
+//! Options of an assessment.
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::return_period::return_period_to_probability;
+use crate::{Error, argument};
 
 /// What to do with values that are not finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub enum NonFinite {
 /// Options of [`super::assess`]. The default suits `lastrank fit`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Options {
+pub struct AssessOptions {
     /// Coverage of all intervals.
     pub level: f64,
     /// Return periods (> 1) whose levels are wanted, in numbers of values.
@@ -33,9 +34,9 @@ pub struct Options {
     pub non_finite: NonFinite,
 }
 
-impl Default for Options {
+impl Default for AssessOptions {
     fn default() -> Self {
-        Options {
+        AssessOptions {
             level: 0.95,
             periods: vec![10.0, 100.0, 1000.0],
             significance: 0.05,
@@ -46,18 +47,10 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl AssessOptions {
     pub(super) fn check(&self) -> Result<(), Error> {
-        for (what, value) in [("level", self.level), ("significance", self.significance)] {
-            if !(value > 0.0 && value < 1.0) {
-                return Err(Error::Parameter { what, value, must: "between 0 and 1" });
-            }
-        }
-        for &value in &self.periods {
-            if !(value > 1.0 && value.is_finite()) {
-                return Err(Error::Parameter { what: "return period", value, must: "above 1" });
-            }
-        }
-        Ok(())
+        argument::confidence_level(self.level)?;
+        argument::between_0_and_1("significance", self.significance)?;
+        self.periods.iter().try_for_each(|period| return_period_to_probability(*period).map(drop))
     }
 }

@@ -1,10 +1,11 @@
-//! Which points does a reader see: probability plot, Q-Q plot, return levels, density?
+//! Points of the figures of one fit: probability plot, Q-Q plot, return levels, density.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Assessment, Envelope};
-use crate::gev::{Fit, Likelihood, Target};
+use crate::gev::{GevFit, GevTarget, Likelihood};
+use crate::return_period::gumbel_level;
 use crate::{Series, Status, special};
 
 /// A point of a figure with the band around it.
@@ -70,7 +71,7 @@ impl Assessment {
         }
     }
 
-    pub(super) fn panels_of(&self, series: &Series, likelihood: &Likelihood, fit: &Fit) -> Panels {
+    pub(super) fn panels_of(&self, series: &Series, likelihood: &Likelihood, fit: &GevFit) -> Panels {
         let n = series.len();
         let size = n as f64;
         let law = self.law();
@@ -105,7 +106,7 @@ impl Assessment {
         }
     }
 
-    fn return_curve(&self, likelihood: &Likelihood, fit: &Fit) -> Vec<Band> {
+    fn return_curve(&self, likelihood: &Likelihood, fit: &GevFit) -> Vec<Band> {
         const STEPS: usize = 40;
         let (from, to) = (1.01f64.ln(), (10.0 * fit.n as f64).max(1000.0).ln());
         // Of very many values a profile differs from it by less than the line is wide.
@@ -114,13 +115,12 @@ impl Assessment {
             .into_par_iter()
             .map(|i| {
                 // Even steps in the Gumbel variate, which is what the axis shows.
-                let gumbel = |period: f64| -(-(-1.0 / period).ln_1p()).ln();
-                let (a, b) = (gumbel(from.exp()), gumbel(to.exp()));
+                let (a, b) = (gumbel_level(1.0 / from.exp()), gumbel_level(1.0 / to.exp()));
                 let c = a + (b - a) * i as f64 / STEPS as f64;
                 let period = 1.0 / -(-(-c).exp()).exp_m1();
                 let y = self.law().at_gumbel_level(c);
                 let interval = if profiled {
-                    likelihood.profile_corrected(fit, Target::ReturnLevel(period), self.level).ok()
+                    likelihood.profile_corrected(fit, GevTarget::ReturnLevel(period), self.level).ok()
                 } else {
                     fit.return_level(period).ok().and_then(|level| level.interval(self.level))
                 };

@@ -1,16 +1,13 @@
-//! What does `fit --json` hold?
+//! The result of an assessment: what `fit --json` holds.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Summary;
+use super::SampleSummary;
 use crate::gev::{Influence, Parameters};
-use crate::gof::GoodnessOfFit;
-use crate::independence::Independence;
 use crate::rivals::{Family, Law};
-use crate::sandwich::Sandwich;
-use crate::verdict::{Verdict, Vuong};
+use crate::verdict::{Alternative, Diagnostics, Verdict};
 use crate::{Dropped, Interval, Status};
 
 /// All that is said about one series, schema `lastrank.fit/1`. Every number is in the unit of the data unless
@@ -34,7 +31,7 @@ pub struct Assessment {
     /// Coverage of all intervals.
     pub level: f64,
     /// The values themselves: minimum to maximum, with model-free intervals.
-    pub summary: Summary,
+    pub summary: SampleSummary,
     /// The fitted GEV.
     pub gev: GevResult,
     /// Its rivals, best AIC first.
@@ -90,33 +87,6 @@ pub struct ParameterIntervals {
     pub shape: Option<Interval>,
 }
 
-/// A rival of the GEV.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Alternative {
-    /// The family, as a stable code.
-    pub model: Family,
-    /// Its name in words.
-    pub name: String,
-    /// Number of parameters.
-    pub size: usize,
-    /// Its fitted parameters by name.
-    pub parameters: BTreeMap<String, f64>,
-    /// Negative log-likelihood.
-    pub negative_log_likelihood: f64,
-    /// Akaike's criterion.
-    pub aic: f64,
-    /// Schwarz's criterion.
-    pub bic: f64,
-    /// Share among all fitted models by AIC.
-    pub aic_weight: f64,
-    /// The same by BIC.
-    pub bic_weight: f64,
-    /// The GEV against this rival; positive z speaks for the GEV.
-    pub vuong: Option<Vuong>,
-    /// The fitted law, to draw it.
-    pub law: Law,
-}
-
 /// A level exceeded once in `period` values on average.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReturnLevel {
@@ -127,103 +97,15 @@ pub struct ReturnLevel {
     /// Standard error by the delta method; the interval is better.
     pub standard_error: Option<f64>,
     /// Lower end of the profile interval; NaN (null in JSON) where there is none.
-    #[serde(with = "super::result::nullable")]
+    #[serde(with = "crate::nullable")]
     pub lower: f64,
     /// Upper end of the profile interval.
-    #[serde(with = "super::result::nullable")]
+    #[serde(with = "crate::nullable")]
     pub upper: f64,
     /// The interval with what its ends are.
     pub interval: Option<Interval>,
     /// Whether the period lies within the number of values; beyond, the level is extrapolated.
     pub observed: bool,
-}
-
-/// Tests of the assumptions and of the fit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Diagnostics {
-    /// Stage one: independence and stationarity.
-    pub independence: Independence,
-    /// Stage two: does the GEV fit at all; none where the options asked for no bootstrap.
-    pub goodness_of_fit: Option<GoodnessOfFit>,
-    /// A location that follows the time; given when stage one finds the values not independent draws of one
-    /// law.
-    #[serde(default)]
-    pub trend: Option<TrendFit>,
-    /// Errors that allow for dependence; given when stage one finds the values not independent.
-    pub dependence: Option<Dependence>,
-    /// The fit to intervals; given when the clock's tick is more than a fifth of the scale.
-    pub rounded: Option<Rounded>,
-    /// Whether a Gumbel law, shape 0, would do.
-    pub gumbel: Option<GumbelTest>,
-}
-
-/// What dependence does to the errors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Dependence {
-    /// Sandwich standard errors of the parameters and by how much the variances grow.
-    pub sandwich: Option<Sandwich>,
-    /// Length of the blocks of the bootstrap.
-    pub block: usize,
-    /// Percentile intervals of the return levels by block bootstrap, in the order of the return levels.
-    pub return_levels: Vec<Interval>,
-}
-
-/// A GEV whose location is a straight line in time, against the one whose location is constant.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TrendFit {
-    /// Location at the first value.
-    pub first: f64,
-    /// Location at the last value.
-    pub last: f64,
-    /// By how much it changes over the run, with its profile interval.
-    pub change: f64,
-    /// The interval of `change`; none where the fit is irregular.
-    pub interval: Option<Interval>,
-    /// Scale around the line.
-    pub scale: f64,
-    /// Shape around the line.
-    pub shape: f64,
-    /// Negative log-likelihood.
-    pub negative_log_likelihood: f64,
-    /// Likelihood ratio against the constant location, corrected for the size of the sample; chi-square with one
-    /// degree of freedom.
-    pub statistic: f64,
-    /// Its p-value, for values independent around the line.
-    pub p: f64,
-    /// Whether the residuals pass the tests of stage one: then the line is the whole of the fault.
-    pub residuals_pass: bool,
-}
-
-/// The fit that knows the clock's tick: the likelihood of intervals instead of points.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Rounded {
-    /// The tick.
-    pub tick: f64,
-    /// Location.
-    pub location: f64,
-    /// Scale.
-    pub scale: f64,
-    /// Shape.
-    pub shape: f64,
-    /// Standard errors.
-    pub standard_errors: Option<Parameters>,
-}
-
-/// Is the shape 0?
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct GumbelTest {
-    /// Likelihood ratio with Hosking's correction (1984), chi-square with one degree of freedom.
-    pub statistic: f64,
-    /// Its p-value.
-    pub p: f64,
-    /// Location of the fitted Gumbel law.
-    pub location: f64,
-    /// Its scale.
-    pub scale: f64,
-    /// Its negative log-likelihood.
-    pub negative_log_likelihood: f64,
-    /// Its Akaike criterion.
-    pub aic: f64,
 }
 
 /// The parameters of a rival under the names its field uses.
@@ -237,17 +119,4 @@ pub(super) fn parameters(law: &Law) -> BTreeMap<String, f64> {
         named.insert(0, ("shift", law.shift));
     }
     named.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
-}
-
-/// NaN and infinities are null in JSON and NaN when read back.
-pub(crate) mod nullable {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
-        if value.is_finite() { to.serialize_f64(*value) } else { to.serialize_none() }
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-        Ok(Option::<f64>::deserialize(from)?.unwrap_or(f64::NAN))
-    }
 }

@@ -1,4 +1,4 @@
-//! What were the values, without any model?
+//! Summarises values without a model.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::special;
 
 /// Minimum to maximum, with intervals that assume nothing but independence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct SampleSummary {
     /// How many values.
     pub n: usize,
     /// Smallest value.
@@ -22,7 +22,7 @@ pub struct Summary {
     pub maximum: f64,
 }
 
-impl Summary {
+impl SampleSummary {
     /// The quantile of probability `p`, where it was computed.
     pub fn quantile(&self, p: f64) -> Option<f64> {
         self.quantiles.iter().find(|q| q.probability == p).map(|q| q.value)
@@ -43,7 +43,7 @@ pub struct QuantileEstimate {
 }
 
 /// Summarise ascending values; `level` is the coverage of the quantile intervals.
-pub fn summarise(sorted: &[f64], level: f64) -> Summary {
+pub fn summarise(sorted: &[f64], level: f64) -> SampleSummary {
     let n = sorted.len();
     let size = n as f64;
     let (first, last) = match sorted {
@@ -65,7 +65,7 @@ pub fn summarise(sorted: &[f64], level: f64) -> Summary {
             }
         })
         .collect();
-    Summary { n, minimum: first, mean, sd: (square / (size - 1.0)).sqrt(), quantiles, maximum: last }
+    SampleSummary { n, minimum: first, mean, sd: (square / (size - 1.0)).sqrt(), quantiles, maximum: last }
 }
 
 /// Indices, from 0, of the order statistics that enclose the `p`-quantile of `n` independent values with at

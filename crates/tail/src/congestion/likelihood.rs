@@ -1,7 +1,8 @@
 //! The joint likelihood of a quiet and a congested sample that share one law up to a factor or a shift.
 
 use crate::gev::{SHAPE_MAX, maximize_maxima};
-use crate::newton::{Newton, brent_minimum, brent_root};
+use crate::interval_end::unbounded_end;
+use crate::newton::{Newton, brent_minimum};
 use crate::status::{End, Interval};
 use crate::surface::{Free, Maxima};
 use crate::{Error, Gev, Series};
@@ -16,7 +17,7 @@ pub(super) enum Link {
 }
 
 /// Both samples, and where the last maximum was.
-pub(super) struct Joint<'a> {
+pub(super) struct TwoSamples<'a> {
     quiet: &'a [f64],
     new: &'a [f64],
     center: f64,
@@ -33,10 +34,10 @@ pub(super) struct Maximum {
     pub law: Gev,
 }
 
-impl<'a> Joint<'a> {
+impl<'a> TwoSamples<'a> {
     pub fn new(quiet: &'a Series, new: &'a Series) -> Self {
         let (center, spread) = crate::gev::standardisation(quiet.sorted());
-        Joint {
+        TwoSamples {
             quiet: quiet.sorted(),
             new: new.sorted(),
             center,
@@ -126,22 +127,14 @@ impl<'a> Joint<'a> {
         let step = self.step(link);
         let mut ends = [(f64::NAN, End::NotFound); 2];
         for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
-            let mut excess = |distance: f64| {
+            let excess = |distance: f64| {
                 (2.0 * (self.profile(link, best.argument + side * distance) - best.value)).max(0.0).sqrt() - z
             };
-            let (mut inside, mut distance) = ((0.0, -z), 2.0 * step);
-            for _ in 0..60 {
-                let value = excess(distance);
-                if value >= 0.0 {
-                    let root = brent_root(&mut excess, inside, (distance, value), 1e-8 * step);
-                    *end = (best.argument + side * root, End::Reached);
-                    break;
-                }
-                inside = (distance, value);
-                distance *= 1.6;
+            if let Some(root) = unbounded_end(excess, z, 2.0 * step, 1e-8 * step) {
+                *end = (best.argument + side * root, End::Reached);
             }
         }
-        Interval { lower: ends[0].0, upper: ends[1].0, level, lower_end: ends[0].1, upper_end: ends[1].1 }
+        Interval::from_ends(ends, level)
     }
 
     /// The argument in the unit of the data: k, or D.

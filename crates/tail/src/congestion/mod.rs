@@ -1,4 +1,4 @@
-//! By what factor is the new system slower than the quiet one, and is it a factor at all?
+//! Compares a new sample with a quiet one: the factor between them, and whether it is a factor at all.
 //!
 //! x ~ GEV(location, scale, shape) and y ~ GEV(k location, k scale, shape): one likelihood, k profiled. The
 //! model is tested against separate fits and compared with a shift (y = x + D) and with model-free ratios.
@@ -6,23 +6,23 @@
 
 mod likelihood;
 mod robust;
-mod words;
 
 pub use robust::{Estimate, Robust, hodges_lehmann, resample, robust};
 
 use serde::{Deserialize, Serialize};
 
+use crate::independence::{self, TestFinding};
 use crate::special::chi_square_survival;
-use crate::{Dropped, Error, Gev, Interval, Series, independence};
-use likelihood::{Joint, Link};
+use crate::{Dropped, Error, Gev, Interval, Series, argument};
+use likelihood::{Link, TwoSamples};
 
 /// The schema of [`Comparison`] as JSON.
 pub const SCHEMA: &str = "lastrank.compare/1";
 
-/// What can be asked of a comparison.
+/// Options of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Options {
+pub struct CompareOptions {
     /// Coverage of all intervals.
     pub level: f64,
     /// Replicates of the block bootstrap behind the model-free intervals.
@@ -31,9 +31,9 @@ pub struct Options {
     pub seed: u64,
 }
 
-impl Default for Options {
+impl Default for CompareOptions {
     fn default() -> Self {
-        Options { level: 0.95, bootstrap: 999, seed: 1 }
+        CompareOptions { level: 0.95, bootstrap: 999, seed: 1 }
     }
 }
 
@@ -48,8 +48,8 @@ pub struct Arm {
     pub median: f64,
     /// Whether they pass as independent draws of one law.
     pub independent: bool,
-    /// What speaks against it, in words.
-    pub against: Vec<String>,
+    /// What speaks against it.
+    pub against: Vec<TestFinding>,
 }
 
 /// A model with one number between the samples, tested against separate fits.
@@ -74,7 +74,7 @@ pub struct LinkFit {
 /// What a comparison amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Code {
+pub enum ComparisonCode {
     /// The interval of k holds 1.
     NoDifference,
     /// Slower by a factor, and the factor explains it.
@@ -85,6 +85,32 @@ pub enum Code {
     OtherDifference,
     /// One of the samples is not independent draws of one law.
     NotIndependent,
+}
+
+/// Whether runs take k times as long, or the same amount longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slowdown {
+    /// Every run takes k times as long.
+    Factor,
+    /// Every run takes the same amount longer.
+    Shift,
+    /// These values do not tell.
+    Undecided,
+}
+
+/// What to do after a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ComparisonAdvice {
+    /// About so many runs of each sample would tell a factor from a constant amount.
+    MeasureMore {
+        /// Runs of each sample.
+        runs: f64,
+    },
+    /// Use the model-free ratio ([`Robust::hodges_lehmann`]), whose interval allows for dependence.
+    UseModelFreeRatio,
+    /// Interleave quiet and new runs.
+    Interleave,
 }
 
 /// The answer: k and everything that speaks for or against it.
@@ -113,11 +139,9 @@ pub struct Comparison {
     /// Points (k, deviance over the best k) for the likelihood curve, dense around the maximum.
     pub curve: Vec<[f64; 2]>,
     /// Stable code.
-    pub code: Code,
-    /// What was found, in words.
-    pub text: String,
+    pub code: ComparisonCode,
     /// What to do next.
-    pub advice: Vec<String>,
+    pub advice: Vec<ComparisonAdvice>,
 }
 
 /// Compare positive durations of a quiet and a new system, each in time order. Values that are not finite
@@ -126,10 +150,8 @@ pub struct Comparison {
 /// # Errors
 /// As [`crate::gev::fit`] for either sample (at least 10 values each), [`Error::Support`] where a duration
 /// is not positive, [`Error::Parameter`].
-pub fn compare(quiet: &[f64], new: &[f64], options: &Options) -> Result<Comparison, Error> {
-    if !(options.level > 0.0 && options.level < 1.0) {
-        return Err(Error::Parameter { what: "level", value: options.level, must: "between 0 and 1" });
-    }
+pub fn compare(quiet: &[f64], new: &[f64], options: &CompareOptions) -> Result<Comparison, Error> {
+    argument::confidence_level(options.level)?;
     let (quiet, new) = (Series::clean(quiet), Series::clean(new));
     for series in [&quiet, &new] {
         series.require(10, 4)?;
@@ -139,7 +161,7 @@ pub fn compare(quiet: &[f64], new: &[f64], options: &Options) -> Result<Comparis
     }
     let robust = robust(&quiet, &new, options.level, options.bootstrap, options.seed);
     let separate = likelihood::separate(&quiet, &new)?;
-    let mut joint = Joint::new(&quiet, &new);
+    let mut joint = TwoSamples::new(&quiet, &new);
 
     let best = joint.maximum(Link::Factor, robust.hodges_lehmann.value.ln());
     let without = joint.profile(Link::Factor, 0.0);
@@ -175,15 +197,60 @@ pub fn compare(quiet: &[f64], new: &[f64], options: &Options) -> Result<Comparis
         robust,
         agrees,
         curve,
-        code: Code::NoDifference,
-        text: String::new(),
+        code: ComparisonCode::NoDifference,
         advice: Vec::new(),
     };
-    words::write(&mut comparison);
+    comparison.code = comparison.judge();
+    comparison.advice = comparison.advise();
     Ok(comparison)
 }
 
-fn link(joint: &Joint, link: Link, best: &likelihood::Maximum, at: Interval, separate: f64) -> LinkFit {
+impl Comparison {
+    fn judge(&self) -> ComparisonCode {
+        let k = &self.factor;
+        let differs = !k.interval.contains(1.0);
+        if !(self.quiet.independent && self.new.independent) {
+            ComparisonCode::NotIndependent
+        } else if k.p < 0.05 || (differs && !self.agrees) {
+            ComparisonCode::OtherDifference
+        } else if !differs {
+            ComparisonCode::NoDifference
+        } else if k.value > 1.0 {
+            ComparisonCode::Slower
+        } else {
+            ComparisonCode::Faster
+        }
+    }
+
+    /// Whether the difference is a factor or a shift, by the weight of the factor.
+    pub fn slowdown(&self) -> Slowdown {
+        if self.factor_weight > 0.9 {
+            Slowdown::Factor
+        } else if self.factor_weight < 0.1 {
+            Slowdown::Shift
+        } else {
+            Slowdown::Undecided
+        }
+    }
+
+    fn advise(&self) -> Vec<ComparisonAdvice> {
+        let mut advice = Vec::new();
+        let one_factor = matches!(self.code, ComparisonCode::Slower | ComparisonCode::Faster);
+        if one_factor && self.slowdown() == Slowdown::Undecided {
+            let runs = (3.20 / self.factor.value.ln()).powi(2);
+            if runs.is_finite() && runs > self.quiet.n.min(self.new.n) as f64 {
+                advice.push(ComparisonAdvice::MeasureMore { runs });
+            }
+        }
+        if self.code == ComparisonCode::NotIndependent {
+            advice.push(ComparisonAdvice::UseModelFreeRatio);
+        }
+        advice.push(ComparisonAdvice::Interleave);
+        advice
+    }
+}
+
+fn link(joint: &TwoSamples, link: Link, best: &likelihood::Maximum, at: Interval, separate: f64) -> LinkFit {
     let statistic = (2.0 * (best.value - separate)).max(0.0);
     LinkFit {
         value: joint.natural(link, best.argument),
@@ -207,16 +274,14 @@ fn arm(series: &Series) -> Result<Arm, Error> {
         dropped: series.dropped(),
         median: crate::series::sorted_quantile(series.sorted(), 0.5),
         independent: checked.passed,
-        against: checked.rejected().map(|test| test.text.clone()).collect(),
+        against: checked.rejected().map(|test| test.finding.clone()).collect(),
     })
 }
 
 /// The factors that a single run's duration is compatible with, given the quiet law: T over its upper and
 /// lower quantile. Wide by nature: one run says little.
 pub fn single_run(quiet: &Gev, duration: f64, level: f64) -> Result<Interval, Error> {
-    if !(level > 0.0 && level < 1.0) {
-        return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
-    }
+    argument::confidence_level(level)?;
     let tail = 0.5 * (1.0 - level);
     let (low, high) = (quiet.quantile(tail), quiet.upper_quantile(tail));
     if low <= 0.0 {

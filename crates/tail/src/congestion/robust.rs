@@ -1,4 +1,4 @@
-//! How do two samples compare without any model?
+//! Compares two samples without a model.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::grouped::Grouped;
 use crate::kernel;
 use crate::newton::Newton;
+use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
-use crate::surface::{self, Free, Maxima, Standard, Surface, grow_scale};
-use crate::{Dropped, Error, Gev, Series, Status, linalg, special};
+use crate::surface::{self, Free, Maxima, StandardMaximum, Surface, grow_scale};
+use crate::{Dropped, Error, Gev, Series, Status, argument, linalg, special};
 
 /// Largest shape searched.
 pub(crate) const SHAPE_MAX: f64 = 5.0;
@@ -43,7 +44,7 @@ pub struct Influence {
 
 /// A quantity with its standard error (delta method).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Level {
+pub struct LevelEstimate {
     /// Exceedance probability of the level.
     pub exceedance: f64,
     /// The level, in the unit of the data.
@@ -52,7 +53,7 @@ pub struct Level {
     pub standard_error: Option<f64>,
 }
 
-impl Level {
+impl LevelEstimate {
     /// The Wald interval; prefer profile intervals, which keep their coverage.
     pub fn interval(&self, coverage: f64) -> Option<Interval> {
         let half = special::normal_upper_quantile(0.5 * (1.0 - coverage)) * self.standard_error?;
@@ -62,7 +63,7 @@ impl Level {
 
 /// A fitted GEV.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Fit {
+pub struct GevFit {
     /// How far to trust it.
     pub status: Status,
     /// Finite values used.
@@ -99,7 +100,7 @@ pub struct Fit {
     pub iterations: usize,
 }
 
-impl Fit {
+impl GevFit {
     /// The fitted distribution.
     pub fn law(&self) -> Gev {
         Gev { location: self.location, scale: self.scale, shape: self.shape }
@@ -116,19 +117,14 @@ impl Fit {
     }
 
     /// The level exceeded once in `period` values on average, with its standard error.
-    pub fn return_level(&self, period: f64) -> Result<Level, Error> {
-        if !(period > 1.0 && period.is_finite()) {
-            return Err(Error::Parameter { what: "return period", value: period, must: "above 1" });
-        }
-        let exceedance = 1.0 / period;
-        Ok(self.at_gumbel_level(-(-(-exceedance).ln_1p()).ln(), exceedance))
+    pub fn return_level(&self, period: f64) -> Result<LevelEstimate, Error> {
+        let exceedance = return_period_to_probability(period)?;
+        Ok(self.at_gumbel_level(gumbel_level(exceedance), exceedance))
     }
 
     /// The quantile of probability `p` in (0, 1), with its standard error.
-    pub fn quantile(&self, p: f64) -> Result<Level, Error> {
-        if !(p > 0.0 && p < 1.0) {
-            return Err(Error::Parameter { what: "probability", value: p, must: "between 0 and 1" });
-        }
+    pub fn quantile(&self, p: f64) -> Result<LevelEstimate, Error> {
+        argument::between_0_and_1("probability", p)?;
         Ok(self.at_gumbel_level(-(-p.ln()).ln(), 1.0 - p))
     }
 
@@ -138,13 +134,13 @@ impl Fit {
         [1.0, b, self.scale * b1]
     }
 
-    fn at_gumbel_level(&self, c: f64, exceedance: f64) -> Level {
+    fn at_gumbel_level(&self, c: f64, exceedance: f64) -> LevelEstimate {
         let b = kernel::box_cox(c, self.shape).0;
         let level = self.center + (self.location_offset + self.scale * b);
         let gradient = self.level_gradient(c);
         let standard_error =
             self.covariance.map(|v| linalg::quadratic(v.as_flattened(), &gradient).max(0.0).sqrt());
-        Level { exceedance, level, standard_error }
+        LevelEstimate { exceedance, level, standard_error }
     }
 }
 
@@ -152,7 +148,7 @@ impl Fit {
 ///
 /// # Errors
 /// [`Error::TooFew`] below 5 values, [`Error::Constant`], [`Error::TooFewDistinct`] below 4 distinct ones.
-pub fn fit(values: &[f64]) -> Result<Fit, Error> {
+pub fn fit(values: &[f64]) -> Result<GevFit, Error> {
     Ok(Likelihood::new(&Series::clean(values))?.fit())
 }
 
@@ -198,7 +194,7 @@ impl<'a> Likelihood<'a> {
     }
 
     /// The maximum-likelihood fit.
-    pub fn fit(&self) -> Fit {
+    pub fn fit(&self) -> GevFit {
         let mut newton = Newton::new(3);
         let mut best = maximize_maxima(&self.quick(), &mut newton);
         if self.grouped.is_some() {
@@ -206,7 +202,7 @@ impl<'a> Likelihood<'a> {
             let outcome = newton.minimize(&Free(&self.maxima()), &best.at, 1e-12 * self.y.len() as f64, 2);
             if best.status != Status::Boundary && outcome.converged {
                 let at = [newton.at[0], newton.at[1], newton.at[2]];
-                best = Standard {
+                best = StandardMaximum {
                     at,
                     value: outcome.value,
                     iterations: best.iterations + outcome.iterations,
@@ -219,7 +215,7 @@ impl<'a> Likelihood<'a> {
         self.finish(&best, &mut newton)
     }
 
-    fn finish(&self, best: &Standard, newton: &mut Newton) -> Fit {
+    fn finish(&self, best: &StandardMaximum, newton: &mut Newton) -> GevFit {
         let (mut fit, inverse) = in_units(&self.maxima(), best, self.series, self.center, self.spread);
         fit.negative_log_likelihood += self.y.len() as f64 * self.spread.ln();
         fit.influence = inverse.and_then(|v| self.influence(best, &v, newton));
@@ -227,12 +223,13 @@ impl<'a> Likelihood<'a> {
         fit
     }
 
-    /// One Newton step of leaving each extreme out finds the most influential; a refit then tells exactly.
-    fn influence(&self, best: &Standard, inverse: &[f64], newton: &mut Newton) -> Option<Influence> {
+    /// One Newton step of leaving each extreme out finds the most influential; a refit then gives the exact move.
+    fn influence(&self, best: &StandardMaximum, inverse: &[f64], newton: &mut Newton) -> Option<Influence> {
         let n = self.y.len();
         let [m, phi, shape] = best.at;
+        let at = kernel::At::new(m, phi, shape);
         let shift_without = |y: f64| -> f64 {
-            let Some(t) = kernel::row(y, m, phi, (-phi).exp(), shape, 1.0, 1.0) else { return 0.0 };
+            let Some(t) = kernel::row(y, &at, 1.0, 1.0) else { return 0.0 };
             (0..3)
                 .map(|i| {
                     let step: f64 = (0..3).map(|j| inverse[3 * i + j] * t.gradient[j]).sum();
@@ -249,7 +246,7 @@ impl<'a> Likelihood<'a> {
         let mut shift = high.max(low);
         let mut shape_without = {
             let y = if high >= low { self.y[n - 1] } else { self.y[0] };
-            let t = kernel::row(y, m, phi, (-phi).exp(), shape, 1.0, 1.0)?;
+            let t = kernel::row(y, &at, 1.0, 1.0)?;
             shape + (0..3).map(|j| inverse[6 + j] * t.gradient[j]).sum::<f64>()
         };
         if shift > 0.5 && n > 5 {
@@ -266,7 +263,7 @@ impl<'a> Likelihood<'a> {
     }
 
     /// Derivatives of the log-likelihood by the location, in time order.
-    fn location_scores(&self, best: &Standard) -> Vec<f64> {
+    fn location_scores(&self, best: &StandardMaximum) -> Vec<f64> {
         let [m, phi, shape] = best.at;
         let law = Gev { location: self.center + self.spread * m, scale: self.spread * phi.exp(), shape };
         self.series
@@ -285,11 +282,11 @@ impl<'a> Likelihood<'a> {
 /// values; effective size and influence not yet known), and the inverse Hessian of an interior one.
 pub(crate) fn in_units<S: Surface>(
     surface: &S,
-    best: &Standard,
+    best: &StandardMaximum,
     series: &Series,
     center: f64,
     spread: f64,
-) -> (Fit, Option<Vec<f64>>) {
+) -> (GevFit, Option<Vec<f64>>) {
     let [m, phi, shape] = best.at;
     let scale = spread * phi.exp();
     let interior = matches!(best.status, Status::Ok | Status::Irregular);
@@ -306,7 +303,7 @@ pub(crate) fn in_units<S: Surface>(
         shape: v[2][2].sqrt(),
     });
     let offset = spread * m;
-    let fit = Fit {
+    let fit = GevFit {
         status: best.status,
         n: series.len(),
         dropped: series.dropped(),
@@ -390,7 +387,7 @@ pub(crate) fn quantile_start() -> [f64; 2] {
 }
 
 /// The maximum over standardised values. Interior where one exists, else at a bound.
-pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> Standard {
+pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> StandardMaximum {
     let y = maxima.y;
     let n = y.len();
     let base = quantile_start();
@@ -416,7 +413,7 @@ pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> Standard 
         let scale = high - sum / count;
         let value = count * (scale.ln() + 1.0);
         if best.at[2] == -1.0 || value <= best.value {
-            best = Standard { at: [high - scale, scale.ln(), -1.0], value, ..best };
+            best = StandardMaximum { at: [high - scale, scale.ln(), -1.0], value, ..best };
         }
     }
     best

@@ -1,16 +1,17 @@
-//! Profile-likelihood intervals of a GEV: which values of a parameter or level do the data not contradict?
+//! Profile-likelihood intervals of a GEV.
 //!
 //! For each value of the target the other two parameters are maximised out (Newton, warm-started); the ends
 //! are where the signed root deviance meets the normal quantile (Venzon, Moolgavkar 1988; Coles 2001, 2.6.6).
 
-use crate::gev::fit::{Fit, Likelihood};
+use crate::gev::fit::{GevFit, Likelihood};
+use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::status::Interval;
-use crate::surface::{self, Peak, Surface, What};
-use crate::{Error, Series};
+use crate::surface::{self, HeldFixed, Peak, Surface};
+use crate::{Error, Series, argument};
 
 /// What an interval is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target {
+pub enum GevTarget {
     /// The location.
     Location,
     /// The scale.
@@ -24,55 +25,56 @@ pub enum Target {
 }
 
 /// Profile interval of the location.
-pub fn profile_location(values: &[f64], fit: &Fit, level: f64) -> Result<Interval, Error> {
-    profile(values, fit, Target::Location, level)
+pub fn profile_location(values: &[f64], fit: &GevFit, level: f64) -> Result<Interval, Error> {
+    profile(values, fit, GevTarget::Location, level)
 }
 
 /// Profile interval of the scale.
-pub fn profile_scale(values: &[f64], fit: &Fit, level: f64) -> Result<Interval, Error> {
-    profile(values, fit, Target::Scale, level)
+pub fn profile_scale(values: &[f64], fit: &GevFit, level: f64) -> Result<Interval, Error> {
+    profile(values, fit, GevTarget::Scale, level)
 }
 
 /// Profile interval of the shape.
-pub fn profile_shape(values: &[f64], fit: &Fit, level: f64) -> Result<Interval, Error> {
-    profile(values, fit, Target::Shape, level)
+pub fn profile_shape(values: &[f64], fit: &GevFit, level: f64) -> Result<Interval, Error> {
+    profile(values, fit, GevTarget::Shape, level)
 }
 
 /// Profile interval of the level exceeded once in `period` values.
-pub fn profile_return_level(values: &[f64], fit: &Fit, period: f64, level: f64) -> Result<Interval, Error> {
-    profile(values, fit, Target::ReturnLevel(period), level)
+pub fn profile_return_level(
+    values: &[f64],
+    fit: &GevFit,
+    period: f64,
+    level: f64,
+) -> Result<Interval, Error> {
+    profile(values, fit, GevTarget::ReturnLevel(period), level)
 }
 
 /// Profile interval of the quantile of probability `p`.
-pub fn profile_quantile(values: &[f64], fit: &Fit, p: f64, level: f64) -> Result<Interval, Error> {
-    profile(values, fit, Target::Quantile(p), level)
+pub fn profile_quantile(values: &[f64], fit: &GevFit, p: f64, level: f64) -> Result<Interval, Error> {
+    profile(values, fit, GevTarget::Quantile(p), level)
 }
 
-fn profile(values: &[f64], fit: &Fit, target: Target, level: f64) -> Result<Interval, Error> {
+fn profile(values: &[f64], fit: &GevFit, target: GevTarget, level: f64) -> Result<Interval, Error> {
     Likelihood::new(&Series::clean(values))?.profile(fit, target, level)
 }
 
-impl Target {
-    pub(crate) fn what(self) -> Result<What, Error> {
+impl GevTarget {
+    pub(crate) fn what(self) -> Result<HeldFixed, Error> {
         Ok(match self {
-            Target::Location => What::Location,
-            Target::Scale => What::LogScale,
-            Target::Shape => What::Shape,
-            Target::ReturnLevel(period) if period > 1.0 && period.is_finite() => {
-                What::Level(-(-(-1.0 / period).ln_1p()).ln())
+            GevTarget::Location => HeldFixed::Location,
+            GevTarget::Scale => HeldFixed::LogScale,
+            GevTarget::Shape => HeldFixed::Shape,
+            GevTarget::ReturnLevel(period) => {
+                HeldFixed::Level(gumbel_level(return_period_to_probability(period)?))
             }
-            Target::ReturnLevel(value) => {
-                return Err(Error::Parameter { what: "return period", value, must: "above 1" });
-            }
-            Target::Quantile(p) if p > 0.0 && p < 1.0 => What::Level(-(-p.ln()).ln()),
-            Target::Quantile(value) => {
-                return Err(Error::Parameter { what: "probability", value, must: "between 0 and 1" });
+            GevTarget::Quantile(p) => {
+                HeldFixed::Level(-(-argument::between_0_and_1("probability", p)?.ln()).ln())
             }
         })
     }
 }
 
-impl Fit {
+impl GevFit {
     /// The maximum in standardised units, from which a surface of total weight `weight` is profiled.
     pub(crate) fn peak(&self, center: f64, spread: f64, weight: f64) -> Result<Peak, Error> {
         let Some(curvature) = self.curvature else {
@@ -92,11 +94,11 @@ impl Fit {
 }
 
 /// A standardised interval in the unit of the data.
-pub(crate) fn in_units(interval: Interval, what: What, center: f64, spread: f64) -> Interval {
+pub(crate) fn in_units(interval: Interval, what: HeldFixed, center: f64, spread: f64) -> Interval {
     let map = |v: f64| match what {
-        What::Location | What::Level(_) => center + spread * v,
-        What::LogScale => spread * v.exp(),
-        What::Shape => v,
+        HeldFixed::Location | HeldFixed::Level(_) => center + spread * v,
+        HeldFixed::LogScale => spread * v.exp(),
+        HeldFixed::Shape => v,
     };
     Interval { lower: map(interval.lower), upper: map(interval.upper), ..interval }
 }
@@ -108,7 +110,7 @@ impl Likelihood<'_> {
     /// # Errors
     /// [`Error::Parameter`] for a level, period or probability out of range; [`Error::NotConverged`] where
     /// the fit has no interior maximum (status boundary): use the bootstrap there.
-    pub fn profile(&self, fit: &Fit, target: Target, level: f64) -> Result<Interval, Error> {
+    pub fn profile(&self, fit: &GevFit, target: GevTarget, level: f64) -> Result<Interval, Error> {
         self.profile_with(fit, target, level, 1.0)
     }
 
@@ -118,12 +120,12 @@ impl Likelihood<'_> {
     ///
     /// # Errors
     /// As [`Likelihood::profile`].
-    pub fn profile_corrected(&self, fit: &Fit, target: Target, level: f64) -> Result<Interval, Error> {
+    pub fn profile_corrected(&self, fit: &GevFit, target: GevTarget, level: f64) -> Result<Interval, Error> {
         self.profile_with(fit, target, level, bartlett_factor(fit.n, target, fit.shape))
     }
 
     /// The peak of the surface that is profiled, at the fit.
-    fn peak(&self, fit: &Fit) -> Result<Peak, Error> {
+    fn peak(&self, fit: &GevFit) -> Result<Peak, Error> {
         let mut peak = fit.peak(self.center, self.spread, self.y.len() as f64)?;
         // Of grouped values the height is that of the groups.
         let surface = self.quick();
@@ -134,7 +136,13 @@ impl Likelihood<'_> {
         Ok(peak)
     }
 
-    fn profile_with(&self, fit: &Fit, target: Target, level: f64, inflation: f64) -> Result<Interval, Error> {
+    fn profile_with(
+        &self,
+        fit: &GevFit,
+        target: GevTarget,
+        level: f64,
+        inflation: f64,
+    ) -> Result<Interval, Error> {
         let what = target.what()?;
         let peak = self.peak(fit)?;
         let interval = surface::profile(&self.quick(), &peak, what, level, inflation)?;
@@ -146,14 +154,14 @@ impl Likelihood<'_> {
     ///
     /// # Errors
     /// As [`Likelihood::profile`].
-    pub fn deviance(&self, fit: &Fit, target: Target, value: f64) -> Result<f64, Error> {
+    pub fn deviance(&self, fit: &GevFit, target: GevTarget, value: f64) -> Result<f64, Error> {
         let what = target.what()?;
         let peak = self.peak(fit)?;
         let standard = match what {
-            What::Location | What::Level(_) => (value - self.center) / self.spread,
-            What::LogScale if value > 0.0 => (value / self.spread).ln(),
-            What::LogScale => return Ok(f64::INFINITY),
-            What::Shape => value,
+            HeldFixed::Location | HeldFixed::Level(_) => (value - self.center) / self.spread,
+            HeldFixed::LogScale if value > 0.0 => (value / self.spread).ln(),
+            HeldFixed::LogScale => return Ok(f64::INFINITY),
+            HeldFixed::Shape => value,
         };
         Ok(surface::deviance(&self.quick(), &peak, what, standard))
     }
@@ -164,7 +172,7 @@ impl Likelihood<'_> {
 /// the location, 1.1 for the scale, 2.7 for the shape, and for a level between that of the location and,
 /// far out, that of the shape. Levels of a
 /// bounded tail take up to 0.9 more.
-pub fn bartlett_factor(n: usize, target: Target, shape: f64) -> f64 {
+pub fn bartlett_factor(n: usize, target: GevTarget, shape: f64) -> f64 {
     let level = |c: f64| {
         if c <= 0.5 {
             2.8
@@ -175,11 +183,11 @@ pub fn bartlett_factor(n: usize, target: Target, shape: f64) -> f64 {
         }
     };
     let b = match target.what() {
-        Ok(What::Location) => 2.9,
-        Ok(What::LogScale) => 1.1,
-        Ok(What::Shape) => 2.7,
+        Ok(HeldFixed::Location) => 2.9,
+        Ok(HeldFixed::LogScale) => 1.1,
+        Ok(HeldFixed::Shape) => 2.7,
         // Levels beyond the median of a bounded tail lie near its end and take more.
-        Ok(What::Level(c)) => level(c) + if c > 0.5 { 3.0 * (-shape).clamp(0.0, 0.3) } else { 0.0 },
+        Ok(HeldFixed::Level(c)) => level(c) + if c > 0.5 { 3.0 * (-shape).clamp(0.0, 0.3) } else { 0.0 },
         Err(_) => 0.0,
     };
     1.0 + b / n.max(1) as f64

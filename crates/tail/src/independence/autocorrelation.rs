@@ -1,4 +1,4 @@
-//! Does a value say something about the next ones? Autocorrelation and the Ljung-Box test.
+//! Autocorrelation and the Ljung-Box test.
 
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Did the level jump during the run, and when? Pettitt's test and PELT change points.
+//! Jumps of the level: Pettitt's test and PELT change points.
 
 use serde::{Deserialize, Serialize};
 

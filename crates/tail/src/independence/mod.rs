@@ -1,8 +1,8 @@
-//! Are the values independent draws of one law at all? Everything else assumes it, so it is asked first.
+//! Tests whether values are independent draws of one law, which everything else assumes.
 //!
-//! Four tests, their p-values adjusted together (Holm 1979): Ljung-Box on ranks (do neighbours resemble each
-//! other), Mann-Kendall corrected for autocorrelation (does the level creep), Pettitt (does it jump) and
-//! Hartigan's dip (are there several modes). A good fit of the pooled values answers none of these.
+//! Four tests, their p-values adjusted together (Holm 1979): Ljung-Box on ranks (dependence of
+//! neighbours), Mann-Kendall corrected for autocorrelation (trend), Pettitt (jump) and
+//! Hartigan's dip (several modes). A good fit of the pooled values answers none of these.
 
 mod autocorrelation;
 mod change;
@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::series::sorted_quantile;
-use crate::{Error, Series, Xoshiro};
+use crate::{Error, Series, Xoshiro, argument};
 
 /// What a test of stage one looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,6 +35,61 @@ pub enum Question {
     Jump,
     /// Several modes (dip).
     Modes,
+}
+
+/// What one test found, with the numbers that a sentence about it needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TestFinding {
+    /// Ljung-Box: nothing speaks against independence.
+    NoAutocorrelation {
+        /// Correlation of the ranks of neighbouring values.
+        lag_one: f64,
+        /// Lags tested.
+        lags: usize,
+    },
+    /// Ljung-Box: neighbouring values resemble each other.
+    Autocorrelation {
+        /// Correlation of the ranks of neighbouring values.
+        lag_one: f64,
+        /// Lags tested.
+        lags: usize,
+        /// Number of values.
+        n: usize,
+        /// How many independent values they are worth.
+        effective_size: f64,
+    },
+    /// Mann-Kendall: no trend.
+    NoTrend {
+        /// Kendall's tau of the values and time.
+        tau: f64,
+    },
+    /// Mann-Kendall: the level creeps; down where `tau` is negative.
+    Trend {
+        /// Kendall's tau of the values and time.
+        tau: f64,
+        /// Size of the change over the run in interquartile ranges; none where half of the values and more are
+        /// equal.
+        interquartile_ranges: Option<f64>,
+    },
+    /// Pettitt: no jump.
+    NoJump,
+    /// Pettitt: the level jumps.
+    Jump {
+        /// Whether the level is higher afterwards.
+        up: bool,
+        /// Position of the last value before it, from 1.
+        after: usize,
+        /// Number of values.
+        n: usize,
+    },
+    /// Hartigan's dip: no sign of more than one mode.
+    OneMode,
+    /// Hartigan's dip: several modes.
+    SeveralModes {
+        /// The modes, fastest first; empty where they could not be told apart.
+        modes: Vec<Mode>,
+    },
 }
 
 /// One test and what came of it.
@@ -52,8 +107,8 @@ pub struct Test {
     pub p_adjusted: f64,
     /// Whether it speaks against independent draws of one law.
     pub rejected: bool,
-    /// What was found, in words.
-    pub text: String,
+    /// What was found.
+    pub finding: TestFinding,
 }
 
 /// A stretch of the run between two change points.
@@ -123,9 +178,7 @@ pub fn check(values: &[f64], significance: f64) -> Result<Independence, Error> {
 /// [`check`] of a series.
 pub fn check_series(series: &Series, significance: f64) -> Result<Independence, Error> {
     series.require(10, 2)?;
-    if !(significance > 0.0 && significance < 1.0) {
-        return Err(Error::Parameter { what: "significance", value: significance, must: "between 0 and 1" });
-    }
+    argument::between_0_and_1("significance", significance)?;
     let values = series.values();
     let n = values.len();
     let size = n as f64;
@@ -164,17 +217,16 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
     let adjusted = holm(&p);
     let rejected: Vec<bool> = adjusted.iter().map(|p| *p < significance).collect();
     let modes = if rejected[3] { split::modes(&spread, significance) } else { Vec::new() };
-    let texts = [
-        text_of_autocorrelation(
-            rejected[0],
-            correlations.first().copied().unwrap_or(0.0),
-            lags,
-            n,
-            effective_size,
-        ),
-        text_of_trend(rejected[1], &trend, series),
-        text_of_jump(rejected[2], &jump, values),
-        text_of_modes(rejected[3], &modes),
+    let lag_one = correlations.first().copied().unwrap_or(0.0);
+    let findings = [
+        if rejected[0] {
+            TestFinding::Autocorrelation { lag_one, lags, n, effective_size }
+        } else {
+            TestFinding::NoAutocorrelation { lag_one, lags }
+        },
+        if rejected[1] { trend_found(&trend, series) } else { TestFinding::NoTrend { tau: trend.tau } },
+        if rejected[2] { jump_found(&jump, values) } else { TestFinding::NoJump },
+        if rejected[3] { TestFinding::SeveralModes { modes: modes.clone() } } else { TestFinding::OneMode },
     ];
     let kinds = [
         (Question::Autocorrelation, "Ljung-Box on ranks", q),
@@ -184,16 +236,16 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
     ];
     let tests: Vec<Test> = kinds
         .into_iter()
-        .zip(texts)
+        .zip(findings)
         .enumerate()
-        .map(|(i, ((question, name, statistic), text))| Test {
+        .map(|(i, ((question, name, statistic), finding))| Test {
             question,
             name: name.to_string(),
             statistic,
             p: p[i],
             p_adjusted: adjusted[i],
             rejected: rejected[i],
-            text,
+            finding,
         })
         .collect();
     Ok(Independence {
@@ -246,65 +298,18 @@ fn median(values: &[f64]) -> f64 {
     sorted_quantile(&sorted, 0.5)
 }
 
-fn text_of_autocorrelation(rejected: bool, first: f64, lags: usize, n: usize, effective: f64) -> String {
-    if rejected && effective > 0.9 * n as f64 {
-        format!("neighbouring values resemble each other (lag-1 correlation of ranks {first:+.2})")
-    } else if rejected {
-        format!(
-            "neighbouring values resemble each other (lag-1 correlation of ranks {first:+.2}, tested up to lag \
-             {lags}): {n} values are worth about {effective:.0} independent ones"
-        )
-    } else {
-        format!("no autocorrelation up to lag {lags} (lag-1 correlation of ranks {first:+.2})")
-    }
-}
-
-fn text_of_trend(rejected: bool, trend: &Trend, series: &Series) -> String {
+fn trend_found(trend: &Trend, series: &Series) -> TestFinding {
     let spread = sorted_quantile(series.sorted(), 0.75) - sorted_quantile(series.sorted(), 0.25);
-    if rejected {
-        let direction = if trend.tau > 0.0 { "up" } else { "down" };
-        let ranges = (trend.change / spread).abs();
-        // More than half of the values equal: there is no such range to speak in.
-        let by = if ranges.is_finite() && ranges >= 0.05 {
-            format!(", by about {ranges:.1} interquartile ranges")
-        } else {
-            String::new()
-        };
-        format!("the level creeps {direction} over the run{by} (tau {:+.2})", trend.tau)
-    } else {
-        format!("no trend over the run (tau {:+.2})", trend.tau)
+    let ranges = (trend.change / spread).abs();
+    TestFinding::Trend {
+        tau: trend.tau,
+        interquartile_ranges: Some(ranges).filter(|ranges| ranges.is_finite()),
     }
 }
 
-fn text_of_jump(rejected: bool, jump: &Jump, values: &[f64]) -> String {
-    if rejected {
-        let (before, after) = values.split_at(jump.last_before + 1);
-        let direction = if median(after) > median(before) { "up" } else { "down" };
-        format!("the level jumps {direction} after value {} of {}", jump.last_before + 1, values.len())
-    } else {
-        "no jump of the level".to_string()
-    }
-}
-
-fn text_of_modes(rejected: bool, modes: &[Mode]) -> String {
-    match modes {
-        _ if !rejected => "no sign of more than one mode".to_string(),
-        [first, rest @ ..] if !rest.is_empty() => {
-            let shares: Vec<String> = modes.iter().map(|m| format!("{:.0} %", 100.0 * m.share)).collect();
-            let slowest = rest[rest.len() - 1].location / first.location;
-            let apart = if first.location > 0.0 && slowest < 100.0 {
-                format!(", the slowest {slowest:.2} times the fastest")
-            } else {
-                String::new()
-            };
-            format!(
-                "the values form {} clumps of {}{apart}: more than one kind of run is mixed",
-                modes.len(),
-                shares.join(", ")
-            )
-        }
-        _ => "the values form several clumps: more than one kind of run is mixed".to_string(),
-    }
+fn jump_found(jump: &Jump, values: &[f64]) -> TestFinding {
+    let (before, after) = values.split_at(jump.last_before + 1);
+    TestFinding::Jump { up: median(after) > median(before), after: jump.last_before + 1, n: values.len() }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Has the distribution one peak or several? Hartigan's dip test.
+//! Hartigan's dip test of one mode against several.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Which kinds of run are mixed? Values with several modes, split where their density is lowest.
+//! Splits values with several modes where their density is lowest.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Mode {
     pub upper: f64,
 }
 
-/// Most modes that are told apart.
+/// Most modes that are distinguished.
 const MOST: usize = 6;
 /// No mode is smaller than this.
 const FEWEST: usize = 10;

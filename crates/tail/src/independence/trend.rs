@@ -1,4 +1,4 @@
-//! Do the values creep up or down over the run? Mann-Kendall with Theil-Sen's slope.
+//! Trends of the level: Mann-Kendall with Theil-Sen's slope.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,18 +1,18 @@
-//! What are the far quantiles beyond a threshold that somebody names?
+//! Estimates far quantiles beyond a given threshold.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Candidate, Clusters, LatencyLevel, Tail, threshold};
-use crate::{Error, Series, gpd};
+use crate::{Error, Series, argument, gpd};
 
 /// The tail beyond one threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Above {
-    /// What a GPD is worth there: its test and the points of the stability plots. None below 20 exceedances,
+pub struct ThresholdTail {
+    /// The test of a GPD there and the points of the stability plots. None below 20 exceedances,
     /// or where the likelihood has no interior maximum.
     pub candidate: Option<Candidate>,
     /// The fit; its errors are those of independent exceedances.
-    pub fit: gpd::Fit,
+    pub fit: gpd::GpdFit,
     /// Clusters of slow operations, and the errors of the fit that allow for them.
     pub clusters: Option<Clusters>,
     /// Extremal index by intervals and by K-gaps: 1 independent, 1/θ the mean cluster size.
@@ -32,17 +32,15 @@ pub fn above(
     operations: &[f64],
     level: f64,
     seed: u64,
-) -> Result<Above, Error> {
-    if !(level > 0.0 && level < 1.0) {
-        return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
-    }
+) -> Result<ThresholdTail, Error> {
+    argument::confidence_level(level)?;
     let series = Series::clean(values);
-    let fit = gpd::Likelihood::new(&series, threshold)?.fit();
+    let fit = gpd::GpdLikelihood::new(&series, threshold)?.fit();
     let (extremal_index, clusters) = super::clustering(&series, Some(&fit));
     let theta = extremal_index[1].clamp(1e-6, 1.0);
     let tail = Tail { series: &series, fit: Some(&fit), clusters: clusters.as_ref(), theta, level };
     let levels = operations.iter().map(|&period| tail.level(period)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Above {
+    Ok(ThresholdTail {
         candidate: threshold::candidate(series.sorted(), threshold, seed),
         levels: levels.into_iter().flatten().collect(),
         extremal_index,

@@ -1,4 +1,4 @@
-//! What do clusters of slow operations do to the errors of a fit to all of them?
+//! Errors of a fit to all exceedances that allow for clusters of slow operations.
 //!
 //! Every exceedance is fitted and none discarded (Fawcett, Walshaw 2007); the errors are those of the sums of
 //! scores over clusters, V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹ (Chandler, Bate 2007).
@@ -43,7 +43,7 @@ pub fn decluster(times: &[usize], extremal_index: f64) -> (Vec<usize>, usize) {
 
 /// Errors of a fit that allow for clusters; `values` in time order, `times` the positions above the threshold.
 /// `None` without an interior maximum or below 10 clusters.
-pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::Fit, extremal_index: f64) -> Option<Clusters> {
+pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::GpdFit, extremal_index: f64) -> Option<Clusters> {
     let curvature = fit.curvature?;
     let covariance = fit.covariance?;
     let (labels, within) = decluster(times, extremal_index);
@@ -55,7 +55,7 @@ pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::Fit, extremal_index:
     let mut sizes = vec![0.0; count];
     for (&time, &label) in times.iter().zip(&labels) {
         let z = (values[time] - fit.threshold) / fit.scale;
-        let row = kernel::row(z, 0.0, 0.0, 1.0, fit.shape, 1.0, 0.0)?;
+        let row = kernel::row(z, &kernel::At::standard(fit.shape), 1.0, 0.0)?;
         sums[label][0] += row.gradient[1];
         sums[label][1] += row.gradient[2];
         sizes[label] += 1.0;
@@ -89,7 +89,7 @@ pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::Fit, extremal_index:
 
 /// Variance of a level with clusters and the rate's own error over that which its profile allows for: by how
 /// much the critical deviance grows (the vertical adjustment of Chandler, Bate 2007). At least 1.
-pub(super) fn inflation(fit: &gpd::Fit, found: Option<&Clusters>, exponent: f64) -> f64 {
+pub(super) fn inflation(fit: &gpd::GpdFit, found: Option<&Clusters>, exponent: f64) -> f64 {
     let Some(plain) = fit.curvature else { return 1.0 };
     let (b, b1, _) = kernel::box_cox(exponent, fit.shape);
     let gradient = [b, fit.scale * b1];

@@ -1,4 +1,4 @@
-//! Do slow operations come in clusters? The extremal index: 1 singly, 1/θ is the mean size of a cluster.
+//! The extremal index: 1 where slow operations come singly; 1/θ is the mean size of a cluster.
 
 /// Intervals estimator from the times of exceedances (Ferro, Segers 2003, equation 22); 1 below 3 of them.
 pub fn intervals_estimate(times: &[usize]) -> f64 {

@@ -1,4 +1,4 @@
-//! What are the far quantiles of 10⁵ to 10⁹ single latencies?
+//! Estimates the far quantiles of 10⁵ to 10⁹ single latencies.
 //!
 //! Inside the sample: order statistics with binomial intervals, no model. Beyond: a GPD above a threshold
 //! chosen among some twenty (Anderson-Darling p-values with ForwardStop; Bader, Yan, Zhang 2018). Slow
@@ -10,14 +10,14 @@ mod clusters;
 mod extremal;
 mod threshold;
 
-pub use above::{Above, above};
+pub use above::{ThresholdTail, above};
 pub use clusters::{Clusters, clusters, decluster};
 pub use extremal::{intervals_estimate, k_gaps};
 pub use threshold::Candidate;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Interval, Series, gpd};
+use crate::{Error, Interval, Series, argument, gpd};
 
 /// The tail of many latencies; schema `lastrank.latency/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub struct Latency {
     /// Index of the chosen candidate; none where every GPD is rejected: then only inside the sample.
     pub chosen: Option<usize>,
     /// The fit above the chosen threshold; its errors are those of independent exceedances.
-    pub fit: Option<gpd::Fit>,
+    pub fit: Option<gpd::GpdFit>,
     /// Clusters of slow operations, and the errors of the fit that allow for them.
     #[serde(default)]
     pub clusters: Option<Clusters>,
@@ -40,8 +40,6 @@ pub struct Latency {
     pub extremal_index: [f64; 2],
     /// Levels reached once in so many operations.
     pub levels: Vec<LatencyLevel>,
-    /// What was found, in words.
-    pub text: String,
 }
 
 /// How slow the slow ones are, once in `operations`.
@@ -77,15 +75,14 @@ pub fn analyse(values: &[f64], operations: &[f64], level: f64, seed: u64) -> Res
 /// # Errors
 /// As [`analyse`].
 pub fn analyse_series(series: &Series, operations: &[f64], level: f64, seed: u64) -> Result<Latency, Error> {
-    if !(level > 0.0 && level < 1.0) {
-        return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
-    }
+    argument::confidence_level(level)?;
     series.require(1000, 20)?;
     let n = series.len();
     let candidates = threshold::candidates(series, seed);
     let chosen = threshold::choose(&candidates.iter().map(|c| c.p).collect::<Vec<_>>());
-    let fit =
-        chosen.map(|i| gpd::Likelihood::new(series, candidates[i].threshold).map(|l| l.fit())).transpose()?;
+    let fit = chosen
+        .map(|i| gpd::GpdLikelihood::new(series, candidates[i].threshold).map(|l| l.fit()))
+        .transpose()?;
     let (extremal_index, clusters) = clustering(series, fit.as_ref());
     let theta = extremal_index[1].clamp(1e-6, 1.0);
     let tail = Tail { series, fit: fit.as_ref(), clusters: clusters.as_ref(), theta, level };
@@ -93,20 +90,6 @@ pub fn analyse_series(series: &Series, operations: &[f64], level: f64, seed: u64
     for &operations in operations {
         levels.extend(tail.level(operations)?);
     }
-    let text = match (&fit, chosen) {
-        (Some(fit), Some(i)) => format!(
-            "Beyond the {:.2} % quantile, {} of {n} values follow a GPD with shape {:.3} (A² p {}); slow ones \
-             come in clusters of about {:.1}.",
-            100.0 * (1.0 - fit.rate),
-            fit.exceedances,
-            fit.shape,
-            crate::verdict::p_value(candidates[i].p),
-            1.0 / theta
-        ),
-        _ => "No threshold gives a tail that a GPD fits (steps of interrupts or timers, for instance): only the \
-              quantiles inside the sample are given."
-            .to_string(),
-    };
     Ok(Latency {
         schema: "lastrank.latency/1".to_string(),
         n,
@@ -116,7 +99,6 @@ pub fn analyse_series(series: &Series, operations: &[f64], level: f64, seed: u64
         clusters,
         extremal_index,
         levels,
-        text,
     })
 }
 
@@ -126,7 +108,7 @@ pub fn analyse_series(series: &Series, operations: &[f64], level: f64, seed: u64
 ///
 /// # Errors
 /// As [`gpd::fit`].
-pub fn of_slowest(slowest: &[f64], n: u64, seed: u64) -> Result<Option<gpd::Fit>, Error> {
+pub fn of_slowest(slowest: &[f64], n: u64, seed: u64) -> Result<Option<gpd::GpdFit>, Error> {
     let series = Series::clean(slowest);
     let most = series.len().saturating_sub(1).min((n / 10) as usize);
     if most < 40 {
@@ -136,14 +118,14 @@ pub fn of_slowest(slowest: &[f64], n: u64, seed: u64) -> Result<Option<gpd::Fit>
     let Some(chosen) = threshold::choose(&candidates.iter().map(|c| c.p).collect::<Vec<_>>()) else {
         return Ok(None);
     };
-    let mut fit = gpd::Likelihood::new(&series, candidates[chosen].threshold)?.fit();
+    let mut fit = gpd::GpdLikelihood::new(&series, candidates[chosen].threshold)?.fit();
     fit.n = n as usize;
     fit.rate = fit.exceedances as f64 / n as f64;
     Ok(Some(fit))
 }
 
 /// The extremal index by intervals and by K-gaps, and the clusters beyond the threshold of a fit.
-fn clustering(series: &Series, fit: Option<&gpd::Fit>) -> ([f64; 2], Option<Clusters>) {
+fn clustering(series: &Series, fit: Option<&gpd::GpdFit>) -> ([f64; 2], Option<Clusters>) {
     let n = series.len();
     // Among a tenth of the values neighbours meet by chance: never lower than the 98 % quantile.
     let rare = series.sorted()[n - 1 - n / 50];
@@ -160,7 +142,7 @@ fn clustering(series: &Series, fit: Option<&gpd::Fit>) -> ([f64; 2], Option<Clus
 /// What levels are computed from.
 struct Tail<'a> {
     series: &'a Series,
-    fit: Option<&'a gpd::Fit>,
+    fit: Option<&'a gpd::GpdFit>,
     clusters: Option<&'a Clusters>,
     theta: f64,
     level: f64,
@@ -188,7 +170,7 @@ impl Tail<'_> {
         if period * 20.0 <= n as f64 {
             let p = (1.0 - 1.0 / period).max(0.0);
             let index = ((p * n as f64).ceil() as usize).clamp(1, n) - 1;
-            // So many independent ones are the clustered values worth.
+            // The clustered values are worth so many independent ones.
             let worth = ((self.theta * n as f64).round() as usize).clamp(1, n);
             let (low, high) = crate::assess::quantile_interval(worth, p, self.level);
             let of_all = |i: usize| sorted[(i * n / worth).min(n - 1)];
@@ -198,9 +180,9 @@ impl Tail<'_> {
         let fit = self.fit?;
         let (value, _) = fit.return_level(period, 1.0).ok()?;
         let inflation = clusters::inflation(fit, self.clusters, (period * fit.rate).ln());
-        let interval = gpd::Likelihood::new(self.series, fit.threshold)
+        let interval = gpd::GpdLikelihood::new(self.series, fit.threshold)
             .and_then(|l| {
-                l.profile_inflated(fit, gpd::Target::ReturnLevel(period, 1.0), self.level, inflation)
+                l.profile_inflated(fit, gpd::GpdTarget::ReturnLevel(period, 1.0), self.level, inflation)
             })
             .ok();
         Some((value, interval, true))

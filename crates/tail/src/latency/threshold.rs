@@ -1,4 +1,4 @@
-//! Above which threshold does a GPD hold?
+//! Chooses the threshold above which a GPD holds.
 //!
 //! Twenty candidates, lowest first, each tested by A². The hypotheses are ordered: where a GPD holds above one
 //! threshold it holds above every higher one (threshold stability), so those that are false come first. What

@@ -1,14 +1,15 @@
-//! How many runs are needed for a wanted precision?
+//! Plans how many runs a wanted precision needs.
 //!
 //! n = (z c / δ)², with c = SE √n in units of the scale, from the expected information of the GEV (Prescott,
 //! Walden 1980) by quadrature; multiplied by the variance inflation where runs resemble their neighbours.
 
 use serde::{Deserialize, Serialize};
 
+use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::special::normal_upper_quantile;
-use crate::{Error, Gev, kernel, linalg};
+use crate::{Error, Gev, argument, kernel, linalg};
 
-/// What is wanted how precisely.
+/// A quantity to be known with some precision.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -34,9 +35,9 @@ pub enum Precision {
     Absolute(f64),
 }
 
-/// A wish such as `return-level(100)=0.5%`.
+/// A goal such as `return-level(100)=0.5%`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Wish {
+pub struct PrecisionGoal {
     /// The quantity.
     pub quantity: Quantity,
     /// How precisely.
@@ -48,8 +49,9 @@ pub struct Wish {
 pub struct Plan {
     /// `lastrank.plan/1`.
     pub schema: String,
-    /// What was wished.
-    pub wish: Wish,
+    /// The goal; `wish` in JSON.
+    #[serde(rename = "wish")]
+    pub goal: PrecisionGoal,
     /// Coverage of the interval.
     pub level: f64,
     /// Runs needed in all; for a factor, on each of the two systems.
@@ -66,38 +68,48 @@ pub struct Plan {
     pub value: f64,
     /// Standard error times √n, in the unit of the quantity.
     pub unit_error: f64,
-    /// What was found, in words.
-    pub text: String,
+}
+
+/// Why a text is not a goal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PrecisionGoalError {
+    /// There is no `=`.
+    #[error("`{0}` has no `=`: write for instance `return-level(100)=0.5%` or `shape=0.05`")]
+    NoPrecision(String),
+    /// What stands before the `=` is not a quantity.
+    #[error("`{0}` is not a quantity: write location, scale, shape, k or return-level(N) with N above 1")]
+    UnknownQuantity(String),
+    /// What stands behind it is not a positive number or percentage.
+    #[error("`{0}` is not a precision: write a positive number or percentage")]
+    NotAPrecision(String),
+    /// A percentage of the shape, which may be 0.
+    #[error("the shape may be 0, so its precision is absolute: write for instance `shape=0.05`")]
+    RelativeShape,
+    /// A factor that is not above 1.
+    #[error("`k={0}` is no slow-down: write for instance `k=1%` or `k=1.01`")]
+    NoSlowdown(String),
 }
 
 /// Read `location=1%`, `scale=2%`, `shape=0.05`, `return-level(100)=0.5%`, `k=1%`; without `%` the half-width
 /// is in the unit of the quantity, and `k=1.01` is `k=1%`.
 ///
 /// # Errors
-/// A sentence that says what is wrong with the text.
-pub fn parse(text: &str) -> Result<Wish, String> {
-    let (left, right) = text.split_once('=').ok_or_else(|| {
-        format!("`{text}` has no `=`: write for instance `return-level(100)=0.5%` or `shape=0.05`")
-    })?;
+/// [`PrecisionGoalError`], which says what is wrong with the text.
+pub fn parse(text: &str) -> Result<PrecisionGoal, PrecisionGoalError> {
+    let (left, right) = text.split_once('=').ok_or_else(|| PrecisionGoalError::NoPrecision(text.into()))?;
     let left = left.trim();
     let quantity = match left {
         "location" => Quantity::Location,
         "scale" => Quantity::Scale,
         "shape" => Quantity::Shape,
         "k" => Quantity::Factor,
-        _ => {
-            let period = left
-                .strip_prefix("return-level(")
-                .and_then(|rest| rest.strip_suffix(')'))
-                .and_then(|period| period.trim().parse::<f64>().ok())
-                .filter(|period| *period > 1.0 && period.is_finite());
-            Quantity::ReturnLevel(period.ok_or_else(|| {
-                format!(
-                    "`{left}` is not a quantity: write location, scale, shape, k or return-level(N) with N above \
-                     1"
-                )
-            })?)
-        }
+        _ => left
+            .strip_prefix("return-level(")
+            .and_then(|rest| rest.strip_suffix(')'))
+            .and_then(|period| period.trim().parse::<f64>().ok())
+            .filter(|period| return_period_to_probability(*period).is_ok())
+            .map(Quantity::ReturnLevel)
+            .ok_or_else(|| PrecisionGoalError::UnknownQuantity(left.into()))?,
     };
     let right = right.trim();
     let (digits, relative) = right.strip_suffix('%').map_or((right, false), |digits| (digits, true));
@@ -106,65 +118,53 @@ pub fn parse(text: &str) -> Result<Wish, String> {
         .parse::<f64>()
         .ok()
         .filter(|v| *v > 0.0 && v.is_finite())
-        .ok_or_else(|| format!("`{right}` is not a precision: write a positive number or percentage"))?;
+        .ok_or_else(|| PrecisionGoalError::NotAPrecision(right.into()))?;
     if relative && quantity == Quantity::Shape {
-        return Err(
-            "the shape may be 0, so its precision is absolute: write for instance `shape=0.05`".into()
-        );
+        return Err(PrecisionGoalError::RelativeShape);
     }
     if quantity == Quantity::Factor {
         let part = if relative { value / 100.0 } else { value - 1.0 };
         if part <= 0.0 {
-            return Err(format!("`k={right}` is no slow-down: write for instance `k=1%` or `k=1.01`"));
+            return Err(PrecisionGoalError::NoSlowdown(right.into()));
         }
-        return Ok(Wish { quantity, precision: Precision::Relative(part) });
+        return Ok(PrecisionGoal { quantity, precision: Precision::Relative(part) });
     }
     let precision = if relative { Precision::Relative(value / 100.0) } else { Precision::Absolute(value) };
-    Ok(Wish { quantity, precision })
+    Ok(PrecisionGoal { quantity, precision })
 }
 
-/// Runs needed for a wish, given a law (a pilot fit) and the variance inflation of its series (1 when
+/// Runs needed for a goal, given a law (a pilot fit) and the variance inflation of its series (1 when
 /// independent).
 ///
 /// # Errors
 /// [`Error::Parameter`] for a shape not above -1/2, where no standard errors exist, or values out of range.
-pub fn plan(law: &Gev, wish: Wish, level: f64, variance_inflation: f64) -> Result<Plan, Error> {
-    plan_with(law, wish, level, 0.8, variance_inflation)
+pub fn plan(law: &Gev, goal: PrecisionGoal, level: f64, variance_inflation: f64) -> Result<Plan, Error> {
+    plan_with(law, goal, level, 0.8, variance_inflation)
 }
 
-/// The same with the chance `power` of finding a factor that is wished for, which other wishes do not use.
+/// The same with the chance `power` of finding a factor, which other goals do not use.
 ///
 /// # Errors
 /// As [`plan`], and [`Error::Support`] for a factor under a law whose location is not positive.
 pub fn plan_with(
     law: &Gev,
-    wish: Wish,
+    goal: PrecisionGoal,
     level: f64,
     power: f64,
     variance_inflation: f64,
 ) -> Result<Plan, Error> {
-    if !(power > 0.0 && power < 1.0) {
-        return Err(Error::Parameter { what: "power", value: power, must: "between 0 and 1" });
-    }
-    if !(level > 0.0 && level < 1.0) {
-        return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
-    }
-    if !(variance_inflation >= 1.0 && variance_inflation.is_finite()) {
-        return Err(Error::Parameter {
-            what: "variance inflation",
-            value: variance_inflation,
-            must: "at least 1",
-        });
-    }
-    let value = match wish.quantity {
+    argument::between_0_and_1("power", power)?;
+    argument::confidence_level(level)?;
+    argument::at_least_1("variance inflation", variance_inflation)?;
+    let value = match goal.quantity {
         Quantity::Location => law.location,
         Quantity::Scale => law.scale,
         Quantity::Shape => law.shape,
         Quantity::ReturnLevel(period) => law.return_level(period),
         Quantity::Factor => 1.0,
     };
-    let is_factor = wish.quantity == Quantity::Factor;
-    let half_width = match wish.precision {
+    let is_factor = goal.quantity == Quantity::Factor;
+    let half_width = match goal.precision {
         Precision::Relative(part) if is_factor => part.ln_1p(),
         Precision::Relative(part) => part * value.abs(),
         Precision::Absolute(width) => width,
@@ -172,10 +172,10 @@ pub fn plan_with(
     if !(half_width > 0.0 && half_width.is_finite()) {
         return Err(Error::Parameter { what: "precision", value: half_width, must: "positive" });
     }
-    let unit_error = match wish.quantity {
+    let unit_error = match goal.quantity {
         Quantity::Factor => factor_error(law)?,
-        Quantity::Shape => unit_error(law.shape, wish.quantity)?,
-        _ => unit_error(law.shape, wish.quantity)? * law.scale,
+        Quantity::Shape => unit_error(law.shape, goal.quantity)?,
+        _ => unit_error(law.shape, goal.quantity)? * law.scale,
     };
     let mut z = normal_upper_quantile(0.5 * (1.0 - level));
     if is_factor {
@@ -183,27 +183,9 @@ pub fn plan_with(
     }
     let runs_independent = (z * unit_error / half_width).powi(2).ceil();
     let runs = (runs_independent * variance_inflation).ceil();
-    let mut text = match is_factor {
-        true => format!(
-            "{runs:.0} runs on each system find a slow-down of {:.2} % with a chance of {:.0} %",
-            100.0 * half_width.exp_m1(),
-            100.0 * power
-        ),
-        false => format!("{runs:.0} runs in all"),
-    };
-    if variance_inflation > 1.05 {
-        text.push_str(&format!(
-            " ({runs_independent:.0} if they were independent; neighbours resemble each other, which costs a \
-             factor of {variance_inflation:.1})"
-        ));
-    }
-    text.push('.');
-    if runs < 50.0 {
-        text.push_str(" With so few, intervals are wider than planned: do not go below 50.");
-    }
     Ok(Plan {
         schema: "lastrank.plan/1".to_string(),
-        wish,
+        goal,
         level,
         runs,
         runs_independent,
@@ -212,7 +194,6 @@ pub fn plan_with(
         power: is_factor.then_some(power),
         value,
         unit_error,
-        text,
     })
 }
 
@@ -249,10 +230,7 @@ pub fn unit_error(shape: f64, quantity: Quantity) -> Result<f64, Error> {
         Quantity::Scale => [0.0, 1.0, 0.0],
         Quantity::Shape => [0.0, 0.0, 1.0],
         Quantity::ReturnLevel(period) => {
-            if !(period > 1.0 && period.is_finite()) {
-                return Err(Error::Parameter { what: "return period", value: period, must: "above 1" });
-            }
-            let c = -(-(-1.0 / period).ln_1p()).ln();
+            let c = gumbel_level(return_period_to_probability(period)?);
             let (b, b1, _) = kernel::box_cox(c, shape);
             [1.0, b, b1]
         }
@@ -267,6 +245,7 @@ pub fn unit_error(shape: f64, quantity: Quantity) -> Result<f64, Error> {
 /// double-exponential quadrature over p in (0, 1), which keeps the integrable ends for shape > -1/2.
 fn information(shape: f64) -> [f64; 9] {
     let law = Gev { location: 0.0, scale: 1.0, shape };
+    let at = kernel::At::standard(shape);
     let mut out = [0.0; 9];
     let step = 1.0 / 64.0;
     for i in -460..=460i32 {
@@ -283,7 +262,7 @@ fn information(shape: f64) -> [f64; 9] {
             continue;
         }
         let z = law.at_gumbel_level(-intensity.ln());
-        let Some(terms) = kernel::row(z, 0.0, 0.0, 1.0, shape, 1.0, 1.0) else { continue };
+        let Some(terms) = kernel::row(z, &at, 1.0, 1.0) else { continue };
         for a in 0..3 {
             for b in 0..3 {
                 let product = terms.gradient[a] * terms.gradient[b] * weight;

@@ -16,7 +16,7 @@ use crate::{Error, Series, Status, gev};
 
 /// A fitted rival.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Fit {
+pub struct RivalFit {
     /// The fitted distribution.
     pub law: Law,
     /// Values used.
@@ -27,7 +27,7 @@ pub struct Fit {
     pub status: Status,
 }
 
-impl Fit {
+impl RivalFit {
     /// Akaike's criterion.
     pub fn aic(&self) -> f64 {
         2.0 * (self.negative_log_likelihood + self.law.family.size() as f64)
@@ -43,16 +43,16 @@ impl Fit {
 ///
 /// # Errors
 /// As [`fit`] where no family can be fitted: too few, too few distinct values.
-pub fn fit_all(series: &Series) -> Result<Vec<Fit>, Error> {
+pub fn fit_all(series: &Series) -> Result<Vec<RivalFit>, Error> {
     series.require(5, 4)?;
     Ok(Family::ALL.into_iter().filter_map(|family| fit(series, family).ok()).collect())
 }
 
-/// Fit one family by maximum likelihood.
+/// RivalFit one family by maximum likelihood.
 ///
 /// # Errors
 /// As [`crate::gev::fit`], and [`Error::Support`] where the family does not hold the data.
-pub fn fit(series: &Series, family: Family) -> Result<Fit, Error> {
+pub fn fit(series: &Series, family: Family) -> Result<RivalFit, Error> {
     series.require(5, 4)?;
     let sorted = series.sorted();
     let n = sorted.len();
@@ -60,7 +60,7 @@ pub fn fit(series: &Series, family: Family) -> Result<Fit, Error> {
         let (mean, sd) = mean_sd(sorted, &vec![1.0; n], n as f64);
         let law = Law { family, shift: 0.0, a: mean, b: sd };
         let nll = n as f64 * (sd.ln() + 0.5 + LN_SQRT_2PI);
-        return Ok(Fit { law, n, negative_log_likelihood: nll, status: Status::Ok });
+        return Ok(RivalFit { law, n, negative_log_likelihood: nll, status: Status::Ok });
     }
     let least = sorted[0];
     let spread = gev::fit::standardisation(sorted).1;
@@ -83,7 +83,7 @@ pub fn fit(series: &Series, family: Family) -> Result<Fit, Error> {
         _ => (inner.a, inner.b * spread),
     };
     let negative_log_likelihood = inner.nll + n as f64 * spread.ln();
-    Ok(Fit { law: Law { family, shift, a, b }, n, negative_log_likelihood, status })
+    Ok(RivalFit { law: Law { family, shift, a, b }, n, negative_log_likelihood, status })
 }
 
 /// Standardised distances from the minimum, ascending, and how many values each stands for.

@@ -1,8 +1,8 @@
-//! The laws a GEV must be compared with: which other distribution would explain the same values?
+//! The distributions that a GEV is compared with.
 
 mod fit;
 
-pub use fit::{Fit, fit, fit_all};
+pub use fit::{RivalFit, fit, fit_all};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Does the shape itself change with the number of parts, and how far would it go?
+//! Fits a shape that drifts with the number of parts.
 //!
 //! Maxima of m parts come close to their limiting law slowly, with a shape that drifts on the way (penultimate
 //! approximation: Cohen 1982; Smith 1987): ξ(m) = a + b / ln m. Scale and location follow from it, as each more
@@ -7,8 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::kernel::{self, At};
 use crate::newton::{Newton, Objective};
-use crate::{Gev, gev, kernel, linalg, special};
+use crate::{Gev, gev, linalg, special};
 
 /// The fit with a drifting shape.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,11 @@ pub struct ShapeDrift {
 }
 
 impl ShapeDrift {
+    /// Whether the drift is clear enough that predictions rest on it: p below 5 %.
+    pub fn is_clear(&self) -> bool {
+        self.p < 0.05
+    }
+
     /// The law of the slowest of `m` parts (at least 2).
     pub fn law_at(&self, m: f64) -> Gev {
         self.law_of(&self.parameters(), m)
@@ -136,7 +142,7 @@ impl Drifting<'_> {
             if own[2] <= -1.0 || own[2] >= gev::SHAPE_MAX || !own[0].is_finite() {
                 return None;
             }
-            let terms = kernel::sum(values, own[0], own[1], own[2], 1.0, 1.0)?;
+            let terms = kernel::sum(values, &At::new(own[0], own[1], own[2]), 1.0, 1.0)?;
             value += terms.value;
             for (k, slot) in total.iter_mut().enumerate() {
                 let (mut up, mut down) = (at, at);
@@ -153,17 +159,24 @@ impl Drifting<'_> {
     }
 }
 
-/// Fit the drift to standardised samples of at least four sizes, all above one part. `start` is the fit without
-/// drift (location, ln scale, shape, exponent), `constant` its negative log-likelihood and `separate` that of
-/// fits of their own, all standardised.
+/// The fit without drift, all standardised.
+pub(super) struct WithoutDrift {
+    /// Location, ln scale, shape, exponent.
+    pub at: [f64; 4],
+    /// Its negative log-likelihood.
+    pub value: f64,
+    /// The negative log-likelihood of fits of each size on its own.
+    pub separate: f64,
+}
+
+/// Fit the drift to standardised samples of at least four sizes, all above one part.
 pub(super) fn fit(
     sizes: &[f64],
     samples: &[Vec<f64>],
     (center, spread): (f64, f64),
-    start: [f64; 4],
-    constant: f64,
-    separate: f64,
+    without: &WithoutDrift,
 ) -> Option<ShapeDrift> {
+    let &WithoutDrift { at: start, value: constant, separate } = without;
     let smallest = *sizes.first()?;
     if sizes.len() < 4 || smallest < 2.0 {
         return None;

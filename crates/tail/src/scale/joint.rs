@@ -1,11 +1,11 @@
-//! Several measured sizes fitted together: one law and one exponent of dependence, and what they foretell.
+//! Fits several measured sizes together, with one law and one exponent of dependence, and predicts from the fit.
 
 use serde::{Deserialize, Serialize};
 
-use super::drift::{self, ShapeDrift};
-use super::{FEW, Scaled, ScaledQuantile, Trust, check_probabilities};
+use super::drift::{self, ShapeDrift, WithoutDrift};
+use super::{FEW, Judgement, PredictionWarning, Scaled, ScaledQuantile, Trust, check_probabilities};
 use crate::newton::{Objective, brent_minimum, brent_root};
-use crate::{Error, Gev, Interval, Series, gev, independence, kernel, linalg, special};
+use crate::{Error, Gev, Interval, Series, argument, gev, independence, kernel, linalg, special};
 
 /// Several measured sizes fitted together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,8 +36,8 @@ pub struct Joint {
     pub drift: Option<ShapeDrift>,
     /// What weakens every prediction from it, and whether it forbids one.
     pub trust: Trust,
-    /// The reasons, one sentence each.
-    pub warnings: Vec<String>,
+    /// The reasons.
+    pub warnings: Vec<PredictionWarning>,
 }
 
 /// Fit values measured at three or more sizes with one law and one exponent of dependence:
@@ -108,43 +108,17 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
     let p_model = special::chi_square_survival((2.0 * (total - separate)).max(0.0), freedom);
     let measured: Vec<f64> = order.iter().map(|(m, _)| *m).collect();
     let samples: Vec<Vec<f64>> = rows.iter().map(|(_, values)| values.clone()).collect();
-    let own = separate - count as f64 * spread.ln();
-    let drift =
-        drift::fit(&measured, &samples, (center, spread), [warm[0], warm[1], warm[2], exponent], value, own);
-    let drifts = drift.as_ref().filter(|d| d.p < 0.05);
-    let mut trust = Trust::Supported;
-    let mut warnings = Vec::new();
-    for (one, (size, _)) in series.iter().zip(&order) {
-        if one.len() < FEW {
-            trust = trust.max(Trust::Warned);
-            warnings.push(format!("Only {} runs with {size} parts: at least {FEW} are advised.", one.len()));
-        }
-        for test in independence::check_series(one, 0.05)?.rejected() {
-            trust = Trust::Refused;
-            warnings.push(format!(
-                "The runs with {size} parts are not independent draws of one law: {}.",
-                test.text
-            ));
-        }
-    }
-    if let Some(drift) = drifts {
-        warnings.push(format!(
-            "The shape drifts with the size, towards {:.3} for very many parts (p {}): predictions carry the \
-             drift.",
-            drift.limit,
-            crate::verdict::p_value(drift.p)
-        ));
-    }
-    // Whichever model carries the predictions is the one that must describe the sizes.
-    let p_carrying = drifts.map_or(p_model, |drift| drift.p_model);
-    if p_carrying < 0.05 {
-        trust = trust.max(Trust::Warned);
-        warnings.push(format!(
-            "One law with one exponent does not describe all sizes (p {}): the shape changes with the size, or \
-             the sizes were not measured alike.",
-            crate::verdict::p_value(p_carrying)
-        ));
-    }
+    let drift = drift::fit(
+        &measured,
+        &samples,
+        (center, spread),
+        &WithoutDrift {
+            at: [warm[0], warm[1], warm[2], exponent],
+            value,
+            separate: separate - count as f64 * spread.ln(),
+        },
+    );
+    let judged = judge(&series, &measured, p_model, drift.as_ref())?;
     Ok(Joint {
         law: Gev { location: center + spread * warm[0], scale: spread * warm[1].exp(), shape: warm[2] },
         smallest,
@@ -157,9 +131,39 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
         largest: order[order.len() - 1].0,
         covariance,
         drift,
-        trust,
-        warnings,
+        trust: judged.trust,
+        warnings: judged.warnings,
     })
+}
+
+/// What weakens predictions from several sizes.
+fn judge(
+    series: &[Series],
+    sizes: &[f64],
+    p_model: f64,
+    drift: Option<&ShapeDrift>,
+) -> Result<Judgement, Error> {
+    let mut judged = Judgement::new();
+    for (one, size) in series.iter().zip(sizes) {
+        let (runs, parts) = (one.len(), Some(*size));
+        if runs < FEW {
+            judged.warn(Trust::Warned, PredictionWarning::FewRuns { runs, advised: FEW, parts });
+        }
+        for test in independence::check_series(one, 0.05)?.rejected() {
+            let finding = test.finding.clone();
+            judged.warn(Trust::Refused, PredictionWarning::NotIndependent { parts, finding });
+        }
+    }
+    let drift = drift.filter(|drift| drift.is_clear());
+    if let Some(&ShapeDrift { limit, p, .. }) = drift {
+        judged.warn(Trust::Supported, PredictionWarning::ShapeDrifts { limit, p });
+    }
+    // Whichever model carries the predictions is the one that must describe the sizes.
+    let p = drift.map_or(p_model, |drift| drift.p_model);
+    if p < 0.05 {
+        judged.warn(Trust::Warned, PredictionWarning::SizesDisagree { p });
+    }
+    Ok(judged)
 }
 
 /// Inverse of the observed information of (location, ln scale, shape, exponent): by the first three
@@ -198,13 +202,9 @@ impl Joint {
     /// [`Error::Parameter`] for a size below 1, a probability or a level out of range.
     pub fn predict(&self, to: f64, probabilities: &[f64], level: f64) -> Result<Scaled, Error> {
         check_probabilities(probabilities)?;
-        if !(to >= 1.0 && to.is_finite()) {
-            return Err(Error::Parameter { what: "parts asked for", value: to, must: "at least 1" });
-        }
-        if !(level > 0.0 && level < 1.0) {
-            return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
-        }
-        let drift = self.drift.as_ref().filter(|drift| drift.p < 0.05 && to >= 2.0);
+        argument::at_least_1("parts asked for", to)?;
+        argument::confidence_level(level)?;
+        let drift = self.drift.as_ref().filter(|drift| drift.is_clear() && to >= 2.0);
         let ln_size = (to / self.smallest).ln();
         let power = self.exponent * ln_size;
         let Gev { location, scale, shape } = self.law;
@@ -230,14 +230,10 @@ impl Joint {
                 ScaledQuantile { probability, value, standard_error: error, interval }
             })
             .collect();
-        let (mut trust, mut warnings) = (self.trust, self.warnings.clone());
+        let mut judged = Judgement { trust: self.trust, warnings: self.warnings.clone() };
         if to / self.largest > 64.0 || self.smallest / to > 64.0 {
-            trust = trust.max(Trust::Warned);
-            warnings.push(format!(
-                "{to:.0} parts are far outside the measured {:.0} to {:.0}: the law of larger maxima changes by \
-                 some percent on the way.",
-                self.smallest, self.largest
-            ));
+            let (smallest, largest) = (self.smallest, self.largest);
+            judged.warn(Trust::Warned, PredictionWarning::FarFromSizes { to, smallest, largest });
         }
         let ratio = power.exp();
         Ok(Scaled {
@@ -248,8 +244,8 @@ impl Joint {
             exponent: self.exponent,
             law: drift.map_or_else(|| self.law.max_of(ratio), |drift| drift.law_at(to)),
             quantiles,
-            trust,
-            warnings,
+            trust: judged.trust,
+            warnings: judged.warnings,
         })
     }
 }
@@ -272,7 +268,8 @@ impl Objective for Powers<'_> {
         let mut total = kernel::Terms::default();
         for (ln_ratio, values) in self.rows {
             let power = self.exponent * ln_ratio;
-            let Some(part) = kernel::sum(values, at[0], at[1], at[2], 1.0, power.exp()) else {
+            let Some(part) = kernel::sum(values, &kernel::At::new(at[0], at[1], at[2]), 1.0, power.exp())
+            else {
                 return f64::INFINITY;
             };
             total.add(&part);

@@ -1,4 +1,4 @@
-//! How long would the slowest of m' parts take, when the slowest of m was measured?
+//! Predicts the slowest of m' parts from measurements of the slowest of m.
 //!
 //! For independent parts the maximum of r = m'/m times as many has the distribution F^r; dependence replaces r
 //! by r^g, with g from several measured sizes (0 all slow together, 1 independent).
@@ -11,7 +11,8 @@ pub use joint::{Joint, joint};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Gev, Interval, Series, Status, assess, gev, kernel};
+use crate::independence::TestFinding;
+use crate::{Error, Gev, Interval, Series, Status, argument, assess, gev, kernel};
 
 /// The predicted law at another number of parts; schema `lastrank.scale/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,7 +21,7 @@ pub struct Scaled {
     pub schema: String,
     /// Parts measured.
     pub from: f64,
-    /// Parts asked for.
+    /// Parts of the prediction.
     pub to: f64,
     /// Effective ratio of independent parts, (to / from)^g.
     pub ratio: f64,
@@ -32,8 +33,88 @@ pub struct Scaled {
     pub quantiles: Vec<ScaledQuantile>,
     /// How much the prediction can be trusted.
     pub trust: Trust,
-    /// Why, and what to do, one sentence each.
-    pub warnings: Vec<String>,
+    /// Why, and what to do.
+    pub warnings: Vec<PredictionWarning>,
+}
+
+/// What a prediction rests on or suffers from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PredictionWarning {
+    /// Fewer runs than the `advised` number.
+    FewRuns {
+        /// Runs measured.
+        runs: usize,
+        /// Runs that are advised at least.
+        advised: usize,
+        /// The size they are of; none where there is one size only.
+        parts: Option<f64>,
+    },
+    /// The fit has no interior maximum: nothing can be predicted from it.
+    NoInteriorMaximum,
+    /// Runs are not independent draws of one law.
+    NotIndependent {
+        /// The size they are of; none where there is one size only.
+        parts: Option<f64>,
+        /// What speaks against it.
+        finding: TestFinding,
+    },
+    /// The predicted size is many times as large or small as the one measured.
+    FarFromOneSize {
+        /// The larger over the smaller.
+        times: f64,
+        /// Whether the predicted size is the larger one.
+        larger: bool,
+    },
+    /// The parts are taken as independent.
+    IndependentParts,
+    /// The predicted median is exceeded more rarely at the measured size than there are runs.
+    BeyondSample {
+        /// Runs in which it is exceeded once.
+        once_in: f64,
+        /// Runs measured.
+        runs: usize,
+    },
+    /// The shape drifts with the size, and predictions carry the drift.
+    ShapeDrifts {
+        /// Shape in the limit of many parts.
+        limit: f64,
+        /// p-value of no drift.
+        p: f64,
+    },
+    /// One law with one exponent does not describe all sizes.
+    SizesDisagree {
+        /// p-value of the model.
+        p: f64,
+    },
+    /// The predicted size is far outside the measured ones.
+    FarFromSizes {
+        /// Parts of the prediction.
+        to: f64,
+        /// Smallest size measured.
+        smallest: f64,
+        /// Largest size measured.
+        largest: f64,
+    },
+}
+
+/// Warnings with the trust that they leave.
+struct Judgement {
+    trust: Trust,
+    warnings: Vec<PredictionWarning>,
+}
+
+impl Judgement {
+    /// Nothing is in doubt yet.
+    fn new() -> Self {
+        Judgement { trust: Trust::Supported, warnings: Vec::new() }
+    }
+
+    /// Adds a warning; trust falls to `trust` unless it is lower already.
+    fn warn(&mut self, trust: Trust, warning: PredictionWarning) {
+        self.trust = self.trust.max(trust);
+        self.warnings.push(warning);
+    }
 }
 
 /// A predicted quantile of the slowest.
@@ -49,7 +130,7 @@ pub struct ScaledQuantile {
     pub interval: Option<Interval>,
 }
 
-/// How far the data carry a prediction.
+/// How far a prediction can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
@@ -67,27 +148,29 @@ pub enum Trust {
 /// # Errors
 /// As [`gev::fit`]; [`Error::Parameter`] for sizes below 1 or an exponent outside [0, 1].
 pub fn scale(values: &[f64], from: f64, to: f64, exponent: f64, level: f64) -> Result<Scaled, Error> {
-    scale_at(values, from, to, exponent, &[0.5, 0.9, 0.99], level)
+    scale_at(values, from, to, ScaleOptions { exponent, probabilities: &[0.5, 0.9, 0.99], level })
 }
 
-/// The same for quantiles of any `probabilities` in (0, 1).
+/// Options of a prediction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ScaleOptions<'a> {
+    /// Dependence exponent, 1 unless measured (see [`joint`]).
+    pub exponent: f64,
+    /// Probabilities of the predicted quantiles, each in (0, 1).
+    pub probabilities: &'a [f64],
+    /// Coverage of the intervals.
+    pub level: f64,
+}
+
+/// The same for quantiles of any probabilities in (0, 1).
 ///
 /// # Errors
 /// As [`scale`], and [`Error::Parameter`] for a probability out of range.
-pub fn scale_at(
-    values: &[f64],
-    from: f64,
-    to: f64,
-    exponent: f64,
-    probabilities: &[f64],
-    level: f64,
-) -> Result<Scaled, Error> {
+pub fn scale_at(values: &[f64], from: f64, to: f64, options: ScaleOptions) -> Result<Scaled, Error> {
+    let ScaleOptions { exponent, probabilities, level } = options;
     check_probabilities(probabilities)?;
-    for (what, value) in [("parts measured", from), ("parts asked for", to)] {
-        if !(value >= 1.0 && value.is_finite()) {
-            return Err(Error::Parameter { what, value, must: "at least 1" });
-        }
-    }
+    argument::at_least_1("parts measured", from)?;
+    argument::at_least_1("parts asked for", to)?;
     if !(0.0..=1.0).contains(&exponent) {
         return Err(Error::Parameter {
             what: "dependence exponent",
@@ -108,7 +191,7 @@ pub fn scale_at(
             let below = (-(-c).exp()).exp();
             let gradient = fit.level_gradient(c);
             let interval = if below > 0.0 && below < 1.0 {
-                likelihood.profile(&fit, gev::Target::Quantile(below), level).ok()
+                likelihood.profile(&fit, gev::GevTarget::Quantile(below), level).ok()
             } else {
                 None
             };
@@ -122,56 +205,7 @@ pub fn scale_at(
             }
         })
         .collect();
-    let mut trust = Trust::Supported;
-    let mut warnings = Vec::new();
-    let mut warn = |level: Trust, text: String| {
-        if level == Trust::Refused || trust == Trust::Supported {
-            trust = level;
-        }
-        warnings.push(text);
-    };
-    if series.len() < FEW {
-        warn(Trust::Warned, format!("Only {} runs were measured: at least {FEW} are advised.", series.len()));
-    }
-    let independence = crate::independence::check_series(&series, 0.05)?;
-    if fit.status == Status::Boundary {
-        warn(
-            Trust::Refused,
-            "The fit has no interior maximum: nothing can be predicted from it.".to_string(),
-        );
-    }
-    for test in independence.rejected() {
-        warn(Trust::Refused, format!("The runs are not independent draws of one law: {}.", test.text));
-    }
-    if to / from > 8.0 || from / to > 8.0 {
-        warn(
-            Trust::Warned,
-            format!(
-                "From one size to one {:.0} times {}: the law of larger maxima is not the fitted one yet, by \
-                 up to several percent. Measure at least three sizes.",
-                (to / from).max(from / to),
-                if to > from { "as large" } else { "smaller" }
-            ),
-        );
-    }
-    if exponent == 1.0 && to != from {
-        warn(
-            Trust::Supported,
-            "The parts are taken as independent; parts that share servers or network make this too pessimistic."
-                .to_string(),
-        );
-    }
-    let shortest = series.len() as f64;
-    if ratio > shortest {
-        warn(
-            Trust::Warned,
-            format!(
-                "The median there is exceeded once in {:.0} runs here: far outside {} runs.",
-                1.44 * ratio,
-                shortest
-            ),
-        );
-    }
+    let judged = judge(&series, fit.status, to / from, ratio, exponent)?;
     Ok(Scaled {
         schema: "lastrank.scale/1".to_string(),
         from,
@@ -180,17 +214,41 @@ pub fn scale_at(
         exponent,
         law: fit.law().max_of(ratio),
         quantiles,
-        trust,
-        warnings,
+        trust: judged.trust,
+        warnings: judged.warnings,
     })
+}
+
+/// How far a prediction from one size to `times` as many parts, worth `ratio` independent ones, can be trusted.
+fn judge(series: &Series, status: Status, times: f64, ratio: f64, exponent: f64) -> Result<Judgement, Error> {
+    let mut judged = Judgement::new();
+    let runs = series.len();
+    if runs < FEW {
+        judged.warn(Trust::Warned, PredictionWarning::FewRuns { runs, advised: FEW, parts: None });
+    }
+    if status == Status::Boundary {
+        judged.warn(Trust::Refused, PredictionWarning::NoInteriorMaximum);
+    }
+    for test in crate::independence::check_series(series, 0.05)?.rejected() {
+        let finding = test.finding.clone();
+        judged.warn(Trust::Refused, PredictionWarning::NotIndependent { parts: None, finding });
+    }
+    let far = times.max(1.0 / times);
+    if far > 8.0 {
+        judged.warn(Trust::Warned, PredictionWarning::FarFromOneSize { times: far, larger: times > 1.0 });
+    }
+    if exponent == 1.0 && times != 1.0 {
+        judged.warn(Trust::Supported, PredictionWarning::IndependentParts);
+    }
+    if ratio > runs as f64 {
+        judged.warn(Trust::Warned, PredictionWarning::BeyondSample { once_in: 1.44 * ratio, runs });
+    }
+    Ok(judged)
 }
 
 /// Below so many runs of a size a prediction is warned of.
 const FEW: usize = 30;
 
 fn check_probabilities(probabilities: &[f64]) -> Result<(), Error> {
-    match probabilities.iter().find(|p| !(**p > 0.0 && **p < 1.0)) {
-        Some(&value) => Err(Error::Parameter { what: "probability", value, must: "between 0 and 1" }),
-        None => Ok(()),
-    }
+    probabilities.iter().try_for_each(|p| argument::between_0_and_1("probability", *p).map(drop))
 }

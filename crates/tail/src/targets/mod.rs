@@ -1,5 +1,4 @@
-//! Which of the parallel targets is slow, what do all of them suffer together, and how many count as
-//! independent?
+//! Separates what single parallel targets are slow by from what all of them suffer together.
 //!
 //! With S_it the duration of target i in step t, ln S_it = a_i + b_t + e_it: a_i is the target's own speed,
 //! b_t the congestion of the step, e_it the rest. The step's factor k_t = exp(b_t - mean b) is known far
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::independence::holm;
 use crate::special::{chi_square_survival, clopper_pearson, normal_two_sided, normal_upper_quantile};
-use crate::{Error, Interval};
+use crate::{Error, Interval, argument};
 
 /// One target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,8 +81,32 @@ pub struct Targets {
     pub last: LastTest,
     /// m_eff.
     pub extremal: Option<Extremal>,
-    /// What was found, in words, one sentence each.
-    pub findings: Vec<String>,
+    /// What was found, in the order of telling.
+    pub findings: Vec<TargetFinding>,
+}
+
+/// What the analysis of targets found; the numbers stand in [`Targets`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum TargetFinding {
+    /// No target is slower than the others.
+    NoneSlow,
+    /// A target is slower than the others.
+    Slow {
+        /// Its index in [`Targets::targets`].
+        target: usize,
+    },
+    /// The targets are last equally often, as far as the steps tell.
+    LastEqually,
+    /// The targets are not last equally often.
+    LastUnequally {
+        /// Index of the one that was last most often.
+        top: usize,
+    },
+    /// How the variation is shared ([`Targets::variance_shares`]).
+    Variation,
+    /// How many independent targets they behave like in slow steps ([`Targets::extremal`]).
+    EffectiveTargets,
 }
 
 /// Analyse durations by target: `durations[i][t]` is that of target i in step t. Steps in which any duration
@@ -92,9 +115,7 @@ pub struct Targets {
 /// # Errors
 /// [`Error::TooFew`] below 2 targets or 10 complete steps, [`Error::Lengths`], [`Error::Parameter`].
 pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
-    if !(level > 0.0 && level < 1.0) {
-        return Err(Error::Parameter { what: "level", value: level, must: "between 0 and 1" });
-    }
+    argument::confidence_level(level)?;
     let m = durations.len();
     if m < 2 {
         return Err(Error::TooFew { found: m, needed: 2 });
@@ -181,7 +202,7 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
         extremal: extremal(&logs, 0.9),
         findings: Vec::new(),
     };
-    found.findings = words(&found);
+    found.findings = found.find();
     Ok(found)
 }
 
@@ -214,49 +235,21 @@ pub fn extremal(logs: &[Vec<f64>], threshold: f64) -> Option<Extremal> {
     Some(Extremal { effective, standard_error: effective / events.sqrt(), threshold })
 }
 
-fn words(found: &Targets) -> Vec<String> {
-    let mut out = Vec::new();
-    let slow: Vec<&Target> = found.targets.iter().filter(|t| t.slow).collect();
-    if slow.is_empty() {
-        out.push("No target is slower than the others.".to_string());
+impl Targets {
+    fn find(&self) -> Vec<TargetFinding> {
+        let slow = self.targets.iter().filter(|target| target.slow);
+        let mut out: Vec<TargetFinding> =
+            slow.map(|target| TargetFinding::Slow { target: target.target }).collect();
+        if out.is_empty() {
+            out.push(TargetFinding::NoneSlow);
+        }
+        out.push(if self.last.p < 0.05 {
+            TargetFinding::LastUnequally { top: self.last.top }
+        } else {
+            TargetFinding::LastEqually
+        });
+        out.push(TargetFinding::Variation);
+        out.extend(self.extremal.map(|_| TargetFinding::EffectiveTargets));
+        out
     }
-    for target in slow {
-        out.push(format!(
-            "Target {} is {:.1} % slower than the others ({:.1} to {:.1} %) and was last in {:.0} % of the steps.",
-            target.target,
-            100.0 * (target.relative - 1.0),
-            100.0 * (target.interval.lower - 1.0),
-            100.0 * (target.interval.upper - 1.0),
-            100.0 * target.last_share
-        ));
-    }
-    if found.last.p < 0.05 {
-        let top = &found.targets[found.last.top];
-        out.push(format!(
-            "The targets are not last equally often (p {}): target {} was last in {:.0} % of the steps ({:.0} \
-             to {:.0} %), an equal share is {:.0} %. The maximum is then not one of equals.",
-            crate::verdict::p_value(found.last.p),
-            top.target,
-            100.0 * top.last_share,
-            100.0 * top.last_interval.lower,
-            100.0 * top.last_interval.upper,
-            100.0 / found.m as f64
-        ));
-    } else {
-        out.push("All targets are last equally often, as far as these steps tell.".to_string());
-    }
-    out.push(format!(
-        "Of the variation, {:.0} % lies between targets, {:.0} % is common to all targets of a step \
-         (congestion), {:.0} % is neither.",
-        100.0 * found.variance_shares[0],
-        100.0 * found.variance_shares[1],
-        100.0 * found.variance_shares[2]
-    ));
-    if let Some(e) = found.extremal {
-        out.push(format!(
-            "In slow steps the {} targets behave like {:.1} independent ones.",
-            found.m, e.effective
-        ));
-    }
-    out
 }

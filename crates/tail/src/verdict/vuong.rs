@@ -1,4 +1,4 @@
-//! Which of two fitted models explains the values better, and how sure is that?
+//! Compares two models fitted to the same values (Vuong 1989).
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,31 @@ pub struct Vuong {
     pub deviation: f64,
     /// Values that would decide with 80 % power at 5 %: (2.80 ω / mean d)²; infinite where the mean is 0.
     pub values_needed: f64,
+}
+
+/// Which of two models is preferred, at the two-sided 5 % level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preference {
+    /// The GEV: z above 1.96.
+    Gev,
+    /// The rival: z below -1.96.
+    Rival,
+    /// Neither.
+    Neither,
+}
+
+impl Vuong {
+    /// Which model is preferred, where the first is a GEV and the second a rival.
+    pub fn preference(&self) -> Preference {
+        if self.z > 1.96 {
+            Preference::Gev
+        } else if self.z < -1.96 {
+            Preference::Rival
+        } else {
+            Preference::Neither
+        }
+    }
 }
 
 /// Compare by the log-densities under both fits, in time order. `None` where a density is 0 at some value or

@@ -1,4 +1,4 @@
-//! Which delays can be asked for, and how is one drawn?
+//! The distributions of delays, and drawing from them.
 //!
 //! Every draw is the inverse of a distribution function at a uniform number, so that the same seed gives
 //! the same delays on every machine. Durations are in nanoseconds.

@@ -1,4 +1,4 @@
-//! What is in the directory? Plain files, kept in memory, without folders.
+//! The files of the directory: plain ones, kept in memory, without folders.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! How are the kernel's requests answered? Each is held as drawn, then done in memory.
+//! Answers the kernel's requests: each is held as drawn, then done in memory.
 
 use std::ffi::OsStr;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! How long is each operation held, what goes wrong with it, and where is that written down?
+//! Decides how long each operation is held and whether it fails, and writes that down.
 
 use std::fmt::Write;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! Which call is each command, and what does it give to the program?
+//! The call of each command, and what it gives to the program.
 
 use ppl::commands::Command;
 use ppl::interpret::{Arguments, Reply};
@@ -6,10 +6,10 @@ use ppl::plan::{GroupId, SiteId};
 use ppl::value::Value;
 
 use super::Rank;
-use crate::execute::backend::{Backend, Call, Collective, Target};
+use crate::execute::call::{Call, Collective, Target};
 use crate::execute::session::Stop;
-use crate::ops::collective::{Direction, Layout, ParallelMode, ViewKind};
-use crate::ops::flags::open_flags;
+use crate::flags::open_flags;
+use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
 use samples::Outcome;
 
 /// What a successful command gives to the program.
@@ -40,7 +40,7 @@ impl Answer {
     }
 }
 
-impl<B: Backend> Rank<'_, '_, B> {
+impl Rank<'_, '_> {
     /// The commands that a group's ranks do together.
     #[inline(never)]
     pub(super) fn collective(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
@@ -241,7 +241,30 @@ impl<B: Backend> Rank<'_, '_, B> {
             | Command::Pread
             | Command::Pwrite
             | Command::Pdelete => return self.collective(command, site, arguments),
-            _ => return self.kernel(command, site, arguments),
+            Command::Chase
+            | Command::Poke
+            | Command::Stream
+            | Command::Touch
+            | Command::Empty
+            | Command::Getpid
+            | Command::Getppid
+            | Command::ReadNull
+            | Command::WriteNull
+            | Command::Fstat
+            | Command::OpenClose
+            | Command::FopenFclose
+            | Command::CreateDelete
+            | Command::MmapMunmap
+            | Command::Fork
+            | Command::Spawn
+            | Command::Thread
+            | Command::Malloc
+            | Command::PipePingpong
+            | Command::ContextSwitch => return self.kernel(command, site, arguments),
+            // Of a file that is none; the interpreter does the others itself.
+            Command::Fread | Command::Fwrite | Command::Print | Command::Sleep | Command::Glob => {
+                return Reply::failed(libc::EINVAL);
+            }
         };
         self.perform(site, call, answer)
     }

@@ -1,4 +1,4 @@
-//! How does a program of the language drive a rank?
+//! The machine that the interpreter drives: one rank.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,16 @@ use samples::Warning;
 mod calls;
 mod kernels;
 
-use super::backend::{Backend, Call};
-use super::flights::Judgement;
-use super::session::{Session, Stop};
-use crate::ops::names;
+use super::call::Call;
+use super::session::{Judgement, Session, Stop};
+use crate::flags::{errno_name, errno_text};
 use ranks::Comm;
 
 use calls::Answer;
 
 /// A rank as the interpreter sees it.
-pub(super) struct Rank<'m, 's, B: Backend> {
-    pub(super) session: &'m mut Session<'s, B>,
+pub(super) struct Rank<'m, 's> {
+    pub(super) session: &'m mut Session<'s>,
     plan: &'m Plan,
     /// One communicator a group that this rank belongs to; the world's place stays empty.
     groups: Vec<Option<Box<dyn Comm>>>,
@@ -62,9 +61,9 @@ struct Stonewall {
 /// So often an assertion about the samples of all ranks is kept for the judgement at the end.
 const CLAIMS: u32 = 1000;
 
-impl<'m, 's, B: Backend> Rank<'m, 's, B> {
+impl<'m, 's> Rank<'m, 's> {
     /// Makes the communicators of all groups, which every rank does in the same order.
-    pub(super) fn new(session: &'m mut Session<'s, B>, plan: &'m Plan) -> Result<Self, Stop> {
+    pub(super) fn new(session: &'m mut Session<'s>, plan: &'m Plan) -> Result<Self, Stop> {
         let rank = session.rank();
         let mut groups = vec![None];
         for group in plan.groups.iter().skip(1) {
@@ -72,9 +71,9 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
             groups.push(session.comm.split(color, rank)?);
         }
         if plan.code.steps.iter().any(|step| matches!(step, ppl::plan::Step::Verify(_))) {
-            session.backend.set_verifying();
+            session.instrument.set_verifying();
         }
-        session.backend.set_hints(&plan.hints);
+        session.instrument.set_hints(&plan.hints);
         let opened_by = HashMap::new();
         Ok(Self {
             session,
@@ -96,7 +95,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
 
     /// A worker, which belongs to no group.
     fn of_worker(
-        session: &'m mut Session<'s, B>,
+        session: &'m mut Session<'s>,
         plan: &'m Plan,
         verify: bool,
         judgement: Judgement,
@@ -200,7 +199,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
     fn verified(&mut self, reply: Reply) -> Reply {
         if self.verify
             && reply.errno == 0
-            && let Some(at) = self.session.backend.verify()
+            && let Some(at) = self.session.instrument.verify()
         {
             self.wrong = Some(at);
             return Reply { errno: libc::EBADMSG, ..reply };
@@ -212,7 +211,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
     #[inline(always)]
     fn bytes(&self, arguments: &Arguments, index: usize) -> (u64, Option<u32>) {
         match arguments.buffer(index) {
-            Some(buffer) => (self.session.backend.buffer_length(buffer), Some(buffer)),
+            Some(buffer) => (self.session.instrument.buffer_length(buffer), Some(buffer)),
             None => (arguments.size(index, 0), None),
         }
     }
@@ -235,7 +234,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
     /// The command with the names in it, for a message.
     fn words(&self, failure: &Failure<'_>) -> String {
         let named = match (failure.arguments.file(0), &failure.no_file) {
-            (Some(file), _) => match self.session.backend.path_of(file) {
+            (Some(file), _) => match self.session.instrument.path_of(file) {
                 Some(path) => format!("\"{}\"", path.to_string_lossy()),
                 None => "a file that is not open".into(),
             },
@@ -254,7 +253,7 @@ impl<'m, 's, B: Backend> Rank<'m, 's, B> {
     }
 }
 
-impl<B: Backend> Machine for Rank<'_, '_, B> {
+impl Machine for Rank<'_, '_> {
     #[inline]
     fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         if self.stop.is_some() {
@@ -269,7 +268,7 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
             }
             (Command::Fread, Some(file)) => {
                 let length = arguments.is_given(1).then(|| arguments.size(1, 0));
-                self.read(site, Call::Read { file, length, offset: offset(), buffer: None })
+                self.read(site, Call::Read { file, length, offset: offset() })
             }
             _ => self.other(command, site, arguments),
         }
@@ -309,7 +308,7 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
         self.phases[at] += 1;
         let since = self.session.done();
         self.stonewall = Some(Stonewall { place: site.index(), group: at, phase: before + 1, since });
-        if self.session.backend.name() == "simulate" && self.session.rank_count() > 1 {
+        if self.session.instrument.is_virtual() && self.session.rank_count() > 1 {
             let warned = self.session.warn(Warning {
                 code: "stonewall-simulated".into(),
                 text: "in virtual time no rank sees that another one is through with its phase: only the \
@@ -324,7 +323,7 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
 
     fn stonewall_fell(&mut self) -> bool {
         let Some(wall) = self.stonewall else { return false };
-        self.session.backend.name() != "simulate" && self.comm(wall.group).raised(wall.phase)
+        !self.session.instrument.is_virtual() && self.comm(wall.group).raised(wall.phase)
     }
 
     fn leave_stonewall(&mut self, cut: bool) -> Result<(), Halt> {
@@ -360,8 +359,8 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
     }
 
     fn now_ns(&mut self) -> u64 {
-        let now = self.session.backend.now();
-        self.session.backend.since_epoch_ns(now)
+        let now = self.session.instrument.now();
+        self.session.instrument.since_epoch_ns(now)
     }
 
     fn intended_start(&mut self, ns: Option<u64>) {
@@ -381,7 +380,7 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
         self.keep_unopened(failure);
         let stops = self.judgement.stop_on_error;
         let mut words = String::new();
-        if stops || self.session.tells(place, errno) {
+        if stops || self.session.words_wanted(place, errno) {
             words = self.words(failure);
             if let Some(at) = wrong {
                 words += &format!(": byte {at} is not what was written there;");
@@ -392,7 +391,7 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
             self.told = format!(
                 "line {}: {words} failed: {}; the program says `on_error stop`",
                 self.plan.site(failure.site).line,
-                crate::ops::flags::errno_text(errno)
+                errno_text(errno)
             );
         }
         self.note(told);
@@ -402,8 +401,7 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
         if self.stop.is_some() {
             return;
         }
-        let name =
-            |errno| crate::ops::flags::errno_name(errno).map_or(format!("errno {errno}"), str::to_owned);
+        let name = |errno| errno_name(errno).map_or(format!("errno {errno}"), str::to_owned);
         let words = format!("{}, which was to fail with {},", self.words(failure), name(wanted));
         let told = self.session.failed(failure.site.index(), &words, failure.errno, failure.bytes);
         self.note(told);
@@ -522,7 +520,7 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
     }
 
     fn glob(&mut self, pattern: &str) -> Vec<String> {
-        names::glob(pattern)
+        self.session.instrument.glob(pattern)
     }
 }
 
@@ -530,7 +528,7 @@ impl<B: Backend> Machine for Rank<'_, '_, B> {
 ///
 /// # Errors
 /// Why the rank ended before the end of the program.
-pub fn interpret<B: Backend>(plan: &Plan, session: &mut Session<'_, B>) -> Result<(), Stop> {
+pub fn interpret(plan: &Plan, session: &mut Session<'_>) -> Result<(), Stop> {
     let number = session.rank();
     let mut rank = Rank::new(session, plan)?;
     let ended = ppl::interpret::run(plan, number, &mut rank);

@@ -1,59 +1,85 @@
-//! A line a sample, for spreadsheets and scripts.
+//! Writes a run as CSV: one line per sample.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-use samples::{Run, SiteKind};
+use samples::{Run, Site, SiteKind};
+use serde::Serialize;
 
 /// The columns of the run file but for those that point into its footer.
-pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "label,operation,kind,line,group,rank,iteration,start_ns,duration_ps,late_ns,bytes,errno,batch,cpu,causes,queue_ns,blocked_ns"
-    )?;
-    let heads: Vec<String> = run
-        .sites
-        .iter()
-        .map(|site| {
-            let label = site.labels.last().map(String::as_str).unwrap_or_default();
-            let kind = match site.kind {
-                SiteKind::Operation => "operation",
-                SiteKind::Time => "time",
-                SiteKind::CommandTime => "command_time",
-                SiteKind::Barrier => "barrier",
-                SiteKind::Phase => "phase",
-            };
-            format!("{},{},{kind},{},{}", field(label), field(&site.operation), site.line, field(&site.group))
-        })
-        .collect();
-    let mut iterations = std::collections::HashMap::<(u32, u32), u64>::new();
-    for sample in &run.samples {
-        let head = heads.get(sample.site as usize).map(String::as_str).unwrap_or(",,,,");
-        let iteration = iterations.entry((sample.rank, sample.site)).or_default();
-        let cpu = if sample.cpu == u16::MAX { -1 } else { i32::from(sample.cpu) };
-        writeln!(
-            out,
-            "{head},{},{iteration},{},{},{},{},{},{},{cpu},{},{},{}",
-            sample.rank,
-            sample.start_ns,
-            sample.duration_ps,
-            sample.late_ns,
-            sample.bytes,
-            sample.errno,
-            sample.batch,
-            sample.causes,
-            sample.queue_ns,
-            sample.blocked_ns
-        )?;
-        *iteration += 1;
-    }
-    Ok(())
+#[derive(Serialize)]
+struct Row<'a> {
+    label: &'a str,
+    operation: &'a str,
+    kind: SiteKind,
+    line: u32,
+    group: &'a str,
+    rank: u32,
+    iteration: u64,
+    start_ns: u64,
+    duration_ps: u64,
+    late_ns: u64,
+    bytes: u64,
+    errno: i32,
+    batch: u32,
+    /// -1 where it is unknown.
+    cpu: i32,
+    causes: u16,
+    queue_ns: u64,
+    blocked_ns: u32,
 }
 
-/// A field of RFC 4180: in quotes where it must be.
-fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
+/// The names of the columns; [`Row`] has them in the same order. The CSV library would write a header with the
+/// first row only, and a run may have none.
+const COLUMNS: [&str; 17] = [
+    "label",
+    "operation",
+    "kind",
+    "line",
+    "group",
+    "rank",
+    "iteration",
+    "start_ns",
+    "duration_ps",
+    "late_ns",
+    "bytes",
+    "errno",
+    "batch",
+    "cpu",
+    "causes",
+    "queue_ns",
+    "blocked_ns",
+];
+
+/// Writes a header and the samples.
+pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(out);
+    out.write_record(COLUMNS)?;
+    let unknown = Site::default();
+    let mut iterations = HashMap::<(u32, u32), u64>::new();
+    for sample in &run.samples {
+        let site = run.sites.get(sample.site as usize).unwrap_or(&unknown);
+        let iteration = iterations.entry((sample.rank, sample.site)).or_default();
+        out.serialize(Row {
+            label: site.labels.last().map(String::as_str).unwrap_or_default(),
+            operation: &site.operation,
+            kind: site.kind,
+            line: site.line,
+            group: &site.group,
+            rank: sample.rank,
+            iteration: *iteration,
+            start_ns: sample.start_ns,
+            duration_ps: sample.duration_ps,
+            late_ns: sample.late_ns,
+            bytes: sample.bytes,
+            errno: sample.errno,
+            batch: sample.batch,
+            cpu: if sample.cpu == u16::MAX { -1 } else { i32::from(sample.cpu) },
+            causes: sample.causes,
+            queue_ns: sample.queue_ns,
+            blocked_ns: sample.blocked_ns,
+        })?;
+        *iteration += 1;
     }
+    out.flush()
 }

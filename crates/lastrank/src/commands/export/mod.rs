@@ -5,7 +5,6 @@ mod parabench;
 mod statistics;
 mod xml;
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -52,16 +51,11 @@ fn default_path(run: &Path, format: ExportFormat) -> PathBuf {
     })
 }
 
-/// Write beside and rename: a reader sees the old file or the whole new one.
+/// Replaces `path` in one step by what `fill` writes.
 fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let beside = path.with_file_name(format!(".{name}.{}.partial", std::process::id()));
-    let written = File::create(&beside).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        fill(&mut out)?;
-        out.into_inner().map_err(io::IntoInnerError::into_error).map(drop)
-    });
-    written.and_then(|()| std::fs::rename(&beside, path)).inspect_err(|_| drop(std::fs::remove_file(&beside)))
+    let mut out = BufWriter::new(store::Replacement::of(path)?);
+    fill(&mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
-//! The text files of the original.
+//! Writes Parabench's own text formats.
 
 use std::io::{self, Write};
 
 use samples::{Run, units};
 
-use super::statistics::{Calls, Event, EventKind, commands, events};
+use super::statistics::{BlockKind, BlockTimes, Calls, block_times, commands};
 
 /// `rank;id;seconds`, a line each time a `time` or `ctime` block was run: all `time` blocks by rank, then
 /// all `ctime` blocks.
 pub fn times(run: &Run, out: &mut dyn Write) -> io::Result<()> {
-    for event in events(run) {
+    for event in block_times(run) {
         // The separator and line ends cannot stand in a name.
         let id = event.id.replace([';', '\n', '\r'], " ");
         for seconds in &event.seconds {
@@ -27,9 +27,9 @@ pub fn report(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     if !facts.complete {
         writeln!(out, "The run is incomplete.")?;
     }
-    let events = events(run);
-    section(out, "time: wall time of each block", &events, EventKind::Time)?;
-    section(out, "ctime: time inside the calls of each block", &events, EventKind::CommandTime)?;
+    let events = block_times(run);
+    section(out, "time: wall time of each block", &events, BlockKind::Time)?;
+    section(out, "ctime: time inside the calls of each block", &events, BlockKind::CommandTime)?;
     writeln!(out, "\ncommands")?;
     let commands = commands(run);
     if commands.is_empty() {
@@ -43,8 +43,8 @@ pub fn report(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn section(out: &mut dyn Write, title: &str, events: &[Event], kind: EventKind) -> io::Result<()> {
-    let of_kind: Vec<(String, &Event)> = events
+fn section(out: &mut dyn Write, title: &str, events: &[BlockTimes], kind: BlockKind) -> io::Result<()> {
+    let of_kind: Vec<(String, &BlockTimes)> = events
         .iter()
         .filter(|event| event.kind == kind)
         .map(|event| (event.id.replace(['\n', '\r'], " "), event))

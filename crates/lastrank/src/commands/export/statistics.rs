@@ -1,12 +1,12 @@
-//! What the reports of the original say of a run: events, calls inside `ctime` blocks, commands.
+//! Computes what Parabench's own reports contain: times of blocks, calls inside `ctime` blocks, commands.
 
 use std::collections::BTreeMap;
 
 use samples::{Run, Sample, SiteKind};
 
-/// What an event is.
+/// The kinds of timed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EventKind {
+pub enum BlockKind {
     /// Wall time of a `time` or `phase` block.
     Time,
     /// Time inside the calls of a `ctime` block.
@@ -15,8 +15,8 @@ pub enum EventKind {
 
 /// A `time` or `ctime` block on one rank, each time it was run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Event {
-    pub kind: EventKind,
+pub struct BlockTimes {
+    pub kind: BlockKind,
     pub rank: u32,
     /// Its label, or `time:LINE` where it has none.
     pub id: String,
@@ -26,7 +26,7 @@ pub struct Event {
     pub calls: Option<Calls>,
 }
 
-/// Calls inside the `ctime` blocks of one event.
+/// Calls inside a `ctime` block on one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calls {
     pub count: u64,
@@ -74,15 +74,15 @@ impl Calls {
     }
 }
 
-/// Events by kind, rank and first appearance in the program.
-pub fn events(run: &Run) -> Vec<Event> {
-    let mut blocks: BTreeMap<(EventKind, u32, u32), Vec<&Sample>> = BTreeMap::new();
+/// Timed blocks by kind, rank and first appearance in the program.
+pub fn block_times(run: &Run) -> Vec<BlockTimes> {
+    let mut blocks: BTreeMap<(BlockKind, u32, u32), Vec<&Sample>> = BTreeMap::new();
     let mut operations: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
     for sample in &run.samples {
         let Some(site) = run.sites.get(sample.site as usize) else { continue };
         let kind = match site.kind {
-            SiteKind::Time | SiteKind::Phase => EventKind::Time,
-            SiteKind::CommandTime => EventKind::CommandTime,
+            SiteKind::Time | SiteKind::Phase => BlockKind::Time,
+            SiteKind::CommandTime => BlockKind::CommandTime,
             SiteKind::Operation => {
                 operations.entry(sample.rank).or_default().push(sample);
                 continue;
@@ -92,22 +92,22 @@ pub fn events(run: &Run) -> Vec<Event> {
         blocks.entry((kind, sample.rank, sample.site)).or_default().push(sample);
     }
     operations.values_mut().for_each(|of_rank| of_rank.sort_by_key(|sample| sample.start_ns));
-    let mut found: Vec<Event> = Vec::new();
+    let mut found: Vec<BlockTimes> = Vec::new();
     for ((kind, rank, site), mut of_block) in blocks {
         of_block.sort_by_key(|sample| sample.start_ns);
         let mut calls = Calls::default();
-        if kind == EventKind::CommandTime {
+        if kind == BlockKind::CommandTime {
             let all = operations.get(&rank).map(Vec::as_slice).unwrap_or_default();
             of_block.iter().for_each(|block| inside(run, block, all).for_each(|call| calls.add(call)));
         }
         let id = id(run, site);
         let seconds: Vec<f64> = of_block.iter().map(|sample| sample.seconds()).collect();
-        found.push(Event {
+        found.push(BlockTimes {
             kind,
             rank,
             id,
             seconds,
-            calls: (kind == EventKind::CommandTime).then_some(calls),
+            calls: (kind == BlockKind::CommandTime).then_some(calls),
         });
     }
     found

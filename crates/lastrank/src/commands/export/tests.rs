@@ -1,4 +1,4 @@
-//! Do the exports say what the run holds, whatever its names?
+//! Tests of the exports: content and hostile names.
 
 use std::collections::BTreeMap;
 
@@ -45,9 +45,9 @@ fn example() -> Run {
         for turn in 0..2u64 {
             let start = 1_000_000 * (turn + 1);
             add(3, start + 10, 100, 4096, 0);
-            add(4, start + 200_000, 50, 0, libc_enoent());
+            add(4, start + 200_000, 50, 0, ENOENT);
             add(3, start + 300_000, 200 * (turn + 1), 4096, 0);
-            add(2, start, 150 + 200 * (turn + 1), 8192, libc_enoent());
+            add(2, start, 150 + 200 * (turn + 1), 8192, ENOENT);
         }
         add(5, 5_000_000, 7, 0, 0);
         add(6, 6_000_000, 1, 0, 0);
@@ -64,9 +64,7 @@ fn example() -> Run {
     Run { facts, sites, samples }
 }
 
-fn libc_enoent() -> i32 {
-    2
-}
+const ENOENT: i32 = 2;
 
 fn exported(format: ExportFormat) -> String {
     let mut text = Vec::new();

@@ -1,10 +1,10 @@
-//! The XML export of the original: the same content, well-formed.
+//! Writes Parabench's XML format, well-formed whatever the names are.
 
 use std::io::{self, Write};
 
 use samples::Run;
 
-use super::statistics::{EventKind, commands, events};
+use super::statistics::{BlockKind, block_times, commands};
 
 /// `<parabench>` with parameters, events (each run of a block, calls of `ctime` blocks) and commands.
 pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
@@ -25,10 +25,10 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "  </parameters>")?;
     writeln!(out, "  <events>")?;
-    for event in events(run) {
+    for event in block_times(run) {
         let kind = match event.kind {
-            EventKind::Time => "time",
-            EventKind::CommandTime => "ctime",
+            BlockKind::Time => "time",
+            BlockKind::CommandTime => "ctime",
         };
         writeln!(out, "    <{kind} rank=\"{}\" id=\"{}\">", event.rank, escaped(&event.id))?;
         for seconds in &event.seconds {

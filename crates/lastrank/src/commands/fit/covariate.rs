@@ -1,14 +1,14 @@
-//! Do the parameters follow something: time, the hour of the day, load, a column?
+//! Fits laws whose parameters follow covariates: trend, hour of the day, load, a column.
 
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
-use tail::regression::{Column, Family, Part, Regression};
+use tail::regression::{Covariate, Part, Regression, RegressionLaw};
 use tail::{Interval, Status, independence};
 
 use super::models::Fitted;
-use super::sample::Sample;
+use super::sample::FittedSample;
 use crate::cli::FitArgs;
 use crate::values::Values;
 
@@ -56,7 +56,7 @@ pub struct Term {
 }
 
 /// What was asked for, with its numbers.
-struct Asked {
+struct RequestedTerm {
     text: String,
     part: Part,
     columns: Vec<(String, Vec<f64>)>,
@@ -66,20 +66,20 @@ struct Asked {
 pub fn fit(
     args: &FitArgs,
     values: &Values,
-    sample: &Sample,
+    sample: &FittedSample,
     fitted: &Fitted,
 ) -> anyhow::Result<Option<Regressed>> {
     if args.covariate.is_empty() {
         return Ok(None);
     }
     let family = match fitted {
-        Fitted::Gumbel(..) => Family::Gumbel,
-        Fitted::Gpd(found) => Family::Gpd(found.threshold.value),
-        _ => Family::Gev,
+        Fitted::Gumbel(..) => RegressionLaw::Gumbel,
+        Fitted::Gpd(found) => RegressionLaw::Gpd(found.threshold.value),
+        _ => RegressionLaw::Gev,
     };
-    let mut terms: Vec<Asked> = Vec::new();
+    let mut terms: Vec<RequestedTerm> = Vec::new();
     for text in &args.covariate {
-        let asked = asked(text, args, values, sample, family)?;
+        let asked = requested_term(text, args, values, sample, family)?;
         if terms.iter().any(|other| other.text == asked.text && other.part == asked.part) {
             bail!("--covariate {text} is given twice");
         }
@@ -89,7 +89,7 @@ pub fn fit(
     let regression = |kept: &[usize]| {
         let columns = kept.iter().flat_map(|&at| {
             let term = &terms[at];
-            term.columns.iter().map(|(name, values)| Column::new(term.part, name.clone(), values.clone()))
+            term.columns.iter().map(|(name, values)| Covariate::new(term.part, name.clone(), values.clone()))
         });
         Regression::new(&sample.numbers, family, columns.collect())
     };
@@ -139,18 +139,18 @@ pub fn fit(
         degrees_of_freedom,
         p,
         residuals_pass: checked.passed,
-        residuals: checked.rejected().map(|test| test.text.clone()).collect(),
+        residuals: report::words::against(&checked),
     }))
 }
 
-fn asked(
+fn requested_term(
     text: &str,
     args: &FitArgs,
     values: &Values,
-    sample: &Sample,
-    family: Family,
-) -> anyhow::Result<Asked> {
-    let usual = if matches!(family, Family::Gpd(_)) { Part::LogScale } else { Part::Location };
+    sample: &FittedSample,
+    family: RegressionLaw,
+) -> anyhow::Result<RequestedTerm> {
+    let usual = if matches!(family, RegressionLaw::Gpd(_)) { Part::LogScale } else { Part::Location };
     let (part, name) = match text.split_once(':') {
         Some(("location", name)) => (Part::Location, name),
         Some(("scale", name)) => (Part::LogScale, name),
@@ -158,10 +158,10 @@ fn asked(
         _ => (usual, text),
     };
     match (part, family) {
-        (Part::Location, Family::Gpd(_)) => {
+        (Part::Location, RegressionLaw::Gpd(_)) => {
             bail!("--covariate {text}: above a threshold there is no location; use scale:{name}")
         }
-        (Part::Shape, Family::Gumbel) => {
+        (Part::Shape, RegressionLaw::Gumbel) => {
             bail!("--covariate {text}: the shape of a Gumbel law is 0; use --model gev")
         }
         _ => {}
@@ -180,7 +180,7 @@ fn asked(
     let picked = columns
         .into_iter()
         .map(|(column, numbers)| (column, sample.index.iter().map(|index| numbers[*index]).collect()));
-    Ok(Asked { text: name.into(), part, columns: picked.collect() })
+    Ok(RequestedTerm { text: name.into(), part, columns: picked.collect() })
 }
 
 /// The numbers of a covariate, one for each value of the input.

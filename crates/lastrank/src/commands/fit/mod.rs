@@ -1,7 +1,7 @@
-//! `lastrank fit`: what does extreme-value theory say of these numbers?
+//! `lastrank fit`: extreme-value analysis of a file of numbers.
 //!
-//! [`sample`] makes of the values what is fitted (all of them, or maxima of blocks), [`models`] fits it,
-//! [`covariate`] lets parameters follow something, [`text`] shows it all.
+//! [`sample`] makes the fitted sample (all values, or maxima of blocks), [`models`] fits it, [`covariate`] fits laws
+//! whose parameters follow something, [`text`] renders the result.
 
 mod covariate;
 mod models;
@@ -10,8 +10,9 @@ mod text;
 mod threshold;
 
 use anyhow::{Context, bail};
+use report::words;
 use serde_json::{Value, json};
-use tail::assess::{Options, assess};
+use tail::assess::{AssessOptions, assess};
 use tail::latency::Latency;
 use tail::targets::Targets;
 
@@ -20,7 +21,7 @@ use crate::exit::Status;
 use crate::output;
 use crate::values::{Values, read};
 use models::Fitted;
-use sample::Sample;
+use sample::FittedSample;
 
 /// Periods whose levels are shown where none are asked for.
 const PERIODS: [f64; 3] = [10.0, 100.0, 1000.0];
@@ -29,9 +30,9 @@ const PERIODS: [f64; 3] = [10.0, 100.0, 1000.0];
 const FEWEST_FAR: usize = 1000;
 
 /// Everything that was found, before it becomes words or JSON.
-pub struct Found {
+pub struct FitResult {
     pub values: Values,
-    pub sample: Sample,
+    pub sample: FittedSample,
     pub fitted: Fitted,
     pub covariates: Option<covariate::Regressed>,
     pub targets: Option<Targets>,
@@ -42,7 +43,7 @@ pub struct Found {
 pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     check(args)?;
     let values = read(&args.file, &args.choice)?;
-    let sample = Sample::of(args, &values)?;
+    let sample = FittedSample::of(args, &values)?;
     let found = fit(args, values, sample)?;
     if args.json {
         output::json(&object(args, &found)?)?;
@@ -79,11 +80,15 @@ fn check(args: &FitArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fit(args: &FitArgs, values: Values, sample: Sample) -> anyhow::Result<Found> {
+fn fit(args: &FitArgs, values: Values, sample: FittedSample) -> anyhow::Result<FitResult> {
     let periods = if args.period.is_empty() { PERIODS.to_vec() } else { args.period.clone() };
     let cannot = || format!("cannot fit {}", values.name);
-    let options =
-        Options { level: args.level, seed: args.seed, periods: periods.clone(), ..Options::default() };
+    let options = AssessOptions {
+        level: args.level,
+        seed: args.seed,
+        periods: periods.clone(),
+        ..AssessOptions::default()
+    };
     let latency = latency(args, &values).transpose().with_context(cannot)?;
     let fitted = match args.model {
         Model::Gev => Fitted::Gev(Box::new(assess(&sample.numbers, &options).with_context(cannot)?)),
@@ -113,7 +118,7 @@ fn fit(args: &FitArgs, values: Values, sample: Sample) -> anyhow::Result<Found> 
         }
         _ => None,
     };
-    Ok(Found { values, sample, fitted, covariates, targets, latency })
+    Ok(FitResult { values, sample, fitted, covariates, targets, latency })
 }
 
 /// The far tail of many single values, not of maxima.
@@ -139,7 +144,7 @@ fn latency(args: &FitArgs, values: &Values) -> Option<Result<Latency, tail::Erro
 }
 
 /// The JSON of it all, schema `lastrank.fit/1`.
-fn object(args: &FitArgs, found: &Found) -> anyhow::Result<Value> {
+fn object(args: &FitArgs, found: &FitResult) -> anyhow::Result<Value> {
     let values = &found.values;
     let subject = values.subject.as_ref();
     let mut object = found.fitted.object(&found.sample, args.level)?;
@@ -172,12 +177,12 @@ fn object(args: &FitArgs, found: &Found) -> anyhow::Result<Value> {
         add("covariates", serde_json::to_value(covariates)?);
     }
     if let (Some(targets), Some(subject)) = (&found.targets, subject) {
-        let mut targets = serde_json::to_value(targets)?;
+        let mut targets = words::json(targets)?;
         targets["ranks"] = json!(subject.ranks);
         add("targets", targets);
     }
     if let Some(latency) = &found.latency {
-        add("latency", serde_json::to_value(latency)?);
+        add("latency", words::json(latency)?);
     }
     Ok(object)
 }

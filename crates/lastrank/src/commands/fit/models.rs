@@ -1,6 +1,7 @@
-//! How is each model fitted, and what of it is told?
+//! Fits each model of `--model`, and makes its part of the JSON.
 
 use anyhow::{Context, bail};
+use report::words;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tail::assess::{Assessment, ReturnLevel, summarise};
@@ -8,7 +9,7 @@ use tail::extremes::Model as Extremes;
 use tail::gev::{self, Parameters};
 use tail::{Interval, Series, Status, gpd, gumbel, independence, latency};
 
-use super::sample::Sample;
+use super::sample::FittedSample;
 use super::threshold::Threshold;
 use crate::cli::FitArgs;
 
@@ -58,7 +59,7 @@ pub struct Pareto {
     pub values: Vec<f64>,
 }
 
-/// Does a Pareto law fit beyond the threshold?
+/// The test whether a Pareto law fits above the threshold.
 #[derive(Clone, Copy, Serialize)]
 pub struct AndersonDarling {
     pub a2: f64,
@@ -111,10 +112,10 @@ pub fn gumbel(values: &[f64], periods: &[f64], level: f64) -> Result<Gumbel, tai
     let return_levels = periods
         .iter()
         .map(|&period| {
-            let c = -(-(-1.0 / period).ln_1p()).ln();
+            let c = tail::gumbel_level(1.0 / period);
             let v = fit.covariance;
             let variance = v[0][0] + 2.0 * c * v[0][1] + c * c * v[1][1];
-            let interval = profile(gumbel::Target::ReturnLevel(period));
+            let interval = profile(gumbel::GumbelTarget::ReturnLevel(period));
             return_level(
                 period,
                 fit.law().return_level(period),
@@ -132,7 +133,7 @@ pub fn gumbel(values: &[f64], periods: &[f64], level: f64) -> Result<Gumbel, tai
         negative_log_likelihood: fit.negative_log_likelihood,
         aic: fit.aic(),
         bic: fit.bic(),
-        intervals: [profile(gumbel::Target::Location), profile(gumbel::Target::Scale)],
+        intervals: [profile(gumbel::GumbelTarget::Location), profile(gumbel::GumbelTarget::Scale)],
         return_levels,
     })
 }
@@ -148,7 +149,7 @@ pub fn gpd(
     let found = latency::above(values, threshold.value, periods, level, seed)?;
     let fit = &found.fit;
     let series = Series::clean(values);
-    let likelihood = gpd::Likelihood::new(&series, threshold.value)?;
+    let likelihood = gpd::GpdLikelihood::new(&series, threshold.value)?;
     let profile = |target| likelihood.profile(fit, target, level).ok();
     let return_levels = found
         .levels
@@ -170,7 +171,7 @@ pub fn gpd(
         covariance: fit.covariance,
         negative_log_likelihood: fit.negative_log_likelihood,
         aic: fit.aic(),
-        intervals: [profile(gpd::Target::Scale), profile(gpd::Target::Shape)],
+        intervals: [profile(gpd::GpdTarget::Scale), profile(gpd::GpdTarget::Shape)],
         goodness_of_fit: found
             .candidate
             .map(|candidate| AndersonDarling { a2: candidate.a2, p: candidate.p }),
@@ -181,7 +182,7 @@ pub fn gpd(
 }
 
 /// Fit the law of block maxima to the r largest of each block.
-pub fn r_largest(args: &FitArgs, sample: &Sample, periods: &[f64]) -> anyhow::Result<Maxima> {
+pub fn r_largest(args: &FitArgs, sample: &FittedSample, periods: &[f64]) -> anyhow::Result<Maxima> {
     let smallest = sample.members.iter().map(Vec::len).min().unwrap_or(0);
     let r = args.r.unwrap_or_else(|| smallest.clamp(1, 5));
     if r == 0 || r > smallest {
@@ -207,7 +208,7 @@ pub fn r_largest(args: &FitArgs, sample: &Sample, periods: &[f64]) -> anyhow::Re
 pub fn point_process(
     values: &[f64],
     threshold: Threshold,
-    sample: &Sample,
+    sample: &FittedSample,
     periods: &[f64],
     level: f64,
 ) -> anyhow::Result<Maxima> {
@@ -238,7 +239,7 @@ fn maxima(
         .iter()
         .map(|&period| {
             let found = fit.return_level(period)?;
-            let interval = profile(gev::Target::ReturnLevel(period));
+            let interval = profile(gev::GevTarget::ReturnLevel(period));
             Ok(return_level(period, found.level, found.standard_error, interval, blocks))
         })
         .collect::<Result<_, tail::Error>>()?;
@@ -255,7 +256,11 @@ fn maxima(
         standard_errors: fit.standard_errors,
         covariance: fit.covariance,
         negative_log_likelihood: fit.negative_log_likelihood,
-        intervals: [profile(gev::Target::Location), profile(gev::Target::Scale), profile(gev::Target::Shape)],
+        intervals: [
+            profile(gev::GevTarget::Location),
+            profile(gev::GevTarget::Scale),
+            profile(gev::GevTarget::Shape),
+        ],
         by_r: Vec::new(),
         return_levels,
         series: Vec::new(),
@@ -292,15 +297,15 @@ impl Fitted {
     }
 
     /// The fields that depend on the model.
-    pub fn object(&self, sample: &Sample, level: f64) -> anyhow::Result<Value> {
+    pub fn object(&self, sample: &FittedSample, level: f64) -> anyhow::Result<Value> {
         let named = |intervals: &[Option<Interval>], names: &[&str]| {
             let pairs = names.iter().zip(intervals);
             Value::Object(pairs.map(|(name, interval)| (name.to_string(), json!(interval))).collect())
         };
         Ok(match self {
-            Fitted::Gev(found) => serde_json::to_value(found)?,
+            Fitted::Gev(found) => words::json(found.as_ref())?,
             Fitted::Gumbel(found, gumbel) => {
-                let mut object = serde_json::to_value(found)?;
+                let mut object = words::json(found.as_ref())?;
                 object["return_levels"] = serde_json::to_value(&gumbel.return_levels)?;
                 let mut law = serde_json::to_value(gumbel)?;
                 law["standard_errors"] =
@@ -351,6 +356,6 @@ fn of_series(values: &[f64], status: Status, level: f64) -> anyhow::Result<Value
         "tick": series.tick(),
         "n_eff": checked.effective_size,
         "summary": summarise(series.sorted(), level),
-        "diagnostics": {"independence": checked},
+        "diagnostics": {"independence": words::json(&checked)?},
     }))
 }

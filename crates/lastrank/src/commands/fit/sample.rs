@@ -1,4 +1,4 @@
-//! What is fitted: all values, or the maxima of blocks of them?
+//! Makes the fitted sample: all values, or the maxima of blocks of them.
 
 use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::cli::{FitArgs, Model};
 use crate::values::Values;
 
 /// What a law of maxima is fitted to.
-pub struct Sample {
+pub struct FittedSample {
     /// The values, or one maximum a block, in time order.
     pub numbers: Vec<f64>,
     /// Which value of the input each of them is.
@@ -39,9 +39,9 @@ enum Length {
     Seconds(f64),
 }
 
-impl Sample {
+impl FittedSample {
     /// Puts values into blocks where that is asked for.
-    pub fn of(args: &FitArgs, values: &Values) -> anyhow::Result<Sample> {
+    pub fn of(args: &FitArgs, values: &Values) -> anyhow::Result<FittedSample> {
         match (&args.block, args.model) {
             (Some(text), _) => {
                 if let Some(parts) = values.parts().filter(|_| args.model == Model::RLargest) {
@@ -50,7 +50,7 @@ impl Sample {
                 in_blocks(text, values)
             }
             (None, Model::RLargest) => of_steps(values),
-            (None, _) => Ok(Sample {
+            (None, _) => Ok(FittedSample {
                 numbers: values.numbers.clone(),
                 index: (0..values.numbers.len()).collect(),
                 blocks: None,
@@ -70,7 +70,7 @@ fn length(text: &str) -> anyhow::Result<Length> {
     Ok(Length::Seconds(seconds))
 }
 
-fn in_blocks(text: &str, values: &Values) -> anyhow::Result<Sample> {
+fn in_blocks(text: &str, values: &Values) -> anyhow::Result<FittedSample> {
     let n = values.numbers.len();
     // The block of each value, and how many blocks are whole.
     let (blocks, of_value) = match length(text)? {
@@ -122,7 +122,7 @@ fn in_blocks(text: &str, values: &Values) -> anyhow::Result<Sample> {
             tail::assess::FEWEST
         );
     }
-    Ok(Sample {
+    Ok(FittedSample {
         numbers: index.iter().map(|i| values.numbers[*i]).collect(),
         index,
         blocks: Some(Blocks { count, ..blocks }),
@@ -131,13 +131,13 @@ fn in_blocks(text: &str, values: &Values) -> anyhow::Result<Sample> {
 }
 
 /// Each step of a gate with the values of all its ranks.
-fn of_steps(values: &Values) -> anyhow::Result<Sample> {
+fn of_steps(values: &Values) -> anyhow::Result<FittedSample> {
     let subject = values.subject.as_ref().filter(|subject| subject.gate && subject.ranks.len() > 1);
     let subject = subject.ok_or_else(|| {
         anyhow!("--model r-largest takes the largest of each block: say with --block how long one is, or give a gate")
     })?;
     let steps = subject.steps.len();
-    Ok(Sample {
+    Ok(FittedSample {
         numbers: values.numbers.clone(),
         index: (0..steps).collect(),
         blocks: Some(Blocks {

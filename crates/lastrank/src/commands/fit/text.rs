@@ -1,6 +1,6 @@
-//! How does a fit read in a terminal?
+//! Renders a fit as text for a terminal.
 
-use report::{Table, Unit, confidence, fixed, probability, sentence};
+use report::{Table, Unit, confidence, fixed, probability, sentence, words};
 use samples::units::count;
 use tail::assess::ReturnLevel;
 use tail::regression::Part;
@@ -8,14 +8,14 @@ use tail::{Interval, Status, independence};
 
 use super::models::{Fitted, Maxima, Pareto};
 use super::threshold::{Chosen, Threshold};
-use super::{Found, covariate::Regressed};
+use super::{FitResult, covariate::Regressed};
 use crate::cli::FitArgs;
 
 /// Ranks that are shown one by one.
 const MOST_RANKS: usize = 8;
 
 /// The whole answer.
-pub fn of(args: &FitArgs, found: &Found) -> String {
+pub fn of(args: &FitArgs, found: &FitResult) -> String {
     let values = &found.values;
     let typical =
         tail::Series::clean(&found.sample.numbers).sorted().get(found.sample.numbers.len() / 2).copied();
@@ -31,8 +31,8 @@ pub fn of(args: &FitArgs, found: &Found) -> String {
         Fitted::Gumbel(assessed, gumbel) => {
             let mut table = parameters("Gumbel law, shape 0", args.level);
             let errors = gumbel.standard_errors.map(Some);
-            row(&mut table, "location", unit, gumbel.location, errors[0], gumbel.intervals[0]);
-            row(&mut table, "scale", unit, gumbel.scale, errors[1], gumbel.intervals[1]);
+            row(&mut table, "location", unit, Estimate(gumbel.location, errors[0], gumbel.intervals[0]));
+            row(&mut table, "scale", unit, Estimate(gumbel.scale, errors[1], gumbel.intervals[1]));
             if let Some(test) = assessed.diagnostics.gumbel {
                 table.note = format!("Against a law with any shape: p {}.", probability(test.p));
             }
@@ -54,7 +54,7 @@ pub fn of(args: &FitArgs, found: &Found) -> String {
 }
 
 /// What one value of the fitted sample is.
-fn what(found: &Found) -> &'static str {
+fn what(found: &FitResult) -> &'static str {
     match (&found.sample.blocks, &found.values.subject) {
         (Some(blocks), _) if !blocks.steps => "block",
         (_, Some(subject)) => subject.value_name(),
@@ -62,7 +62,7 @@ fn what(found: &Found) -> &'static str {
     }
 }
 
-fn blocks(found: &Found) -> String {
+fn blocks(found: &FitResult) -> String {
     let Some(blocks) = &found.sample.blocks else { return String::new() };
     let length = match (blocks.values, blocks.seconds) {
         (Some(values), _) => format!("{} values", count(values as u64)),
@@ -80,14 +80,10 @@ fn parameters(title: &str, level: f64) -> Table {
     Table::new(title, &["<parameter", "estimate", "standard error", &from, "to"])
 }
 
-fn row(
-    table: &mut Table,
-    name: &str,
-    unit: Unit,
-    value: f64,
-    error: Option<f64>,
-    interval: Option<Interval>,
-) {
+/// An estimated parameter: its value, standard error and interval.
+struct Estimate(f64, Option<f64>, Option<Interval>);
+
+fn row(table: &mut Table, name: &str, unit: Unit, Estimate(value, error, interval): Estimate) {
     let width = interval.map(|interval| (interval.upper - interval.lower) / 4.0);
     let precision = error.or(width).filter(|width| width.is_finite()).unwrap_or(value.abs() / 1000.0);
     let show = |value: f64| match value.is_finite() {
@@ -101,7 +97,7 @@ fn row(
     table.push(false, [name.into(), show(value), error, from, to]);
 }
 
-fn levels(levels: &[ReturnLevel], unit: Unit, found: &Found) -> Table {
+fn levels(levels: &[ReturnLevel], unit: Unit, found: &FitResult) -> Table {
     let level = levels.iter().find_map(|level| Some(level.interval?.level)).unwrap_or(0.95);
     let from = format!("{} from", confidence(level));
     let mut table = Table::new("Return levels", &["<exceeded once in", "level", &from, "to", "<"]);
@@ -140,11 +136,11 @@ fn status_note(status: Status) -> &'static str {
     }
 }
 
-fn pareto_text(found: &Pareto, unit: Unit, all: &Found, level: f64) -> String {
+fn pareto_text(found: &Pareto, unit: Unit, all: &FitResult, level: f64) -> String {
     let mut table = parameters("Pareto law (GPD) of what exceeds the threshold", level);
     let errors = found.standard_errors.map_or([None; 2], |errors| errors.map(Some));
-    row(&mut table, "scale", unit, found.scale, errors[0], found.intervals[0]);
-    row(&mut table, "shape", Unit::NONE, found.shape, errors[1], found.intervals[1]);
+    row(&mut table, "scale", unit, Estimate(found.scale, errors[0], found.intervals[0]));
+    row(&mut table, "shape", Unit::NONE, Estimate(found.shape, errors[1], found.intervals[1]));
     let test = found.goodness_of_fit.map_or(String::new(), |test| {
         format!(" Does it fit? Anderson-Darling A² {} (p {}).", fixed(test.a2, 3), probability(test.p))
     });
@@ -170,16 +166,21 @@ fn pareto_text(found: &Pareto, unit: Unit, all: &Found, level: f64) -> String {
     text + "\n" + &independent(&found.values)
 }
 
-fn maxima_text(found: &Maxima, unit: Unit, all: &Found, level: f64) -> String {
+fn maxima_text(found: &Maxima, unit: Unit, all: &FitResult, level: f64) -> String {
     let title = match found.r {
         Some(r) => format!("Law of the block maximum, from the {r} largest of each block"),
         None => "Law of the block maximum, from all values above the threshold".into(),
     };
     let mut table = parameters(&title, level);
     let errors = found.standard_errors;
-    row(&mut table, "location", unit, found.location, errors.map(|e| e.location), found.intervals[0]);
-    row(&mut table, "scale", unit, found.scale, errors.map(|e| e.scale), found.intervals[1]);
-    row(&mut table, "shape", Unit::NONE, found.shape, errors.map(|e| e.shape), found.intervals[2]);
+    row(
+        &mut table,
+        "location",
+        unit,
+        Estimate(found.location, errors.map(|e| e.location), found.intervals[0]),
+    );
+    row(&mut table, "scale", unit, Estimate(found.scale, errors.map(|e| e.scale), found.intervals[1]));
+    row(&mut table, "shape", Unit::NONE, Estimate(found.shape, errors.map(|e| e.shape), found.intervals[2]));
     let threshold = found
         .threshold
         .map_or(String::new(), |threshold| format!("Threshold {}. ", where_from(&threshold, unit)));
@@ -219,12 +220,11 @@ fn independent(values: &[f64]) -> String {
             sentence("Independence: ", "nothing speaks against independent draws of one law.")
         }
         Ok(checked) => {
-            let against: Vec<&str> = checked.rejected().map(|test| test.text.as_str()).collect();
+            let against = words::against(&checked).join("; ");
             sentence(
                 "Independence: ",
                 &format!(
-                    "the values are not independent draws of one law, so the intervals are too narrow: {}.",
-                    against.join("; ")
+                    "the values are not independent draws of one law, so the intervals are too narrow: {against}."
                 ),
             )
         }
@@ -246,7 +246,12 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64) -> String {
         };
         // ln scale of seconds has no unit that could be shown.
         let unit = if of == Part::Location { unit } else { Unit::NONE };
-        row(&mut table, &name, unit, coefficient.value, coefficient.standard_error, coefficient.interval);
+        row(
+            &mut table,
+            &name,
+            unit,
+            Estimate(coefficient.value, coefficient.standard_error, coefficient.interval),
+        );
     }
     let mut text = format!("{}\n", table.text());
     for term in &found.terms {
@@ -276,7 +281,7 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64) -> String {
     )
 }
 
-fn targets(found: &Found, level: f64) -> String {
+fn targets(found: &FitResult, level: f64) -> String {
     let (Some(targets), Some(subject)) = (&found.targets, &found.values.subject) else {
         return String::new();
     };
@@ -307,9 +312,12 @@ fn targets(found: &Found, level: f64) -> String {
     let mut text = format!("\n{}\n", table.text());
     // Findings name a target by its place; that is its rank where all ranks took part.
     let places_are_ranks = subject.ranks.iter().enumerate().all(|(place, rank)| place == *rank as usize);
-    for finding in targets.findings.iter().filter(|finding| places_are_ranks || !finding.contains("Target "))
-    {
-        text += &sentence("Ranks: ", finding);
+    let findings = match places_are_ranks {
+        true => words::targets::findings(targets),
+        false => words::targets::findings_without_names(targets),
+    };
+    for finding in findings {
+        text += &sentence("Ranks: ", &finding);
     }
     text
 }

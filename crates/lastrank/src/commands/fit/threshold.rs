@@ -1,4 +1,4 @@
-//! Where does the tail begin: at a value, at a share of the values, or where a Pareto law fits?
+//! Chooses the threshold above which the tail is fitted: a value, a share of the values, or automatic.
 
 use anyhow::{anyhow, bail};
 use serde::Serialize;
@@ -37,10 +37,10 @@ pub fn of(args: &FitArgs, values: &Values, far: Option<&Latency>) -> anyhow::Res
         None if far.is_some() => return auto(far, values),
         None => "90%",
     };
-    let (value, chosen) = match asked(text, values)? {
-        Asked::Auto => return auto(far, values),
-        Asked::Value(value) => (value, Chosen::Value),
-        Asked::Share(share) => (between(series.sorted(), share), Chosen::Share),
+    let (value, chosen) = match request(text, values)? {
+        ThresholdRequest::Auto => return auto(far, values),
+        ThresholdRequest::Value(value) => (value, Chosen::Value),
+        ThresholdRequest::Share(share) => (between(series.sorted(), share), Chosen::Share),
     };
     let sorted = series.sorted();
     let above = sorted.len() - sorted.partition_point(|x| *x <= value);
@@ -76,29 +76,32 @@ fn auto(far: Option<&Latency>, values: &Values) -> anyhow::Result<Threshold> {
     Ok(Threshold { value: candidate.threshold, chosen: Chosen::Auto, share })
 }
 
-enum Asked {
+/// What `--threshold` says.
+enum ThresholdRequest {
     Auto,
     Value(f64),
     Share(f64),
 }
 
-fn asked(text: &str, values: &Values) -> anyhow::Result<Asked> {
+fn request(text: &str, values: &Values) -> anyhow::Result<ThresholdRequest> {
     let wrong = || {
         anyhow!(
             "--threshold {text}: a value with its unit (12ms), a share of the values (99% or 0.99), or auto"
         )
     };
     if text == "auto" {
-        return Ok(Asked::Auto);
+        return Ok(ThresholdRequest::Auto);
     }
-    let share = |share: f64| if share > 0.0 && share < 1.0 { Ok(Asked::Share(share)) } else { Err(wrong()) };
+    let share = |share: f64| {
+        if share > 0.0 && share < 1.0 { Ok(ThresholdRequest::Share(share)) } else { Err(wrong()) }
+    };
     if let Some(percent) = text.strip_suffix('%') {
         return share(percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0);
     }
     if let Ok(number) = text.parse::<f64>() {
         return match number {
-            n if n > 0.0 && n < 1.0 => Ok(Asked::Share(n)),
-            n if n.is_finite() && !values.seconds => Ok(Asked::Value(n)),
+            n if n > 0.0 && n < 1.0 => Ok(ThresholdRequest::Share(n)),
+            n if n.is_finite() && !values.seconds => Ok(ThresholdRequest::Value(n)),
             _ if values.seconds => {
                 Err(anyhow!("--threshold {text}: a duration needs its unit, for example {text}ms"))
             }
@@ -109,7 +112,7 @@ fn asked(text: &str, values: &Values) -> anyhow::Result<Asked> {
     if !values.seconds {
         bail!("--threshold {text}: the unit of the values of {} is not known; --unit says it", values.name);
     }
-    Ok(Asked::Value(seconds))
+    Ok(ThresholdRequest::Value(seconds))
 }
 
 /// A duration such as `10s`, `12.5 ms`, in seconds.

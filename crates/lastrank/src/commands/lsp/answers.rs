@@ -1,4 +1,4 @@
-//! What does an editor hear about a document: mistakes, words, definitions, layout, remedies?
+//! Answers about a document: diagnostics, hover, definitions, symbols, formatting, quick fixes.
 
 use ppl::plan::Builtin;
 use ppl::syntax::{Defined, Definition, TokenKind, Word};

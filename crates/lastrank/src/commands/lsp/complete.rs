@@ -1,4 +1,4 @@
-//! Which words fit where the cursor stands?
+//! Completion: lists what fits at the position of the cursor.
 
 use std::collections::BTreeSet;
 

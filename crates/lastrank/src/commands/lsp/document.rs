@@ -1,4 +1,4 @@
-//! What is known of an open document, and where in it is a place of the editor?
+//! An open document: its text, its analysis, and the conversion of editor positions to offsets.
 
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ impl Document {
         json!({"start": self.position(span.start as usize), "end": self.position(span.end as usize)})
     }
 
-    /// Does a span lie in the document itself, not in what it includes?
+    /// Whether a span lies in the document itself, not in what it includes.
     pub fn holds(&self, span: Span) -> bool {
         span.end as usize <= self.text.len()
     }

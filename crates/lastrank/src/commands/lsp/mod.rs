@@ -1,4 +1,4 @@
-//! `lastrank lsp`: what does an editor ask, and which function answers?
+//! `lastrank lsp`: dispatches the requests of an editor.
 //!
 //! The language server protocol over standard input and output. Messages are plain JSON: of the
 //! protocol's hundreds of types the server needs a dozen fields.
@@ -21,7 +21,7 @@ pub fn run() -> anyhow::Result<Status> {
     let (connection, threads) = Connection::stdio();
     let served = serve(&connection);
     drop(connection);
-    // Where serving failed, the threads may wait for an editor that is gone.
+    // After an error the threads may wait for ever, for an editor that is gone.
     if served.is_ok() {
         threads.join().context("the editor's pipe broke")?;
     }
@@ -67,7 +67,7 @@ fn serve(connection: &Connection) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is told of a document that was opened, changed or closed.
+/// The diagnostics to publish for a document that was opened, changed or closed.
 fn take(open: &mut HashMap<String, Document>, notification: &Notification) -> Option<Value> {
     let params = &notification.params;
     let uri = params["textDocument"]["uri"].as_str()?;

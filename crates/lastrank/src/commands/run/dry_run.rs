@@ -1,4 +1,4 @@
-//! `--dry-run`: what would be done, rank by rank?
+//! `--dry-run`: prints operations, bytes, files and space of each rank.
 
 use engine::run::Options;
 use ppl::count::{DEFAULT_BUDGET, Tally, count};
@@ -9,11 +9,11 @@ use crate::exit::Status;
 use crate::output;
 use crate::program::Planned;
 
-/// Ranks that are counted one by one; more of them are said to be like the first.
+/// The most ranks that are counted one by one; further ones are only mentioned.
 const MOST_RANKS: u32 = 64;
 
-/// Samples that one rank will take, for the size of its buffer and the progress bar; 0 where the
-/// program runs for a time and nobody can say.
+/// The number of samples of one rank, for the size of its buffer and the progress bar; 0 if it is not known, as of
+/// a program that runs for a time.
 pub fn expected_samples(planned: &Planned) -> u64 {
     let tally = count(&planned.plan, 0, DEFAULT_BUDGET / 10);
     if tally.at_least { 0 } else { tally.total + tally.barriers }

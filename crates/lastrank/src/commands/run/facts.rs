@@ -1,25 +1,25 @@
-//! What is known about a run besides what the engine saw: program, machine, file systems, versions.
+//! Adds to the facts of a run what the engine does not know: program, machine, file systems, versions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engine::machine::{self, Machine};
-use engine::run::{BackendKind, Options};
+use engine::run::Options;
 use samples::{Facts, Warning};
 use serde_json::{Value, json};
 
 use crate::program::Planned;
 
 /// The machine before the run, to be compared with the machine after it.
-pub struct Surroundings {
+pub struct MachineBefore {
     before: Option<Machine>,
     paths: Vec<String>,
 }
 
-impl Surroundings {
-    /// Look at the machine and at the directories that the program's parameters name.
+impl MachineBefore {
+    /// Describes the machine and the directories that the program's parameters name.
     pub fn look(planned: &Planned, options: &Options) -> Self {
-        if matches!(options.backend, BackendKind::Simulate(_)) {
+        if options.backend.capabilities().virtual_time {
             return Self { before: None, paths: Vec::new() };
         }
         let paths = directories(planned);
@@ -74,7 +74,7 @@ pub fn with_summary(value: &impl serde::Serialize, summary: String) -> Value {
     value
 }
 
-/// Is it meant as a path? A directory may be called `1` or `on`; a parameter of that value is none.
+/// Whether a value is meant as a path: a directory may be called `1` or `on`, which is no path as a parameter.
 fn looks_like_a_path(value: &str) -> bool {
     value.contains('/') || matches!(value, "." | "..")
 }

@@ -70,8 +70,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
 }
 
 fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Result<Status> {
-    let places = results::Places::choose(args, planned, options, false)?;
-    let surroundings = before(planned, options)?;
+    let paths = results::OutputPaths::choose(args, planned, options, false)?;
+    let machine = machine_before(planned, options)?;
     if args.wait {
         await_signal()?;
     }
@@ -82,42 +82,42 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
         .with_context(|| format!("{} did not begin", planned.name))?;
     bar.finish();
     runnable.complete_facts(&mut outcome.run.facts);
-    surroundings.complete(&mut outcome.run.facts, planned);
-    results::deliver(args, &places.still_free(args), &outcome, Some(held))?;
+    machine.complete(&mut outcome.run.facts, planned);
+    results::deliver(args, &paths.still_free(args), &outcome, Some(held))?;
     Ok(status(&outcome))
 }
 
-/// As one process of a job: rank 0 has the whole of a complete run, each process its own part of
+/// Measures as one process of a job. Rank 0 writes the whole of a complete run; each process writes its own part of
 /// one that broke off or is large.
 fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Job) -> anyhow::Result<Status> {
-    let places = results::Places::choose(args, planned, options, true)?;
-    let surroundings = before(planned, options)?;
+    let paths = results::OutputPaths::choose(args, planned, options, true)?;
+    let machine = machine_before(planned, options)?;
     if args.wait {
         await_signal()?;
     }
     let runnable = Runnable::new(&planned.plan);
     let mut bar = progress::Bar::new(!args.quiet && !args.json && job.rank() == 0, &planned.name);
     let mut delivered = Ok(Status::Ok);
-    let directory = places.directory().to_path_buf();
+    let directory = paths.directory().to_path_buf();
     let save = |share: JobShare| {
         let complete = |mut outcome: Box<Outcome>| {
             runnable.complete_facts(&mut outcome.run.facts);
-            surroundings.complete(&mut outcome.run.facts, planned);
+            machine.complete(&mut outcome.run.facts, planned);
             outcome
         };
         delivered = match share {
             JobShare::AtRankZero => Ok(Status::Ok),
             JobShare::Whole(outcome) => {
                 let outcome = complete(outcome);
-                let delivered = results::deliver(args, &places, &outcome, None);
+                let delivered = results::deliver(args, &paths, &outcome, None);
                 if delivered.is_ok() {
-                    results::replace_parts(&places, &outcome.run.facts.job);
+                    results::replace_parts(&paths, &outcome.run.facts.job);
                 }
                 delivered.map(|()| status(&outcome))
             }
             JobShare::Part(outcome) => {
                 let outcome = complete(outcome);
-                results::deliver_part(&places, &outcome, job.rank()).map(|()| status(&outcome))
+                results::deliver_part(&paths, &outcome, job.rank()).map(|()| status(&outcome))
             }
         };
     };
@@ -133,11 +133,11 @@ fn await_signal() -> anyhow::Result<()> {
     engine::launch::await_user_signal(said).context("--wait: cannot wait for SIGUSR1")
 }
 
-fn before(planned: &Planned, options: &Options) -> anyhow::Result<facts::Surroundings> {
+fn machine_before(planned: &Planned, options: &Options) -> anyhow::Result<facts::MachineBefore> {
     missing_space(&planned.plan, options).map_err(|error| {
         anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
     })?;
-    Ok(facts::Surroundings::look(planned, options))
+    Ok(facts::MachineBefore::look(planned, options))
 }
 
 /// What `--mpi` says.
@@ -180,14 +180,7 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
 }
 
 fn backend(words: &str) -> anyhow::Result<BackendKind> {
-    match words.split_once(':') {
-        None if words == "posix" => Ok(BackendKind::Posix),
-        None if words == "simulate" => backend("simulate:gev(10ms,1ms,0.1)"),
-        Some(("simulate", law)) => law.parse().map(BackendKind::Simulate).map_err(|error| {
-            anyhow!("--backend {words}: {error}; write for example `--backend 'simulate:gev(10ms,1ms,0.1)'`")
-        }),
-        _ => bail!("--backend {words}: there are `posix` and `simulate:DISTRIBUTION`"),
-    }
+    words.parse().map_err(|why| anyhow!("--backend {words}: {why}"))
 }
 
 /// Parameters as they stand on the command line, the classic way and with `--set`.

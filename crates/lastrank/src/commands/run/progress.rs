@@ -1,4 +1,4 @@
-//! How far is the run? A bar on a terminal, nothing in a pipe.
+//! Draws the progress bar of a run on a terminal, and nothing in a pipe.
 
 use engine::launch::RanksView;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};

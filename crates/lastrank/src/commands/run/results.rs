@@ -1,11 +1,11 @@
-//! Where do samples and report go, and what is said at the end?
+//! Chooses where run file and page go, writes them, and prints the result.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use engine::launch::{HeldSignals, RankEnd};
-use engine::run::{BackendKind, Options, Outcome};
+use engine::run::{Options, Outcome};
 use samples::units;
 use serde_json::json;
 
@@ -15,15 +15,15 @@ use crate::output;
 use crate::program::Planned;
 
 /// Where the run file and the page go.
-pub struct Places {
+pub struct OutputPaths {
     run: PathBuf,
     page: Option<PathBuf>,
-    /// The name is the program's and the time's, to the second.
+    /// Whether the name was made of the program's name and the time, to the second.
     stamped: bool,
 }
 
-impl Places {
-    /// Choose names, and make sure before an hour of measuring that they can be written.
+impl OutputPaths {
+    /// Chooses names, and checks before the measurement that they can be written.
     pub fn choose(
         args: &RunArgs,
         planned: &Planned,
@@ -51,13 +51,12 @@ impl Places {
                 run.display()
             );
         }
-        let stamped =
-            args.output.is_none() && !in_job && !matches!(options.backend, BackendKind::Simulate(_));
+        let stamped = args.output.is_none() && !in_job && !options.backend.capabilities().virtual_time;
         Ok(Self { run, page, stamped })
     }
 
-    /// The same places, or others where a run that began in the same second has taken the name meanwhile.
-    /// The name is taken here, with an empty file, that no other run may do so until the samples are in it.
+    /// The same paths, or others if a run that began in the same second has taken the name. An empty file reserves
+    /// the name until the samples are written.
     pub fn still_free(mut self, args: &RunArgs) -> Self {
         let stem = self.run.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let is_taken = |path: &Path| {
@@ -86,13 +85,13 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// With the time in it, so that nothing is overwritten; in a job without, since all its processes
-/// must choose the same name.
+/// A name with the time in it, so that nothing is overwritten. In a job without, since all its processes must
+/// choose the same name.
 fn default_name(name: &str, options: &Options, in_job: bool) -> PathBuf {
     if in_job {
         return format!("{name}.parquet").into();
     }
-    if matches!(options.backend, BackendKind::Simulate(_)) {
+    if options.backend.capabilities().virtual_time {
         return format!("{name}-simulated.parquet").into();
     }
     stamped(name)
@@ -111,44 +110,44 @@ fn writable(folder: &Path) -> std::io::Result<()> {
     std::fs::remove_file(probe)
 }
 
-/// Write the run file and the page, and print what was found. What `held` signals back is let go as soon as
-/// the samples are in their file.
+/// Writes the run file and the page, and prints the result. Signals that `held` keeps back are delivered as soon
+/// as the samples are in their file.
 pub fn deliver(
     args: &RunArgs,
-    places: &Places,
+    paths: &OutputPaths,
     outcome: &Outcome,
     held: Option<HeldSignals>,
 ) -> anyhow::Result<()> {
-    // First of all, whatever may happen to standard output.
-    let stored = store::write(&places.run, &outcome.run);
-    if stored.is_err() && places.stamped {
-        drop(std::fs::remove_file(&places.run));
+    // The samples first: printing may fail or block.
+    let stored = store::write(&paths.run, &outcome.run);
+    if stored.is_err() && paths.stamped {
+        drop(std::fs::remove_file(&paths.run));
     }
     drop(held);
     output::print(&outcome.printed)?;
-    // Nobody reads the analysis of a quiet run without a page: the samples are kept, `report` makes it later.
-    let read = places.page.is_some() || args.json || !args.quiet;
-    let report = read.then(|| report::build(&outcome.run, &report::Options::default()));
-    let page = match (&places.page, &report) {
+    // A quiet run without a page needs no analysis; `lastrank report` can make it later.
+    let read = paths.page.is_some() || args.json || !args.quiet;
+    let report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
+    let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
         _ => Ok(()),
     };
     if let (true, Some(report)) = (args.json, &report) {
         let mut value = report.json();
         value["schema"] = json!("lastrank.run/1");
-        value["run"] = json!(places.run);
-        value["page"] = json!(places.page);
+        value["run"] = json!(paths.run);
+        value["page"] = json!(paths.page);
         output::json(&value)?;
     } else if let (false, Some(report)) = (args.quiet, &report) {
         output::print(&report.terminal_text())?;
     }
     complain(outcome, true);
-    // A page that cannot be written is no reason to lose the samples, nor the other way round.
-    stored.with_context(|| format!("the samples could not be kept in {}", places.run.display()))?;
+    // Report what failed only now: the page is written although the samples could not be, and vice versa.
+    stored.with_context(|| format!("the samples could not be kept in {}", paths.run.display()))?;
     page?;
     if !args.quiet && !args.json {
-        let mut text = format!("\nRun:    {}\n", places.run.display());
-        if let Some(page) = &places.page {
+        let mut text = format!("\nRun:    {}\n", paths.run.display());
+        if let Some(page) = &paths.page {
             text += &format!("Report: {}\n", page.display());
         }
         output::print(&text)?;
@@ -156,14 +155,14 @@ pub fn deliver(
     Ok(())
 }
 
-/// Of a run that broke off: keep what this process's own rank recorded, as one part of a directory.
-pub fn deliver_part(places: &Places, outcome: &Outcome, rank: u32) -> anyhow::Result<()> {
-    let parts = places.run.with_extension("parts");
-    // Each rank tells what happened to itself; what happened to another is told once more, by rank 0.
+/// Writes what this process's own rank recorded as one part of a directory: for a run that broke off or is large.
+pub fn deliver_part(paths: &OutputPaths, outcome: &Outcome, rank: u32) -> anyhow::Result<()> {
+    let parts = paths.run.with_extension("parts");
+    // Each rank prints its own failure; that of another rank is printed there, and by rank 0.
     let left = outcome.ends.iter().any(|end| matches!(end, RankEnd::Left(_) | RankEnd::Stopped(_)));
     complain(outcome, !left);
     if outcome.run.facts.job.is_empty() && outcome.run.samples.is_empty() {
-        // It ended before MPI had started: there is nothing to keep, and no reason to touch an earlier run.
+        // It ended before MPI had started: there is nothing to write, and an earlier run stays.
         return Ok(());
     }
     if rank == 0 {
@@ -178,22 +177,22 @@ pub fn deliver_part(places: &Places, outcome: &Outcome, rank: u32) -> anyhow::Re
             _ => "broke off".to_owned(),
         };
         eprintln!("note: the run {why}; each rank's samples are in {}", parts.display());
-        if places.run.exists() {
-            eprintln!("note: {} is an earlier run, not this one", places.run.display());
+        if paths.run.exists() {
+            eprintln!("note: {} is an earlier run, not this one", paths.run.display());
         }
     }
     Ok(())
 }
 
-/// Of a complete run that is in one file: the parts of an earlier run of that name are not its own.
-pub fn replace_parts(places: &Places, job: &str) {
-    let parts = places.run.with_extension("parts");
+/// Removes the parts of an earlier run of the same name, after a complete run was written as one file.
+pub fn replace_parts(paths: &OutputPaths, job: &str) {
+    let parts = paths.run.with_extension("parts");
     remove_earlier_parts(&parts, job);
-    // It stays where there are files of somebody else.
+    // Fails if other files are in it, which is right.
     drop(std::fs::remove_dir(parts));
 }
 
-/// A run file replaces an earlier one of its name; so do parts.
+/// Removes parts that do not belong to `job`.
 fn remove_earlier_parts(parts: &Path, job: &str) {
     if !parts.is_dir() {
         return;
@@ -207,7 +206,7 @@ fn remove_earlier_parts(parts: &Path, job: &str) {
     }
 }
 
-/// Say what went wrong, on standard error.
+/// Prints what went wrong on standard error; failures of ranks only if this process reports them (`own`).
 fn complain(outcome: &Outcome, own: bool) {
     for failure in outcome.run.facts.failures.iter().filter(|_| own) {
         eprintln!("error: {failure}");
@@ -222,7 +221,7 @@ fn complain(outcome: &Outcome, own: bool) {
             eprintln!("  {example}");
         }
     }
-    // The report shows warnings on standard output, which is what did not take this.
+    // The report prints warnings on standard output, which is what failed here.
     for lost in outcome.run.facts.warnings.iter().filter(|warning| warning.code == "print-lost") {
         eprintln!("warning: {}; {}", lost.text, lost.advice);
     }

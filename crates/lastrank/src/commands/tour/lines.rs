@@ -1,4 +1,4 @@
-//! How does a rung look in one line of a terminal?
+//! Renders the rungs of the tour, one line each, and the notes below them.
 
 use engine::kernels::{Rung, Tour};
 use samples::Warning;
@@ -40,8 +40,8 @@ pub fn rung(rung: &Rung) -> String {
         + "\n"
 }
 
-/// Eight bars: how many times longer than the median is what one in 2, 8, 32 … 32,768 observations
-/// exceeds? A bar of full height: 3,000 times and more. A blank: there are too few observations.
+/// Eight bars: the level that one in 2, 8, 32 … 32,768 observations exceeds, as a multiple of the median. A bar of
+/// full height is 3,000 times and more; a blank means too few observations.
 fn picture(survival: &[[f64; 2]]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let level = |share: f64| {

@@ -52,7 +52,7 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
         .with_context(|| format!("the samples could not be kept in {}", samples.display()))?;
     let mut text = format!("\nRun:    {}\n", samples.display());
     if let Some(page) = page {
-        write_page(&report::build(&run, &report::Options::default()), &page)?;
+        write_page(&report::build(&run, &report::ReportOptions::default()), &page)?;
         text += &format!("Report: {}\n", page.display());
     }
     if !args.json {

@@ -1,25 +1,24 @@
-//! What may the baseline promise, and how is that said before the first value?
+//! Reads and calibrates the baseline, and words its stated rates of false alarms.
 
 use anyhow::{Context, anyhow, bail};
-use tail::alarm::{Baseline, Options};
-use tail::independence::{self, Question};
+use tail::alarm::{AlarmOptions, Baseline};
 
 use crate::cli::WatchArgs;
 use crate::values::{self, Values};
 
-/// The quiet values and what was asked of them.
-pub struct Quiet {
+/// The values of the quiet runs and the options of the monitor.
+pub struct QuietRuns {
     pub values: Values,
-    pub options: Options,
-    /// Changes with every bit of the values: a state made from others is not gone on with.
+    pub options: AlarmOptions,
+    /// A hash of the values: a state file of other values is refused.
     pub fingerprint: String,
 }
 
 /// Rate of false spike alarms where none is asked for and the baseline is long enough.
 const DEFAULT_RATE: f64 = 1e-3;
 
-/// Read the baseline, and see that the options are such as it can carry.
-pub fn read(args: &WatchArgs) -> anyhow::Result<Quiet> {
+/// Reads the baseline, and checks that it has enough values for the options.
+pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
     let factor = factor(&args.shift)?;
     let choice = &args.choice;
     let values = if args.stream.is_dir() || store::is_run(&args.stream) || store::is_run(&args.baseline) {
@@ -55,15 +54,15 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<Quiet> {
     if !(args.run_length > 1.0 && args.run_length.is_finite()) {
         bail!("--run-length {}: a number of runs above 1, for example 1000", args.run_length);
     }
-    let options = Options {
+    let options = AlarmOptions {
         false_alarms: rate,
         run_length: args.run_length,
         factor,
         rebaseline: args.rebaseline.unwrap_or(0),
         seed: args.seed,
-        ..Options::default()
+        ..AlarmOptions::default()
     };
-    Ok(Quiet { fingerprint: fingerprint(&values.numbers), values, options })
+    Ok(QuietRuns { fingerprint: fingerprint(&values.numbers), values, options })
 }
 
 fn copy(choice: &crate::cli::Choice) -> crate::cli::Choice {
@@ -98,7 +97,7 @@ fn fingerprint(numbers: &[f64]) -> String {
     format!("{hash:016x}")
 }
 
-impl Quiet {
+impl QuietRuns {
     /// Fit and calibrate: the part that takes a moment.
     pub fn calibrate(&self, guaranteed: bool) -> anyhow::Result<Baseline> {
         if self.values.numbers.len() < 50 {
@@ -110,13 +109,6 @@ impl Quiet {
         }
         let mut baseline = Baseline::new(&self.values.numbers, &self.options)
             .with_context(|| format!("{} cannot be a baseline", self.values.name))?;
-        let checked = independence::check(&self.values.numbers, 0.05)?;
-        if [Question::Trend, Question::Jump].iter().any(|q| checked.test(*q).is_some_and(|t| t.rejected)) {
-            baseline.warnings.push(
-                "The level moved within the baseline, so the stated rates do not hold: measure a steady one."
-                    .into(),
-            );
-        }
         if guaranteed {
             baseline.guarantee();
         }
@@ -125,7 +117,7 @@ impl Quiet {
 }
 
 /// What the monitor promises, for a reader.
-pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
+pub fn words(quiet: &QuietRuns, baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
     let spike = &baseline.spike;
     let options = &baseline.options;
     let mut text = format!(
@@ -186,8 +178,8 @@ pub fn words(quiet: &Quiet, baseline: &Baseline, unit: report::Unit, asked: bool
             ),
         );
     }
-    for warning in quiet.values.warnings().iter().chain(&baseline.warnings) {
-        text += &report::sentence("warning:   ", warning);
+    for warning in quiet.values.warnings().into_iter().chain(report::words::alarm::warnings(baseline)) {
+        text += &report::sentence("warning:   ", &warning);
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `lastrank watch`: has this system become slow?
+//! `lastrank watch`: raises an alarm when a stream of durations becomes slower than its baseline.
 //!
 //! [`baseline`] calibrates, [`source`] reads values as they come, [`session`] pushes them into the monitor
 //! and tells what happens, [`state`] and [`prometheus`] are the files that it leaves.

@@ -1,4 +1,4 @@
-//! What does Prometheus read of a monitor?
+//! Writes the state of the monitor as a Prometheus metrics file.
 //!
 //! The text format 0.0.4 for the text-file collector of the node_exporter: base units (seconds), a HELP and
 //! a TYPE line for each metric, label values escaped, no timestamps (the collector refuses them).

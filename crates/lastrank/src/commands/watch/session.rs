@@ -1,4 +1,4 @@
-//! What becomes of each value, and what is told of it?
+//! Passes values to the monitor, prints its events, and writes the state and metrics files.
 
 use std::collections::BTreeSet;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -8,11 +8,11 @@ use report::{Unit, significant};
 use serde_json::{Value, json};
 use tail::alarm::{Event, Level};
 
-use super::baseline::{self, Quiet};
+use super::baseline::{self, QuietRuns};
 use super::prometheus::Metrics;
 use super::state::{Position, State};
 use crate::cli::WatchArgs;
-use crate::exit::{Broken, Status};
+use crate::exit::{BrokenInput, Status};
 use crate::output;
 
 /// The schema of each line under `--json`.
@@ -24,7 +24,7 @@ const NAMED: u64 = 10;
 /// A monitor at work.
 pub struct Session<'a> {
     args: &'a WatchArgs,
-    quiet: Quiet,
+    quiet: QuietRuns,
     state: State,
     unit: Unit,
     /// Values, alarms and bad lines of this call.
@@ -38,8 +38,8 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Calibrate, or go on from the state; say what is promised.
-    pub fn open(args: &'a WatchArgs, quiet: Quiet) -> anyhow::Result<Self> {
+    /// Calibrates, or resumes from the state file; prints the rates of false alarms.
+    pub fn open(args: &'a WatchArgs, quiet: QuietRuns) -> anyhow::Result<Self> {
         let old = match &args.state {
             Some(path) => State::load(path, &quiet, args.guaranteed)?,
             None => None,
@@ -67,7 +67,7 @@ impl<'a> Session<'a> {
             saved: Instant::now(),
             changed: true,
         };
-        // A directory that cannot be written is found before the first value, not after the last.
+        // Find a directory that cannot be written before the first value, not after the last.
         session.save()?;
         session.greet(resumed)?;
         Ok(session)
@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
                 "event": event,
                 "name": self.quiet.values.name,
                 "seconds": self.quiet.values.seconds,
-                "baseline": watch.baseline,
+                "baseline": report::words::json(&watch.baseline)?,
                 "warnings": self.quiet.values.warnings(),
                 "text": text.split_whitespace().collect::<Vec<_>>().join(" "),
             }));
@@ -108,7 +108,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Take one number of a text, in the unit that was said, else in that of the baseline.
+    /// Takes one number of a text, in the unit of `--unit`, without it in that of the baseline.
     pub fn push_plain(&mut self, number: f64) -> anyhow::Result<()> {
         let value = number * self.factor();
         let median = self.state.watch.baseline.law.quantile(0.5);
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
     }
 
     /// The baseline's values.
-    pub fn quiet(&self) -> &Quiet {
+    pub fn quiet(&self) -> &QuietRuns {
         &self.quiet
     }
 
@@ -233,7 +233,7 @@ impl<'a> Session<'a> {
         eprintln!("note: {text}");
     }
 
-    /// The stream pauses: let the files tell where it stands.
+    /// The stream pauses: bring the state and metrics files up to date.
     pub fn pause(&mut self) -> anyhow::Result<()> {
         if self.changed { self.save() } else { Ok(()) }
     }
@@ -256,7 +256,7 @@ impl<'a> Session<'a> {
                 last: self.last,
                 now: now(),
             };
-            output::replace(path, &metrics.text())
+            store::replace(path, metrics.text().as_bytes())
                 .with_context(|| format!("cannot write the metrics {}", path.display()))?;
         }
         self.saved = Instant::now();
@@ -264,7 +264,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Store what is known when something went wrong: the next call goes on from there.
+    /// Saves the state after an error: the next call resumes there.
     pub fn keep(&mut self) {
         let _ = self.save();
     }
@@ -273,7 +273,7 @@ impl<'a> Session<'a> {
     pub fn finish(mut self) -> anyhow::Result<Status> {
         self.save()?;
         if self.values == 0 && (self.bad > 0 || self.header.is_some()) {
-            return Err(anyhow!(Broken(match (self.bad, &self.header) {
+            return Err(anyhow!(BrokenInput(match (self.bad, &self.header) {
                 (0, Some(header)) => format!(
                     "{} holds no values: its only line `{}` is no number (it was taken for a header)",
                     self.stream(),
@@ -323,7 +323,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Begin the stream anew: it is another file than the last time.
+    /// Begins the stream anew, since it is another file than the last time.
     pub fn restart(&mut self) {
         let stream = self.args.stream.display().to_string();
         self.state.position = Position { stream, files: BTreeSet::new(), ..Position::default() };

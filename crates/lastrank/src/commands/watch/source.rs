@@ -1,4 +1,4 @@
-//! Where do the values come from: a pipe, a text file, a run file, or a directory that fills with runs?
+//! Reads the watched values: from a pipe, a text file, a run file, or a directory of run files.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -12,16 +12,16 @@ use store::{LineError, NumberLines};
 
 use super::session::Session;
 use crate::cli::{Choice, WatchArgs};
-use crate::exit::Broken;
+use crate::exit::BrokenInput;
 use crate::values::{self, Values};
 
-/// Characters at the beginning of a file by which it is known again: a log that was rotated has others.
+/// Characters at the beginning of a file that identify it: a rotated log has others.
 const HEAD: usize = 64;
 
 /// Longest line that is read as one.
 const LONGEST: u64 = 1 << 16;
 
-/// Does the stream keep this process waiting: a pipe, or a file that is followed? Then Ctrl-C is its end.
+/// Whether the process waits for values (a pipe, or a file that is followed), so that Ctrl-C ends the stream.
 pub fn waits(args: &WatchArgs) -> bool {
     let is_plain = std::fs::metadata(&args.stream).is_ok_and(|kind| kind.is_file() || kind.is_dir());
     args.follow || args.stream == Path::new("-") || !is_plain
@@ -45,7 +45,7 @@ pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<StopSignals>) 
     let mut lines = NumberLines::new(args.choice.column());
     let mut last = None;
     loop {
-        // What did not change since the last look is not read again; what is being replaced is there again soon.
+        // Read again only what has changed. A file that is being replaced may be missing for a moment.
         let now = changed(path);
         if now != last || !args.follow {
             look(path, args, session, &mut lines)?;
@@ -61,10 +61,10 @@ pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<StopSignals>) 
 
 /// Read what is new in a file or a directory.
 fn look(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut NumberLines) -> anyhow::Result<()> {
-    if path.is_dir() && !has_parts(path) {
+    if path.is_dir() && !store::has_parts(path) {
         directory(path, args, session)
     } else if store::is_run(path) {
-        let run = store::read(path).map_err(|error| Broken(error.to_string()))?;
+        let run = store::read(path).map_err(|error| BrokenInput(error.to_string()))?;
         let began = run.facts.started.clone();
         let found = of_run(run, path, args, session)?;
         let position = session.position();
@@ -142,7 +142,9 @@ fn pipe(
                 number += 1;
                 take(&line, number, &mut lines, session)?;
             }
-            Message::Failed(error) => bail!(Broken(format!("cannot read {}: {error}", session.stream()))),
+            Message::Failed(error) => {
+                bail!(BrokenInput(format!("cannot read {}: {error}", session.stream())))
+            }
             Message::End => return Ok(()),
         }
     }
@@ -249,7 +251,7 @@ fn directory(path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Re
     Ok(())
 }
 
-/// The values of a run, if they can be held against the baseline.
+/// The values of a run, if they can be compared with the baseline.
 fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &Session) -> anyhow::Result<Values> {
     let choice = Choice { label: args.choice.label.clone(), gate: args.choice.gate, ..Choice::default() };
     let found = values::of_run(run, path, &choice)?;
@@ -261,20 +263,11 @@ fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &Session) -
             quiet.name
         );
     }
-    if let Some(why) = values::not_alike(quiet, &found) {
+    if let Some(why) = values::why_not_comparable(quiet, &found) {
         bail!("{why}");
     }
     for warning in found.warnings() {
         session.note(&warning);
     }
     Ok(found)
-}
-
-fn has_parts(directory: &Path) -> bool {
-    std::fs::read_dir(directory).is_ok_and(|entries| {
-        entries.flatten().any(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            name.starts_with("part-") && name.ends_with(".parquet")
-        })
-    })
 }

@@ -1,15 +1,14 @@
-//! What is remembered between two calls, for a cron job that brings one value at a time?
+//! The state file: keeps the monitor and the position in the stream between two calls.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use tail::alarm::{Options, Watch};
+use tail::alarm::{AlarmOptions, Watch};
 
-use super::baseline::Quiet;
-use crate::exit::Broken;
-use crate::output;
+use super::baseline::QuietRuns;
+use crate::exit::BrokenInput;
 
 /// The schema of the state file.
 const SCHEMA: &str = "lastrank.watch-state/1";
@@ -21,7 +20,7 @@ pub struct State {
     /// Which baseline the monitor was made from.
     pub baseline: Origin,
     /// What was asked for.
-    pub options: Options,
+    pub options: AlarmOptions,
     /// Whether the threshold is the guaranteed one.
     pub guaranteed: bool,
     /// How far the stream was read.
@@ -75,7 +74,7 @@ pub struct Counts {
 
 impl State {
     /// A state at the beginning.
-    pub fn new(quiet: &Quiet, guaranteed: bool, watch: Watch) -> State {
+    pub fn new(quiet: &QuietRuns, guaranteed: bool, watch: Watch) -> State {
         State {
             schema: SCHEMA.into(),
             baseline: Origin { name: quiet.values.name.clone(), fingerprint: quiet.fingerprint.clone() },
@@ -88,13 +87,13 @@ impl State {
     }
 
     /// The state in the file `path`; none where there is no such file yet.
-    pub fn load(path: &Path, quiet: &Quiet, guaranteed: bool) -> anyhow::Result<Option<State>> {
+    pub fn load(path: &Path, quiet: &QuietRuns, guaranteed: bool) -> anyhow::Result<Option<State>> {
         let text = match std::fs::read_to_string(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             text => text.with_context(|| format!("cannot read the state {}", path.display()))?,
         };
         let anew = "remove it to begin anew";
-        let broken = |what: String| Broken(format!("{}: {what}; {anew}", path.display()));
+        let broken = |what: String| BrokenInput(format!("{}: {what}; {anew}", path.display()));
         let schema = serde_json::from_str::<serde_json::Value>(&text)
             .map_err(|error| broken(format!("no state of lastrank watch ({error})")))?
             .get("schema")
@@ -133,7 +132,7 @@ impl State {
 
     /// Replace the file.
     pub fn save(&self, path: &Path) -> anyhow::Result<()> {
-        output::replace(path, &serde_json::to_string(self)?)
+        store::replace(path, serde_json::to_string(self)?.as_bytes())
             .with_context(|| format!("cannot write the state {}", path.display()))
     }
 }

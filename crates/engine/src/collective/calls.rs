@@ -1,0 +1,121 @@
+//! Files of a group without MPI, by calls of the driver.
+//!
+//! Collective means here what a collective call brings in any case: nobody transfers before all have
+//! come, and nobody goes on before all are done.
+
+use std::ffi::CStr;
+
+use super::agree::agreed;
+use crate::driver::{Driver, Handle};
+use ranks::Comm;
+use ranks::layout::{Direction, Layout, ParallelMode};
+use samples::Outcome;
+
+/// An open file of this rank.
+#[derive(Debug)]
+pub struct CallsFile {
+    handle: Handle,
+}
+
+impl CallsFile {
+    pub(super) fn open(
+        driver: &mut dyn Driver,
+        comm: &dyn Comm,
+        path: &CStr,
+        mode: ParallelMode,
+    ) -> Result<Self, Outcome> {
+        let access = match (mode.read, mode.write) {
+            (true, false) => libc::O_RDONLY,
+            (false, true) => libc::O_WRONLY,
+            _ => libc::O_RDWR,
+        };
+        let create = if mode.create { libc::O_CREAT } else { 0 };
+        let opened = driver.open(path, access | create, 0o666);
+        let all = agreed(comm, opened);
+        let handle = Handle(opened.value);
+        if all.ok() {
+            return Ok(Self { handle });
+        }
+        if opened.ok() {
+            driver.close(handle);
+        }
+        Err(Outcome { value: 0, ..all })
+    }
+
+    /// # Safety
+    /// As [`super::GroupFile::transfer`].
+    #[inline]
+    pub(super) unsafe fn transfer(
+        &self,
+        driver: &mut dyn Driver,
+        comm: &dyn Comm,
+        (layout, direction): (&Layout, Direction),
+        block: &dyn Fn(u64) -> *mut u8,
+    ) -> Outcome {
+        if !driver.capabilities().content {
+            return self.extend(driver, comm, (layout, direction));
+        }
+        let (rank, ranks) = (comm.rank(), comm.size());
+        let mut total = Outcome::default();
+        let once = layout.is_whole();
+        // A single rank's blocks lie one behind the other, in the file as in memory.
+        let (parts, length) = match once && ranks == 1 {
+            true => (1, layout.bytes()),
+            false => (layout.blocks, layout.element),
+        };
+        let base = block(0);
+        for part in 0..parts {
+            if layout.is_collective() && (part == 0 || !once) && comm.barrier(0).is_err() {
+                return Outcome { errno: libc::ECANCELED, ..total };
+            }
+            if !total.ok() {
+                // The others still wait for us at each collective transfer.
+                continue;
+            }
+            let memory =
+                // SAFETY: the memory of a whole transfer holds all blocks, one behind the other.
+                if once { unsafe { base.add((part * layout.element) as usize) } } else { block(part) };
+            let offset = layout.offset(part, rank, ranks);
+            // SAFETY: the caller's promise: the memory holds the block.
+            let moved = unsafe {
+                match direction {
+                    Direction::Write => driver.pwrite(self.handle, memory, length as usize, offset),
+                    Direction::Read => driver.pread(self.handle, memory, length as usize, offset),
+                }
+            };
+            total.value += moved.value;
+            total.errno = moved.errno;
+            total.causes = samples::Causes(total.causes.0 | moved.causes.0);
+            if moved.ok() && moved.value < length {
+                total.errno = if direction == Direction::Read { libc::ENODATA } else { libc::EIO };
+            }
+        }
+        if layout.is_collective() && comm.barrier(0).is_err() {
+            total.errno = libc::ECANCELED;
+        }
+        total
+    }
+
+    /// Where nothing moves and each rank has sizes of its own: what lies between the blocks is of other ranks, so the
+    /// file is as long as all of them.
+    fn extend(
+        &self,
+        driver: &mut dyn Driver,
+        comm: &dyn Comm,
+        (layout, direction): (&Layout, Direction),
+    ) -> Outcome {
+        let all = layout.offset(layout.blocks, 0, comm.size()) as usize;
+        // SAFETY: the driver moves no content.
+        let moved = unsafe {
+            match direction {
+                Direction::Write => driver.pwrite(self.handle, std::ptr::dangling(), all, 0),
+                Direction::Read => driver.pread(self.handle, std::ptr::dangling_mut(), all, 0),
+            }
+        };
+        Outcome { value: if moved.ok() { layout.bytes() } else { 0 }, ..moved }
+    }
+
+    pub(super) fn close(self, driver: &mut dyn Driver) -> Outcome {
+        driver.close(self.handle)
+    }
+}

@@ -1,0 +1,234 @@
+//! The driver of this machine's system calls.
+//!
+//! `calls` makes them one by one, `jobs` hands them to io_uring.
+
+mod calls;
+mod job;
+mod jobs;
+mod ring;
+
+use std::ffi::CStr;
+use std::time::Duration;
+
+use samples::Outcome;
+
+use super::glob::glob;
+use super::stripes::{self, NotStriped};
+use super::submission::{Handle, Submission};
+use super::table::{Capabilities, Driver, Listed, Seat};
+use jobs::Jobs;
+
+/// Operations by system calls of this machine.
+#[derive(Default)]
+pub struct Posix {
+    /// What is under way in an `async` block.
+    jobs: Option<Box<Jobs>>,
+}
+
+/// There is one such back end: nothing is to be chosen about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThisMachine;
+
+#[inline(always)]
+fn fd(file: Handle) -> i32 {
+    file.0 as i32
+}
+
+impl Driver for Posix {
+    #[inline(always)]
+    fn capabilities(&self) -> Capabilities {
+        Self::CAPABILITIES
+    }
+
+    fn open(&mut self, path: &CStr, flags: i32, mode: u32) -> Outcome {
+        calls::open(path, flags, mode)
+    }
+
+    fn close(&mut self, file: Handle) -> Outcome {
+        calls::close(fd(file))
+    }
+
+    #[inline(always)]
+    unsafe fn write(&mut self, file: Handle, from: *const u8, length: usize) -> Outcome {
+        // SAFETY: the caller's promise.
+        unsafe { calls::write(fd(file), from, length) }
+    }
+
+    #[inline(always)]
+    unsafe fn pwrite(&mut self, file: Handle, from: *const u8, length: usize, offset: u64) -> Outcome {
+        // SAFETY: the caller's promise.
+        unsafe { calls::pwrite(fd(file), from, length, offset) }
+    }
+
+    #[inline(always)]
+    unsafe fn read(&mut self, file: Handle, into: *mut u8, length: usize) -> Outcome {
+        // SAFETY: the caller's promise.
+        unsafe { calls::read(fd(file), into, length) }
+    }
+
+    #[inline(always)]
+    unsafe fn pread(&mut self, file: Handle, into: *mut u8, length: usize, offset: u64) -> Outcome {
+        // SAFETY: the caller's promise.
+        unsafe { calls::pread(fd(file), into, length, offset) }
+    }
+
+    fn sync(&mut self, file: Handle, data_only: bool) -> Outcome {
+        if data_only { calls::fdatasync(fd(file)) } else { calls::fsync(fd(file)) }
+    }
+
+    fn seek(&mut self, file: Handle, offset: i64, whence: i32) -> Outcome {
+        calls::seek(fd(file), offset, whence)
+    }
+
+    fn size(&mut self, file: Handle) -> Outcome {
+        calls::size(fd(file))
+    }
+
+    fn truncate(&mut self, file: Handle, length: u64) -> Outcome {
+        calls::ftruncate(fd(file), length)
+    }
+
+    fn allocate(&mut self, file: Handle, offset: u64, length: u64, mode: i32) -> Outcome {
+        calls::fallocate(fd(file), mode, offset, length)
+    }
+
+    fn advise(&mut self, file: Handle, offset: u64, length: u64, advice: i32) -> Outcome {
+        calls::fadvise(fd(file), offset, length, advice)
+    }
+
+    fn cached(&mut self, file: Handle) -> Outcome {
+        calls::cached(fd(file))
+    }
+
+    fn direct_alignment(&mut self, file: Handle) -> Outcome {
+        calls::direct_alignment(fd(file))
+    }
+
+    fn map(&mut self, file: Handle, length: usize, offset: u64) -> Outcome {
+        calls::map(fd(file), length, offset)
+    }
+
+    #[inline(always)]
+    fn stat(&mut self, path: &CStr) -> Outcome {
+        calls::stat(path)
+    }
+
+    fn lookup(&mut self, path: &CStr) -> Outcome {
+        calls::lookup(path)
+    }
+
+    fn unlink(&mut self, path: &CStr) -> Outcome {
+        calls::unlink(path)
+    }
+
+    fn rmdir(&mut self, path: &CStr) -> Outcome {
+        calls::rmdir(path)
+    }
+
+    fn mkdir(&mut self, path: &CStr, mode: u32) -> Outcome {
+        calls::mkdir(path, mode)
+    }
+
+    fn rename(&mut self, from: &CStr, to: &CStr) -> Outcome {
+        calls::rename(from, to)
+    }
+
+    fn link(&mut self, from: &CStr, to: &CStr) -> Outcome {
+        calls::link(from, to)
+    }
+
+    fn symlink(&mut self, target: &CStr, path: &CStr) -> Outcome {
+        calls::symlink(target, path)
+    }
+
+    fn chmod(&mut self, path: &CStr, mode: u32) -> Outcome {
+        calls::chmod(path, mode)
+    }
+
+    fn readdir(&mut self, path: &CStr) -> Outcome {
+        calls::readdir(path)
+    }
+
+    fn stripe(&mut self, path: &CStr, count: u32, size: Option<u64>) -> Result<(), NotStriped> {
+        stripes::set(path, count, size)
+    }
+
+    fn sync_all(&mut self) -> Outcome {
+        calls::sync_all()
+    }
+
+    fn drop_caches(&mut self) -> Outcome {
+        calls::drop_caches()
+    }
+
+    fn glob(&mut self, pattern: &str) -> Vec<String> {
+        glob(pattern)
+    }
+
+    fn begin_async(&mut self, depth: u32) -> Result<(), String> {
+        if self.jobs.as_ref().is_none_or(|jobs| !jobs.serves(depth)) {
+            self.jobs = None;
+            let jobs = Jobs::new(depth).map_err(|error| format!("the kernel refuses io_uring ({error})"))?;
+            self.jobs = Some(Box::new(jobs));
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, number: u32, submission: Submission<'_>) -> bool {
+        self.jobs.as_mut().is_some_and(|jobs| jobs.prepare(number, submission))
+    }
+
+    #[inline]
+    unsafe fn submit(&mut self, number: u32) -> Result<(), i32> {
+        match &mut self.jobs {
+            // SAFETY: the caller's promise.
+            Some(jobs) => unsafe { jobs.submit(number) },
+            None => Err(libc::EINVAL),
+        }
+    }
+
+    #[inline]
+    fn completed(&mut self) -> Option<(u32, Outcome)> {
+        self.jobs.as_mut()?.completed()
+    }
+
+    fn wait(&mut self, most: Option<Duration>) {
+        if let Some(jobs) = &mut self.jobs {
+            jobs.wait(most);
+        }
+    }
+
+    fn drain(&mut self) {
+        self.jobs = None;
+    }
+}
+
+impl Listed for Posix {
+    type Choice = ThisMachine;
+
+    const NAME: &'static str = "posix";
+
+    const FORM: &'static str = "`posix`";
+
+    const CAPABILITIES: Capabilities = Capabilities { local_files: true, virtual_time: false, content: true };
+
+    fn choose(words: &str) -> Option<Result<ThisMachine, String>> {
+        (words == Self::NAME).then_some(Ok(ThisMachine))
+    }
+
+    fn describe(_choice: &ThisMachine) -> String {
+        Self::NAME.into()
+    }
+
+    fn connect(_choice: &ThisMachine, _seat: Seat) -> Result<Self, String> {
+        Ok(Self::default())
+    }
+
+    fn for_worker(&self) -> Result<Self, String> {
+        Ok(Self::default())
+    }
+
+    fn share(&mut self, file: Handle, _worker: &mut Self) -> Outcome {
+        calls::duplicate(fd(file))
+    }
+}

@@ -1,0 +1,213 @@
+//! The driver of simulated operations: names and sizes, and durations from a stated distribution.
+//!
+//! No file is touched and no real clock is read: each rank has a virtual clock that its operations
+//! push forward, and a barrier sets it to the largest of all ranks'. The same seed gives the same
+//! samples, to the last digit.
+
+mod distribution;
+mod files;
+
+use std::ffi::CStr;
+
+use ppl::commands::Command;
+use samples::Outcome;
+
+use super::glob::glob;
+use super::stripes::NotStriped;
+use super::submission::Handle;
+use super::table::{Capabilities, Driver, Listed, Seat};
+
+pub use distribution::{Distribution, Model, NotADistribution, Stream};
+use files::Files;
+
+/// Operations that take a draw from a distribution; each rank has names and sizes of its own.
+pub struct Simulate {
+    /// By command; the last one is of what is no command.
+    laws: Vec<Distribution>,
+    random: Stream,
+    files: Files,
+}
+
+impl Simulate {
+    fn status(&mut self, path: &CStr) -> Outcome {
+        Outcome { value: 0, ..self.files.stat(path.to_bytes()) }
+    }
+
+    fn is_open(&mut self, file: Handle) -> Outcome {
+        Outcome { value: 0, ..self.files.size(file.0) }
+    }
+}
+
+impl Driver for Simulate {
+    fn capabilities(&self) -> Capabilities {
+        Self::CAPABILITIES
+    }
+
+    fn duration_ps(&mut self, command: Option<Command>, count: u32) -> u64 {
+        let law = self.laws[command.map_or(self.laws.len() - 1, |command| command as usize)];
+        let seconds: f64 = (0..count).map(|_| law.draw(&mut self.random)).sum();
+        (seconds * 1e12).round() as u64
+    }
+
+    fn open(&mut self, path: &CStr, flags: i32, _mode: u32) -> Outcome {
+        self.files.open(path.to_bytes(), flags)
+    }
+
+    fn close(&mut self, file: Handle) -> Outcome {
+        self.files.close(file.0)
+    }
+
+    unsafe fn write(&mut self, file: Handle, _from: *const u8, length: usize) -> Outcome {
+        self.files.write(file.0, length as u64, None)
+    }
+
+    unsafe fn pwrite(&mut self, file: Handle, _from: *const u8, length: usize, offset: u64) -> Outcome {
+        self.files.write(file.0, length as u64, Some(offset))
+    }
+
+    unsafe fn read(&mut self, file: Handle, _into: *mut u8, length: usize) -> Outcome {
+        self.files.read(file.0, length as u64, None)
+    }
+
+    unsafe fn pread(&mut self, file: Handle, _into: *mut u8, length: usize, offset: u64) -> Outcome {
+        self.files.read(file.0, length as u64, Some(offset))
+    }
+
+    fn sync(&mut self, file: Handle, _data_only: bool) -> Outcome {
+        self.is_open(file)
+    }
+
+    fn seek(&mut self, file: Handle, offset: i64, whence: i32) -> Outcome {
+        self.files.seek(file.0, offset, whence)
+    }
+
+    /// Of a file that another rank may have written it is not known: nothing is read of it.
+    fn size(&mut self, file: Handle) -> Outcome {
+        match self.files.size(file.0) {
+            Outcome { value: u64::MAX, .. } => Outcome::default(),
+            known => known,
+        }
+    }
+
+    fn truncate(&mut self, file: Handle, length: u64) -> Outcome {
+        self.files.truncate(file.0, length)
+    }
+
+    fn allocate(&mut self, file: Handle, _offset: u64, _length: u64, _mode: i32) -> Outcome {
+        self.is_open(file)
+    }
+
+    fn advise(&mut self, file: Handle, _offset: u64, _length: u64, _advice: i32) -> Outcome {
+        self.is_open(file)
+    }
+
+    fn cached(&mut self, file: Handle) -> Outcome {
+        self.is_open(file)
+    }
+
+    fn direct_alignment(&mut self, file: Handle) -> Outcome {
+        Outcome { value: 512, ..self.files.size(file.0) }
+    }
+
+    fn map(&mut self, file: Handle, length: usize, offset: u64) -> Outcome {
+        self.files.read(file.0, length as u64, Some(offset))
+    }
+
+    fn stat(&mut self, path: &CStr) -> Outcome {
+        self.files.stat(path.to_bytes())
+    }
+
+    fn lookup(&mut self, path: &CStr) -> Outcome {
+        self.status(path)
+    }
+
+    fn unlink(&mut self, path: &CStr) -> Outcome {
+        self.files.remove(path.to_bytes())
+    }
+
+    fn rmdir(&mut self, path: &CStr) -> Outcome {
+        self.files.remove(path.to_bytes())
+    }
+
+    fn mkdir(&mut self, path: &CStr, _mode: u32) -> Outcome {
+        self.files.mkdir(path.to_bytes())
+    }
+
+    fn rename(&mut self, from: &CStr, to: &CStr) -> Outcome {
+        self.files.rename(from.to_bytes(), to.to_bytes())
+    }
+
+    fn link(&mut self, from: &CStr, to: &CStr) -> Outcome {
+        self.files.link(from.to_bytes(), to.to_bytes())
+    }
+
+    fn symlink(&mut self, _target: &CStr, _path: &CStr) -> Outcome {
+        Outcome::default()
+    }
+
+    fn chmod(&mut self, path: &CStr, _mode: u32) -> Outcome {
+        self.status(path)
+    }
+
+    fn readdir(&mut self, path: &CStr) -> Outcome {
+        self.status(path)
+    }
+
+    fn stripe(&mut self, _path: &CStr, _count: u32, _size: Option<u64>) -> Result<(), NotStriped> {
+        Ok(())
+    }
+
+    fn sync_all(&mut self) -> Outcome {
+        Outcome::default()
+    }
+
+    fn drop_caches(&mut self) -> Outcome {
+        Outcome::default()
+    }
+
+    fn glob(&mut self, pattern: &str) -> Vec<String> {
+        glob(pattern)
+    }
+}
+
+impl Listed for Simulate {
+    type Choice = Model;
+
+    const NAME: &'static str = "simulate";
+
+    const FORM: &'static str = "`simulate:DISTRIBUTION`";
+
+    const CAPABILITIES: Capabilities =
+        Capabilities { local_files: false, virtual_time: true, content: false };
+
+    fn choose(words: &str) -> Option<Result<Model, String>> {
+        let law = match words.split_once(':') {
+            None if words == "simulate" => return Some(Ok(Model::default())),
+            Some(("simulate", law)) => law,
+            _ => return None,
+        };
+        Some(
+            law.parse().map_err(|error| {
+                format!("{error}; write for example `--backend 'simulate:gev(10ms,1ms,0.1)'`")
+            }),
+        )
+    }
+
+    fn describe(model: &Model) -> String {
+        format!("{}: {model}", Self::NAME)
+    }
+
+    fn connect(model: &Model, seat: Seat) -> Result<Self, String> {
+        let mut laws: Vec<Distribution> = Command::all().map(|command| model.of(command.name())).collect();
+        laws.push(model.of(""));
+        Ok(Self { laws, random: Stream::new(seat.seed, seat.rank), files: Files::new(seat.ranks == 1) })
+    }
+
+    fn for_worker(&self) -> Result<Self, String> {
+        Err("workers of a simulated rank take turns".into())
+    }
+
+    fn share(&mut self, _file: Handle, _worker: &mut Self) -> Outcome {
+        Outcome::error(libc::EOPNOTSUPP)
+    }
+}

@@ -1,0 +1,503 @@
+//! Operations of an `async` block that are under way at the same time.
+//!
+//! Each is a *job*: one submission to the driver. Its first clock read stands before the submission, its second
+//! after its completion was seen. Operations on one name keep their order where one of them changes it, and an
+//! fsync waits for the transfers of its file; both before the clock is read.
+
+use std::ffi::CStr;
+use std::time::Duration;
+
+use samples::{Outcome, Warning};
+
+use super::bracket::SPIN_NS;
+use super::layer::Layer;
+use crate::buffers::{Buffer, SCRATCH_LIMIT};
+use crate::driver::{Driver, Handle, Submission};
+use crate::execute::call::{Call, Completed, Meaning, Patience, Started, Timed};
+use crate::files::{Refusal, Surroundings};
+
+/// What else is to be done when a job is done.
+#[derive(Clone, Copy, Default)]
+enum After {
+    #[default]
+    Nothing,
+    /// Something may have been made.
+    Settle(Surroundings),
+    /// Something was removed.
+    Forget,
+}
+
+/// What two jobs can have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    /// An open file, and whether the job must wait for its transfers, and they for it.
+    File { number: u32, waits: bool, holds: bool },
+    /// A name (its hash), and whether the job changes what it stands for.
+    Name { hash: u64, changes: bool },
+}
+
+impl Key {
+    fn name(path: &CStr, changes: bool) -> Self {
+        // FNV-1a (Fowler, Noll and Vo 1991): two names that collide wait for each other, no more.
+        let hash = path.to_bytes().iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Self::Name { hash, changes }
+    }
+
+    /// Must a job with this key wait for one under way with the key `taken`? What is to be on the disk must have been
+    /// written, and where an earlier call makes room a later one may need it.
+    fn waits_for(&self, taken: &Key) -> bool {
+        match (self, taken) {
+            (Key::File { number, waits, .. }, Key::File { number: theirs, holds, .. }) => {
+                number == theirs && (*waits || *holds)
+            }
+            (Key::Name { hash, changes }, Key::Name { hash: theirs, changes: changed }) => {
+                hash == theirs && (*changes || *changed)
+            }
+            _ => false,
+        }
+    }
+
+    /// Of a call that can be submitted.
+    fn of(call: &Call<'_>) -> Option<Self> {
+        let file = |number: u32, waits, holds| Some(Self::File { number, waits, holds });
+        match call {
+            Call::Write { file: number, .. } | Call::Read { file: number, length: Some(_), .. } => {
+                file(*number, false, false)
+            }
+            Call::Sync { file: number, .. } => file(*number, true, false),
+            Call::Allocate { file: number, .. } => file(*number, true, true),
+            Call::ReadFile { path, .. } | Call::Stat { path } => Some(Self::name(path, false)),
+            Call::WriteFile { path, .. }
+            | Call::Create { path }
+            | Call::Delete { path }
+            | Call::Unlink { path }
+            | Call::RemoveDirectory { path }
+            | Call::MakeDirectory { path, .. } => Some(Self::name(path, true)),
+            Call::Read { length: None, .. }
+            | Call::Open { .. }
+            | Call::Close { .. }
+            | Call::Seek { .. }
+            | Call::MapFile { .. }
+            | Call::Rename { .. }
+            | Call::Link { .. }
+            | Call::SymbolicLink { .. }
+            | Call::Lookup { .. }
+            | Call::ChangeMode { .. }
+            | Call::Truncate { .. }
+            | Call::Advise { .. }
+            | Call::Cached { .. }
+            | Call::DirectAlignment { .. }
+            | Call::ReadDirectory { .. }
+            | Call::SyncAll
+            | Call::DropCaches
+            | Call::TakeMemory { .. }
+            | Call::GiveBackMemory { .. }
+            | Call::Stripe { .. } => None,
+        }
+    }
+}
+
+/// Done again in the ordinary way where a link stood at the end of the path.
+#[derive(Clone, Copy)]
+enum Again {
+    Create,
+    WriteFile { length: u64, offset: u64, flags: i32, buffer: Option<u32> },
+}
+
+/// One operation under way. Used again and again: its memory stays.
+#[derive(Default)]
+struct Job {
+    key: Option<Key>,
+    begin: u64,
+    meaning: Meaning,
+    after: After,
+    again: Option<Again>,
+    /// Compare what was read, from this offset of the file.
+    verify: Option<u64>,
+    /// Memory for reads, of this job alone.
+    memory: Option<Buffer>,
+    /// NUL-terminated.
+    path: Vec<u8>,
+}
+
+impl Job {
+    /// Forgets everything but the memory.
+    fn reset(&mut self) {
+        let (memory, mut path) = (self.memory.take(), std::mem::take(&mut self.path));
+        path.clear();
+        *self = Self { memory, path, ..Self::default() };
+    }
+
+    fn path(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.path).unwrap_or(c"")
+    }
+
+    /// Memory of this job for `length` bytes, which no other job uses.
+    fn own_memory(&mut self, length: usize) -> Result<*mut u8, i32> {
+        if self.memory.as_ref().is_none_or(|memory| memory.length() < length) {
+            self.memory = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
+        }
+        self.memory.as_ref().map(Buffer::pointer).ok_or(libc::ENOMEM)
+    }
+}
+
+/// What is under way.
+pub(super) struct Jobs {
+    depth: u32,
+    jobs: Vec<Job>,
+    /// The numbers of the jobs under way.
+    active: Vec<u32>,
+    /// Jobs so far, and those of them that were done when their submission returned.
+    total: u64,
+    at_once: u64,
+    /// The job submitted last.
+    fresh: u32,
+    /// A job that the driver did not take.
+    failed: Option<Completed>,
+    broken: bool,
+}
+
+impl Jobs {
+    fn new(depth: u32) -> Self {
+        Self {
+            depth,
+            jobs: (0..depth).map(|_| Job::default()).collect(),
+            active: Vec::with_capacity(depth as usize),
+            total: 0,
+            at_once: 0,
+            fresh: u32::MAX,
+            failed: None,
+            broken: false,
+        }
+    }
+
+    /// Must a job with this key wait for one that is under way?
+    fn conflict(&self, key: &Key) -> bool {
+        let mut keys = self.active.iter().filter_map(|&number| self.jobs[number as usize].key.as_ref());
+        keys.any(|taken| key.waits_for(taken))
+    }
+}
+
+impl Layer {
+    /// Makes ready for `depth` operations at a time; a warning where they will be done one by one.
+    pub(super) fn begin_async(&mut self, driver: &mut dyn Driver, depth: u32) -> Option<Warning> {
+        if self.bracket.is_virtual() {
+            self.virtual_jobs.begin(depth);
+            return None;
+        }
+        if let Err(why) = driver.begin_async(depth) {
+            self.jobs = None;
+            return Some(Warning {
+                code: "async-one-by-one".into(),
+                text: format!("operations of `async depth={depth}` were done one after the other: {why}"),
+                advice: "take their durations as those of a depth of 1, or allow io_uring \
+                         (kernel.io_uring_disabled, the container's seccomp profile)"
+                    .into(),
+            });
+        }
+        if self.jobs.as_ref().is_none_or(|jobs| jobs.depth != depth || jobs.broken) {
+            self.jobs = Some(Box::new(Jobs::new(depth)));
+        }
+        self.scratch.keep_replaced(true);
+        None
+    }
+
+    /// The `async` block is over. Says so where hardly anything was under way at the same time.
+    pub(super) fn end_async(&mut self, driver: &mut dyn Driver) {
+        self.restore_positions(driver);
+        self.scratch.keep_replaced(false);
+        let Some(jobs) = &mut self.jobs else { return };
+        let (total, at_once) = (jobs.total, jobs.at_once);
+        (jobs.total, jobs.at_once) = (0, 0);
+        if total >= 10 && at_once * 10 >= total * 9 && jobs.depth > 1 {
+            self.notes.push(Warning {
+                code: "async-at-once".into(),
+                text: format!(
+                    "{at_once} of {total} operations of `async depth={}` were done when they had been \
+                     handed over: the kernel served them from memory, one after the other",
+                    jobs.depth
+                ),
+                advice: "open files with O_DIRECT to keep the device busy with many at a time".into(),
+            });
+        }
+    }
+
+    /// Hands an operation over as job `number`.
+    pub(super) fn start(
+        &mut self,
+        driver: &mut dyn Driver,
+        number: u32,
+        call: Call<'_>,
+        verify: bool,
+    ) -> Result<Started, Refusal> {
+        let Some(mut jobs) = self.jobs.take() else { return Ok(Started::InOrder) };
+        let mut job = std::mem::take(&mut jobs.jobs[number as usize]);
+        job.reset();
+        let started = match Key::of(&call) {
+            None => Ok(Started::InOrder),
+            Some(_) if jobs.broken => Ok(Started::InOrder),
+            Some(key) if jobs.conflict(&key) => Ok(Started::Conflict),
+            Some(key) => {
+                job.key = Some(key);
+                self.hand_over(driver, &mut jobs, (number, &mut job), (call, verify))
+            }
+        };
+        jobs.jobs[number as usize] = job;
+        self.jobs = Some(jobs);
+        started
+    }
+
+    fn hand_over(
+        &mut self,
+        driver: &mut dyn Driver,
+        jobs: &mut Jobs,
+        (number, job): (u32, &mut Job),
+        (call, verify): (Call<'_>, bool),
+    ) -> Result<Started, Refusal> {
+        let submission = match call {
+            Call::Write { .. } | Call::Read { .. } | Call::Sync { .. } | Call::Allocate { .. } => {
+                self.submission_on_file(job, call, verify)
+            }
+            _ => self.submission_on_name(driver, job, call, verify)?,
+        };
+        let Some(submission) = submission else { return Ok(Started::InOrder) };
+        if !driver.prepare(number, submission) {
+            return Ok(Started::InOrder);
+        }
+        if let Call::Write { file, length, offset: None, .. }
+        | Call::Read { file, length: Some(length), offset: None } = call
+            && let Some(open) = self.files.get_mut(file)
+        {
+            open.position += length;
+            open.moved = true;
+        }
+        let begin = self.bracket.clock.now();
+        // SAFETY: reads go to memory of the job, which only `done` reads; writes come from the scratch memory, which
+        // keeps what it replaces while jobs are under way, or from a buffer of the program, which is given back in
+        // the ordinary way, after all jobs.
+        if let Err(errno) = unsafe { driver.submit(number) } {
+            jobs.broken = true;
+            let end = self.bracket.clock.now();
+            let timed = Timed { begin, end, outcome: Outcome::error(errno), ..Timed::default() };
+            jobs.failed = Some(Completed { number, timed, wrong: None });
+        } else {
+            jobs.active.push(number);
+        }
+        job.begin = begin;
+        jobs.total += 1;
+        jobs.fresh = number;
+        Ok(Started::UnderWay { begin })
+    }
+
+    /// Evaluates and allocates what an operation on an open file needs before the clock is read.
+    fn submission_on_file<'c>(
+        &mut self,
+        job: &mut Job,
+        call: Call<'c>,
+        verify: bool,
+    ) -> Option<Submission<'c>> {
+        let (Call::Write { file, .. }
+        | Call::Read { file, .. }
+        | Call::Sync { file, .. }
+        | Call::Allocate { file, .. }) = call
+        else {
+            return None;
+        };
+        let open = self.files.get(file)?;
+        let (handle, position): (Handle, u64) = (open.handle?, open.position);
+        let limit = SCRATCH_LIMIT as u64;
+        match call {
+            Call::Write { length, offset, buffer, .. } if length <= limit => {
+                let offset = offset.unwrap_or(position);
+                job.meaning = Meaning::Bytes;
+                let from = self.source(offset, length, buffer).ok()?;
+                Some(Submission::Write { file: handle, from, length, offset })
+            }
+            Call::Read { length: Some(length), offset, .. } if length <= limit => {
+                let offset = offset.unwrap_or(position);
+                job.meaning = Meaning::Bytes;
+                job.verify = verify.then_some(offset);
+                let into = job.own_memory(length as usize).ok()?;
+                Some(Submission::Read { file: handle, into, length, offset })
+            }
+            Call::Sync { data_only, .. } => Some(Submission::Sync { file: handle, data_only }),
+            Call::Allocate { offset, length, mode, .. } => {
+                Some(Submission::Allocate { file: handle, offset, length, mode })
+            }
+            _ => None,
+        }
+    }
+
+    /// As [`Layer::submission_on_file`], and checks and registers the name.
+    fn submission_on_name<'c>(
+        &mut self,
+        driver: &mut dyn Driver,
+        job: &mut Job,
+        call: Call<'c>,
+        verify: bool,
+    ) -> Result<Option<Submission<'c>>, Refusal> {
+        let limit = SCRATCH_LIMIT as u64;
+        let no_follow = self.guard.no_follow();
+        Ok(match call {
+            Call::WriteFile { path, length, offset, flags, buffer } => {
+                let append = flags & libc::O_APPEND != 0;
+                // Appended bytes that will be looked at need the file's size at that moment.
+                if length > limit || (append && self.verifying) {
+                    return Ok(None);
+                }
+                self.may_make(job, "write to", path)?;
+                job.meaning = Meaning::Bytes;
+                job.again = Some(Again::WriteFile { length, offset, flags, buffer });
+                let Ok(from) = self.source(if append { 0 } else { offset }, length, buffer) else {
+                    return Ok(None);
+                };
+                let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
+                Some(Submission::WriteFile { path, flags: how | no_follow, from, length, offset })
+            }
+            Call::Create { path } => {
+                self.may_make(job, "create", path)?;
+                job.again = Some(Again::Create);
+                let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | no_follow;
+                Some(Submission::Create { path, flags })
+            }
+            Call::ReadFile { path, length, offset, flags } => {
+                self.guard.may_read(path)?;
+                let expected = length.unwrap_or_else(|| driver.stat(path).value.saturating_sub(offset));
+                let asked =
+                    if flags & libc::O_DIRECT == 0 { expected } else { expected.next_multiple_of(4096) };
+                if asked > limit {
+                    return Ok(None);
+                }
+                job.meaning = Meaning::Bytes;
+                job.verify = verify.then_some(offset);
+                let Ok(into) = job.own_memory(asked as usize) else { return Ok(None) };
+                let flags = libc::O_RDONLY | flags;
+                Some(Submission::ReadFile { path, flags, into, length: asked, offset, expected })
+            }
+            Call::Stat { path } => {
+                self.guard.may_read(path)?;
+                Some(Submission::Stat { path })
+            }
+            Call::Delete { path } => {
+                self.may_remove(job, path)?;
+                Some(Submission::Delete { path })
+            }
+            Call::Unlink { path } => {
+                self.may_remove(job, path)?;
+                Some(Submission::Unlink { path })
+            }
+            Call::RemoveDirectory { path } => {
+                self.may_remove(job, path)?;
+                Some(Submission::RemoveDirectory { path })
+            }
+            Call::MakeDirectory { path, mode } => {
+                self.may_make(job, "make", path)?;
+                Some(Submission::MakeDirectory { path, mode })
+            }
+            _ => None,
+        })
+    }
+
+    fn may_make(&mut self, job: &mut Job, what: &'static str, path: &CStr) -> Result<(), Refusal> {
+        let around = self.guard.check(what, path)?;
+        self.guard.intend(path, around);
+        job.after = After::Settle(around);
+        job.path.extend_from_slice(path.to_bytes_with_nul());
+        Ok(())
+    }
+
+    fn may_remove(&mut self, job: &mut Job, path: &CStr) -> Result<(), Refusal> {
+        self.guard.check("remove", path)?;
+        job.after = After::Forget;
+        job.path.extend_from_slice(path.to_bytes_with_nul());
+        Ok(())
+    }
+
+    /// The next job that is done.
+    pub(super) fn completed(&mut self, driver: &mut dyn Driver, patience: Patience) -> Option<Completed> {
+        let mut jobs = self.jobs.take()?;
+        let found = self.next_done(driver, &mut jobs, patience);
+        self.jobs = Some(jobs);
+        found
+    }
+
+    fn next_done(
+        &mut self,
+        driver: &mut dyn Driver,
+        jobs: &mut Jobs,
+        patience: Patience,
+    ) -> Option<Completed> {
+        if let Some(failed) = jobs.failed.take() {
+            return Some(failed);
+        }
+        loop {
+            if let Some((number, outcome)) = driver.completed() {
+                let end = self.bracket.clock.now();
+                jobs.active.retain(|active| *active != number);
+                if patience == Patience::Look && number == jobs.fresh {
+                    jobs.at_once += 1;
+                }
+                let mut job = std::mem::take(&mut jobs.jobs[number as usize]);
+                let done = self.done(driver, number, &mut job, (outcome, end));
+                jobs.jobs[number as usize] = job;
+                return Some(done);
+            }
+            if jobs.active.is_empty() {
+                return None;
+            }
+            match patience {
+                Patience::Look => return None,
+                Patience::Wait => driver.wait(None),
+                Patience::Until(ticks) => {
+                    let now = self.bracket.clock.now();
+                    if now >= ticks {
+                        return None;
+                    }
+                    let left_ns = self.bracket.clock.picoseconds(now, ticks) / 1000;
+                    match left_ns.checked_sub(SPIN_NS) {
+                        Some(nap) if nap > 0 => driver.wait(Some(Duration::from_nanos(nap))),
+                        _ => std::hint::spin_loop(),
+                    }
+                }
+            }
+        }
+    }
+
+    fn done(
+        &mut self,
+        driver: &mut dyn Driver,
+        number: u32,
+        job: &mut Job,
+        (outcome, end): (Outcome, u64),
+    ) -> Completed {
+        let path = job.path();
+        match job.after {
+            After::Nothing => {}
+            After::Settle(around) => self.guard.settle(path, around),
+            After::Forget if outcome.ok() => self.guard.removed(path),
+            After::Forget => {}
+        }
+        let mut timed = Timed { begin: job.begin, end, outcome, meaning: job.meaning, ..Timed::default() };
+        if let (libc::ELOOP, Some(again)) = (timed.outcome.errno, job.again) {
+            // If the link leads to a place that is allowed.
+            let again = match again {
+                Again::Create => Call::Create { path },
+                Again::WriteFile { length, offset, flags, buffer } => {
+                    Call::WriteFile { path, length, offset, flags, buffer }
+                }
+            };
+            if let Ok(followed) = self.perform(driver, again) {
+                timed = followed;
+            }
+        }
+        let mut wrong = None;
+        if let (Some(offset), Some(memory), true) = (job.verify, &job.memory, timed.outcome.ok()) {
+            // SAFETY: the read is done, and the memory is of this job alone.
+            let found = unsafe { memory.bytes(timed.outcome.value as usize) };
+            wrong = self.scratch.differs(offset, found).map(|at| offset + at as u64);
+        }
+        Completed { number, timed, wrong }
+    }
+}

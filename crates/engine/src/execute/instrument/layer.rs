@@ -1,0 +1,138 @@
+//! The layer around a driver: its state, and what needs no call of the driver.
+
+use samples::{Outcome, Warning};
+
+use super::bracket::Bracket;
+use super::guard::Guard;
+use super::jobs::Jobs;
+use super::table::{Buffers, OpenFiles};
+use super::virtual_jobs::VirtualJobs;
+use crate::buffers::Scratch;
+use crate::collective::HintsReadBack;
+use crate::driver::{Capabilities, Driver};
+use crate::execute::call::{Meaning, NoKernel, Timed};
+use crate::files::{Confinement, Registry, SharedRegistry};
+use clock::Clock;
+use probes::{Kernels, Request};
+use ranks::StopFlag;
+
+/// What a rank's instrument is made of, besides its driver.
+pub struct Settings {
+    /// The clock of the run.
+    pub clock: Clock,
+    /// Of the content of files and buffers.
+    pub seed: u64,
+    /// What the rank creates.
+    pub registry: Registry,
+    /// What the program may touch.
+    pub confinement: Confinement,
+    /// Operations of many calls end early once it says so.
+    pub stop: StopFlag,
+    /// Look for the causes of slow operations.
+    pub causes: bool,
+}
+
+/// Everything about operations that is no call.
+pub(super) struct Layer {
+    pub(super) bracket: Bracket,
+    pub(super) guard: Guard,
+    pub(super) files: OpenFiles,
+    pub(super) buffers: Buffers,
+    pub(super) scratch: Scratch,
+    pub(super) seed: u64,
+    pub(super) stop: StopFlag,
+    /// Transfers move bytes.
+    pub(super) content: bool,
+    pub(super) notes: Vec<Warning>,
+    /// Offset and length of what was read last into our own memory.
+    pub(super) last_read: (u64, u64),
+    pub(super) verifying: bool,
+    /// Of a read by pattern that was compared: where it was wrong, if it was.
+    pub(super) wrong: Option<Option<u64>>,
+    pub(super) hints: HintsReadBack,
+    pub(super) kernels: Kernels,
+    /// What is under way in an `async` block.
+    pub(super) jobs: Option<Box<Jobs>>,
+    pub(super) virtual_jobs: VirtualJobs,
+}
+
+impl Layer {
+    pub(super) fn new(capabilities: Capabilities, settings: Settings) -> Self {
+        let registry = SharedRegistry::new(settings.registry);
+        let guard = Guard::new(settings.confinement, registry, capabilities.local_files);
+        let mut bracket = Bracket::new(settings.clock, capabilities.virtual_time);
+        if settings.causes {
+            bracket.look_for_causes();
+        }
+        let layer = Self::around(bracket, guard, settings.seed, capabilities.content);
+        Self { stop: settings.stop, ..layer }
+    }
+
+    /// Nothing is open.
+    pub(super) fn around(bracket: Bracket, guard: Guard, seed: u64, content: bool) -> Self {
+        Self {
+            bracket,
+            guard,
+            files: OpenFiles::default(),
+            buffers: Buffers::default(),
+            scratch: Scratch::new(seed),
+            seed,
+            stop: StopFlag::default(),
+            content,
+            notes: Vec::new(),
+            last_read: (0, 0),
+            verifying: false,
+            wrong: None,
+            hints: HintsReadBack::default(),
+            kernels: Kernels::default(),
+            jobs: None,
+            virtual_jobs: VirtualJobs::default(),
+        }
+    }
+
+    /// Where verified data was wrong, if it was.
+    pub(super) fn verify(&mut self) -> Option<u64> {
+        if let Some(found) = self.wrong.take() {
+            return found;
+        }
+        if !self.content {
+            return None;
+        }
+        let (offset, length) = std::mem::take(&mut self.last_read);
+        self.scratch.verify(offset, length as usize).ok().flatten().map(|at| offset + at as u64)
+    }
+
+    /// Nothing is under way: the driver's positions of files are those of the program again.
+    pub(super) fn restore_positions(&mut self, driver: &mut dyn Driver) {
+        for (handle, position) in self.files.take_moved() {
+            driver.seek(handle, position as i64, libc::SEEK_SET);
+        }
+    }
+
+    pub(super) fn kernel(
+        &mut self,
+        driver: &mut dyn Driver,
+        request: Request,
+        count: u32,
+    ) -> Result<Timed, NoKernel> {
+        if self.bracket.is_virtual() {
+            return Ok(self.bracket.draw(driver, count));
+        }
+        if !self.kernels.is_ready(&request) {
+            self.may_use(&request).map_err(NoKernel::Refused)?;
+            self.kernels.build(&request, self.bracket.clock).map_err(NoKernel::Failed)?;
+        }
+        let kernels = &mut self.kernels;
+        let (done, seen) =
+            self.bracket.watched(request.faults(), |clock| kernels.time(clock, &request, count));
+        let Some(done) = done else { return Ok(self.bracket.failed(driver, libc::ENOSYS)) };
+        let (begin, end) = (done.timed.begin, done.timed.end);
+        // The value of a kernel that moves nothing is what its last operation gave.
+        let (value, meaning) = match done.bytes {
+            0 => (done.value, Meaning::Value),
+            bytes => (bytes, Meaning::Bytes),
+        };
+        let outcome = Outcome { value, errno: done.timed.errno, ..Outcome::default() };
+        Ok(Timed { begin, end, outcome, meaning, seen, batch: done.batch })
+    }
+}

@@ -1,0 +1,265 @@
+//! What stands around every driver: timing, causes, confinement, the registry of created files, buffers, content.
+//!
+//! [`Instrument`] holds a driver and a [`Layer`], whose methods take the driver they work with. `perform` says which
+//! calls make up an operation, `transfer` moves bytes, `names` makes, changes and removes what has a name, `jobs`
+//! keeps what is under way, `together` is what a group does to one file, `worker` what a thread takes over.
+
+mod bracket;
+mod guard;
+mod jobs;
+mod layer;
+mod names;
+mod perform;
+mod table;
+mod together;
+mod transfer;
+mod virtual_jobs;
+mod worker;
+
+use std::ffi::CStr;
+
+use ppl::commands::Command;
+use samples::Warning;
+
+use super::call::{Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Timed};
+use crate::driver::{AnyDriver, Driver, each_driver};
+use crate::files::Refusal;
+use layer::Layer;
+use perf::Sight;
+use probes::Request;
+use ranks::{Comm, CommError};
+use record::HintsOfFile;
+
+pub use layer::Settings;
+pub use worker::Seed;
+
+/// A driver with everything around it that an operation needs.
+pub struct Instrument {
+    driver: AnyDriver,
+    /// Dropped last: it has the memory of what is under way.
+    layer: Layer,
+}
+
+impl Instrument {
+    /// No file is open.
+    pub fn new(driver: AnyDriver, settings: Settings) -> Self {
+        let capabilities = each_driver!(&driver, driver => driver.capabilities());
+        let layer = Layer::new(capabilities, settings);
+        Self { driver, layer }
+    }
+
+    /// Does one operation of a command.
+    ///
+    /// # Errors
+    /// Only where the program may not do this at all; a failed call is an outcome with an errno.
+    #[inline(always)]
+    pub fn perform(&mut self, command: Option<Command>, call: Call<'_>) -> Result<Timed, Refusal> {
+        let layer = &mut self.layer;
+        layer.bracket.command = command;
+        // The system calls of this machine can be as short as a clock read: for them the most frequent ones are
+        // compiled with the driver known. Elsewhere a call through its table is not seen.
+        match (&mut self.driver, call) {
+            (AnyDriver::Posix(driver), Call::Write { file, length, offset, buffer }) => {
+                Ok(layer.write(driver, file, transfer::Span { length, offset }, buffer))
+            }
+            (AnyDriver::Posix(driver), Call::Read { file, length, offset }) => {
+                Ok(layer.read(driver, file, length, offset))
+            }
+            (AnyDriver::Posix(driver), Call::Stat { path }) => {
+                layer.reading(driver, path, Meaning::Value, |driver, path| driver.stat(path))
+            }
+            (driver, call) => layer.perform(driver.as_dyn(), call),
+        }
+    }
+
+    /// Does something together with the other ranks of `comm`. Where it fails on one rank it fails on all; ECANCELED
+    /// where one is lost.
+    ///
+    /// # Errors
+    /// Where the program may not touch the file.
+    pub fn together(
+        &mut self,
+        command: Option<Command>,
+        what: Collective<'_>,
+        comm: &dyn Comm,
+    ) -> Result<Timed, Refusal> {
+        self.layer.bracket.command = command;
+        self.layer.together(self.driver.as_dyn(), what, comm)
+    }
+
+    /// Runs `count` operations of a kernel in one timing.
+    ///
+    /// # Errors
+    /// Where it cannot be run at all.
+    pub fn kernel(
+        &mut self,
+        command: Option<Command>,
+        request: Request,
+        count: u32,
+    ) -> Result<Timed, NoKernel> {
+        self.layer.bracket.command = command;
+        self.layer.kernel(self.driver.as_dyn(), request, count)
+    }
+
+    /// From now on up to `depth` operations may be under way. A warning where they will be done one after the other
+    /// all the same.
+    pub fn begin_async(&mut self, depth: u32) -> Option<Warning> {
+        self.layer.begin_async(self.driver.as_dyn(), depth)
+    }
+
+    /// Starts an operation without waiting for it. `number`, below the depth, is that of none under way. With
+    /// `verify` what it reads is compared with what our own writes put there.
+    ///
+    /// # Errors
+    /// Where the program may not do this at all.
+    pub fn start(
+        &mut self,
+        number: u32,
+        command: Option<Command>,
+        call: Call<'_>,
+        verify: bool,
+    ) -> Result<Started, Refusal> {
+        self.layer.bracket.command = command;
+        let driver = self.driver.as_dyn();
+        if driver.capabilities().virtual_time {
+            self.layer.start_virtually(driver, number, call)
+        } else {
+            self.layer.start(driver, number, call, verify)
+        }
+    }
+
+    /// An operation that is done, in the order in which they end.
+    #[inline]
+    pub fn completed(&mut self, patience: Patience) -> Option<Completed> {
+        if self.is_virtual() {
+            return self.layer.virtual_jobs.completed(&mut self.layer.bracket, patience);
+        }
+        self.layer.completed(self.driver.as_dyn(), patience)
+    }
+
+    /// Nothing is under way any more: operations in the ordinary way may follow.
+    pub fn all_completed(&mut self) {
+        self.layer.restore_positions(self.driver.as_dyn());
+    }
+
+    /// The `async` block is over.
+    pub fn end_async(&mut self) {
+        self.layer.end_async(self.driver.as_dyn());
+    }
+
+    /// Names that match a shell pattern.
+    pub fn glob(&mut self, pattern: &str) -> Vec<String> {
+        self.driver.as_dyn().glob(pattern)
+    }
+
+    /// Is time virtual? Then ranks see nothing of each other but at barriers, and workers take turns.
+    pub fn is_virtual(&self) -> bool {
+        self.layer.bracket.is_virtual()
+    }
+
+    /// The clock, in ticks.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        self.layer.bracket.now()
+    }
+
+    /// Nanoseconds since the run's epoch.
+    #[inline(always)]
+    pub fn since_epoch_ns(&self, ticks: u64) -> u64 {
+        self.layer.bracket.clock.since_epoch_ns(ticks)
+    }
+
+    /// Picoseconds between two readings.
+    #[inline(always)]
+    pub fn picoseconds(&self, begin: u64, end: u64) -> u64 {
+        self.layer.bracket.clock.picoseconds(begin, end)
+    }
+
+    /// Ticks that make up so many nanoseconds.
+    pub fn ticks(&self, ns: u64) -> u64 {
+        self.layer.bracket.clock.ns_to_ticks(ns)
+    }
+
+    /// Lets time pass until `ticks`, or until `comm` says stop.
+    pub fn wait_until(&mut self, ticks: u64, comm: &dyn Comm) {
+        self.layer.bracket.wait_until(ticks, comm);
+    }
+
+    /// Sets virtual time back: the next worker begins when the first did.
+    pub fn rewind(&mut self, ticks: u64) {
+        self.layer.bracket.rewind(ticks);
+    }
+
+    /// Meets the others; the readings before and after.
+    pub fn barrier(&mut self, comm: &dyn Comm) -> Result<(u64, u64), CommError> {
+        self.layer.bracket.barrier(comm)
+    }
+
+    /// As [`Instrument::barrier`], and gives the largest `value` that a rank brought.
+    pub fn agree(&mut self, comm: &dyn Comm, value: u64) -> Result<u64, CommError> {
+        self.layer.bracket.agree(comm, value)
+    }
+
+    /// What can be seen of the causes of slow operations; `None` where nobody looks.
+    pub fn sight(&self) -> Option<Sight> {
+        self.layer.bracket.sight()
+    }
+
+    /// The processor the rank is on; `u16::MAX` where that has no meaning.
+    #[inline(always)]
+    pub fn processor(&self) -> u16 {
+        self.layer.bracket.processor()
+    }
+
+    /// Compares what was read last with what our own writes put there; the offset in the file of the first wrong
+    /// byte.
+    pub fn verify(&mut self) -> Option<u64> {
+        self.layer.verify()
+    }
+
+    /// The program verifies reads somewhere: appended data must then be what belongs at its offset.
+    pub fn set_verifying(&mut self) {
+        self.layer.verifying = true;
+    }
+
+    /// What MPI-IO is to be told when it opens a file.
+    pub fn set_hints(&mut self, hints: &[(String, String)]) {
+        self.layer.hints.asked = hints.to_vec();
+    }
+
+    /// What MPI-IO made of the hints, for files opened since the last call.
+    pub fn take_hints(&mut self) -> Vec<HintsOfFile> {
+        self.layer.hints.take_used()
+    }
+
+    /// Bytes of a buffer of the program; 0 where there is none.
+    pub fn buffer_length(&self, buffer: u32) -> u64 {
+        self.layer.buffers.length(buffer)
+    }
+
+    /// The name under which a file was opened.
+    pub fn path_of(&self, file: u32) -> Option<&CStr> {
+        self.layer.files.get(file).map(|open| open.path.as_c_str())
+    }
+
+    /// Notes for the reader that came up since the last call.
+    pub fn take_notes(&mut self) -> Vec<Warning> {
+        std::mem::take(&mut self.layer.notes)
+    }
+
+    /// All workers are gone: the positions of files are the rank's again.
+    pub fn joined(&mut self) {
+        self.layer.files.all_moved();
+        self.layer.restore_positions(self.driver.as_dyn());
+    }
+}
+
+impl Drop for Instrument {
+    fn drop(&mut self) {
+        let driver = self.driver.as_dyn();
+        driver.drain();
+        for handle in self.layer.files.handles() {
+            driver.close(handle);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Opens, makes, changes and removes what has a name, within what the program may touch.
+
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use samples::Outcome;
+
+use super::layer::Layer;
+use super::table::OpenFile;
+use crate::driver::{Driver, Handle, NotStriped};
+use crate::execute::call::{Meaning, Timed};
+use crate::files::Refusal;
+use crate::flags;
+use probes::Request;
+
+/// Programs that any program of the language may start: they do nothing.
+const HARMLESS: [&str; 3] = ["true", "false", "sh -c :"];
+
+impl Layer {
+    /// Checks and registers what surrounds a call that may make `path`, and times it. `call` gets the path to use
+    /// and flags to add to an `open`.
+    pub(super) fn creating(
+        &mut self,
+        driver: &mut dyn Driver,
+        (what, meaning): (&'static str, Meaning),
+        path: &CStr,
+        call: impl Fn(&mut dyn Driver, &CStr, i32) -> Outcome,
+    ) -> Result<Timed, Refusal> {
+        let around = self.guard.check(what, path)?;
+        let no_follow = self.guard.no_follow();
+        self.guard.intend(path, around);
+        let mut timed = self.bracket.time(driver, meaning, |driver| call(driver, path, no_follow));
+        self.guard.settle(path, around);
+        if timed.outcome.errno == libc::ELOOP {
+            // A link at the end of the path: where it leads must be allowed as well.
+            let real = self.guard.check_followed(what, path)?;
+            let real = real.and_then(|real| CString::new(real.as_os_str().as_bytes()).ok());
+            let Some(real) = real else { return Ok(timed) };
+            self.guard.intend(&real, around);
+            timed = self.bracket.time(driver, meaning, |driver| call(driver, &real, no_follow));
+            self.guard.settle(&real, around);
+        }
+        Ok(timed)
+    }
+
+    /// Times a call that changes `path` itself and makes nothing.
+    pub(super) fn changing(
+        &mut self,
+        driver: &mut dyn Driver,
+        what: &'static str,
+        path: &CStr,
+        call: impl Fn(&mut dyn Driver) -> Outcome,
+    ) -> Result<Timed, Refusal> {
+        self.guard.check(what, path)?;
+        Ok(self.bracket.time(driver, Meaning::Value, |driver| call(driver)))
+    }
+
+    /// Times a call that changes nothing.
+    #[inline(always)]
+    pub(super) fn reading<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        path: &CStr,
+        meaning: Meaning,
+        call: impl Fn(&mut D, &CStr) -> Outcome,
+    ) -> Result<Timed, Refusal> {
+        self.guard.may_read(path)?;
+        Ok(self.bracket.time(driver, meaning, |driver| call(driver, path)))
+    }
+
+    pub(super) fn open(
+        &mut self,
+        driver: &mut dyn Driver,
+        path: &CStr,
+        open_flags: i32,
+        mode: u32,
+    ) -> Result<Timed, Refusal> {
+        let nameless = open_flags & libc::O_TMPFILE == libc::O_TMPFILE;
+        let mut timed = if open_flags & libc::O_CREAT != 0 && !nameless {
+            self.creating(driver, ("write to", Meaning::Value), path, |driver, path, more| {
+                driver.open(path, open_flags | more, mode)
+            })?
+        } else if flags::writes(open_flags) {
+            self.guard.check("write to", path)?;
+            let more = if nameless { 0 } else { self.guard.no_follow() };
+            let first = self
+                .bracket
+                .time(driver, Meaning::Value, |driver| driver.open(path, open_flags | more, mode));
+            if first.outcome.errno == libc::ELOOP {
+                self.guard.check_followed("write to", path)?;
+                self.bracket.time(driver, Meaning::Value, |driver| driver.open(path, open_flags, mode))
+            } else {
+                first
+            }
+        } else {
+            self.reading(driver, path, Meaning::Value, |driver, path| driver.open(path, open_flags, mode))?
+        };
+        if timed.outcome.ok() {
+            let handle = Handle(timed.outcome.value);
+            let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
+            timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), path, position)).into();
+        }
+        Ok(timed)
+    }
+
+    pub(super) fn rename(
+        &mut self,
+        driver: &mut dyn Driver,
+        from: &CStr,
+        to: &CStr,
+    ) -> Result<Timed, Refusal> {
+        self.guard.check("rename", from)?;
+        let timed = self
+            .creating(driver, ("rename to", Meaning::Value), to, |driver, to, _| driver.rename(from, to))?;
+        if timed.outcome.ok() {
+            self.guard.renamed(from, to);
+        }
+        Ok(timed)
+    }
+
+    pub(super) fn symbolic_link(
+        &mut self,
+        driver: &mut dyn Driver,
+        target: &CStr,
+        path: &CStr,
+    ) -> Result<Timed, Refusal> {
+        // A link that leads outside would be a way outside.
+        self.guard.check_target(target, path)?;
+        let timed = self.creating(driver, ("make", Meaning::Value), path, |driver, path, _| {
+            driver.symlink(target, path)
+        })?;
+        self.guard.forget_directories();
+        Ok(timed)
+    }
+
+    pub(super) fn stripe(
+        &mut self,
+        driver: &mut dyn Driver,
+        path: &CStr,
+        count: u32,
+        size: Option<u64>,
+    ) -> Result<Timed, Refusal> {
+        let around = self.guard.check("stripe", path)?;
+        self.guard.intend(path, around);
+        let (timed, result) = self.bracket.time_unwatched(driver, |driver| driver.stripe(path, count, size));
+        self.guard.settle(path, around);
+        let outcome = match result {
+            Ok(()) => Outcome::default(),
+            Err(NotStriped::OtherFileSystem(note)) => {
+                self.notes.push(note);
+                Outcome::default()
+            }
+            Err(NotStriped::Failed(note)) => {
+                self.notes.push(note);
+                Outcome::error(libc::EIO)
+            }
+        };
+        Ok(Timed { outcome, ..timed })
+    }
+
+    /// A kernel that makes a file, or starts a program, may do so where the program may.
+    pub(super) fn may_use(&mut self, request: &Request) -> Result<(), Refusal> {
+        let named = |path: PathBuf| CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
+        if let Some(directory) = request.writes_in() {
+            self.guard.check_local_directory("make files in", &named(directory.join("x")))?;
+        }
+        if let Request::Spawn { program } = request
+            && !HARMLESS.contains(&program.as_str())
+        {
+            let first = program.split_whitespace().next().unwrap_or_default();
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            let found =
+                std::env::split_paths(&path).map(|folder| folder.join(first)).find(|path| path.is_file());
+            let found = found.filter(|_| !first.contains('/')).unwrap_or_else(|| PathBuf::from(first));
+            self.guard.check_local("start", &named(found))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn removing(
+        &mut self,
+        driver: &mut dyn Driver,
+        path: &CStr,
+        call: impl Fn(&mut dyn Driver) -> Outcome,
+    ) -> Result<Timed, Refusal> {
+        let timed = self.changing(driver, "remove", path, call)?;
+        if timed.outcome.ok() {
+            self.guard.removed(path);
+        }
+        Ok(timed)
+    }
+}
+
+/// Removes a file, or, as the original did, an empty directory.
+pub(super) fn delete(driver: &mut dyn Driver, path: &CStr) -> Outcome {
+    let first = driver.unlink(path);
+    match first.errno {
+        // Linux says EISDIR, POSIX EPERM, of a directory.
+        libc::EISDIR | libc::EPERM => match driver.rmdir(path) {
+            second if second.errno == libc::ENOTDIR => first,
+            second => second,
+        },
+        _ => first,
+    }
+}

@@ -1,0 +1,151 @@
+//! The calls of each operation.
+
+use std::sync::Arc;
+
+use samples::Outcome;
+
+use super::layer::Layer;
+use super::names::delete;
+use super::table::ProgramBuffer;
+use super::transfer::{Span, WholeFile};
+use crate::buffers::Buffer;
+use crate::driver::{Driver, Handle};
+use crate::execute::call::{Call, Meaning, Timed};
+use crate::files::Refusal;
+
+impl Layer {
+    #[inline(never)]
+    pub(super) fn perform(&mut self, driver: &mut dyn Driver, call: Call<'_>) -> Result<Timed, Refusal> {
+        const VALUE: Meaning = Meaning::Value;
+        Ok(match call {
+            Call::Write { file, length, offset, buffer } => {
+                self.write(driver, file, Span { length, offset }, buffer)
+            }
+            Call::Read { file, length, offset } => self.read(driver, file, length, offset),
+            Call::Stat { path } => self.reading(driver, path, VALUE, |driver, path| driver.stat(path))?,
+            Call::Open { path, flags, mode } => self.open(driver, path, flags, mode)?,
+            Call::Close { file } => match self.files.take(file).and_then(|open| open.handle) {
+                Some(handle) => self.bracket.time(driver, VALUE, |driver| driver.close(handle)),
+                None => self.bracket.failed(driver, libc::EBADF),
+            },
+            Call::Sync { file, data_only } => {
+                self.on_file(driver, file, |driver, handle| driver.sync(handle, data_only))
+            }
+            Call::Seek { file, offset, whence } => self.seek(driver, file, offset, whence),
+            Call::WriteFile { path, length, offset, flags, buffer } => {
+                self.write_file(driver, WholeFile { path, length, offset, flags }, buffer)?
+            }
+            Call::ReadFile { path, length, offset, flags } => {
+                self.read_file(driver, WholeFile { path, length, offset, flags })?
+            }
+            Call::MapFile { path, length, offset } => self.map_file(driver, path, length, offset)?,
+            Call::DropCaches => self.bracket.time(driver, VALUE, |driver| driver.drop_caches()),
+            Call::Create { path } => {
+                self.creating(driver, ("create", VALUE), path, |driver, path, more| {
+                    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | more;
+                    let opened = driver.open(path, flags, 0o666);
+                    if opened.ok() { driver.close(Handle(opened.value)) } else { opened }
+                })?
+            }
+            Call::Delete { path } => self.removing(driver, path, |driver| delete(driver, path))?,
+            Call::Unlink { path } => self.removing(driver, path, |driver| driver.unlink(path))?,
+            Call::RemoveDirectory { path } => self.removing(driver, path, |driver| driver.rmdir(path))?,
+            Call::MakeDirectory { path, mode } => {
+                self.creating(driver, ("make", VALUE), path, |driver, path, _| driver.mkdir(path, mode))?
+            }
+            Call::Rename { from, to } => self.rename(driver, from, to)?,
+            Call::Link { from, to } => {
+                self.guard.check("link", from)?;
+                self.creating(driver, ("make", VALUE), to, |driver, to, _| driver.link(from, to))?
+            }
+            Call::SymbolicLink { target, path } => self.symbolic_link(driver, target, path)?,
+            Call::Lookup { path } => self.reading(driver, path, VALUE, |driver, path| driver.lookup(path))?,
+            Call::ChangeMode { path, mode } => {
+                self.guard.check_followed("change", path)?;
+                self.changing(driver, "change", path, |driver| driver.chmod(path, mode))?
+            }
+            Call::Truncate { file, length } => {
+                self.on_file(driver, file, |driver, handle| driver.truncate(handle, length))
+            }
+            Call::Allocate { file, offset, length, mode } => {
+                self.on_file(driver, file, |driver, handle| driver.allocate(handle, offset, length, mode))
+            }
+            Call::Cached { file } => self.on_file(driver, file, |driver, handle| driver.cached(handle)),
+            Call::DirectAlignment { file } => {
+                self.on_file(driver, file, |driver, handle| driver.direct_alignment(handle))
+            }
+            Call::Advise { file, offset, length, advice } => {
+                self.on_file(driver, file, |driver, handle| driver.advise(handle, offset, length, advice))
+            }
+            Call::ReadDirectory { path } => {
+                self.reading(driver, path, VALUE, |driver, path| driver.readdir(path))?
+            }
+            Call::SyncAll => self.bracket.time(driver, VALUE, |driver| driver.sync_all()),
+            Call::TakeMemory { length } => self.take_memory(driver, length),
+            Call::GiveBackMemory { buffer } => self.give_back_memory(driver, buffer),
+            Call::Stripe { path, count, size } => self.stripe(driver, path, count, size)?,
+        })
+    }
+
+    fn on_file(
+        &mut self,
+        driver: &mut dyn Driver,
+        file: u32,
+        call: impl Fn(&mut dyn Driver, Handle) -> Outcome,
+    ) -> Timed {
+        match self.files.handle(file) {
+            Some(handle) => self.bracket.time(driver, Meaning::Value, |driver| call(driver, handle)),
+            None => self.bracket.failed(driver, libc::EBADF),
+        }
+    }
+
+    fn seek(&mut self, driver: &mut dyn Driver, file: u32, offset: i64, whence: i32) -> Timed {
+        // The driver's position of a file that workers share is nobody's.
+        let (offset, whence) = match self.files.get(file) {
+            Some(open) if open.shared && whence == libc::SEEK_CUR => {
+                (offset.saturating_add_unsigned(open.position), libc::SEEK_SET)
+            }
+            _ => (offset, whence),
+        };
+        let timed = self.on_file(driver, file, |driver, handle| driver.seek(handle, offset, whence));
+        if timed.outcome.ok() {
+            self.files.set_position(file, timed.outcome.value);
+        }
+        timed
+    }
+
+    fn take_memory(&mut self, driver: &mut dyn Driver, length: u64) -> Timed {
+        if !self.content {
+            let timed = self.bracket.time(driver, Meaning::Value, |_| Outcome::default());
+            let number = self.buffers.keep(ProgramBuffer::Length(length));
+            return Timed { outcome: Outcome::value(number.into()), ..timed };
+        }
+        let Ok(length) = usize::try_from(length) else { return self.bracket.failed(driver, libc::ENOMEM) };
+        let (timed, taken) = self.bracket.time_unwatched(driver, |_| Buffer::take(length));
+        let outcome = match taken {
+            Ok(mut buffer) => {
+                buffer.fill(self.seed);
+                Outcome::value(self.buffers.keep(ProgramBuffer::Memory(Arc::new(buffer))).into())
+            }
+            Err(errno) => Outcome::error(errno),
+        };
+        Timed { outcome, ..timed }
+    }
+
+    fn give_back_memory(&mut self, driver: &mut dyn Driver, buffer: u32) -> Timed {
+        match self.buffers.take(buffer) {
+            Some(ProgramBuffer::Memory(memory)) => match Arc::try_unwrap(memory) {
+                Ok(own) => self.bracket.time(driver, Meaning::Value, |_| own.give_back()),
+                // Another worker, or the rank, has it still.
+                Err(shared) => {
+                    self.buffers.put_back(buffer, ProgramBuffer::Memory(shared));
+                    self.bracket.failed(driver, libc::EBUSY)
+                }
+            },
+            Some(ProgramBuffer::Length(_)) => {
+                self.bracket.time(driver, Meaning::Value, |_| Outcome::default())
+            }
+            None => self.bracket.failed(driver, libc::EINVAL),
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What the ranks of a group do to one file, timed.
+
+use std::ffi::CStr;
+
+use samples::Outcome;
+
+use super::layer::Layer;
+use super::table::OpenFile;
+use crate::collective::{self, GroupFile, TransferMemory};
+use crate::driver::Driver;
+use crate::execute::call::{Collective, Meaning, Target, Timed};
+use crate::files::{Refusal, Surroundings};
+use ranks::Comm;
+use ranks::layout::{Direction, Layout, ParallelMode};
+
+impl Layer {
+    /// Does `what` with the other ranks of `comm`. Everything that may be refused, or needs memory, comes before the
+    /// clock.
+    pub(super) fn together(
+        &mut self,
+        driver: &mut dyn Driver,
+        what: Collective<'_>,
+        comm: &dyn Comm,
+    ) -> Result<Timed, Refusal> {
+        let timed = match what {
+            Collective::Open(path, mode) => self.open_together(driver, path, mode, comm)?,
+            Collective::Close(file) => match self.files.take(file).and_then(|open| open.group) {
+                Some(group) => self.bracket.time(driver, Meaning::Value, |driver| group.close(driver, comm)),
+                None => self.bracket.failed(driver, libc::EBADF),
+            },
+            Collective::Delete(path) => {
+                self.guard.check("remove", path)?;
+                let timed = self
+                    .bracket
+                    .time(driver, Meaning::Value, |driver| collective::delete(driver, comm, path));
+                self.guard.removed(path);
+                timed
+            }
+            Collective::Transfer(target, direction, layout) => {
+                self.transfer_together(driver, target, (direction, &layout), comm)?
+            }
+        };
+        if !self.bracket.is_virtual() {
+            return Ok(timed);
+        }
+        // In virtual time it ends when it has ended on the last rank.
+        Ok(match self.bracket.barrier(comm) {
+            Ok((_, end)) => Timed { end, ..timed },
+            Err(_) => Timed { outcome: Outcome::error(libc::ECANCELED), ..timed },
+        })
+    }
+
+    fn open_together(
+        &mut self,
+        driver: &mut dyn Driver,
+        path: &CStr,
+        mode: ParallelMode,
+        comm: &dyn Comm,
+    ) -> Result<Timed, Refusal> {
+        let around = self.admit(path, mode.write || mode.create)?;
+        let mut opened = None;
+        let hints = &self.hints.asked;
+        let mut timed = self.bracket.time(driver, Meaning::Value, |driver| {
+            match collective::open(driver, comm, (path, mode), hints) {
+                Ok(file) => {
+                    opened = Some(file);
+                    Outcome::default()
+                }
+                Err(outcome) => outcome,
+            }
+        });
+        self.guard.settle(path, around);
+        if let Some(file) = opened {
+            if self.hints.wanted(path, comm) {
+                self.hints.keep(path, comm, || file.hints());
+            }
+            let open = OpenFile { group: Some(file), ..OpenFile::new(None, path, 0) };
+            timed.outcome.value = u64::from(self.files.keep(open));
+        }
+        Ok(timed)
+    }
+
+    /// May this file be touched? One that may be made is registered.
+    fn admit(&mut self, path: &CStr, write: bool) -> Result<Surroundings, Refusal> {
+        if write {
+            let around = self.guard.check("write to", path)?;
+            self.guard.check_followed("write to", path)?;
+            self.guard.intend(path, around);
+            return Ok(around);
+        }
+        self.guard.may_read_followed(path)?;
+        Ok(Surroundings { birth_times: true })
+    }
+
+    fn transfer_together(
+        &mut self,
+        driver: &mut dyn Driver,
+        target: Target<'_>,
+        (direction, layout): (Direction, &Layout),
+        comm: &dyn Comm,
+    ) -> Result<Timed, Refusal> {
+        let write = direction == Direction::Write;
+        let whole = self.verifying && !write;
+        let memory =
+            TransferMemory::new(self.content.then_some(&mut self.scratch), (direction, layout), whole, comm);
+        let memory = match memory {
+            Ok(memory) => memory,
+            Err(errno) => {
+                // The others must not wait for a rank without memory.
+                comm.abandon("no memory for a transfer by pattern");
+                return Ok(self.bracket.failed(driver, errno));
+            }
+        };
+        let block = |number: u64| memory.block(number);
+        let one = |driver: &mut dyn Driver, file: &mut GroupFile| match file.prepare(layout) {
+            // SAFETY: `TransferMemory` gives what `transfer` asks for.
+            Ok(()) => unsafe { file.transfer(driver, comm, (layout, direction), &block) },
+            Err(errno) => Outcome::error(errno),
+        };
+        let mut timed = match target {
+            Target::File(file) => match self.files.group(file) {
+                Some(group) => self.bracket.time(driver, Meaning::Bytes, |driver| one(driver, group)),
+                None => self.bracket.failed(driver, libc::EBADF),
+            },
+            Target::Path(path) => {
+                let around = self.admit(path, write)?;
+                let mode = if write { ParallelMode::WRITE } else { ParallelMode::READ };
+                let hints = &self.hints.asked;
+                let timed = self.bracket.time(driver, Meaning::Bytes, |driver| {
+                    match collective::open(driver, comm, (path, mode), hints) {
+                        Ok(mut file) => {
+                            let mut moved = one(driver, &mut file);
+                            let closed = file.close(driver, comm);
+                            if moved.ok() {
+                                moved.errno = closed.errno;
+                            }
+                            moved
+                        }
+                        Err(outcome) => outcome,
+                    }
+                });
+                if write {
+                    self.guard.settle(path, around);
+                }
+                self.read_hints_back(driver, path, comm);
+                timed
+            }
+        };
+        if !write && timed.outcome.ok() && timed.outcome.value < layout.bytes() {
+            timed.outcome.errno = libc::ENODATA;
+        }
+        if whole && timed.outcome.ok() && self.content {
+            self.wrong = Some(memory.first_wrong(&mut self.scratch));
+        }
+        Ok(timed)
+    }
+
+    /// A file that was closed within the timing: its hints are asked for outside of it.
+    fn read_hints_back(&mut self, driver: &mut dyn Driver, path: &CStr, comm: &dyn Comm) {
+        if self.hints.wanted(path, comm)
+            && let Ok(file) = collective::open(driver, comm, (path, ParallelMode::READ), &self.hints.asked)
+        {
+            self.hints.keep(path, comm, || file.hints());
+            file.close(driver, comm);
+        }
+    }
+}

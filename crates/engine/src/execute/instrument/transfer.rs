@@ -1,0 +1,330 @@
+//! Moves bytes between files and memory.
+
+use std::ffi::CStr;
+
+use samples::Outcome;
+
+use super::layer::Layer;
+use crate::buffers::SCRATCH_LIMIT;
+use crate::driver::{Driver, Handle};
+use crate::execute::call::{Meaning, Timed};
+use crate::files::Refusal;
+use ranks::StopFlag;
+
+/// How many bytes, and from where in the file; `None`: from its position.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) length: u64,
+    pub(super) offset: Option<u64>,
+}
+
+/// A transfer that opens and closes its file.
+#[derive(Clone, Copy)]
+pub(super) struct WholeFile<'p, L> {
+    pub(super) path: &'p CStr,
+    pub(super) length: L,
+    pub(super) offset: u64,
+    /// Added to those of the open: `O_APPEND`, `O_DIRECT`.
+    pub(super) flags: i32,
+}
+
+impl Layer {
+    #[inline(always)]
+    pub(super) fn write<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        file: u32,
+        span: Span,
+        buffer: Option<u32>,
+    ) -> Timed {
+        let Some(open) = self.files.get(file) else { return self.bracket.failed(driver, libc::EBADF) };
+        let Some(handle) = open.handle else { return self.bracket.failed(driver, libc::EBADF) };
+        let Span { length, offset } = span;
+        let position = open.position;
+        let advances = offset.is_none();
+        let offset = if open.shared { Some(offset.unwrap_or(position)) } else { offset };
+        let place = offset.unwrap_or(position);
+        let from = match self.source(place, length, buffer) {
+            Ok(from) => from,
+            Err(errno) => return self.bracket.failed(driver, errno),
+        };
+        let stop = self.stop;
+        let whole = self.is_whole(length, buffer);
+        let bytes = length as usize;
+        // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
+        let timed = unsafe {
+            match (whole, offset) {
+                (true, None) => {
+                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.write(handle, from, bytes))
+                }
+                (true, Some(at)) => {
+                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.pwrite(handle, from, bytes, at))
+                }
+                (false, _) => self.bracket.time(driver, Meaning::Bytes, |driver| {
+                    pieces(length, false, stop, |done, part| match offset {
+                        None => driver.write(handle, from, part),
+                        Some(at) => driver.pwrite(handle, from, part, at + done),
+                    })
+                }),
+            }
+        };
+        if advances {
+            self.files.set_position(file, position.saturating_add(timed.outcome.value));
+        }
+        timed
+    }
+
+    /// Without a length the whole file from its beginning.
+    #[inline(always)]
+    pub(super) fn read<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        file: u32,
+        length: Option<u64>,
+        offset: Option<u64>,
+    ) -> Timed {
+        let Some(open) = self.files.get(file) else { return self.bracket.failed(driver, libc::EBADF) };
+        let Some(handle) = open.handle else { return self.bracket.failed(driver, libc::EBADF) };
+        let position = open.position;
+        let advances = offset.is_none() && length.is_some();
+        let offset = if open.shared && advances { Some(position) } else { offset };
+        let (length, offset) = match length {
+            Some(length) => (length, offset),
+            None => (driver.size(handle).value, Some(offset.unwrap_or(0))),
+        };
+        let into = match self.destination(length) {
+            Ok(into) => into,
+            Err(errno) => return self.bracket.failed(driver, errno),
+        };
+        let stop = self.stop;
+        let whole = self.is_whole(length, None);
+        let bytes = length as usize;
+        // SAFETY: `into` is writable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
+        let mut timed = unsafe {
+            match (whole, offset) {
+                (true, None) => {
+                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.read(handle, into, bytes))
+                }
+                (true, Some(at)) => {
+                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.pread(handle, into, bytes, at))
+                }
+                (false, _) => self.bracket.time(driver, Meaning::Bytes, |driver| {
+                    pieces(length, false, stop, |done, part| match offset {
+                        None => driver.read(handle, into, part),
+                        Some(at) => driver.pread(handle, into, part, at + done),
+                    })
+                }),
+            }
+        };
+        if advances {
+            self.files.set_position(file, position.saturating_add(timed.outcome.value));
+        }
+        self.last_read = (offset.unwrap_or(position), timed.outcome.value);
+        short_read(&mut timed.outcome, length);
+        timed
+    }
+
+    pub(super) fn write_file(
+        &mut self,
+        driver: &mut dyn Driver,
+        whole: WholeFile<'_, u64>,
+        buffer: Option<u32>,
+    ) -> Result<Timed, Refusal> {
+        let WholeFile { path, length, offset, flags } = whole;
+        let append = flags & libc::O_APPEND != 0;
+        // What is appended has the content of offset 0, unless someone will look: the size is asked for only then,
+        // since asking makes the open faster.
+        let place = match (append, self.verifying) {
+            (false, _) => offset,
+            (true, true) => driver.stat(path).value,
+            (true, false) => 0,
+        };
+        let from = match self.source(place, length, buffer) {
+            Ok(from) => from,
+            Err(errno) => return Ok(self.bracket.failed(driver, errno)),
+        };
+        let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
+        let stop = self.stop;
+        let at_once = buffer.is_some() || !self.content;
+        self.creating(driver, ("write to", Meaning::Bytes), path, |driver, path, more| {
+            let opened = driver.open(path, how | more, 0o666);
+            if !opened.ok() {
+                return opened;
+            }
+            let handle = Handle(opened.value);
+            let mut wrote = pieces(length, at_once, stop, |done, part| {
+                // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where they come
+                // from our own memory, and `part` is no more than that.
+                unsafe {
+                    if append || offset == 0 {
+                        driver.write(handle, from, part)
+                    } else {
+                        driver.pwrite(handle, from, part, offset + done)
+                    }
+                }
+            });
+            let closed = driver.close(handle);
+            if wrote.ok() && !closed.ok() {
+                wrote.errno = closed.errno;
+            }
+            wrote
+        })
+    }
+
+    /// Without a length all of the file.
+    pub(super) fn read_file(
+        &mut self,
+        driver: &mut dyn Driver,
+        whole: WholeFile<'_, Option<u64>>,
+    ) -> Result<Timed, Refusal> {
+        let WholeFile { path, length, offset, flags } = whole;
+        // The size asked for here, before the timing, only prepares the memory.
+        let expected = length.unwrap_or_else(|| driver.stat(path).value.saturating_sub(offset));
+        // Direct transfers move whole blocks, past the end of the file if need be.
+        let asked = match flags & libc::O_DIRECT {
+            0 => expected,
+            _ => expected.next_multiple_of(4096),
+        };
+        let into = match self.destination(asked) {
+            Ok(into) => into,
+            Err(errno) => return Ok(self.bracket.failed(driver, errno)),
+        };
+        let (stop, at_once) = (self.stop, !self.content);
+        let timed = self.reading(driver, path, Meaning::Bytes, |driver, path| {
+            let opened = driver.open(path, libc::O_RDONLY | flags, 0);
+            if !opened.ok() {
+                return opened;
+            }
+            let handle = Handle(opened.value);
+            let mut got = pieces(asked, at_once, stop, |done, part| {
+                // SAFETY: `into` is writable for SCRATCH_LIMIT or `asked` bytes, whichever is less,
+                // and `part` is no more than that.
+                unsafe {
+                    if offset == 0 {
+                        driver.read(handle, into, part)
+                    } else {
+                        driver.pread(handle, into, part, offset + done)
+                    }
+                }
+            });
+            short_read(&mut got, expected);
+            let closed = driver.close(handle);
+            if got.ok() && !closed.ok() {
+                got.errno = closed.errno;
+            }
+            got
+        })?;
+        self.last_read = (offset, timed.outcome.value);
+        Ok(timed)
+    }
+
+    pub(super) fn map_file(
+        &mut self,
+        driver: &mut dyn Driver,
+        path: &CStr,
+        length: Option<u64>,
+        offset: u64,
+    ) -> Result<Timed, Refusal> {
+        let there = driver.stat(path).value.saturating_sub(offset);
+        let expected = length.unwrap_or(there);
+        // A page past the end of the file would kill: so much of it is mapped as there is.
+        let mapped = if self.content { expected.min(there) } else { expected };
+        let mapped = usize::try_from(mapped).unwrap_or(usize::MAX);
+        self.reading(driver, path, Meaning::Bytes, |driver, path| {
+            let opened = driver.open(path, libc::O_RDONLY, 0);
+            if !opened.ok() {
+                return opened;
+            }
+            let handle = Handle(opened.value);
+            let mut got = driver.map(handle, mapped, offset);
+            short_read(&mut got, expected);
+            driver.close(handle);
+            got
+        })
+    }
+
+    /// Is a transfer of our own memory, or of a buffer, one call?
+    #[inline(always)]
+    fn is_whole(&self, length: u64, buffer: Option<u32>) -> bool {
+        buffer.is_some() || length <= SCRATCH_LIMIT as u64 || !self.content
+    }
+
+    /// Where a write of `length` bytes at `offset` takes its bytes from: a buffer of the program, or our own
+    /// memory, which holds at most SCRATCH_LIMIT.
+    #[inline(always)]
+    pub(super) fn source(&mut self, offset: u64, length: u64, buffer: Option<u32>) -> Result<*const u8, i32> {
+        match buffer {
+            _ if !self.content => Ok(std::ptr::dangling()),
+            None => self.scratch.outgoing(offset, length.min(SCRATCH_LIMIT as u64) as usize),
+            Some(number) => self.buffers.memory(number, length).map(<*mut u8>::cast_const),
+        }
+    }
+
+    /// Our own memory for a read.
+    #[inline(always)]
+    fn destination(&mut self, length: u64) -> Result<*mut u8, i32> {
+        if !self.content {
+            return Ok(std::ptr::dangling_mut());
+        }
+        self.scratch.incoming(length.min(SCRATCH_LIMIT as u64) as usize)
+    }
+}
+
+/// Moves `length` bytes: at once where they are `whole` in a buffer, else in pieces that fit our own
+/// memory. Between two pieces it looks whether the run is to stop, and is then canceled (ECANCELED).
+#[inline(always)]
+pub(super) fn pieces(
+    length: u64,
+    whole: bool,
+    stop: StopFlag,
+    mut step: impl FnMut(u64, usize) -> Outcome,
+) -> Outcome {
+    let mut total = Outcome::default();
+    loop {
+        let most = if whole { u64::MAX } else { SCRATCH_LIMIT as u64 };
+        let part = (length - total.value).min(most);
+        let moved = step(total.value, part as usize);
+        total.value += moved.value;
+        total.errno = moved.errno;
+        total.causes = samples::Causes(total.causes.0 | moved.causes.0);
+        if !moved.ok() || moved.value < part || total.value == length {
+            return total;
+        }
+        if stop.why().is_some() {
+            total.errno = libc::ECANCELED;
+            return total;
+        }
+    }
+}
+
+/// A read that ended early counts as failed, as the original counted it.
+#[inline(always)]
+pub(super) fn short_read(outcome: &mut Outcome, wanted: u64) {
+    if outcome.ok() && outcome.value < wanted {
+        outcome.errno = libc::ENODATA;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ranks::{Comm, ControlBlock, Processes};
+
+    #[test]
+    fn a_transfer_of_many_pieces_ends_after_the_piece_in_which_it_is_told_to() {
+        let block = ControlBlock::new(1, None).expect("memory");
+        let flag = Processes::world(block, 0).stop_flag();
+        let mut calls = 0;
+        let moved = pieces(9_000_000_000_000_000_000, false, flag, |_, part| {
+            calls += 1;
+            if calls == 3 {
+                block.stop(libc::SIGINT);
+            }
+            Outcome::value(part as u64)
+        });
+        assert_eq!((calls, moved.errno, moved.value), (3, libc::ECANCELED, 3 << 30));
+        // One that is done is done.
+        let last = pieces(1 << 30, false, flag, |_, part| Outcome::value(part as u64));
+        assert_eq!((last.errno, last.value), (0, 1 << 30));
+    }
+}

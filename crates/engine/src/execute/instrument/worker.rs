@@ -1,0 +1,86 @@
+//! What a worker of `parallel` takes over from its rank.
+
+use super::Instrument;
+use super::bracket::Bracket;
+use super::guard::Guard;
+use super::layer::Layer;
+use super::table::{Buffers, OpenFile, OpenFiles};
+use crate::driver::{AnyDriver, Handle};
+use clock::Clock;
+use ranks::StopFlag;
+
+/// What a worker's instrument is made of, on the worker's own thread.
+pub struct Seed {
+    /// `None` once an instrument has it.
+    driver: Option<AnyDriver>,
+    files: OpenFiles,
+    buffers: Buffers,
+    guard: Option<Guard>,
+    clock: Clock,
+    seed: u64,
+    content: bool,
+    verifying: bool,
+    watching: bool,
+    stop: StopFlag,
+}
+
+impl Instrument {
+    /// What a worker needs. Files that are open stay so for the worker, with handles and positions of its own; buffers
+    /// are shared. Files of a group stay with the rank.
+    ///
+    /// # Errors
+    /// Why the driver cannot serve another thread.
+    pub fn seed(&mut self) -> Result<Seed, String> {
+        let mut worker = self.driver.for_worker()?;
+        let layer = &self.layer;
+        let own = &mut self.driver;
+        let mut copy = |open: &OpenFile| {
+            let shared = own.share(open.handle?, &mut worker);
+            let handle = shared.ok().then_some(Handle(shared.value))?;
+            let copy = OpenFile::new(Some(handle), &open.path, open.position);
+            Some(OpenFile { shared: true, ..copy })
+        };
+        let files = layer.files.iter().map(|file| file.and_then(&mut copy)).collect();
+        Ok(Seed {
+            driver: Some(worker),
+            files: OpenFiles::of_worker(files),
+            buffers: layer.buffers.clone(),
+            guard: Some(layer.guard.of_worker()),
+            clock: layer.bracket.clock,
+            seed: layer.seed,
+            content: layer.content,
+            verifying: layer.verifying,
+            watching: layer.bracket.is_watching(),
+            stop: layer.stop,
+        })
+    }
+}
+
+impl Seed {
+    /// The instrument, made on the thread that will use it; `None` for the second one.
+    pub fn grow(mut self) -> Option<Instrument> {
+        let (driver, guard) = (self.driver.take()?, self.guard.take()?);
+        let bracket = Bracket::new(self.clock, false);
+        let mut layer = Layer::around(bracket, guard, self.seed, self.content);
+        layer.files = std::mem::take(&mut self.files);
+        layer.buffers = std::mem::take(&mut self.buffers);
+        layer.verifying = self.verifying;
+        layer.stop = self.stop;
+        if self.watching {
+            layer.bracket.look_for_causes();
+        }
+        Some(Instrument { driver, layer })
+    }
+}
+
+impl Drop for Seed {
+    /// Of a worker that never came to be.
+    fn drop(&mut self) {
+        if let Some(driver) = &mut self.driver {
+            let driver = driver.as_dyn();
+            for handle in self.files.handles() {
+                driver.close(handle);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Operations that are under way at the same time.
+//!
+//! In an `async` block an operation is started and the program goes on; its sample is stored when it is
+//! done, with its own start, and judged then.
+
+use samples::Outcome;
+
+use super::state::{Judgement, StartedOperation};
+use super::stop::Stop;
+use super::work::Session;
+use crate::execute::call::{Call, Completed, Patience, Started};
+use crate::flags::{errno_name, errno_text};
+use ppl::commands::Moves;
+
+impl Session<'_> {
+    /// Operations that follow may be under way at the same time, so many.
+    pub fn enter_async(&mut self, depth: u32) -> Result<(), Stop> {
+        self.complete_all()?;
+        let outer = self.in_flight.depth;
+        self.in_flight.outer.push(outer);
+        self.begin_depth(depth)
+    }
+
+    fn begin_depth(&mut self, depth: u32) -> Result<(), Stop> {
+        self.in_flight.depth = depth;
+        if depth == 0 {
+            return Ok(());
+        }
+        let warning = self.instrument.begin_async(depth);
+        self.in_flight.in_order = warning.is_some();
+        self.in_flight.all.clear();
+        self.in_flight.all.resize_with(depth as usize, StartedOperation::default);
+        self.in_flight.free = (0..depth).rev().collect();
+        warning.map_or(Ok(()), |warning| self.warn(warning))
+    }
+
+    /// Waits for everything that is under way.
+    pub fn leave_async(&mut self) -> Result<(), Stop> {
+        let all = self.complete_all();
+        self.instrument.end_async();
+        for note in self.instrument.take_notes() {
+            self.warn(note)?;
+        }
+        let outer = self.in_flight.outer.pop().unwrap_or(0);
+        self.begin_depth(outer)?;
+        all
+    }
+
+    /// Are operations to be started without waiting?
+    #[inline(always)]
+    pub fn is_async(&self) -> bool {
+        self.in_flight.depth > 0 && !self.in_flight.in_order
+    }
+
+    /// Starts an operation. `Some`: it was done in the ordinary way, and is yet to be judged.
+    pub fn start(
+        &mut self,
+        place: usize,
+        call: Call<'_>,
+        judgement: Judgement,
+    ) -> Result<Option<Outcome>, Stop> {
+        let site = self.site(place)?;
+        let (command, line) = self.command(place);
+        loop {
+            self.take_completed()?;
+            let Some(number) = self.in_flight.free.last().copied() else {
+                self.complete_one()?;
+                continue;
+            };
+            self.begin_at(site, line);
+            match self.instrument.start(number, command, call, judgement.verify) {
+                Ok(Started::UnderWay { begin }) => {
+                    self.in_flight.free.pop();
+                    self.in_flight.under_way += 1;
+                    let late_ns = self.late(begin);
+                    let started = &mut self.in_flight.all[number as usize];
+                    (started.place, started.site, started.late_ns) = (place, site, late_ns);
+                    started.judgement = judgement;
+                    started.note(&call);
+                    // One that is done already ends now, not when the program comes by again.
+                    return self.take_completed().map(|()| None);
+                }
+                Ok(Started::Conflict) => self.complete_one()?,
+                Ok(Started::InOrder) => {
+                    self.complete_all()?;
+                    return self.operation(place, call).map(Some);
+                }
+                Err(refusal) => return Err(Stop::Refused { line, refusal: Box::new(refusal) }),
+            }
+        }
+    }
+
+    /// Takes what is done, without waiting.
+    #[inline(always)]
+    fn take_completed(&mut self) -> Result<(), Stop> {
+        while self.in_flight.under_way > 0 {
+            match self.instrument.completed(Patience::Look) {
+                Some(completed) => self.finish(&completed)?,
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn complete_one(&mut self) -> Result<(), Stop> {
+        match self.instrument.completed(Patience::Wait) {
+            Some(completed) => self.finish(&completed),
+            None => {
+                // Nothing is under way: whatever the numbers say, all are free.
+                self.in_flight.under_way = 0;
+                self.in_flight.free = (0..self.in_flight.depth).rev().collect();
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for everything under way; all of it, whatever one of them says.
+    pub(in crate::execute) fn complete_all(&mut self) -> Result<(), Stop> {
+        let mut result = Ok(());
+        while self.in_flight.under_way > 0 {
+            let one = self.complete_one();
+            result = result.and(one);
+        }
+        if self.in_flight.depth > 0 {
+            self.instrument.all_completed();
+        }
+        result
+    }
+
+    /// Takes what is done until the clock shows `ticks`; true where nothing is under way before.
+    pub(in crate::execute) fn complete_until(&mut self, ticks: u64) -> Result<bool, Stop> {
+        /// So often does it look whether the run is to stop.
+        const LOOK_NS: u64 = 100_000_000;
+        while self.in_flight.under_way > 0 {
+            let soon = self.instrument.now() + self.instrument.ticks(LOOK_NS);
+            match self.instrument.completed(Patience::Until(ticks.min(soon))) {
+                Some(completed) => self.finish(&completed)?,
+                None if self.instrument.now() >= ticks => return Ok(false),
+                None => {}
+            }
+            if let Some(stop) = self.interrupted() {
+                return Err(stop);
+            }
+        }
+        Ok(true)
+    }
+
+    fn finish(&mut self, completed: &Completed) -> Result<(), Stop> {
+        let number = completed.number;
+        let Some(started) = self.in_flight.all.get(number as usize) else { return Ok(()) };
+        let (site, place, late_ns, judgement) =
+            (started.site, started.place, started.late_ns, started.judgement);
+        self.in_flight.free.push(number);
+        self.in_flight.under_way -= 1;
+        self.store_late(site, completed.timed, late_ns)?;
+        let outcome = completed.timed.outcome;
+        let errno = match completed.wrong {
+            Some(_) if outcome.ok() => libc::EBADMSG,
+            _ => outcome.errno,
+        };
+        if errno == 0 && judgement.expected.is_none() {
+            return Ok(());
+        }
+        self.judge(completed, (place, judgement), errno)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn judge(
+        &mut self,
+        completed: &Completed,
+        (place, judgement): (usize, Judgement),
+        errno: i32,
+    ) -> Result<(), Stop> {
+        let Completed { number, timed, wrong } = *completed;
+        if judgement.expected == Some(errno) {
+            return Ok(());
+        }
+        let mut words = String::new();
+        if judgement.stop_on_error || self.words_wanted(place, errno) {
+            words = self.started_words(number, place);
+            if let Some(wanted) = judgement.expected {
+                let name = errno_name(wanted).map_or(format!("errno {wanted}"), str::to_owned);
+                words += &format!(", which was to fail with {name},");
+            }
+            if let Some(at) = wrong {
+                words += &format!(": byte {at} is not what was written there;");
+            }
+        }
+        let moves = self.command(place).0.is_some_and(|command| command.spec().moves != Moves::Nothing);
+        self.failed(place, &words, errno, if moves { timed.outcome.value } else { 0 })?;
+        if judgement.stop_on_error {
+            let (line, why) = (self.line(place), errno_text(errno));
+            return Err(Stop::Failed(format!(
+                "line {line}: {words} failed: {why}; the program says `on_error stop`"
+            )));
+        }
+        Ok(())
+    }
+
+    fn started_words(&self, number: u32, place: usize) -> String {
+        let operation = self.operation_name(place);
+        let named = match self.in_flight.all.get(number as usize) {
+            Some(StartedOperation { file: Some(file), .. }) => match self.instrument.path_of(*file) {
+                Some(path) => format!("\"{}\"", path.to_string_lossy()),
+                None => "a file that is not open".into(),
+            },
+            Some(started) => format!("\"{}\"", String::from_utf8_lossy(&started.names)),
+            None => String::new(),
+        };
+        format!("{operation}({named})")
+    }
+}

@@ -1,0 +1,15 @@
+//! One rank at work ([`Session`]): labels, samples and failures around each operation.
+
+mod asynchronous;
+mod blocks;
+mod failures;
+mod notes;
+mod state;
+mod stop;
+mod work;
+
+pub(super) use state::Block;
+pub use state::Judgement;
+pub use stop::{OnError, Stop};
+pub use work::Session;
+pub(super) use work::SessionSettings;

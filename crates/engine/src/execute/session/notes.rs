@@ -1,0 +1,114 @@
+//! What a rank prints, warns of and asserts, and its last words.
+
+use samples::Warning;
+
+use super::stop::Stop;
+use super::work::Session;
+use record::Entry;
+
+impl Session<'_> {
+    /// Prints whole lines. A simulated rank leaves them to the parent, which knows the order. Lines that
+    /// standard output does not take are lost with a warning: what is measured is worth more.
+    pub fn print(&mut self, lines: &[u8]) -> Result<(), Stop> {
+        if self.instrument.is_virtual() {
+            let text = String::from_utf8_lossy(lines).into_owned();
+            let at = self.instrument.picoseconds(0, self.instrument.now());
+            self.recorder.note(&Entry::Print { at, text })?;
+            return Ok(());
+        }
+        match ranks::print(lines) {
+            Ok(()) => Ok(()),
+            Err(error) => self.warn(Warning {
+                code: "print-lost".into(),
+                text: format!("standard output did not take what the program printed: {error}"),
+                advice: "the measurement is whole; to see the lines, send standard output elsewhere".into(),
+            }),
+        }
+    }
+
+    /// Durations in seconds of this rank's samples so far whose label or operation is `name`, spilled ones
+    /// included.
+    ///
+    /// # Errors
+    /// Where the file of spilled samples cannot be read.
+    pub fn durations(&self, name: &str) -> Result<Vec<f64>, Stop> {
+        if self.recorder.counts_samples() {
+            return Err(Stop::Program(format!(
+                "the program asks for the durations of {name:?}, but samples are counted in histograms and not \
+                 kept: run it with --record samples"
+            )));
+        }
+        let wanted: Vec<bool> = self.recorder.sites().iter().map(|site| site.matches(name)).collect();
+        let mut found = Vec::new();
+        self.recorder.each(|sample| {
+            if sample.batch > 0 && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted) {
+                found.push(sample.seconds());
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// Keeps a warning, once.
+    pub fn warn(&mut self, warning: Warning) -> Result<(), Stop> {
+        if !self.noted.contains(&warning.code) {
+            self.noted.push(warning.code.clone());
+            self.recorder.note(&Entry::Warning(warning))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the text of an assertion that did not hold.
+    pub fn assertion_failed(&mut self, text: String) -> Result<(), Stop> {
+        Ok(self.recorder.note(&Entry::Assertion { text })?)
+    }
+
+    /// Keeps an assertion that the samples of all ranks decide.
+    pub(in crate::execute) fn claimed(&mut self, claim: ppl::claim::Claim) -> Result<(), Stop> {
+        if self.recorder.counts_samples() {
+            return Err(Stop::Program(
+                "the program asserts something about samples, but they are counted in histograms and not kept: \
+                 run it with --record samples"
+                    .into(),
+            ));
+        }
+        // What is under way belongs to what the program did before.
+        self.complete_all()?;
+        let at_ns = self.instrument.since_epoch_ns(self.instrument.now());
+        Ok(self.recorder.note(&Entry::Claim { claim, at_ns })?)
+    }
+
+    /// The program is over: says when.
+    pub fn over(&mut self) {
+        let span = self.span(self.instrument.since_epoch_ns(self.instrument.now()));
+        drop(self.recorder.note(&Entry::Span(span)));
+    }
+
+    /// Says what a finished or stopped rank still has to say, and how it ended.
+    pub fn end(&mut self, result: &Result<(), Stop>) {
+        // Of a program that broke off: what is done is stored, what was under way is waited for.
+        drop(self.complete_all());
+        for (site, count) in (0..).zip(std::mem::take(&mut self.failures)) {
+            if count > 0 {
+                drop(self.recorder.note(&Entry::Failures { site, count }));
+            }
+        }
+        if let Some(sight) = self.instrument.sight() {
+            drop(self.recorder.note(&Entry::Sight(sight)));
+        }
+        for hints in self.instrument.take_hints() {
+            drop(self.recorder.note(&Entry::Hints(hints)));
+        }
+        for note in self.instrument.take_notes() {
+            // A full journal has been reported already.
+            drop(self.warn(note));
+        }
+        match result {
+            Ok(()) => self.recorder.finish(record::RecordState::Finished),
+            Err(stop) => {
+                let entry = Entry::Stop { text: stop.to_string(), usage: stop.usage() };
+                drop(self.recorder.note(&entry));
+                self.recorder.finish(record::RecordState::Stopped);
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Why a rank leaves early, and what it does about failures.
+
+use crate::files::Refusal;
+use ranks::CommError;
+
+/// Why a rank leaves before the end of the program.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// The program wanted to touch what it may not.
+    #[error("line {line}: {refusal}")]
+    Refused {
+        /// Where in the program.
+        line: u32,
+        /// What was refused.
+        refusal: Box<Refusal>,
+    },
+    /// Another rank is lost, or the user stopped the run.
+    #[error(transparent)]
+    Comm(#[from] CommError),
+    /// No room for samples.
+    #[error("cannot keep more samples: {0}; lower the repeats, or free memory and space for temporary files")]
+    Record(#[from] std::io::Error),
+    /// An operation failed, and the program cannot sensibly go on, or said `on_error stop`.
+    #[error("{0}")]
+    Failed(String),
+    /// The program is wrong in a way that only running it showed.
+    #[error("{0}")]
+    Program(String),
+}
+
+impl Stop {
+    /// Is the program at fault (exit status 2), or the run (3)?
+    pub fn usage(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Program(_))
+    }
+}
+
+/// What to do when an operation fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// Count it and go on, as the original did; a full disk ends the run all the same.
+    #[default]
+    Continue,
+    /// End the run.
+    Stop,
+}

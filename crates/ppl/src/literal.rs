@@ -1,0 +1,164 @@
+//! Reads numbers and their units, in programs and in strings.
+
+use crate::number::Number;
+
+/// Why a number cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadLiteral {
+    /// It does not fit 64 bits.
+    TooLarge,
+    /// It ends in letters that are no unit; with the spelling that was probably meant.
+    Unit(Option<String>),
+    /// It is no number at all.
+    NotANumber,
+}
+
+/// What a unit multiplies by: bytes (or a bare factor), or nanoseconds.
+enum Unit {
+    Factor(i64),
+    Nanoseconds(i64),
+}
+
+fn unit(text: &str) -> Option<Unit> {
+    use Unit::{Factor, Nanoseconds};
+    Some(match text {
+        "" | "B" => Factor(1),
+        "k" | "KiB" => Factor(1 << 10),
+        "m" | "MiB" => Factor(1 << 20),
+        "g" | "GiB" => Factor(1 << 30),
+        "TiB" => Factor(1 << 40),
+        "PiB" => Factor(1 << 50),
+        "kB" | "KB" => Factor(1_000),
+        "MB" => Factor(1_000_000),
+        "GB" => Factor(1_000_000_000),
+        "TB" => Factor(1_000_000_000_000),
+        "ns" => Nanoseconds(1),
+        "us" | "µs" | "μs" => Nanoseconds(1_000),
+        "ms" => Nanoseconds(1_000_000),
+        "s" => Nanoseconds(1_000_000_000),
+        "min" => Nanoseconds(60_000_000_000),
+        "h" => Nanoseconds(3_600_000_000_000),
+        _ => return None,
+    })
+}
+
+/// The unit that was probably meant by one that does not exist.
+fn meant(text: &str) -> Option<&'static str> {
+    const UNITS: [&str; 16] =
+        ["k", "m", "g", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "ns", "us", "ms", "s", "min"];
+    UNITS
+        .into_iter()
+        .find(|known| known.eq_ignore_ascii_case(text))
+        .or_else(|| crate::diagnostic::nearest(text, UNITS))
+}
+
+/// The value of a number token: an integer, a float, or a duration in nanoseconds.
+///
+/// # Errors
+/// Where it does not fit 64 bits or carries an unknown unit.
+pub fn number(text: &str) -> Result<Number, BadLiteral> {
+    let bytes = text.as_bytes();
+    let mut end = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if end == 0 {
+        return Err(BadLiteral::NotANumber);
+    }
+    let mut float = false;
+    if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
+        float = true;
+        end += 1 + bytes[end + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let digits =
+            bytes[(end + 1 + sign).min(bytes.len())..].iter().take_while(|b| b.is_ascii_digit()).count();
+        if digits > 0 {
+            float = true;
+            end += 1 + sign + digits;
+        }
+    }
+    let (digits, suffix) = text.split_at(end);
+    let Some(unit) = unit(suffix) else {
+        return Err(BadLiteral::Unit(meant(suffix).map(|unit| format!("{digits}{unit}"))));
+    };
+    if float {
+        let value: f64 = digits.parse().map_err(|_| BadLiteral::NotANumber)?;
+        return match unit {
+            Unit::Factor(1) => Ok(Number::Float(value)),
+            Unit::Factor(factor) => whole(value * factor as f64).map(Number::Int),
+            Unit::Nanoseconds(factor) => whole(value * factor as f64).map(Number::Duration),
+        };
+    }
+    let value: i64 = digits.parse().map_err(|_| BadLiteral::TooLarge)?;
+    match unit {
+        Unit::Factor(factor) => value.checked_mul(factor).map(Number::Int).ok_or(BadLiteral::TooLarge),
+        Unit::Nanoseconds(factor) => {
+            value.checked_mul(factor).map(Number::Duration).ok_or(BadLiteral::TooLarge)
+        }
+    }
+}
+
+fn whole(value: f64) -> Result<i64, BadLiteral> {
+    if value.abs() < 9.2e18 { Ok(value.round() as i64) } else { Err(BadLiteral::TooLarge) }
+}
+
+/// A signed number with an optional unit, as it stands in a parameter or a variable.
+pub fn signed(text: &str) -> Result<Number, BadLiteral> {
+    let text = text.trim();
+    match text.strip_prefix('-') {
+        None => number(text),
+        Some(rest) => number(rest).map(|value| -value),
+    }
+}
+
+/// The number that a string stands for where a number is wanted.
+///
+/// As in the original its leading integer counts (`"12k"` is 12), but a unit written in full
+/// (`"4MiB"`, `"5ms"`) or a fraction is understood.
+pub fn leading(text: &str) -> Option<Number> {
+    let text = text.trim_start();
+    let classic = |suffix: &str| matches!(suffix, "k" | "m" | "g");
+    let digits = text.strip_prefix('-').unwrap_or(text).trim_end_matches(|c: char| !c.is_ascii_digit());
+    let suffix = text.rsplit(|c: char| c.is_ascii_digit()).next().unwrap_or_default().trim_end();
+    if !digits.is_empty()
+        && !classic(suffix)
+        && let Ok(value) = signed(text)
+    {
+        return Some(value);
+    }
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let end = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if end == 0 {
+        return None;
+    }
+    rest[..end].parse::<i64>().ok().map(|value| Number::Int(sign * value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_multiply() {
+        assert_eq!(number("4k"), Ok(Number::Int(4096)));
+        assert_eq!(number("1.5KiB"), Ok(Number::Int(1536)));
+        assert_eq!(number("5ms"), Ok(Number::Duration(5_000_000)));
+        assert_eq!(number("1.25s"), Ok(Number::Duration(1_250_000_000)));
+        assert_eq!(number("2.5"), Ok(Number::Float(2.5)));
+    }
+
+    #[test]
+    fn a_capital_suffix_offers_the_small_one() {
+        assert_eq!(number("10K"), Err(BadLiteral::Unit(Some("10k".into()))));
+    }
+
+    #[test]
+    fn a_string_counts_as_its_leading_number_unless_its_unit_is_written_in_full() {
+        assert_eq!(leading("12k"), Some(Number::Int(12)));
+        assert_eq!(leading("4MiB"), Some(Number::Int(4 << 20)));
+        assert_eq!(leading("-7 apples"), Some(Number::Int(-7)));
+        assert_eq!(leading("apples"), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! Builds the report of a run: chooses what is analysed and puts the chapters in their order.
+
+use std::collections::BTreeMap;
+
+use samples::{Facts, Run, SiteKind, Warning};
+
+use crate::analysis::Analysis;
+use crate::by_clock::ByClock;
+use crate::chapter::Chapter;
+use crate::report::Report;
+use crate::subject::Subject;
+use crate::tail_of::Tail;
+use crate::{causes, table, views};
+
+/// Gates besides the first that are analysed in full.
+const MOST_FURTHER: usize = 12;
+
+/// What to report.
+#[derive(Clone, Debug)]
+pub struct ReportOptions {
+    /// Which site to analyse: a label, an operation, or `label/operation`. Without it the program's
+    /// own hint decides, then the site with the most time.
+    pub site: Option<String>,
+    /// Whether T is the maximum over ranks. Without it the program's hint decides, then: with several ranks, yes.
+    pub gate: Option<bool>,
+    /// Options of the statistics.
+    pub fit: tail::assess::AssessOptions,
+}
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        let fit =
+            tail::assess::AssessOptions { non_finite: tail::assess::NonFinite::Drop, ..Default::default() };
+        ReportOptions { site: None, gate: None, fit }
+    }
+}
+
+/// Analyses a run.
+pub fn build(run: &Run, options: &ReportOptions) -> Report {
+    let mut warnings = of_completeness(&run.facts);
+    warnings.extend(run.facts.warnings.iter().cloned());
+    if !run.facts.counted.is_empty() {
+        return of_counted(run, warnings, options);
+    }
+    // A tour measures many things once: no single one is what it is about.
+    let is_tour = run.facts.tour.is_object() && options.site.is_none();
+    let main = match Subject::choose(run, options.site.as_deref(), options.gate) {
+        _ if is_tour => None,
+        Ok(subject) => {
+            warnings.extend(of_subject(&subject));
+            let by_clock = ByClock::of(run, &subject);
+            Some(Analysis { by_clock, ..Analysis::of(subject, &options.fit) })
+        }
+        Err(why) => {
+            warnings.push(warning("nothing-to-analyse", &why, "name a site of the program"));
+            None
+        }
+    };
+    let subject = main.as_ref().map(|main| &main.subject);
+    for name in views::unknown(run) {
+        warnings.push(warning(
+            "unknown-view",
+            &format!("`define report` asks to show `{name}`, which there is not."),
+            &format!("there are {}", listed(views::names())),
+        ));
+    }
+    let time = if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) };
+    let (mut chapters, further) = views::chapters(run, &time);
+    let mut durations =
+        Chapter::new("durations", "All durations", "Every place of the program that was timed.")
+            .with([], [table::sites(run, main.as_ref())]);
+    // What the program is about comes first: its gate, or its curves.
+    let has_curves = |chapters: &[Chapter]| chapters.iter().any(|chapter| !chapter.brief.is_empty());
+    let about_curves = subject.is_none_or(|subject| !subject.gate)
+        && options.site.is_none()
+        && (has_curves(&chapters) || has_curves(&further));
+    let mut of_subject: Vec<Chapter> = main.iter().flat_map(|main| main.chapters("")).collect();
+    if !is_tour {
+        of_subject.extend(single_operations(run, subject, &options.fit));
+    }
+    let mut brief = Vec::new();
+    if about_curves {
+        chapters.extend(further);
+        brief.extend(chapters.iter().map(|chapter| chapter.brief.clone()).filter(|brief| !brief.is_empty()));
+        durations.on_page_only = true;
+        of_subject.iter_mut().for_each(|chapter| chapter.on_page_only = true);
+        if let (Some(main), Some(first)) = (&main, of_subject.first_mut()) {
+            first.title = format!("One of them: {}", main.subject.describe());
+            first.lead = main.tail.as_ref().map(Tail::text).unwrap_or_default();
+        }
+        chapters.push(durations);
+        chapters.extend(of_subject);
+    } else {
+        chapters.push(durations);
+        chapters.extend(of_subject);
+        chapters.extend(further);
+    }
+    let causes = if is_tour { Vec::new() } else { causes::of(run) };
+    chapters.extend(causes::chapter(run, &causes));
+    chapters.extend(further_gates(run, main.as_ref(), options));
+    // What is folded stands at the end.
+    chapters.sort_by_key(|chapter| chapter.folded);
+    keep_apart(&mut chapters);
+    let title = if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() };
+    Report {
+        title,
+        facts: run.facts.clone(),
+        warnings,
+        main,
+        brief,
+        chapters,
+        causes,
+        timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
+        time,
+    }
+}
+
+/// `a, b and c`.
+fn listed(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        all => all.concat(),
+    }
+}
+
+/// The report of a run that counted: what histograms and the slowest samples can say, and no more.
+fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) -> Report {
+    if let Some(site) = &options.site {
+        warnings.push(warning(
+            "counted",
+            &format!("`{site}` cannot be analysed on its own: this run counted its operations."),
+            "run it with `--record samples` to keep every one",
+        ));
+    }
+    let (chapters, brief) = views::counted(run);
+    Report {
+        title: if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() },
+        facts: run.facts.clone(),
+        warnings,
+        main: None,
+        brief,
+        chapters,
+        causes: Vec::new(),
+        timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
+        time: Vec::new(),
+    }
+}
+
+/// Gives a number to every name that stands twice: two labels may read alike once they are made into names.
+fn keep_apart(chapters: &mut [Chapter]) {
+    fn number(known: &mut BTreeMap<String, usize>, id: &mut String) {
+        let count = known.entry(id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            *id = format!("{id}.{count}");
+        }
+    }
+    let (mut of_chapters, mut of_figures) = (BTreeMap::new(), BTreeMap::new());
+    for chapter in chapters {
+        number(&mut of_chapters, &mut chapter.id);
+        chapter.figures.iter_mut().for_each(|figure| number(&mut of_figures, &mut figure.id));
+    }
+}
+
+/// The far tail of the operation that took the most time, of those below the analysed label if there are any.
+/// None where it is what is analysed anyway.
+fn single_operations(
+    run: &Run,
+    subject: Option<&Subject>,
+    options: &tail::assess::AssessOptions,
+) -> Option<Chapter> {
+    let mut totals = vec![(0u128, 0usize); run.sites.len()];
+    for sample in run.samples.iter().filter(|sample| !sample.failed()) {
+        if let Some((time, count)) = totals.get_mut(sample.site as usize) {
+            *time += u128::from(sample.duration_ps);
+            *count += 1;
+        }
+    }
+    let analysed = subject.filter(|subject| !subject.gate || subject.ranks.len() == 1);
+    let labels =
+        subject.and_then(|subject| run.sites.get(subject.site as usize)).map_or(&[][..], |s| &s.labels);
+    let site = (0..run.sites.len())
+        .filter(|&site| run.sites[site].kind == SiteKind::Operation && totals[site].1 >= 1_000)
+        .max_by_key(|&site| (run.sites[site].labels.starts_with(labels), totals[site].0))
+        .filter(|&site| analysed.is_none_or(|subject| subject.site as usize != site))?;
+    let found = Analysis::of_far_tail(Subject::of_site(run, site as u32, false)?, options);
+    let name = format!("The far tail of {}", found.subject.describe());
+    Some(found.far_tail("operation-", &name)).filter(|chapter| !chapter.is_empty())
+}
+
+/// All gates of a run besides the first: a table of them, and a folded chapter for each.
+fn further_gates(run: &Run, main: Option<&Analysis>, options: &ReportOptions) -> Vec<Chapter> {
+    let Some(main) = main.filter(|main| main.subject.gate) else { return Vec::new() };
+    let mut sites: Vec<(u128, u32)> = (0..run.sites.len() as u32)
+        .filter(|site| {
+            let kind = run.sites[*site as usize].kind;
+            *site != main.subject.site && matches!(kind, SiteKind::Time | SiteKind::Phase)
+        })
+        .map(|site| (run.of_site(site).map(|sample| u128::from(sample.duration_ps)).sum(), site))
+        .filter(|(time, _)| *time > 0)
+        .collect();
+    if sites.is_empty() {
+        return Vec::new();
+    }
+    sites.sort_unstable_by_key(|(time, site)| (std::cmp::Reverse(*time), *site));
+    let total = sites.len();
+    sites.truncate(MOST_FURTHER);
+    let found: Vec<Analysis> = sites
+        .iter()
+        .filter_map(|(_, site)| Subject::of_site(run, *site, main.subject.gate))
+        .map(|subject| Analysis::of(subject, &options.fit))
+        .collect();
+    let lead = "Each opens with its own figures and tables.";
+    let mut chapters = vec![
+        Chapter::new("gates", "All gates", lead)
+            .with([], [table::gates(std::iter::once(main).chain(&found), total - found.len())]),
+    ];
+    for (number, gate) in found.iter().enumerate() {
+        let prefix = format!("gate{}-", number + 2);
+        let verdict = gate.tail.as_ref().map(Tail::text).unwrap_or_default();
+        let mut chapter = Chapter::new(&prefix, &gate.subject.name, &verdict);
+        for part in gate.chapters(&prefix) {
+            chapter.figures.extend(part.figures);
+            chapter.tables.extend(part.tables);
+        }
+        chapter.folded = true;
+        chapters.push(chapter);
+    }
+    chapters
+}
+
+fn warning(code: &str, text: &str, advice: &str) -> Warning {
+    Warning { code: code.into(), text: text.into(), advice: advice.into() }
+}
+
+fn of_completeness(facts: &Facts) -> Vec<Warning> {
+    if facts.complete {
+        return Vec::new();
+    }
+    let why = if facts.failures.is_empty() {
+        "not every rank reached the end".into()
+    } else {
+        facts.failures.join("; ")
+    };
+    vec![warning(
+        "incomplete",
+        &format!("The run is incomplete: {why}."),
+        "the report shows what was measured until then; run it again before you draw conclusions",
+    )]
+}
+
+fn of_subject(subject: &Subject) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if subject.failed > 0 {
+        warnings.push(warning(
+            "failed-operations",
+            &match subject.failed {
+                1 => format!("One {} failed and is left out.", subject.value_name()),
+                n => format!("{n} {}s failed and are left out.", subject.value_name()),
+            },
+            "column `errno` of the run file says with what error",
+        ));
+    }
+    if subject.unfinished > 0 {
+        warnings.push(warning(
+            "unfinished-steps",
+            &format!(
+                "{} steps were not reached by every rank; their maximum is unknown.",
+                subject.unfinished
+            ),
+            "a rank ended early: see the failures in the facts",
+        ));
+    }
+    warnings
+}

@@ -1,0 +1,95 @@
+//! The chapters of an analysis: figures and tables of its values, its law, its far tail and its ranks.
+
+use crate::analysis::Analysis;
+use crate::chapter::Chapter;
+use crate::figures::{self, Draw, FAR_TAIL, Figure, Input, LAW, LastRanks, MEASURED, RANKS, TargetEffects};
+use crate::table;
+
+impl Analysis {
+    /// Its chapters in the order of reading; `prefix` keeps the names of several analyses apart.
+    pub(crate) fn chapters(&self, prefix: &str) -> Vec<Chapter> {
+        if self.subject.steps.is_empty() {
+            return Vec::new();
+        }
+        let mut chapters = vec![self.measured(prefix), self.law(prefix)];
+        chapters.push(self.far_tail(prefix, "Beyond a threshold"));
+        chapters.push(self.ranks(prefix));
+        chapters.retain(|chapter| !chapter.is_empty());
+        chapters
+    }
+
+    fn measured(&self, prefix: &str) -> Chapter {
+        Chapter::new(
+            &format!("{prefix}measured"),
+            "What was measured",
+            "Every value in time order: the laws below assume that time plays no part.",
+        )
+        .with(self.figures(prefix, MEASURED), self.tail.as_ref().and_then(table::independence))
+    }
+
+    fn law(&self, prefix: &str) -> Chapter {
+        let unit = self.unit;
+        let chapter = Chapter::new(
+            &format!("{prefix}law"),
+            "Does the law fit, and what does it foretell?",
+            "The maximum of many parts follows an extreme-value law (GEV). Four views of the same comparison, the \
+             first three as in Henwood et al. 2016, Figure 2.",
+        );
+        let Some(tail) = &self.tail else { return chapter };
+        let mut tables = Vec::new();
+        if let Some(found) = &tail.assessment {
+            tables.push(table::parameters(found, unit));
+            let mut levels = table::levels(found, unit, self.subject.value_name());
+            if !tail.is_usable() {
+                levels.note =
+                    "These levels come from a law that does not describe the values (see the verdict): do \
+                               not rely on them."
+                        .into();
+            }
+            tables.push(levels);
+            tables.push(table::models(found));
+        }
+        chapter.with(self.figures(prefix, LAW), tables)
+    }
+
+    /// The far tail beyond a threshold.
+    pub(crate) fn far_tail(&self, prefix: &str, title: &str) -> Chapter {
+        let chapter = Chapter::new(
+            &format!("{prefix}threshold"),
+            title,
+            "Among very many values the largest say more than maxima: what lies beyond a high threshold follows a \
+             Pareto law (GPD), if the threshold is high enough.",
+        );
+        let Some(far) = &self.far else { return chapter };
+        chapter.with(
+            self.figures(prefix, FAR_TAIL),
+            [table::far_levels(far, self.unit, self.subject.value_name(), &self.subject.describe())],
+        )
+    }
+
+    fn ranks(&self, prefix: &str) -> Chapter {
+        let subject = &self.subject;
+        let chapter = Chapter::new(
+            &format!("{prefix}ranks"),
+            "Who is slow?",
+            "S is what one rank took, T what the step took: the slowest S.",
+        );
+        if !subject.gate || subject.ranks.len() < 2 {
+            return chapter;
+        }
+        let tables = self
+            .targets
+            .iter()
+            .map(|found| table::targets(&TargetEffects::of(subject, found), &LastRanks::of(subject)));
+        let mut chapter = chapter.with(self.figures(prefix, RANKS), tables);
+        // A terminal shows it where a rank is slow.
+        chapter.on_page_only =
+            self.targets.as_ref().is_none_or(|found| found.targets.iter().all(|target| !target.slow));
+        chapter
+    }
+
+    fn figures(&self, prefix: &str, list: &[Draw]) -> Vec<Figure> {
+        let (values, what) = (self.subject.values(), self.subject.axis_name());
+        figures::all(list, &Input { prefix, analysis: self, values: &values, what: &what })
+    }
+}

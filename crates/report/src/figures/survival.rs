@@ -1,0 +1,108 @@
+//! Draws how often a value is exceeded, in the sample and by the fitted laws.
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::curve::{Curve, above};
+use super::draw;
+use super::figure::{Figure, Input, Numbers};
+use crate::subject::Subject;
+use crate::tail_of::Tail;
+use crate::unit::rounded;
+
+/// Empirical and fitted probabilities of taking longer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Survival {
+    /// Ascending durations, in seconds.
+    pub seconds: Vec<f64>,
+    /// Share of values above each: (n - i + 1/2) / n for the i-th of n.
+    pub share: Vec<f64>,
+    /// The same without the wait on the run queue, where that was read: durations, in seconds.
+    pub corrected_seconds: Vec<f64>,
+    /// Shares that belong to them.
+    pub corrected_share: Vec<f64>,
+    /// Fitted laws: `GEV`, `normal`.
+    pub laws: Vec<Curve>,
+    /// How many values there are.
+    pub of: usize,
+}
+
+impl Survival {
+    fn of(subject: &Subject, tail: Option<&Tail>) -> Survival {
+        let n = subject.steps.len();
+        let (seconds, share) = above(subject.values());
+        let (corrected_seconds, corrected_share) = if subject.has_correction() {
+            above(subject.steps.iter().map(|step| step.corrected).collect())
+        } else {
+            Default::default()
+        };
+        let (low, high) = (seconds[0], seconds[seconds.len() - 1]);
+        let reach = high + 0.25 * (high - low);
+        let floor = 0.2 / n as f64;
+        let curve = |name: &str, survival: &dyn Fn(f64) -> f64| {
+            let grid = (0..=160).map(|k| low + (reach - low) * f64::from(k) / 160.0);
+            let (x, y) = grid.map(|x| (x, survival(x))).filter(|(_, y)| *y >= floor).unzip();
+            Curve { name: name.into(), x, y }
+        };
+        let mut laws = Vec::new();
+        if let Some(law) = tail.and_then(Tail::law) {
+            laws.push(curve("GEV", &|x| law.survival(x)));
+        }
+        if let Some(normal) = tail.and_then(Tail::normal) {
+            laws.push(curve("normal", &|x| 1.0 - normal.cdf(x)));
+        }
+        Survival { seconds, share, corrected_seconds, corrected_share, laws, of: n }
+    }
+}
+
+pub(super) fn figures(input: &Input) -> Vec<Figure> {
+    let Input { prefix, analysis, what, .. } = *input;
+    let unit = input.unit();
+    let numbers = Survival::of(&analysis.subject, analysis.tail.as_ref());
+    let hover = format!("%{{y:.3g}} take longer than %{{x}} {}<extra></extra>", unit.name);
+    let mut traces = Vec::new();
+    if !numbers.corrected_seconds.is_empty() {
+        let x = unit.scale_all(&numbers.corrected_seconds);
+        let name = "without run-queue wait";
+        traces.push(draw::points(name, x, numbers.corrected_share.clone(), (draw::SECOND, 4.0), &hover));
+    }
+    let x = unit.scale_all(&numbers.seconds);
+    traces.push(draw::points("measured", x, numbers.share.clone(), (draw::DATA, 5.0), &hover));
+    for law in &numbers.laws {
+        let (colour, dash) = if law.name == "GEV" { (draw::LAW, "solid") } else { (draw::OTHER, "dash") };
+        let y = law.y.iter().map(|y| rounded(*y)).collect();
+        traces.push(draw::line(&law.name, unit.scale_all(&law.x), y, (colour, dash), &hover));
+    }
+    let mut x = draw::axis(&unit.axis(what));
+    if numbers.seconds[0] > 0.0 {
+        x["type"] = json!("log");
+    }
+    let y = draw::axis_with("share that takes longer", draw::shares());
+    let compared = if numbers.laws.len() > 1 {
+        " A normal law bends away where the tail is longer than chance around a mean would make it."
+    } else {
+        ""
+    };
+    let corrected = if numbers.corrected_seconds.is_empty() {
+        ""
+    } else {
+        " Green is what is left without the time the process stood in the run queue: the machine's part, not the \
+         storage's."
+    };
+    let title = "How often it takes longer".to_string();
+    vec![Figure {
+        id: format!("{prefix}survival"),
+        caption: format!(
+            "Both axes are logarithmic. The right end is the tail: read off how often a value is exceeded.{compared}\
+             {corrected}"
+        ),
+        alternative: format!(
+            "Empirical share of {} values above each duration, with the fitted laws.",
+            numbers.of
+        ),
+        wide: false,
+        plot: draw::figure(&title, traces, x, y),
+        title,
+        numbers: Numbers::new("survival", numbers),
+    }]
+}

@@ -1,0 +1,53 @@
+//! The report of a run as data.
+
+use samples::{Facts, TimeUse, Warning};
+use serde::Serialize;
+
+use crate::analysis::Analysis;
+use crate::causes::Slowness;
+use crate::chapter::Chapter;
+use crate::figures::Figure;
+use crate::table::Table;
+use crate::tail_of::Tail;
+
+/// Everything a reader sees of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Name of the program.
+    pub title: String,
+    /// What was run, on what, how.
+    pub facts: Facts,
+    /// Anything that makes the result less trustworthy: the run's own warnings and the report's.
+    pub warnings: Vec<Warning>,
+    /// What was analysed first, and what was found; none where there was nothing to analyse. Its fields
+    /// stand beside the others in JSON.
+    #[serde(flatten)]
+    pub main: Option<Analysis>,
+    /// What the curves of the run show, a sentence each; empty where a gate is what the run is about.
+    pub brief: Vec<String>,
+    /// Figures and tables in the order of reading.
+    pub chapters: Vec<Chapter>,
+    /// Why slow operations were slow, place by place; empty where nothing was seen.
+    pub causes: Vec<Slowness>,
+    /// Lines of the program that yield samples, from 1.
+    pub timed_lines: Vec<usize>,
+    /// Where the wall time of each rank went; empty where the run does not know.
+    pub time: Vec<TimeUse>,
+}
+
+impl Report {
+    /// All figures in the order of reading.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.chapters.iter().flat_map(|chapter| &chapter.figures)
+    }
+
+    /// All tables in the order of reading.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.chapters.iter().flat_map(|chapter| &chapter.tables)
+    }
+
+    /// The law of what was analysed first, or why there is none.
+    pub fn tail(&self) -> Option<&Tail> {
+        self.main.as_ref()?.tail.as_ref()
+    }
+}

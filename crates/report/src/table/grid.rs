@@ -1,0 +1,149 @@
+//! A table: the same cells in a terminal and on a page.
+
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
+
+/// A table: the same cells in a terminal and on a page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Names of the columns. Text columns stand left, numbers right.
+    pub columns: Vec<Column>,
+    /// Cells, as many in a row as there are columns.
+    pub rows: Vec<Row>,
+    /// What a reader must know of it; may be empty.
+    pub note: String,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Whether it holds numbers.
+    pub number: bool,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Its cells.
+    pub cells: Vec<String>,
+    /// Whether it is what the report is about.
+    pub strong: bool,
+}
+
+impl Table {
+    /// A table without rows. A column whose name begins with `<` holds text.
+    pub fn new(title: &str, columns: &[&str]) -> Table {
+        let columns = columns
+            .iter()
+            .map(|name| Column { name: name.trim_start_matches('<').into(), number: !name.starts_with('<') })
+            .collect();
+        Table { title: title.into(), columns, ..Table::default() }
+    }
+
+    /// Adds a row; a `strong` one is what the table is about.
+    pub fn push(&mut self, strong: bool, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(Row { cells: cells.into_iter().collect(), strong });
+    }
+
+    /// The table as text for a terminal, columns aligned, without colours or lines. Where it would be
+    /// wider than about 110 columns, its widest text column wraps.
+    pub fn text(&self) -> String {
+        const WIDEST: usize = 110;
+        let mut widths: Vec<usize> = self.columns.iter().map(|column| width(&column.name)).collect();
+        for row in &self.rows {
+            for (widest, cell) in widths.iter_mut().zip(&row.cells) {
+                *widest = (*widest).max(width(cell));
+            }
+        }
+        let total: usize = widths.iter().map(|width| width + 2).sum();
+        let wrapping = (0..widths.len()).filter(|&at| !self.columns[at].number).max_by_key(|&at| widths[at]);
+        if let Some(at) = wrapping.filter(|_| total > WIDEST) {
+            widths[at] = widths[at].saturating_sub(total - WIDEST).max(24);
+        }
+        let line = |cells: &mut dyn Iterator<Item = &String>| {
+            let mut text = String::new();
+            for ((cell, wanted), column) in cells.zip(&widths).zip(&self.columns) {
+                text.push_str("  ");
+                text.push_str(&padded(cell, *wanted, column.number));
+            }
+            format!("{}\n", text.trim_end())
+        };
+        let mut text = format!("{}\n", self.title);
+        text.push_str(&line(&mut self.columns.iter().map(|column| &column.name)));
+        for row in &self.rows {
+            let mut cells = row.cells.clone();
+            let mut further = Vec::new();
+            if let Some(at) = wrapping {
+                let mut pieces = wrapped(&cells[at], widths[at]);
+                further = pieces.split_off(1);
+                cells[at] = pieces.swap_remove(0);
+            }
+            text.push_str(&line(&mut cells.iter()));
+            for piece in further {
+                let alone: Vec<String> = (0..widths.len())
+                    .map(|at| if Some(at) == wrapping { piece.clone() } else { String::new() })
+                    .collect();
+                text.push_str(&line(&mut alone.iter()));
+            }
+        }
+        if !self.note.is_empty() {
+            wrapped(&self.note, WIDEST + 4).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+        }
+        text
+    }
+}
+
+/// Columns of a terminal that the text takes: wide characters take two, combining ones none.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The text in a field of `wanted` columns, at its right end or at its left.
+fn padded(text: &str, wanted: usize, right: bool) -> String {
+    let space = " ".repeat(wanted.saturating_sub(width(text)));
+    if right { format!("{space}{text}") } else { format!("{text}{space}") }
+}
+
+/// Lines of at most so many columns, broken between words; at least one.
+pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line =
+            lines.last_mut().filter(|line| line.is_empty() || width(line) + 1 + width(word) <= columns);
+        match line {
+            Some(line) => {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(word);
+            }
+            None => lines.push(word.into()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stands_left_and_numbers_right() {
+        let mut table = Table::new("Title", &["<name", "count"]);
+        table.push(false, ["µ".into(), "1".into()]);
+        table.push(true, ["longer".into(), "1000000".into()]);
+        assert_eq!(table.text(), "Title\n  name      count\n  µ             1\n  longer  1000000\n");
+    }
+
+    #[test]
+    fn wide_and_combining_characters_keep_the_columns_aligned() {
+        let mut table = Table::new("T", &["<name", "n"]);
+        table.push(false, ["読み".into(), "1".into()]);
+        table.push(false, ["cafe\u{301}".into(), "22".into()]);
+        assert_eq!(table.text(), "T\n  name   n\n  読み   1\n  cafe\u{301}  22\n");
+    }
+}

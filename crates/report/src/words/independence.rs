@@ -1,0 +1,59 @@
+//! What the tests of independence found.
+
+use tail::independence::{Independence, Mode, TestFinding};
+
+/// What one test found, without a capital and a full stop: a part of a sentence.
+pub fn finding(found: &TestFinding) -> String {
+    match found {
+        TestFinding::NoAutocorrelation { lag_one, lags } => {
+            format!("no autocorrelation up to lag {lags} (lag-1 correlation of ranks {lag_one:+.2})")
+        }
+        TestFinding::Autocorrelation { lag_one, n, effective_size, .. }
+            if *effective_size > 0.9 * *n as f64 =>
+        {
+            format!("neighbouring values resemble each other (lag-1 correlation of ranks {lag_one:+.2})")
+        }
+        TestFinding::Autocorrelation { lag_one, lags, n, effective_size } => format!(
+            "neighbouring values resemble each other (lag-1 correlation of ranks {lag_one:+.2}, tested up to lag \
+             {lags}): {n} values are worth about {effective_size:.0} independent ones"
+        ),
+        TestFinding::NoTrend { tau } => format!("no trend over the run (tau {tau:+.2})"),
+        TestFinding::Trend { tau, interquartile_ranges } => {
+            let direction = if *tau > 0.0 { "up" } else { "down" };
+            let by = interquartile_ranges
+                .filter(|ranges| *ranges >= 0.05)
+                .map_or(String::new(), |ranges| format!(", by about {ranges:.1} interquartile ranges"));
+            format!("the level creeps {direction} over the run{by} (tau {tau:+.2})")
+        }
+        TestFinding::NoJump => "no jump of the level".into(),
+        TestFinding::Jump { up, after, n } => {
+            let direction = if *up { "up" } else { "down" };
+            format!("the level jumps {direction} after value {after} of {n}")
+        }
+        TestFinding::OneMode => "no sign of more than one mode".into(),
+        TestFinding::SeveralModes { modes } => several_modes(modes),
+    }
+}
+
+fn several_modes(modes: &[Mode]) -> String {
+    let [first, .., slowest] = modes else {
+        return "the values form several clumps: more than one kind of run is mixed".into();
+    };
+    let shares: Vec<String> = modes.iter().map(|mode| format!("{:.0} %", 100.0 * mode.share)).collect();
+    let times = slowest.location / first.location;
+    let apart = if first.location > 0.0 && times < 100.0 {
+        format!(", the slowest {times:.2} times the fastest")
+    } else {
+        String::new()
+    };
+    format!(
+        "the values form {} clumps of {}{apart}: more than one kind of run is mixed",
+        modes.len(),
+        shares.join(", ")
+    )
+}
+
+/// What speaks against independent draws of one law, a part of a sentence each.
+pub fn against(found: &Independence) -> Vec<String> {
+    found.rejected().map(|test| finding(&test.finding)).collect()
+}

@@ -1,0 +1,24 @@
+//! Where the tail of single operations begins, and how heavy it is.
+
+use tail::latency::Latency;
+
+use crate::unit::probability;
+
+/// The chosen threshold and the law beyond it, in one sentence.
+pub fn text(found: &Latency) -> String {
+    let (Some(fit), Some(chosen)) = (&found.fit, found.chosen) else {
+        return "No threshold gives a tail that a GPD fits (steps of interrupts or timers, for instance): only the \
+                quantiles inside the sample are given."
+            .into();
+    };
+    format!(
+        "Beyond the {:.2} % quantile, {} of {} values follow a GPD with shape {:.3} (A² p {}); slow ones come in \
+         clusters of about {:.1}.",
+        100.0 * (1.0 - fit.rate),
+        fit.exceedances,
+        found.n,
+        fit.shape,
+        probability(found.candidates[chosen].p),
+        1.0 / found.extremal_index[1].clamp(1e-6, 1.0)
+    )
+}

@@ -1,0 +1,54 @@
+//! What weakens a prediction for another number of parts.
+
+use tail::scale::PredictionWarning;
+
+use crate::unit::probability;
+
+/// A sentence for each warning.
+pub fn warnings(all: &[PredictionWarning]) -> Vec<String> {
+    all.iter().map(warning).collect()
+}
+
+fn warning(one: &PredictionWarning) -> String {
+    match one {
+        PredictionWarning::FewRuns { runs, advised, parts: None } => {
+            format!("Only {runs} runs were measured: at least {advised} are advised.")
+        }
+        PredictionWarning::FewRuns { runs, advised, parts: Some(parts) } => {
+            format!("Only {runs} runs with {parts} parts: at least {advised} are advised.")
+        }
+        PredictionWarning::NoInteriorMaximum => {
+            "The fit has no interior maximum: nothing can be predicted from it.".into()
+        }
+        PredictionWarning::NotIndependent { parts, finding } => {
+            let of = parts.map_or(String::new(), |parts| format!(" with {parts} parts"));
+            format!("The runs{of} are not independent draws of one law: {}.", super::finding(finding))
+        }
+        PredictionWarning::FarFromOneSize { times, larger } => format!(
+            "From one size to one {times:.0} times {}: the law of larger maxima is not the fitted one yet, by up to \
+             several percent. Measure at least three sizes.",
+            if *larger { "as large" } else { "smaller" }
+        ),
+        PredictionWarning::IndependentParts => {
+            "The parts are taken as independent; parts that share servers or network make this too pessimistic."
+                .into()
+        }
+        PredictionWarning::BeyondSample { once_in, runs } => {
+            format!("The median there is exceeded once in {once_in:.0} runs here: far outside {runs} runs.")
+        }
+        PredictionWarning::ShapeDrifts { limit, p } => format!(
+            "The shape drifts with the size, towards {limit:.3} for very many parts (p {}): predictions carry the \
+             drift.",
+            probability(*p)
+        ),
+        PredictionWarning::SizesDisagree { p } => format!(
+            "One law with one exponent does not describe all sizes (p {}): the shape changes with the size, or the \
+             sizes were not measured alike.",
+            probability(*p)
+        ),
+        PredictionWarning::FarFromSizes { to, smallest, largest } => format!(
+            "{to:.0} parts are far outside the measured {smallest:.0} to {largest:.0}: the law of larger maxima \
+             changes by some percent on the way."
+        ),
+    }
+}

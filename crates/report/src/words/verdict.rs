@@ -1,0 +1,286 @@
+//! The verdict of an assessment, its findings and its advice.
+
+use tail::assess::Assessment;
+use tail::rivals::Family;
+use tail::verdict::{Advice, Explained, FEWEST_FOR_VERDICT, Finding, Preference, RunsNeeded, VerdictCode};
+
+use super::number::{any_of, capital, cases, runs};
+use crate::unit::probability;
+
+/// What was found and how sure that is: one or two sentences.
+pub fn text(found: &Assessment) -> String {
+    let verdict = &found.verdict;
+    match verdict.code {
+        VerdictCode::NotIndependent => format!(
+            "These values are not independent draws of one law: {}. A fit to all of them describes a mixture, and \
+             its intervals are too narrow.",
+            super::against(&found.diagnostics.independence).join("; ")
+        ),
+        VerdictCode::NoMaximum => "No GEV describes these values: the likelihood grows without an interior maximum \
+                                   (a hard upper end, or many equal smallest values). The numbers are those at the \
+                                   bound."
+            .into(),
+        VerdictCode::GevRejected => {
+            let p = found.diagnostics.goodness_of_fit.as_ref().map_or(f64::NAN, |test| test.p.smaller);
+            format!(
+                "The GEV does not fit: values this far from it come from a GEV in {} of cases. Do not \
+                 extrapolate with it.",
+                cases(p)
+            )
+        }
+        VerdictCode::RivalPreferred => {
+            let name = verdict.preferred.map_or("another law", Family::name);
+            format!(
+                "A {name} law describes these values better than the GEV (Vuong's test, two-sided 5 %): the \
+                 slowest of many is not what shapes them."
+            )
+        }
+        VerdictCode::GevConsistent if found.alternatives.is_empty() => {
+            format!("Consistent with a GEV ({}), but no other law could be compared.", shape(found))
+        }
+        VerdictCode::GevConsistent => {
+            let names: Vec<&str> = verdict.not_distinguished.iter().map(|family| family.name()).collect();
+            format!(
+                "Consistent with a GEV ({}), but {} values do not distinguish it from {}.{}",
+                shape(found),
+                found.n,
+                any_of(&names, "any other law"),
+                runs_that_would_tell(&verdict.runs_needed)
+            )
+        }
+        VerdictCode::GevPreferred => {
+            let names: Vec<&str> = found.alternatives.iter().map(|rival| rival.name.as_str()).collect();
+            format!(
+                "A GEV ({}) fits and is preferred to every law it was compared with: {}. Not every law was compared.",
+                shape(found),
+                any_of(&names, "any other law")
+            )
+        }
+        VerdictCode::TooFew => format!(
+            "{} values show nothing against a GEV ({}), but they are too few to tell: a verdict needs at least \
+             {FEWEST_FOR_VERDICT}, that is {} more.",
+            found.n,
+            shape(found),
+            FEWEST_FOR_VERDICT.saturating_sub(found.n)
+        ),
+    }
+}
+
+fn runs_that_would_tell(needed: &[RunsNeeded]) -> String {
+    let all = |needed: &RunsNeeded| {
+        let more = if needed.additional > 0.0 {
+            format!(" ({} more)", runs(needed.additional))
+        } else {
+            String::new()
+        };
+        format!("{} runs in all{more}", runs(needed.total))
+    };
+    match needed {
+        [] => " No number of runs that could be named would tell.".into(),
+        [one] => format!(" About {} would tell.", all(one)),
+        [first, .., last] => format!(
+            " About {} would tell it from the {} law, {} from the {} law.",
+            all(first),
+            first.rival.name(),
+            runs(last.total),
+            last.rival.name()
+        ),
+    }
+}
+
+/// What the shape says, with its interval.
+fn shape(found: &Assessment) -> String {
+    let shape = found.gev.shape;
+    let Some(interval) = found.gev.intervals.and_then(|intervals| intervals.shape) else {
+        return format!("shape {shape:.3}");
+    };
+    let (lower, upper) = (interval.lower, interval.upper);
+    let ends = format!("shape {shape:.3}, {lower:.3} to {upper:.3}");
+    if lower > 0.0 {
+        format!("heavy tail: {ends}")
+    } else if upper < 0.0 {
+        format!("bounded tail: {ends}")
+    } else {
+        format!("{ends}: heavy, exponential or bounded tail is undecided")
+    }
+}
+
+/// The findings behind the verdict, a sentence each.
+pub fn findings(found: &Assessment) -> Vec<String> {
+    found.verdict.findings.iter().map(|one| finding(one, found)).collect()
+}
+
+fn finding(one: &Finding, found: &Assessment) -> String {
+    match one {
+        Finding::Independence { test } => {
+            let mark = if test.rejected { "Against" } else { "For" };
+            format!(
+                "{mark} independent draws of one law: {} ({}, adjusted p {}).",
+                super::finding(&test.finding),
+                test.name,
+                probability(test.p_adjusted)
+            )
+        }
+        Finding::LevelChanges { at } => {
+            let at: Vec<String> = at.iter().map(usize::to_string).collect();
+            format!("The level changes at value {}.", at.join(", "))
+        }
+        Finding::Mode { number, of, mode } => format!(
+            "Mode {number} of {of}: {} values ({:.0} %) around {}.",
+            mode.count,
+            100.0 * mode.share,
+            beside_the_median(mode.location, found)
+        ),
+        Finding::LineInTime { explained, change_in_scales, p, shape } => {
+            let words = match explained {
+                Explained::Nothing => "does not explain it",
+                Explained::Part => "explains a part of it",
+                Explained::All => "explains it all",
+            };
+            format!(
+                "A straight line in time {words}: the location changes by {change_in_scales:+.1} scales over the run \
+                 (likelihood ratio p {}), and around the line the shape is {shape:.3}.",
+                probability(*p)
+            )
+        }
+        Finding::GoodnessOfFit { tests, of_smaller_samples } => format!(
+            "Fit of the GEV: A² {:.3} (p {}), upper-tail AU² {:.3} (p {}); together p {} from {} refits{}.",
+            tests.statistics.a2,
+            probability(tests.p.a2),
+            tests.statistics.au2,
+            probability(tests.p.au2),
+            probability(tests.p.smaller),
+            tests.replicates,
+            if *of_smaller_samples {
+                format!(" of samples of {} values", runs(tests.sample_size as f64))
+            } else {
+                String::new()
+            }
+        ),
+        Finding::GumbelLaw { suffices, p } => {
+            let words = if *suffices { "would do as well" } else { "is not enough" };
+            format!("A Gumbel law, shape 0, {words} (p {}).", probability(*p))
+        }
+        Finding::Rival { family, preference, z, aic_weight } => {
+            let words = match preference {
+                None => return format!("{} cannot be compared with the GEV here.", capital(family.name())),
+                Some(Preference::Gev) => "is worse than the GEV",
+                Some(Preference::Rival) => "is better than the GEV",
+                Some(Preference::Neither) => "is not told from the GEV",
+            };
+            format!("{} {words} (Vuong z {z:+.2}, AIC weight {aic_weight:.3}).", capital(family.name()))
+        }
+        Finding::Influence { largest, influence } => format!(
+            "The {} value, {}, moves the fit by {:.1} standard errors; without it the shape is {:.3}.",
+            if *largest { "largest" } else { "smallest" },
+            beside_the_median(influence.value, found),
+            influence.shift,
+            influence.shape_without
+        ),
+        Finding::NoInteriorMaximum => {
+            "The likelihood of the GEV has no interior maximum: its numbers are those at the bound.".into()
+        }
+        Finding::NoStandardErrors => {
+            "The shape is below -1/2: standard errors do not exist there; trust the intervals only.".into()
+        }
+        Finding::CoarseClock { tick_in_scales } => format!(
+            "The clock is coarse: its tick is {tick_in_scales:.1} times the scale; use the fit to intervals."
+        ),
+    }
+}
+
+/// A value without a unit: so many times the median, or so many scales from it.
+fn beside_the_median(value: f64, found: &Assessment) -> String {
+    let median = found.summary.quantile(0.5).unwrap_or(f64::NAN);
+    let ratio = value / median;
+    if median > 0.0 && (ratio - 1.0).abs() > 0.005 && ratio > 0.01 && ratio < 1e6 {
+        format!("{ratio:.2} times the median of all")
+    } else {
+        format!("{:+.1} scales from the median of all", (value - median) / found.gev.scale)
+    }
+}
+
+/// What to do next, a sentence each; may be empty.
+pub fn advice(found: &Assessment) -> Vec<String> {
+    found.verdict.advice.iter().map(one_advice).collect()
+}
+
+fn one_advice(advice: &Advice) -> String {
+    match advice {
+        Advice::SpaceRuns { error_factor: None } => {
+            "Space the runs further apart, and look for what ties neighbours together; standard errors need no \
+             factor for it."
+                .into()
+        }
+        Advice::SpaceRuns { error_factor: Some(factor) } => {
+            format!("Space the runs further apart, or multiply standard errors by about {factor:.1}.")
+        }
+        Advice::DiscardWarmUp => {
+            "Discard the warm-up, or fit with the time as covariate; look for heat, filling or a growing load."
+                .into()
+        }
+        Advice::FitEachStretch => {
+            "Look at the time series, find what changed, and fit each stretch on its own.".into()
+        }
+        Advice::FitEachMode => {
+            "Look at the density; separate the kinds of run (cache or disk, path, time of day) and fit each on \
+             its own."
+                .into()
+        }
+        Advice::MeasureMore { runs } => format!("Measure at least {runs} more runs."),
+        Advice::VaryParts => {
+            "Show that the law is that of a maximum by measuring with several numbers of parallel parts: one \
+             number alone does not test it."
+                .into()
+        }
+        Advice::DoNotExtrapolate => {
+            "Use the model-free quantiles inside the sample and do not extrapolate beyond it.".into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tail::assess::{Alternative, AssessOptions, assess};
+    use tail::verdict::{Evidence, Vuong, decide};
+    use tail::{Gev, Series, Xoshiro};
+
+    use super::*;
+
+    /// An assessment of a sample of a GEV, its rivals changed, judged anew.
+    fn judged(change: impl Fn(&mut Vec<Alternative>)) -> Assessment {
+        let law = Gev::new(10.0, 0.5, 0.1).unwrap();
+        let mut random = Xoshiro::new(3);
+        let values: Vec<f64> = (0..200).map(|_| law.sample(&mut random)).collect();
+        let mut found =
+            assess(&values, &AssessOptions { bootstrap: 99, ..AssessOptions::default() }).unwrap();
+        change(&mut found.alternatives);
+        let fit = tail::Likelihood::new(&Series::clean(&values)).unwrap().fit();
+        found.verdict = decide(&Evidence {
+            n: values.len(),
+            fit: &fit,
+            diagnostics: &found.diagnostics,
+            alternatives: &found.alternatives,
+            significance: 0.05,
+        });
+        found
+    }
+
+    #[test]
+    fn a_law_that_cannot_be_compared_is_not_said_to_be_worse() {
+        let undefined = text(&judged(|all| all.iter_mut().for_each(|rival| rival.vuong = None)));
+        assert!(!undefined.contains("preferred"), "{undefined}");
+        let none = text(&judged(Vec::clear));
+        assert!(none.contains("no other law"), "{none}");
+    }
+
+    #[test]
+    fn the_runs_that_would_tell_are_named_with_those_still_missing() {
+        let alike = text(&judged(|all| {
+            for rival in all {
+                rival.vuong = rival.vuong.map(|v| Vuong { z: 0.5, values_needed: 800.0, ..v });
+            }
+        }));
+        assert!(alike.contains("800 runs in all (600 more)"), "{alike}");
+    }
+}

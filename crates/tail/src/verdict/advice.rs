@@ -1,0 +1,61 @@
+//! What to do after a verdict.
+
+use serde::{Deserialize, Serialize};
+
+use super::evidence::{Evidence, FEWEST_FOR_VERDICT, VerdictCode};
+use crate::independence::Question;
+
+/// One piece of advice.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Advice {
+    /// Space the runs further apart.
+    SpaceRuns {
+        /// By how much standard errors are too small as they are; none where that is less than 5 %.
+        error_factor: Option<f64>,
+    },
+    /// Discard the warm-up, or fit with the time as covariate.
+    DiscardWarmUp,
+    /// Fit each stretch between changes of the level on its own.
+    FitEachStretch,
+    /// Fit each kind of run on its own.
+    FitEachMode,
+    /// Measure more runs.
+    MeasureMore {
+        /// At least so many more.
+        runs: usize,
+    },
+    /// Measure with several numbers of parallel parts.
+    VaryParts,
+    /// Do not extrapolate beyond the sample.
+    DoNotExtrapolate,
+}
+
+/// The advice that belongs to a verdict.
+pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
+    let independence = &evidence.diagnostics.independence;
+    let mut out: Vec<Advice> = independence
+        .rejected()
+        .map(|test| match test.question {
+            Question::Autocorrelation => {
+                let factor = independence.variance_inflation.max(1.0).sqrt();
+                Advice::SpaceRuns { error_factor: Some(factor).filter(|factor| *factor >= 1.05) }
+            }
+            Question::Trend => Advice::DiscardWarmUp,
+            Question::Jump => Advice::FitEachStretch,
+            Question::Modes => Advice::FitEachMode,
+        })
+        .collect();
+    if evidence.n < FEWEST_FOR_VERDICT && code != VerdictCode::NotIndependent {
+        out.push(Advice::MeasureMore { runs: FEWEST_FOR_VERDICT - evidence.n });
+    }
+    match code {
+        VerdictCode::GevConsistent => out.push(Advice::VaryParts),
+        VerdictCode::GevRejected | VerdictCode::RivalPreferred => out.push(Advice::DoNotExtrapolate),
+        VerdictCode::NotIndependent
+        | VerdictCode::NoMaximum
+        | VerdictCode::GevPreferred
+        | VerdictCode::TooFew => {}
+    }
+    out
+}

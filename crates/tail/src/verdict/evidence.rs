@@ -1,0 +1,166 @@
+//! What a verdict rests on: the fit, its rivals and the tests of all stages.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::vuong::Vuong;
+use crate::Interval;
+use crate::gev::{GevFit, Parameters};
+use crate::gof::GoodnessOfFit;
+use crate::independence::Independence;
+use crate::rivals::{Family, Law};
+use crate::sandwich::Sandwich;
+
+/// Fewest values for a verdict about the law; below it only a description is given.
+pub const FEWEST_FOR_VERDICT: usize = 100;
+
+/// The verdict as a stable code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictCode {
+    /// Stage one: the values are not independent draws of one law.
+    NotIndependent,
+    /// The likelihood has no interior maximum: no GEV describes the values.
+    NoMaximum,
+    /// Stage two: the GEV does not fit.
+    GevRejected,
+    /// Stage three: another law is clearly better.
+    RivalPreferred,
+    /// The GEV fits, but a rival does as well, or could not be compared.
+    GevConsistent,
+    /// The GEV fits, and every rival was compared with it and is clearly worse.
+    GevPreferred,
+    /// Too few values to tell.
+    TooFew,
+}
+
+/// What a verdict is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// Number of values.
+    pub n: usize,
+    /// The fit.
+    pub fit: &'a GevFit,
+    /// Stages one and two.
+    pub diagnostics: &'a Diagnostics,
+    /// Stage three.
+    pub alternatives: &'a [Alternative],
+    /// Level of the test of fit.
+    pub significance: f64,
+}
+
+/// A rival of the GEV.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Alternative {
+    /// The family, as a stable code.
+    pub model: Family,
+    /// Its name in words.
+    pub name: String,
+    /// Number of parameters.
+    pub size: usize,
+    /// Its fitted parameters by name.
+    pub parameters: BTreeMap<String, f64>,
+    /// Negative log-likelihood.
+    pub negative_log_likelihood: f64,
+    /// Akaike's criterion.
+    pub aic: f64,
+    /// Schwarz's criterion.
+    pub bic: f64,
+    /// Share among all fitted models by AIC.
+    pub aic_weight: f64,
+    /// The same by BIC.
+    pub bic_weight: f64,
+    /// The GEV against this rival; positive z speaks for the GEV.
+    pub vuong: Option<Vuong>,
+    /// The fitted law, to draw it.
+    pub law: Law,
+}
+
+/// Tests of the assumptions and of the fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Diagnostics {
+    /// Stage one: independence and stationarity.
+    pub independence: Independence,
+    /// Stage two: tests of the fit of the GEV; none without a bootstrap.
+    pub goodness_of_fit: Option<GoodnessOfFit>,
+    /// A location that follows the time; given when stage one finds the values not independent draws of one
+    /// law.
+    #[serde(default)]
+    pub trend: Option<TrendFit>,
+    /// Errors that allow for dependence; given when stage one finds the values not independent.
+    pub dependence: Option<Dependence>,
+    /// The fit to intervals; given when the clock's tick is more than a fifth of the scale.
+    pub rounded: Option<Rounded>,
+    /// Whether a Gumbel law, shape 0, would do.
+    pub gumbel: Option<GumbelTest>,
+}
+
+/// What dependence does to the errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Dependence {
+    /// Sandwich standard errors of the parameters and by how much the variances grow.
+    pub sandwich: Option<Sandwich>,
+    /// Length of the blocks of the bootstrap.
+    pub block: usize,
+    /// Percentile intervals of the return levels by block bootstrap, in the order of the return levels.
+    pub return_levels: Vec<Interval>,
+}
+
+/// A GEV whose location is a straight line in time, against the one whose location is constant.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrendFit {
+    /// Location at the first value.
+    pub first: f64,
+    /// Location at the last value.
+    pub last: f64,
+    /// By how much it changes over the run, with its profile interval.
+    pub change: f64,
+    /// The interval of `change`; none where the fit is irregular.
+    pub interval: Option<Interval>,
+    /// Scale around the line.
+    pub scale: f64,
+    /// Shape around the line.
+    pub shape: f64,
+    /// Negative log-likelihood.
+    pub negative_log_likelihood: f64,
+    /// Likelihood ratio against the constant location, corrected for the size of the sample; chi-square with one
+    /// degree of freedom.
+    pub statistic: f64,
+    /// Its p-value, for values independent around the line.
+    pub p: f64,
+    /// Whether the residuals pass the tests of stage one: then the line explains all of the dependence.
+    pub residuals_pass: bool,
+}
+
+/// The fit that knows the clock's tick: the likelihood of intervals instead of points.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rounded {
+    /// The tick.
+    pub tick: f64,
+    /// Location.
+    pub location: f64,
+    /// Scale.
+    pub scale: f64,
+    /// Shape.
+    pub shape: f64,
+    /// Standard errors.
+    pub standard_errors: Option<Parameters>,
+}
+
+/// Is the shape 0?
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GumbelTest {
+    /// Likelihood ratio with Hosking's correction (1984), chi-square with one degree of freedom.
+    pub statistic: f64,
+    /// Its p-value.
+    pub p: f64,
+    /// Location of the fitted Gumbel law.
+    pub location: f64,
+    /// Its scale.
+    pub scale: f64,
+    /// Its negative log-likelihood.
+    pub negative_log_likelihood: f64,
+    /// Its Akaike criterion.
+    pub aic: f64,
+}
