@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use engine::causes::Watch;
 use engine::clock::Clock;
-use engine::kernels::{Kernel, Request, Settings, build, measure};
+use engine::kernels::{Instruments, Kernel, Request, Settings, build, measure};
 use engine::record::{Recorder, SampleRegion};
 use samples::histogram::{BUCKETS, bucket};
 
@@ -76,7 +76,11 @@ fn headline_ns(request: &Request, seconds: f64) -> Result<f64, Box<dyn std::erro
         blocks: 1 << 16,
         ..Settings::default()
     };
-    let found = measure(kernel.as_mut(), clock, &facts, &mut Watch::of_this_thread(), &settings);
+    let found = measure(
+        kernel.as_mut(),
+        &mut Instruments { clock, facts: &facts, watch: &mut Watch::of_this_thread() },
+        &settings,
+    );
     Ok(found.headline_ps / 1000.0)
 }
 
@@ -84,7 +88,11 @@ fn check(bytes: u64) -> Done {
     let (clock, facts) = Clock::choose();
     let mut kernel = build(&Request::Chase { bytes, huge: bytes >= 2 << 20, seed: 1 })?;
     let settings = Settings { budget: Duration::from_secs(2), observations: 1000, ..Settings::default() };
-    let found = measure(kernel.as_mut(), clock, &facts, &mut Watch::of_this_thread(), &settings);
+    let found = measure(
+        kernel.as_mut(),
+        &mut Instruments { clock, facts: &facts, watch: &mut Watch::of_this_thread() },
+        &settings,
+    );
     let check = found.check.ok_or("too little could be measured")?;
     let [single, amortised, allowed] =
         [check.single_ps, check.amortised_ps, check.tolerance_ps].map(|ps| ps / 1000.0);

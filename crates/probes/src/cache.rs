@@ -1,10 +1,10 @@
 //! The kernels that a rank has in use, each built once.
 
-use std::path::Path;
-
 use clock::Clock;
 
-use super::{Error, Kernel, Request, Timed, build};
+use crate::error::Error;
+use crate::kernel::{Kernel, Timed};
+use crate::request::{Request, build};
 
 /// What came of a command that is a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,40 +64,6 @@ impl Kernels {
         kernel.time(clock, least);
         self.ready.push((request.clone(), kernel));
         Ok(())
-    }
-}
-
-impl Request {
-    /// The directory in which the kernel makes a file of its own.
-    pub fn writes_in(&self) -> Option<&Path> {
-        match self {
-            Self::Stat { directory }
-            | Self::Fstat { directory }
-            | Self::RawFstat { directory }
-            | Self::OpenClose { directory }
-            | Self::FopenFclose { directory }
-            | Self::CreateDelete { directory } => Some(directory),
-            _ => None,
-        }
-    }
-
-    /// Are page faults what it measures?
-    pub fn faults(&self) -> bool {
-        matches!(self, Self::Touch { .. } | Self::MmapMunmap { .. } | Self::Fork { .. })
-    }
-
-    /// Does it hold more than a page of memory or so?
-    fn holds_memory(&self) -> bool {
-        matches!(
-            self,
-            Self::Chase { .. }
-                | Self::Poke { .. }
-                | Self::StreamRead { .. }
-                | Self::StreamWrite { .. }
-                | Self::StreamCopy { .. }
-                | Self::Touch { .. }
-                | Self::Fork { .. }
-        )
     }
 }
 

@@ -1,22 +1,14 @@
-//! What does a system call cost?
+//! Kernels of system calls and of the allocator.
 
-use std::ffi::{CStr, CString};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-use super::{Error, Probe};
+use rustix::fs::OFlags;
 
-/// The errno of the last failed call of this thread.
-#[inline]
-pub(super) fn errno() -> i32 {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
-}
-
-/// A path for the kernel.
-pub(super) fn c_path(path: &Path) -> Result<CString, Error> {
-    use std::os::unix::ffi::OsStrExt;
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::Path { path: path.display().to_string() })
-}
+use crate::error::Error;
+use crate::kernel::Probe;
+use crate::system::{c_path, errno, open};
 
 /// Repeats a call that yields a negative number on failure; the errno of the first failure ends it.
 macro_rules! repeat_call {
@@ -120,22 +112,9 @@ impl Null {
     /// For reading, or for writing; `raw`: past the C library.
     pub fn new(write: bool, raw: bool) -> Result<Self, Error> {
         let (path, flags) =
-            if write { (c"/dev/null", libc::O_WRONLY) } else { (c"/dev/zero", libc::O_RDONLY) };
+            if write { (c"/dev/null", OFlags::WRONLY) } else { (c"/dev/zero", OFlags::RDONLY) };
         Ok(Self { file: open(path, flags)?, write, raw })
     }
-}
-
-fn open(path: &CStr, flags: i32) -> Result<OwnedFd, Error> {
-    // SAFETY: `path` ends in zero.
-    let file = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o600) };
-    if file < 0 {
-        return Err(Error::Open {
-            path: path.to_string_lossy().into_owned(),
-            source: std::io::Error::last_os_error(),
-        });
-    }
-    // SAFETY: the kernel has just given us this descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(file) })
 }
 
 impl Probe for Null {
@@ -186,7 +165,7 @@ impl Names {
     /// Works on a file of its own in `directory`, which is removed at the end.
     pub fn new(what: Lookup, directory: &Path) -> Result<Self, Error> {
         let path = c_path(&directory.join(format!(".lastrank-names-{}-{what:?}", std::process::id())))?;
-        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
         let file = (what != Lookup::CreateDelete).then(|| open(&path, flags)).transpose()?;
         Ok(Self { what, path, file })
     }
@@ -194,8 +173,8 @@ impl Names {
 
 impl Drop for Names {
     fn drop(&mut self) {
-        // SAFETY: the path ends in zero; the file is our own, and may be gone already.
-        unsafe { libc::unlink(self.path.as_ptr()) };
+        // The file is our own, and may be gone already.
+        let _ = rustix::fs::unlink(&self.path);
     }
 }
 

@@ -1,12 +1,16 @@
-//! What does a small access to a file cost, through the page cache and past it?
+//! Kernels of small file accesses, through the page cache and past it.
 
 use std::ffi::CString;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-use super::buffer::Buffer;
-use super::calls::{c_path, errno};
-use super::{Error, Probe, Random};
+use rustix::fs::OFlags;
+
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::kernel::Probe;
+use crate::system::{c_path, errno, failed, open};
+use samples::random::Random;
 
 /// What one operation on the file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +52,7 @@ impl Scratch {
     /// says no, the file ends there.
     pub fn new(directory: &Path, bytes: u64, mut goes_on: impl FnMut() -> bool) -> Result<Self, Error> {
         let path = c_path(&directory.join(format!(".lastrank-scratch-{}", std::process::id())))?;
-        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = open(&path, flags)?;
         let mut scratch = Self { path, bytes: 0 };
         let mut piece = Buffer::touched(1 << 20, false)?;
@@ -57,17 +61,13 @@ impl Scratch {
             word.copy_from_slice(&random.next().to_ne_bytes());
         }
         while scratch.bytes < bytes && goes_on() {
-            // SAFETY: the buffer holds as many bytes as are written.
-            let done = unsafe { libc::write(file.as_raw_fd(), piece.start().as_ptr().cast(), piece.bytes()) };
-            match u64::try_from(done) {
-                Ok(done) if done > 0 => scratch.bytes += done,
-                _ => return Err(Error::System { call: "write", source: std::io::Error::last_os_error() }),
+            match rustix::io::write(&file, piece.as_slice()) {
+                Ok(0) => return Err(failed("write", rustix::io::Errno::NOSPC)),
+                Ok(done) => scratch.bytes += done as u64,
+                Err(error) => return Err(failed("write", error)),
             }
         }
-        // SAFETY: a descriptor of our own.
-        if unsafe { libc::fsync(file.as_raw_fd()) } != 0 {
-            return Err(Error::System { call: "fsync", source: std::io::Error::last_os_error() });
-        }
+        rustix::fs::fsync(&file).map_err(|error| failed("fsync", error))?;
         Ok(scratch)
     }
 
@@ -79,20 +79,8 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // SAFETY: the path ends in zero; the file is our own.
-        unsafe { libc::unlink(self.path.as_ptr()) };
+        let _ = rustix::fs::unlink(&self.path);
     }
-}
-
-fn open(path: &CString, flags: i32) -> Result<OwnedFd, Error> {
-    // SAFETY: `path` ends in zero.
-    let file = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC | libc::O_NOFOLLOW, 0o600) };
-    if file < 0 {
-        let source = std::io::Error::last_os_error();
-        return Err(Error::Open { path: path.to_string_lossy().into_owned(), source });
-    }
-    // SAFETY: the kernel has just given us this descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(file) })
 }
 
 impl FileAccess {
@@ -100,11 +88,11 @@ impl FileAccess {
     /// access needs it.
     pub fn new(access: Access, scratch: &Scratch, size: u64, seed: u64) -> Result<Self, Error> {
         let flags = match access {
-            Access::CachedRead | Access::WriteFdatasync | Access::WriteFsync => 0,
-            Access::DirectRead | Access::DirectWrite => libc::O_DIRECT,
-            Access::SyncWrite => libc::O_DIRECT | libc::O_DSYNC,
+            Access::CachedRead | Access::WriteFdatasync | Access::WriteFsync => OFlags::empty(),
+            Access::DirectRead | Access::DirectWrite => OFlags::DIRECT,
+            Access::SyncWrite => OFlags::DIRECT | OFlags::DSYNC,
         };
-        let file = open(&scratch.path, flags | libc::O_RDWR)?;
+        let file = open(&scratch.path, flags | OFlags::RDWR | OFlags::NOFOLLOW)?;
         let mut buffer = Buffer::touched(size, false)?;
         let mut random = Random::new(seed);
         for byte in buffer.as_slice() {
@@ -121,9 +109,9 @@ impl FileAccess {
     fn fill_cache(&mut self) {
         let size = self.buffer.bytes();
         for block in 0..self.blocks {
-            let offset = (block * size as u64) as libc::off_t;
-            // SAFETY: the buffer has room for `size` bytes. A failure shows again when it is timed.
-            unsafe { libc::pread(self.file.as_raw_fd(), self.buffer.start().as_ptr().cast(), size, offset) };
+            let offset = block * size as u64;
+            // A failure shows again when it is timed.
+            let _ = rustix::io::pread(&self.file, self.buffer.as_slice(), offset);
         }
     }
 }

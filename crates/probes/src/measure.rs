@@ -1,13 +1,14 @@
-//! How is one kernel measured: in blocks for the headline, one by one for the tail, and do they agree?
+//! Measures a kernel: blocks for the headline, observations one by one for the tail, and whether they agree.
 
 use std::time::{Duration, Instant};
 
-use samples::{Causes, ClockFacts, TimingCheck};
-
-use super::calls::Additions;
-use super::{Kernel, Random};
 use clock::Clock;
 use perf::Watch;
+use samples::random::Random;
+use samples::{Causes, ClockFacts, TimingCheck};
+
+use crate::calls::Additions;
+use crate::kernel::Kernel;
 
 /// How long and how much.
 #[derive(Clone, Copy, Debug)]
@@ -74,22 +75,28 @@ pub struct Measured {
 
 const BLOCK_PS: u64 = 1_000_000_000;
 
+/// The clock of a measurement, what is known of it, and what watches for causes.
+pub struct Instruments<'a> {
+    /// The clock.
+    pub clock: Clock,
+    /// Its resolution and cost.
+    pub facts: &'a ClockFacts,
+    /// Counts what slows an operation.
+    pub watch: &'a mut Watch,
+}
+
 /// Measures `kernel` within its budget: finds out how long an operation lasts, warms up, takes blocks,
 /// then observations.
-pub fn measure(
-    kernel: &mut dyn Kernel,
-    clock: Clock,
-    facts: &ClockFacts,
-    watch: &mut Watch,
-    settings: &Settings,
-) -> Measured {
+pub fn measure(kernel: &mut dyn Kernel, instruments: &mut Instruments<'_>, settings: &Settings) -> Measured {
     let deadline = Deadline { begin: Instant::now(), budget: settings.budget };
     let mut found = Measured { bytes_each: kernel.bytes_each(), ..Measured::default() };
-    watch.measure_faults(kernel.faults());
-    if let Err(errno) = try_measure(kernel, clock, facts, watch, settings, &deadline, &mut found) {
+    instruments.watch.measure_faults(kernel.faults());
+    let (clock, facts) = (instruments.clock, instruments.facts);
+    let mut bench = Bench { kernel, clock, facts, watch: instruments.watch, deadline };
+    if let Err(errno) = bench.measure(settings, &mut found) {
         found.errno = errno;
     }
-    watch.measure_faults(false);
+    bench.watch.measure_faults(false);
     found
 }
 
@@ -111,119 +118,185 @@ fn timed(kernel: &mut dyn Kernel, clock: Clock, count: u32) -> Result<u64, i32> 
     }
 }
 
-fn try_measure(
-    kernel: &mut dyn Kernel,
-    clock: Clock,
-    facts: &ClockFacts,
-    watch: &mut Watch,
-    settings: &Settings,
-    deadline: &Deadline,
-    found: &mut Measured,
-) -> Result<(), i32> {
-    let (least, most) = (kernel.least(), kernel.most());
-    // How many operations fill a block?
-    let mut count = least;
-    let mut ps = timed(kernel, clock, count)?;
-    while ps < BLOCK_PS / 2 && count < most && count < 1 << 28 && !deadline.passed(0.2) {
-        count = count.saturating_mul(if ps < BLOCK_PS / 20 { 8 } else { 2 }).min(most);
-        ps = timed(kernel, clock, count)?;
-    }
-    let each = net(ps, count, facts).max(1.0);
-    let fitting = (BLOCK_PS as f64 / each).clamp(f64::from(least), f64::from(most.min(1 << 28)));
-    let block = (fitting as u32).next_multiple_of(least);
-    found.block = block;
-    // Steady?
-    let mut last = [0.0; 3];
-    while settings.warm && !deadline.passed(0.25) {
-        last.rotate_left(1);
-        last[2] = net(timed(kernel, clock, block)?, block, facts);
-        let (low, high) = last.iter().fold((f64::MAX, 0.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
-        if low > 0.0 && high <= low * 1.01 {
-            found.steady = true;
-            break;
-        }
-    }
-    // Blocks.
-    let share = if settings.observations == 0 { 1.0 } else { 0.5 };
-    while found.blocks.len() < settings.blocks && (found.blocks.len() < 3 || !deadline.passed(share)) {
-        found.blocks.push(net(timed(kernel, clock, block)?, block, facts));
-        if deadline.passed(1.0) {
-            break;
-        }
-    }
-    found.headline_ps = median(&found.blocks);
-    found.batch = batch(found.headline_ps, facts.quantum_ps, least, most);
-    if found.headline_ps < 10e6 && settings.observations > 0 {
-        found.check = check(kernel, clock, facts, block, deadline)?;
-    }
-    let watched = |batch: u32| watch.is_cheap() || found.headline_ps * f64::from(batch) >= 20e6;
-    let (many, one) = (watched(found.batch), watched(1));
-    let until = if found.batch > least { 0.85 } else { 1.0 };
-    timed(kernel, clock, block)?;
-    let mut taken = Vec::new();
-    let wanted = settings.observations;
-    let how = How { batch: found.batch, often: found.headline_ps > 1e6, until };
-    let mut result = observe(kernel, clock, many.then_some(&mut *watch), wanted, &how, deadline, &mut taken);
-    found.observations = taken;
-    if result.is_ok() && found.batch > least {
-        let mut taken = Vec::new();
-        let how = How { batch: least, often: false, until: 1.0 };
-        result = observe(kernel, clock, one.then_some(watch), wanted / 2, &how, deadline, &mut taken);
-        found.singles = taken;
-    }
-    result
-}
-
 /// How observations are taken.
-struct How {
+struct Pace {
     /// Operations in each.
     batch: u32,
-    /// Is the time looked at after each? It costs more than many an operation.
+    /// How many at most.
+    wanted: usize,
+    /// Are causes watched? That costs more than many an operation.
+    watched: bool,
+    /// Is the time looked at after each?
     often: bool,
     /// The share of the budget after which to stop.
     until: f64,
 }
 
-/// Takes at most `wanted` observations. Their memory is there before the first of them.
-fn observe(
-    kernel: &mut dyn Kernel,
+/// A measurement under way.
+struct Bench<'a> {
+    kernel: &'a mut dyn Kernel,
     clock: Clock,
-    mut watch: Option<&mut Watch>,
-    wanted: usize,
-    how: &How,
-    deadline: &Deadline,
-    all: &mut Vec<Observation>,
-) -> Result<(), i32> {
-    *all = vec![Observation { cpu: u16::MAX, ..Observation::default() }; wanted];
-    let mut taken = 0;
-    let mut errno = 0;
-    for observation in all.iter_mut() {
-        if let Some(watch) = &mut watch {
-            watch.before();
-        }
-        let timed = kernel.time(clock, how.batch);
-        let seen = watch.as_mut().map(|watch| watch.after());
-        if timed.errno != 0 {
-            errno = timed.errno;
-            break;
-        }
-        let cpu = seen.map_or(u16::MAX, |seen| seen.cpu);
-        let seen = seen.unwrap_or_default();
-        *observation = Observation {
-            start_ns: clock.since_epoch_ns(timed.begin),
-            duration_ps: clock.picoseconds(timed.begin, timed.end),
-            queue_ns: u32::try_from(seen.queue_ns).unwrap_or(u32::MAX),
-            blocked_ns: u32::try_from(seen.blocked_ns).unwrap_or(u32::MAX),
-            causes: seen.causes.0,
-            cpu,
-        };
-        taken += 1;
-        if (how.often || taken % 256 == 0) && deadline.passed(how.until) {
-            break;
-        }
+    facts: &'a ClockFacts,
+    watch: &'a mut Watch,
+    deadline: Deadline,
+}
+
+impl Bench<'_> {
+    fn timed(&mut self, count: u32) -> Result<u64, i32> {
+        timed(self.kernel, self.clock, count)
     }
-    all.truncate(taken);
-    if errno == 0 { Ok(()) } else { Err(errno) }
+
+    /// Time of one operation of `count` in ps, less the clock's cost.
+    fn net_of(&mut self, count: u32) -> Result<f64, i32> {
+        Ok(net(self.timed(count)?, count, self.facts))
+    }
+
+    fn measure(&mut self, settings: &Settings, found: &mut Measured) -> Result<(), i32> {
+        let (least, most) = (self.kernel.least(), self.kernel.most());
+        let block = self.block_length()?;
+        found.block = block;
+        found.steady = settings.warm && self.warm_up(block)?;
+        let share = if settings.observations == 0 { 1.0 } else { 0.5 };
+        while found.blocks.len() < settings.blocks && (found.blocks.len() < 3 || !self.deadline.passed(share))
+        {
+            found.blocks.push(self.net_of(block)?);
+            if self.deadline.passed(1.0) {
+                break;
+            }
+        }
+        found.headline_ps = median(&found.blocks);
+        found.batch = batch(found.headline_ps, self.facts.quantum_ps, least, most);
+        if found.headline_ps < 10e6 && settings.observations > 0 {
+            found.check = self.check(block)?;
+        }
+        let cheap = self.watch.is_cheap();
+        let watched = |batch: u32| cheap || found.headline_ps * f64::from(batch) >= 20e6;
+        let (many, one) = (watched(found.batch), watched(1));
+        let until = if found.batch > least { 0.85 } else { 1.0 };
+        self.timed(block)?;
+        let wanted = settings.observations;
+        let often = found.headline_ps > 1e6;
+        let pace = Pace { batch: found.batch, wanted, watched: many, often, until };
+        let mut result = self.observe(&pace, &mut found.observations);
+        if result.is_ok() && found.batch > least {
+            let pace = Pace { batch: least, wanted: wanted / 2, watched: one, often: false, until: 1.0 };
+            result = self.observe(&pace, &mut found.singles);
+        }
+        result
+    }
+
+    /// How many operations fill a block.
+    fn block_length(&mut self) -> Result<u32, i32> {
+        let (least, most) = (self.kernel.least(), self.kernel.most());
+        let mut count = least;
+        let mut ps = self.timed(count)?;
+        while ps < BLOCK_PS / 2 && count < most && count < 1 << 28 && !self.deadline.passed(0.2) {
+            count = count.saturating_mul(if ps < BLOCK_PS / 20 { 8 } else { 2 }).min(most);
+            ps = self.timed(count)?;
+        }
+        let each = net(ps, count, self.facts).max(1.0);
+        let fitting = (BLOCK_PS as f64 / each).clamp(f64::from(least), f64::from(most.min(1 << 28)));
+        Ok((fitting as u32).next_multiple_of(least))
+    }
+
+    /// Repeats blocks until three neighbouring ones agree within a hundredth; false where the time is up.
+    fn warm_up(&mut self, block: u32) -> Result<bool, i32> {
+        let mut last = [0.0; 3];
+        while !self.deadline.passed(0.25) {
+            last.rotate_left(1);
+            last[2] = self.net_of(block)?;
+            let (low, high) = last.iter().fold((f64::MAX, 0.0f64), |(l, h), v| (l.min(*v), h.max(*v)));
+            if low > 0.0 && high <= low * 1.01 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes observations. Their memory is there before the first of them.
+    fn observe(&mut self, pace: &Pace, all: &mut Vec<Observation>) -> Result<(), i32> {
+        let clock = self.clock;
+        *all = vec![Observation { cpu: u16::MAX, ..Observation::default() }; pace.wanted];
+        let mut taken = 0;
+        let mut errno = 0;
+        for observation in all.iter_mut() {
+            if pace.watched {
+                self.watch.before();
+            }
+            let timed = self.kernel.time(clock, pace.batch);
+            let seen = pace.watched.then(|| self.watch.after());
+            if timed.errno != 0 {
+                errno = timed.errno;
+                break;
+            }
+            let cpu = seen.map_or(u16::MAX, |seen| seen.cpu);
+            let seen = seen.unwrap_or_default();
+            *observation = Observation {
+                start_ns: clock.since_epoch_ns(timed.begin),
+                duration_ps: clock.picoseconds(timed.begin, timed.end),
+                queue_ns: u32::try_from(seen.queue_ns).unwrap_or(u32::MAX),
+                blocked_ns: u32::try_from(seen.blocked_ns).unwrap_or(u32::MAX),
+                causes: seen.causes.0,
+                cpu,
+            };
+            taken += 1;
+            if (pace.often || taken % 256 == 0) && self.deadline.passed(pace.until) {
+                break;
+            }
+        }
+        all.truncate(taken);
+        if errno == 0 { Ok(()) } else { Err(errno) }
+    }
+
+    /// Compares single timings with the amortised time, in rounds of some hundred single timings and as many
+    /// of two chains of register additions, one four times as long as the other: the line through their means
+    /// ends, at no additions, at what a bracket adds to whatever stands in it. (A bracket around nothing adds
+    /// more: see [`Additions`].) Taken in each round, it is that of the moment.
+    ///
+    /// A round's mean leaves out the slowest hundredth, and the middle round counts: interruptions are not what
+    /// is compared. A quarter of a block is timed before the single ones of each round: it brings back what another
+    /// process pushed out of the caches, and is the amortised time of the same moment. Before each single timing passes a time that differs, so that timings begin at all phases of the
+    /// clock's step; without it the loop falls into step with a clock of 10 ns and its mean is off by one. A
+    /// round is kept in 4 KiB, so that writing it down does not push what is measured out of the cache.
+    fn check(&mut self, block: u32) -> Result<Option<TimingCheck>, i32> {
+        let (clock, facts) = (self.clock, self.facts);
+        const SINGLES: usize = 256;
+        const ROUNDS: usize = 301;
+        let least = self.kernel.least();
+        let quarter = (block / 4).next_multiple_of(least).max(least);
+        let mut rounds = Vec::with_capacity(ROUNDS);
+        let mut amortised = Vec::with_capacity(ROUNDS);
+        let mut shown = [0u64; SINGLES];
+        let mut phases = Random::new(1);
+        while rounds.len() < ROUNDS
+            && (rounds.len() < 5 || !self.deadline.passed(0.65))
+            && !self.deadline.passed(1.0)
+        {
+            let mut mean_of = |kernel: &mut dyn Kernel, count| -> Result<f64, i32> {
+                for single in &mut shown {
+                    for _ in 0..phases.next() % 64 {
+                        std::hint::black_box(());
+                    }
+                    *single = timed(kernel, clock, count)?;
+                }
+                shown.sort_unstable();
+                let kept = &shown[..SINGLES * 99 / 100];
+                Ok(kept.iter().map(|ps| *ps as f64).sum::<f64>() / kept.len() as f64)
+            };
+            let short = mean_of(&mut Additions::<16>, 1)?;
+            amortised.push(net(timed(self.kernel, clock, quarter)?, quarter, facts));
+            let single = mean_of(self.kernel, least)?;
+            let long = mean_of(&mut Additions::<64>, 1)?;
+            rounds.push((single - bracket_adds(short, long)) / f64::from(least));
+        }
+        let amortised_ps = median(&amortised);
+        let found = TimingCheck {
+            single_ps: median(&rounds).max(0.0),
+            amortised_ps,
+            tolerance_ps: (0.05 * amortised_ps).max(600.0),
+        };
+        Ok((rounds.len() >= 5).then_some(found))
+    }
 }
 
 /// Time of one operation in ps: all of them, less one cost of the clock.
@@ -235,58 +308,6 @@ fn net(ps: u64, count: u32, facts: &ClockFacts) -> f64 {
 fn batch(each_ps: f64, quantum_ps: u64, least: u32, most: u32) -> u32 {
     let wanted = (8.0 * quantum_ps as f64 / each_ps.max(1.0)).ceil();
     (wanted as u32).clamp(least, most.min(1 << 16).max(least)).next_multiple_of(least)
-}
-
-/// Compares single timings with the amortised time, in rounds of some hundred single timings and as many
-/// of two chains of register additions, one four times as long as the other: the line through their means
-/// ends, at no additions, at what a bracket adds to whatever stands in it. (A bracket around nothing adds
-/// more: see [`Additions`].) Taken in each round, it is that of the moment.
-///
-/// A round's mean leaves out the slowest hundredth, and the middle round counts: interruptions are not what
-/// is compared. A quarter of a block is timed before the single ones of each round: it brings back what another
-/// process pushed out of the caches, and is the amortised time of the same moment. Before each single timing passes a time that differs, so that timings begin at all phases of the
-/// clock's step; without it the loop falls into step with a clock of 10 ns and its mean is off by one. A
-/// round is kept in 4 KiB, so that writing it down does not push what is measured out of the cache.
-fn check(
-    kernel: &mut dyn Kernel,
-    clock: Clock,
-    facts: &ClockFacts,
-    block: u32,
-    deadline: &Deadline,
-) -> Result<Option<TimingCheck>, i32> {
-    const SINGLES: usize = 256;
-    const ROUNDS: usize = 301;
-    let least = kernel.least();
-    let quarter = (block / 4).next_multiple_of(least).max(least);
-    let mut rounds = Vec::with_capacity(ROUNDS);
-    let mut amortised = Vec::with_capacity(ROUNDS);
-    let mut shown = [0u64; SINGLES];
-    let mut phases = Random::new(1);
-    while rounds.len() < ROUNDS && (rounds.len() < 5 || !deadline.passed(0.65)) && !deadline.passed(1.0) {
-        let mut mean_of = |kernel: &mut dyn Kernel, count| -> Result<f64, i32> {
-            for single in &mut shown {
-                for _ in 0..phases.next() % 64 {
-                    std::hint::black_box(());
-                }
-                *single = timed(kernel, clock, count)?;
-            }
-            shown.sort_unstable();
-            let kept = &shown[..SINGLES * 99 / 100];
-            Ok(kept.iter().map(|ps| *ps as f64).sum::<f64>() / kept.len() as f64)
-        };
-        let short = mean_of(&mut Additions::<16>, 1)?;
-        amortised.push(net(timed(kernel, clock, quarter)?, quarter, facts));
-        let single = mean_of(kernel, least)?;
-        let long = mean_of(&mut Additions::<64>, 1)?;
-        rounds.push((single - bracket_adds(short, long)) / f64::from(least));
-    }
-    let amortised_ps = median(&amortised);
-    let found = TimingCheck {
-        single_ps: median(&rounds).max(0.0),
-        amortised_ps,
-        tolerance_ps: (0.05 * amortised_ps).max(600.0),
-    };
-    Ok((rounds.len() >= 5).then_some(found))
 }
 
 /// What a bracket adds, from what it shows of a chain and of one four times as long.
@@ -320,7 +341,7 @@ impl Observation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Probe;
+    use crate::kernel::Probe;
 
     /// Spins for a stated time.
     struct Spin {
@@ -342,12 +363,12 @@ mod tests {
         let mut watch = Watch::of_this_thread();
         let mut spin = Spin { clock, ns: 3_000 };
         let settings = Settings { budget: Duration::from_millis(200), ..Settings::default() };
-        let found = measure(&mut spin, clock, &facts, &mut watch, &settings);
+        let mut instruments = Instruments { clock, facts: &facts, watch: &mut watch };
+        let found = measure(&mut spin, &mut instruments, &settings);
         assert_eq!((found.batch, found.errno), (1, 0));
-        // Other work on this machine can only make it longer, and the median block shorter than twice.
-        assert!(found.headline_ps >= 2_990_000.0 && found.headline_ps < 6_000_000.0, "{}", found.headline_ps);
-        let least = found.observations.iter().map(|o| o.duration_ps).min();
-        assert!(least.is_some_and(|ps| (3_000_000..3_200_000).contains(&ps)), "{least:?}");
+        // A tick of the clock less than it spins; other work on this machine can make it longer without limit.
+        assert!(found.headline_ps >= 2_990_000.0, "{}", found.headline_ps);
+        assert!(found.observations.iter().all(|one| one.duration_ps >= 2_990_000), "shorter than it spins");
         assert!(found.observations.windows(2).all(|pair| pair[0].start_ns <= pair[1].start_ns));
     }
 
@@ -370,15 +391,16 @@ mod tests {
 
     #[test]
     fn a_failing_kernel_ends_with_its_errno() {
-        struct Broken;
-        impl Probe for Broken {
+        struct Failing;
+        impl Probe for Failing {
             fn go(&mut self, _: u32) -> i32 {
                 libc::ENOSPC
             }
         }
         let (clock, facts) = Clock::of_kind(clock::Kind::Monotonic);
         let mut watch = Watch::of_this_thread();
-        let found = measure(&mut Broken, clock, &facts, &mut watch, &Settings::default());
+        let mut instruments = Instruments { clock, facts: &facts, watch: &mut watch };
+        let found = measure(&mut Failing, &mut instruments, &Settings::default());
         assert_eq!((found.errno, found.observations.len()), (libc::ENOSPC, 0));
     }
 }

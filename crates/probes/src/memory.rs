@@ -1,10 +1,13 @@
-//! How long does an access to memory take, one that waits for the one before it and one that does not?
+//! Kernels of memory accesses: dependent loads, independent accesses, streams, first touches.
 
 use std::hint::black_box;
 
-use super::buffer::{Buffer, page_size};
-use super::{Error, Probe, Random, Timed};
 use clock::Source;
+use samples::random::Random;
+
+use crate::buffer::{Buffer, HUGE, page_size};
+use crate::error::Error;
+use crate::kernel::{Probe, Timed};
 
 /// Bytes between two elements of a chase: a cache line, so that each load needs a line of its own.
 pub const LINE: usize = 64;
@@ -25,7 +28,7 @@ unsafe impl Send for Chase {}
 impl Chase {
     /// A cycle through all lines of `bytes` (at least two lines), on huge pages if so wished.
     pub fn new(bytes: u64, huge: bool, seed: u64) -> Result<Self, Error> {
-        let buffer = Buffer::touched(bytes.max(2 * LINE as u64), huge)?;
+        let mut buffer = Buffer::touched(bytes.max(2 * LINE as u64), huge)?;
         let lines = buffer.bytes() / LINE;
         let start = buffer.start();
         // SAFETY (of the closure's uses): an index below `lines` keeps the word inside the buffer, and
@@ -255,7 +258,7 @@ pub struct Touch {
 impl Touch {
     /// Touches the pages of `bytes` one by one, and gives them back when all have been touched.
     pub fn new(bytes: u64, huge: bool) -> Result<Self, Error> {
-        let step = if huge { super::buffer::HUGE } else { page_size() };
+        let step = if huge { HUGE } else { page_size() };
         let buffer = Buffer::reserve(bytes.max(step as u64), huge)?;
         Ok(Self { buffer, step, next: 0 })
     }
@@ -266,19 +269,20 @@ impl Probe for Touch {
     fn ready(&mut self, count: u32) {
         let needed = (count as usize).saturating_mul(self.step);
         if self.next == 0 || self.next.saturating_add(needed) > self.buffer.bytes() {
-            self.buffer.forget();
+            self.buffer.discard();
             self.next = 0;
         }
     }
 
     #[inline(always)]
     fn go(&mut self, count: u32) -> i32 {
+        let (start, bytes) = (self.buffer.start(), self.buffer.bytes());
         for _ in 0..count {
-            if self.next >= self.buffer.bytes() {
+            if self.next >= bytes {
                 return libc::ENOMEM;
             }
             // SAFETY: `next` is below the buffer's length.
-            unsafe { self.buffer.start().add(self.next).write_volatile(1) };
+            unsafe { start.add(self.next).write_volatile(1) };
             self.next += self.step;
         }
         0

@@ -1,12 +1,15 @@
-//! What do processes, threads and the switch between them cost?
+//! Kernels of processes, threads and the switch between them.
 
 use std::ffi::CString;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::buffer::Buffer;
-use super::calls::errno;
-use super::{Error, Probe};
 use machine::affinity::{self, Pinned};
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::kernel::Probe;
+use crate::system::{errno, failed};
 
 /// `fork`, `_exit` in the child, `waitpid`.
 #[derive(Debug)]
@@ -165,7 +168,7 @@ impl Probe for Thread {
 
 /// Makes a call again as long as a signal interrupts it.
 #[inline(always)]
-fn again(mut call: impl FnMut() -> isize) -> isize {
+fn retry(mut call: impl FnMut() -> isize) -> isize {
     loop {
         let moved = call();
         if moved >= 0 || errno() != libc::EINTR {
@@ -203,8 +206,8 @@ impl PingPong {
                 libc::close(unused);
                 libc::close(other);
                 let mut byte = [0u8; 1];
-                while again(|| libc::read(from, byte.as_mut_ptr().cast(), 1)) == 1 {
-                    if again(|| libc::write(to, byte.as_ptr().cast(), 1)) != 1 {
+                while retry(|| libc::read(from, byte.as_mut_ptr().cast(), 1)) == 1 {
+                    if retry(|| libc::write(to, byte.as_ptr().cast(), 1)) != 1 {
                         break;
                     }
                 }
@@ -226,19 +229,12 @@ impl PingPong {
 
 /// A pipe: the end to read from and the end to write to.
 fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {
-    let mut ends = [0; 2];
-    // SAFETY: `ends` has room for the two descriptors.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(Error::System { call: "pipe2", source: std::io::Error::last_os_error() });
-    }
-    // SAFETY: the kernel has just given us both.
-    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
+    pipe_with(PipeFlags::CLOEXEC).map_err(|error| failed("pipe2", error))
 }
 
 /// Pins this thread to the processor it is on.
 fn pin_here() -> Result<Pinned, Error> {
-    // SAFETY: takes nothing and returns a number.
-    let here = u16::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0);
+    let here = u16::try_from(rustix::thread::sched_getcpu()).unwrap_or(0);
     affinity::pin(here).map_err(|source| Error::System { call: "sched_setaffinity", source })
 }
 
@@ -258,8 +254,8 @@ impl Probe for PingPong {
         for _ in 0..count.div_ceil(self.each) {
             // SAFETY: `byte` has room for one byte and lives through both calls.
             let moved = unsafe {
-                again(|| libc::write(to, byte.as_ptr().cast(), 1)) == 1
-                    && again(|| libc::read(from, byte.as_mut_ptr().cast(), 1)) == 1
+                retry(|| libc::write(to, byte.as_ptr().cast(), 1)) == 1
+                    && retry(|| libc::read(from, byte.as_mut_ptr().cast(), 1)) == 1
             };
             if !moved {
                 return errno();
@@ -298,8 +294,8 @@ mod tests {
         let before = accounting.read();
         assert_eq!(pair.go(200), 0);
         let after = accounting.read();
-        // A hundred round trips: each makes this thread give the processor up once.
+        // A hundred round trips: in each the partner runs, for which this thread leaves their one processor.
         let switches = after.voluntary + after.involuntary - before.voluntary - before.involuntary;
-        assert!((90..400).contains(&switches), "{switches}");
+        assert!(switches >= 100, "{switches}");
     }
 }

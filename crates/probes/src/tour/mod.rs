@@ -50,6 +50,8 @@ pub fn tour(machine: &Machine, directory: &Path, limit: Duration, tell: &mut dyn
         scratch: None,
         rungs: Vec::new(),
         processors: affinity::allowed(),
+        machine,
+        directory,
         tour: TourFacts {
             schema: "lastrank.tour/1".into(),
             caches: machine.processor.caches.clone(),
@@ -76,7 +78,7 @@ pub fn tour(machine: &Machine, directory: &Path, limit: Duration, tell: &mut dyn
         let remaining = limit.saturating_sub(begin.elapsed());
         let budget = remaining.mul_f64((steps[index].weight / left.max(1e-9)).min(1.0));
         tell(Progress::Step(steps[index].name, number + 1, total));
-        walk.step(index, &steps[index], budget, machine, directory);
+        walk.step(index, &steps[index], budget);
         // A rung is shown when all above it are.
         let done = |step: usize| order[..=number].contains(&step);
         while shown < total && done(shown) {

@@ -2,6 +2,7 @@
 
 use samples::{Cause, Causes, RungFacts, RungGroup, RungQuantiles, Sample};
 
+use super::steps::Label;
 use crate::measure::{Measured, Observation};
 
 /// What was observed on one rung.
@@ -15,17 +16,9 @@ pub struct RungObservations {
     pub blocks: Vec<u64>,
 }
 
-/// What a rung is called.
-pub(super) struct RungName<'a> {
-    pub(super) code: &'a str,
-    pub(super) name: &'a str,
-    pub(super) what: &'a str,
-    pub(super) group: RungGroup,
-}
-
 /// What was `measured` of a rung, where an empty timing shows `overhead_ps`.
 pub(super) fn summarise(
-    of: &RungName,
+    of: &Label<'_>,
     measured: Measured,
     overhead_ps: f64,
 ) -> (RungFacts, RungObservations) {

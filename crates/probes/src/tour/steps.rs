@@ -1,9 +1,20 @@
-//! Which rungs are there to climb, in which order, and how much of the time may each have?
+//! The steps of a tour, in their order, and the share of the time that each may have.
 
 use std::path::Path;
 
-use crate::{Access, Request};
 use samples::{Machine, RungGroup};
+
+use crate::disk::Access;
+use crate::request::Request;
+
+/// How a rung is called.
+#[derive(Clone, Copy)]
+pub(super) struct Label<'a> {
+    pub(super) code: &'a str,
+    pub(super) name: &'a str,
+    pub(super) what: &'a str,
+    pub(super) group: RungGroup,
+}
 
 /// A step of the tour: how much of the time it may have (its weight), and what it does.
 pub(super) struct Step<'a> {
@@ -51,118 +62,115 @@ pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)
 }
 
 pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<Step<'a>> {
-    let kernel = |name, code, weight, group, what: &str, request| Step {
-        name,
-        weight,
-        work: Work::Kernel { code, what: what.into(), group, request, warm: true },
-    };
-    let slow = |name, code, weight, what: &str, request| Step {
-        name,
-        weight,
-        work: Work::Kernel { code, what: what.into(), group: RungGroup::Process, request, warm: false },
-    };
-    let file = |name, code, weight, what, access, size| Step {
-        name,
-        weight,
-        work: Work::File { code, what, access, size },
-    };
-    let here = || directory.to_path_buf();
-    let mut steps = vec![kernel(
-        "Clock",
-        "clock",
-        0.3,
-        RungGroup::Clock,
-        "an empty timing: what the clock itself shows",
-        Request::Empty,
-    )];
+    let mut steps = memory_steps(machine);
+    steps.extend(system_steps(directory));
+    steps.extend(process_steps());
+    let disk = machine.paths.first().is_none_or(|path| path.writable != Some(false));
+    if disk {
+        steps.extend(disk_steps());
+    } else {
+        steps.push(Step { name: "Disk", weight: 0.1, work: Work::Skip("the directory is not writable") });
+    }
+    steps
+}
+
+/// A step of a kernel that is repeated until it is steady.
+fn kernel<'a>(weight: f64, label: Label<'static>, request: Request) -> Step<'a> {
+    let Label { code, name, what, group } = label;
+    Step { name, weight, work: Work::Kernel { code, what: what.into(), group, request, warm: true } }
+}
+
+/// The clock, caches and memory.
+fn memory_steps<'a>(machine: &Machine) -> Vec<Step<'a>> {
+    let what = "an empty timing: what the clock itself shows";
+    let clock = Label { code: "clock", name: "Clock", what, group: RungGroup::Clock };
+    let mut steps = vec![kernel(0.3, clock, Request::Empty)];
     for (code, name, bytes) in levels(machine) {
         let what = format!("one dependent load within {}", samples::units::bytes(bytes));
         let weight = if code == "memory" { 2.5 } else { 1.0 };
         let request = Request::Chase { bytes, huge: false, seed: 1 };
-        steps.push(kernel(name, code, weight, RungGroup::Memory, &what, request));
+        let work = Work::Kernel { code, what, group: RungGroup::Memory, request, warm: true };
+        steps.push(Step { name, weight, work });
     }
     steps.push(Step { name: "Latency against working set", weight: 9.0, work: Work::Curve });
     steps.push(Step { name: "Bandwidth", weight: 2.0, work: Work::Bandwidth });
-    use RungGroup::{Memory, System};
-    steps.extend([
-        kernel(
-            "Page fault",
-            "page_fault",
-            1.0,
-            Memory,
-            "first touch of a 4 KiB page",
-            Request::Touch { bytes: 64 << 20, huge: false },
-        ),
-        kernel(
-            "malloc + free",
-            "malloc_free",
-            0.5,
-            Memory,
-            "malloc(4) and free",
-            Request::MallocFree { bytes: 4 },
-        ),
-        kernel("getpid", "getpid", 0.7, System, "the raw system call", Request::Getpid),
-        kernel("read 1 byte", "read_null", 0.7, System, "read of one byte of /dev/zero", Request::ReadNull),
-        kernel(
-            "write 1 byte",
-            "write_null",
+    let memory = |code, name, what| Label { code, name, what, group: RungGroup::Memory };
+    steps.push(kernel(
+        1.0,
+        memory("page_fault", "Page fault", "first touch of a 4 KiB page"),
+        Request::Touch { bytes: 64 << 20, huge: false },
+    ));
+    steps.push(kernel(
+        0.5,
+        memory("malloc_free", "malloc + free", "malloc(4) and free"),
+        Request::MallocFree { bytes: 4 },
+    ));
+    steps
+}
+
+fn system_steps<'a>(directory: &Path) -> [Step<'a>; 6] {
+    let here = || directory.to_path_buf();
+    let call = |weight, code, name, what, request| {
+        kernel(weight, Label { code, name, what, group: RungGroup::System }, request)
+    };
+    [
+        call(0.7, "getpid", "getpid", "the raw system call", Request::Getpid),
+        call(0.7, "read_null", "read 1 byte", "read of one byte of /dev/zero", Request::ReadNull),
+        call(0.7, "write_null", "write 1 byte", "write of one byte to /dev/null", Request::WriteNull),
+        call(0.7, "stat", "stat", "stat of a file", Request::Stat { directory: here() }),
+        call(
             0.7,
-            System,
-            "write of one byte to /dev/null",
-            Request::WriteNull,
-        ),
-        kernel("stat", "stat", 0.7, System, "stat of a file", Request::Stat { directory: here() }),
-        kernel(
-            "open + close",
             "open_close",
-            0.7,
-            System,
+            "open + close",
             "of a file that exists",
             Request::OpenClose { directory: here() },
         ),
-        kernel(
-            "create + delete",
-            "create_delete",
+        call(
             1.5,
-            System,
+            "create_delete",
+            "create + delete",
             "of an empty file",
             Request::CreateDelete { directory: here() },
         ),
+    ]
+}
+
+/// Processes and threads: too slow to be repeated until they are steady.
+fn process_steps<'a>() -> [Step<'a>; 5] {
+    let slow = |code, name, what: &str, request| {
+        let work = Work::Kernel { code, what: what.into(), group: RungGroup::Process, request, warm: false };
+        Step { name, weight: 1.0, work }
+    };
+    let program = "true".into();
+    [
         slow(
-            "Context switch",
             "context_switch",
-            1.0,
+            "Context switch",
             "between two processes on one processor",
             Request::ContextSwitch,
         ),
-        slow("Pipe", "pipe_pingpong", 1.0, "a byte to another process and back", Request::PipePingpong),
-        slow("Thread", "thread", 1.0, "create and join", Request::Thread),
-        slow("fork", "fork", 1.0, "fork, exit, wait", Request::Fork { resident: 0 }),
-        slow(
-            "Program start",
-            "spawn",
-            1.0,
-            "posix_spawn of `true`, wait",
-            Request::Spawn { program: "true".into() },
-        ),
-    ]);
-    let disk = machine.paths.first().is_none_or(|path| path.writable != Some(false));
-    if !disk {
-        steps.push(Step { name: "Disk", weight: 0.1, work: Work::Skip("the directory is not writable") });
-        return steps;
-    }
+        slow("pipe_pingpong", "Pipe", "a byte to another process and back", Request::PipePingpong),
+        slow("thread", "Thread", "create and join", Request::Thread),
+        slow("fork", "fork", "fork, exit, wait", Request::Fork { resident: 0 }),
+        slow("spawn", "Program start", "posix_spawn of `true`, wait", Request::Spawn { program }),
+    ]
+}
+
+fn disk_steps<'a>() -> [Step<'a>; 8] {
     use Access::{CachedRead, DirectRead, DirectWrite, SyncWrite, WriteFsync};
-    steps.push(Step { name: "Preparing a file", weight: 4.0, work: Work::Prepare });
-    steps.extend([
-        file("Page cache", "page_cache", 0.7, "4 KiB read that the page cache answers", CachedRead, 4096),
-        file("Disk read", "disk_read", 3.0, "4 KiB at random, O_DIRECT", DirectRead, 4096),
-        file("Disk write", "disk_write", 2.0, "4 KiB at random, O_DIRECT", DirectWrite, 4096),
-        file("Safe write", "sync_write", 2.5, "4 KiB at random, O_DIRECT and O_DSYNC", SyncWrite, 4096),
-        file("write + fsync", "fsync", 2.5, "4 KiB at random, buffered, then fsync", WriteFsync, 4096),
-        file("Large read", "large_read", 1.0, "1 MiB at random, O_DIRECT", DirectRead, 1 << 20),
-        file("Large write", "large_write", 1.0, "1 MiB at random, O_DIRECT and O_DSYNC", SyncWrite, 1 << 20),
-    ]);
-    steps
+    let file = |name, weight, work| Step { name, weight, work };
+    let small = |code, what, access| Work::File { code, what, access, size: 4096 };
+    let large = |code, what, access| Work::File { code, what, access, size: 1 << 20 };
+    [
+        Step { name: "Preparing a file", weight: 4.0, work: Work::Prepare },
+        file("Page cache", 0.7, small("page_cache", "4 KiB read that the page cache answers", CachedRead)),
+        file("Disk read", 3.0, small("disk_read", "4 KiB at random, O_DIRECT", DirectRead)),
+        file("Disk write", 2.0, small("disk_write", "4 KiB at random, O_DIRECT", DirectWrite)),
+        file("Safe write", 2.5, small("sync_write", "4 KiB at random, O_DIRECT and O_DSYNC", SyncWrite)),
+        file("write + fsync", 2.5, small("fsync", "4 KiB at random, buffered, then fsync", WriteFsync)),
+        file("Large read", 1.0, large("large_read", "1 MiB at random, O_DIRECT", DirectRead)),
+        file("Large write", 1.0, large("large_write", "1 MiB at random, O_DIRECT and O_DSYNC", SyncWrite)),
+    ]
 }
 
 #[cfg(test)]

@@ -1,23 +1,26 @@
-//! How is each step of the tour done within its time?
+//! Does each step of the tour within its time.
 
 use std::path::Path;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use super::rung::{RungName, RungObservations, summarise};
-use super::steps::{Step, Work, levels};
-use crate::measure::{Settings, measure};
-use crate::{FileAccess, Kernel, Request, Scratch, build};
 use clock::Clock;
 use machine::affinity;
 use perf::Watch;
 use samples::{Bandwidth, CurvePoint, Machine, RungFacts, RungGroup, TourFacts};
 
+use super::rung::{RungObservations, summarise};
+use super::steps::{Label, Step, Work, levels};
+use crate::disk::{FileAccess, Scratch};
+use crate::kernel::Kernel;
+use crate::measure::{Instruments, Measured, Settings, measure};
+use crate::request::{Request, build};
+
 /// A kernel of so many bytes.
 type OfSize = fn(u64) -> Request;
 
 /// A tour on its way.
-pub(super) struct Walk {
+pub(super) struct Walk<'a> {
     pub(super) begin: Instant,
     pub(super) limit: Duration,
     pub(super) clock: Clock,
@@ -28,35 +31,32 @@ pub(super) struct Walk {
     pub(super) tour: TourFacts,
     /// The processors that may be used.
     pub(super) processors: Vec<u16>,
+    pub(super) machine: &'a Machine,
+    /// Where files are made.
+    pub(super) directory: &'a Path,
 }
 
-impl Walk {
-    pub(super) fn step(
-        &mut self,
-        index: usize,
-        step: &Step,
-        budget: Duration,
-        machine: &Machine,
-        directory: &Path,
-    ) {
+impl Walk<'_> {
+    fn measure(&mut self, kernel: &mut dyn Kernel, settings: &Settings) -> Measured {
+        let (clock, facts) = (self.clock, &self.tour.clock);
+        measure(kernel, &mut Instruments { clock, facts, watch: &mut self.watch }, settings)
+    }
+
+    pub(super) fn step(&mut self, index: usize, step: &Step, budget: Duration) {
         if budget < Duration::from_millis(5) {
             self.tour.skipped.push(format!("{}: no time was left", step.name));
             return;
         }
         match &step.work {
             Work::Skip(why) => self.tour.skipped.push(format!("{}: {why}", step.name)),
-            Work::Curve => self.curve(machine, budget),
-            Work::Bandwidth => self.bandwidth(machine, budget),
-            Work::Prepare => self.prepare(directory, machine, budget),
+            Work::Curve => self.curve(budget),
+            Work::Bandwidth => self.bandwidth(budget),
+            Work::Prepare => self.prepare(budget),
             Work::Kernel { code, what, group, request, warm } => match build(request) {
                 Ok(mut kernel) => {
                     let settings = Settings { budget, warm: *warm, ..Settings::default() };
-                    self.rung(
-                        index,
-                        RungName { code, name: step.name, what, group: *group },
-                        kernel.as_mut(),
-                        &settings,
-                    );
+                    let label = Label { code, name: step.name, what, group: *group };
+                    self.rung(index, label, kernel.as_mut(), &settings);
                 }
                 Err(error) => self.tour.skipped.push(format!("{}: {error}", step.name)),
             },
@@ -68,12 +68,8 @@ impl Walk {
                 match FileAccess::new(*access, scratch, *size, 1) {
                     Ok(mut probe) => {
                         let settings = Settings { budget, warm: false, blocks: 50, ..Settings::default() };
-                        self.rung(
-                            index,
-                            RungName { code, name: step.name, what, group: RungGroup::Disk },
-                            &mut probe,
-                            &settings,
-                        );
+                        let label = Label { code, name: step.name, what, group: RungGroup::Disk };
+                        self.rung(index, label, &mut probe, &settings);
                     }
                     Err(error) => self.tour.skipped.push(format!("{}: {error}", step.name)),
                 }
@@ -81,23 +77,23 @@ impl Walk {
         }
     }
 
-    fn rung(&mut self, index: usize, of: RungName, kernel: &mut dyn Kernel, settings: &Settings) {
-        let measured = measure(kernel, self.clock, &self.tour.clock, &mut self.watch, settings);
+    fn rung(&mut self, index: usize, label: Label<'_>, kernel: &mut dyn Kernel, settings: &Settings) {
+        let measured = self.measure(kernel, settings);
         if measured.observations.is_empty() {
             let error = std::io::Error::from_raw_os_error(measured.errno);
-            self.tour.skipped.push(format!("{}: {error}", of.name));
+            self.tour.skipped.push(format!("{}: {error}", label.name));
             return;
         }
         let overhead =
-            if of.group == RungGroup::Clock { 0.0 } else { self.tour.clock.overhead.mean_ps as f64 };
-        let (facts, observed) = summarise(&of, measured, overhead);
+            if label.group == RungGroup::Clock { 0.0 } else { self.tour.clock.overhead.mean_ps as f64 };
+        let (facts, observed) = summarise(&label, measured, overhead);
         self.rungs.push((index, facts, observed));
     }
 
     /// Two working sets an octave from 4 KiB, and one an octave on huge pages from 2 MiB.
-    fn curve(&mut self, machine: &Machine, budget: Duration) {
+    fn curve(&mut self, budget: Duration) {
         let begin = Instant::now();
-        let largest = levels(machine).last().map_or(64 << 20, |level| level.2);
+        let largest = levels(self.machine).last().map_or(64 << 20, |level| level.2);
         let mut sizes = Vec::new();
         let mut bytes = 4096u64;
         while bytes <= largest {
@@ -124,8 +120,7 @@ impl Walk {
             match build(&Request::Chase { bytes, huge, seed: 1 }) {
                 Ok(mut kernel) => {
                     let settings = Settings { budget: share, observations: 0, ..Settings::default() };
-                    let found =
-                        measure(kernel.as_mut(), self.clock, &self.tour.clock, &mut self.watch, &settings);
+                    let found = self.measure(kernel.as_mut(), &settings);
                     self.tour.curve.push(CurvePoint { bytes, huge, ps: found.headline_ps });
                 }
                 Err(error) => self.tour.skipped.push(format!("Latency against working set: {error}")),
@@ -133,11 +128,11 @@ impl Walk {
         }
     }
 
-    fn bandwidth(&mut self, machine: &Machine, budget: Duration) {
+    fn bandwidth(&mut self, budget: Duration) {
         let begin = Instant::now();
         let cpus = self.processors.clone();
         let counts: &[usize] = if cpus.len() > 1 { &[1, 0] } else { &[1] };
-        let levels = levels(machine);
+        let levels = levels(self.machine);
         let mut left = (3 * levels.len() * counts.len()) as u32;
         for (code, _, bytes) in levels {
             let kinds: [(&str, OfSize); 3] = [
@@ -152,7 +147,7 @@ impl Walk {
                     let share = share.min(Duration::from_millis(150));
                     let threads = if *count == 1 { 1 } else { cpus.len() as u64 };
                     // All buffers together take no more than a quarter of the memory.
-                    let available = machine.memory.available.unwrap_or(u64::MAX);
+                    let available = self.machine.memory.available.unwrap_or(u64::MAX);
                     let bytes = bytes.min((available / 4 / threads).max(4096));
                     let request = of(bytes);
                     let found = match count {
@@ -176,12 +171,13 @@ impl Walk {
     fn bandwidth_alone(&mut self, request: &Request, budget: Duration) -> Option<f64> {
         let mut kernel = build(request).ok()?;
         let settings = Settings { budget, observations: 0, ..Settings::default() };
-        let found = measure(kernel.as_mut(), self.clock, &self.tour.clock, &mut self.watch, &settings);
+        let found = self.measure(kernel.as_mut(), &settings);
         (found.headline_ps > 0.0).then(|| found.bytes_each as f64 / (found.headline_ps * 1e-12))
     }
 
     /// A file of 512 MiB, or of a tenth of the space, or of what can be written in the time.
-    fn prepare(&mut self, directory: &Path, machine: &Machine, budget: Duration) {
+    fn prepare(&mut self, budget: Duration) {
+        let (machine, directory) = (self.machine, self.directory);
         let begin = Instant::now();
         let free = machine.paths.first().and_then(|path| path.free).unwrap_or(u64::MAX);
         let bytes = (512 << 20).min(free / 10);

@@ -1,0 +1,185 @@
+//! A kernel as a command of the language asks for it, and how it is built.
+
+use std::path::{Path, PathBuf};
+
+use crate::calls::{self, Identity, Lookup, MallocFree, MmapMunmap, Names, Null};
+use crate::error::Error;
+use crate::kernel::Kernel;
+use crate::memory::{Chase, Pass, Poke, Stream, Touch};
+use crate::processes::{Fork, PingPong, Spawn, Thread};
+
+/// A kernel as a program asks for it. Sizes are in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "the fields are sizes, wishes for huge pages, seeds and directories")]
+pub enum Request {
+    /// Nothing: what the clock itself shows.
+    Empty,
+    /// Dependent loads through a random cycle over `bytes`.
+    Chase { bytes: u64, huge: bool, seed: u64 },
+    /// Independent random reads and writes over `bytes`.
+    Poke { bytes: u64, huge: bool, seed: u64 },
+    /// One operation reads all of `bytes`.
+    StreamRead { bytes: u64, huge: bool },
+    /// One operation writes all of `bytes`.
+    StreamWrite { bytes: u64, huge: bool },
+    /// One operation copies one half of `bytes` onto the other.
+    StreamCopy { bytes: u64, huge: bool },
+    /// First touch of a page, over `bytes`.
+    Touch { bytes: u64, huge: bool },
+    /// `getpid`, as a raw system call.
+    Getpid,
+    /// `getpid`, through the C library.
+    LibraryGetpid,
+    /// `getppid`, as a raw system call.
+    Getppid,
+    /// `getppid`, through the C library.
+    LibraryGetppid,
+    /// Read one byte of `/dev/zero`.
+    ReadNull,
+    /// The same, as a raw system call.
+    RawReadNull,
+    /// Write one byte to `/dev/null`.
+    WriteNull,
+    /// The same, as a raw system call.
+    RawWriteNull,
+    /// `stat` of a file in `directory`.
+    Stat { directory: PathBuf },
+    /// `fstat` of an open file in `directory`.
+    Fstat { directory: PathBuf },
+    /// The same, as a raw system call.
+    RawFstat { directory: PathBuf },
+    /// `open` and `close` of a file in `directory`.
+    OpenClose { directory: PathBuf },
+    /// `fopen` and `fclose` of a file in `directory`.
+    FopenFclose { directory: PathBuf },
+    /// Create and delete a file in `directory`.
+    CreateDelete { directory: PathBuf },
+    /// `malloc` and `free` of `bytes`.
+    MallocFree { bytes: u64 },
+    /// `mmap`, touch, `munmap` of `bytes`.
+    MmapMunmap { bytes: u64 },
+    /// `fork`, `_exit`, `waitpid`, with `resident` more bytes of touched memory.
+    Fork { resident: u64 },
+    /// `posix_spawn` of a program (words separated by blanks) and `waitpid`.
+    Spawn { program: String },
+    /// `pthread_create` and `pthread_join`.
+    Thread,
+    /// A byte to another process and back, through pipes.
+    PipePingpong,
+    /// A switch between two processes on one processor.
+    ContextSwitch,
+}
+
+/// Makes the kernel that `request` describes, with its memory touched and its files there.
+pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
+    let small = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
+    Ok(match request {
+        Request::Empty => Box::new(calls::Empty),
+        Request::Chase { bytes, huge, seed } => Box::new(Chase::new(*bytes, *huge, *seed)?),
+        Request::Poke { bytes, huge, seed } => Box::new(Poke::new(*bytes, *huge, *seed)?),
+        Request::StreamRead { bytes, huge } => Box::new(Stream::new(Pass::Read, *bytes, *huge)?),
+        Request::StreamWrite { bytes, huge } => Box::new(Stream::new(Pass::Write, *bytes, *huge)?),
+        Request::StreamCopy { bytes, huge } => Box::new(Stream::new(Pass::Copy, *bytes, *huge)?),
+        Request::Touch { bytes, huge } => Box::new(Touch::new(*bytes, *huge)?),
+        Request::Getpid => Box::new(Identity::Getpid),
+        Request::LibraryGetpid => Box::new(Identity::LibraryGetpid),
+        Request::Getppid => Box::new(Identity::Getppid),
+        Request::LibraryGetppid => Box::new(Identity::LibraryGetppid),
+        Request::ReadNull => Box::new(Null::new(false, false)?),
+        Request::RawReadNull => Box::new(Null::new(false, true)?),
+        Request::WriteNull => Box::new(Null::new(true, false)?),
+        Request::RawWriteNull => Box::new(Null::new(true, true)?),
+        Request::RawFstat { directory } => Box::new(Names::new(Lookup::RawFstat, directory)?),
+        Request::Stat { directory } => Box::new(Names::new(Lookup::Stat, directory)?),
+        Request::Fstat { directory } => Box::new(Names::new(Lookup::Fstat, directory)?),
+        Request::OpenClose { directory } => Box::new(Names::new(Lookup::OpenClose, directory)?),
+        Request::FopenFclose { directory } => Box::new(Names::new(Lookup::FopenFclose, directory)?),
+        Request::CreateDelete { directory } => Box::new(Names::new(Lookup::CreateDelete, directory)?),
+        Request::MallocFree { bytes } => Box::new(MallocFree { bytes: small(*bytes) }),
+        Request::MmapMunmap { bytes } => Box::new(MmapMunmap { bytes: small(*bytes) }),
+        Request::Fork { resident } => Box::new(Fork::new(*resident)?),
+        Request::Spawn { program } => Box::new(Spawn::new(program)?),
+        Request::Thread => Box::new(Thread),
+        Request::PipePingpong => Box::new(PingPong::new(false)?),
+        Request::ContextSwitch => Box::new(PingPong::new(true)?),
+    })
+}
+
+impl Request {
+    /// The directory in which the kernel makes a file of its own.
+    pub fn writes_in(&self) -> Option<&Path> {
+        match self {
+            Self::Stat { directory }
+            | Self::Fstat { directory }
+            | Self::RawFstat { directory }
+            | Self::OpenClose { directory }
+            | Self::FopenFclose { directory }
+            | Self::CreateDelete { directory } => Some(directory),
+            _ => None,
+        }
+    }
+
+    /// Are page faults what it measures?
+    pub fn faults(&self) -> bool {
+        matches!(self, Self::Touch { .. } | Self::MmapMunmap { .. } | Self::Fork { .. })
+    }
+
+    /// Does it hold more than a page of memory or so?
+    pub(crate) fn holds_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::Chase { .. }
+                | Self::Poke { .. }
+                | Self::StreamRead { .. }
+                | Self::StreamWrite { .. }
+                | Self::StreamCopy { .. }
+                | Self::Touch { .. }
+                | Self::Fork { .. }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clock::Clock;
+
+    use super::*;
+
+    #[test]
+    fn every_request_can_be_built_and_timed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let directory = folder.path().to_path_buf();
+        let clock = Clock::monotonic();
+        for request in [
+            Request::Empty,
+            Request::Chase { bytes: 4096, huge: false, seed: 1 },
+            Request::Poke { bytes: 4096, huge: true, seed: 1 },
+            Request::StreamRead { bytes: 4096, huge: false },
+            Request::StreamWrite { bytes: 4096, huge: false },
+            Request::StreamCopy { bytes: 4096, huge: false },
+            Request::Touch { bytes: 1 << 16, huge: false },
+            Request::Getpid,
+            Request::LibraryGetpid,
+            Request::Getppid,
+            Request::ReadNull,
+            Request::WriteNull,
+            Request::Stat { directory: directory.clone() },
+            Request::Fstat { directory: directory.clone() },
+            Request::OpenClose { directory: directory.clone() },
+            Request::FopenFclose { directory: directory.clone() },
+            Request::CreateDelete { directory },
+            Request::MallocFree { bytes: 4 },
+            Request::MmapMunmap { bytes: 4096 },
+            Request::Fork { resident: 0 },
+            Request::Spawn { program: "true".into() },
+            Request::Thread,
+            Request::PipePingpong,
+            Request::ContextSwitch,
+        ] {
+            let mut kernel = build(&request).expect("a kernel");
+            let timed = kernel.time(clock, 2);
+            assert_eq!(timed.errno, 0, "{request:?}");
+            assert!(timed.end >= timed.begin, "{request:?}");
+        }
+    }
+}

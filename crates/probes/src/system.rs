@@ -1,0 +1,32 @@
+//! Paths, open files and error numbers, as the kernels need them.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::Error;
+
+/// The errno of the last failed call of this thread.
+#[inline]
+pub(crate) fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// A path for the kernel.
+pub(crate) fn c_path(path: &Path) -> Result<CString, Error> {
+    use std::os::unix::ffi::OsStrExt;
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::Path { path: path.display().to_string() })
+}
+
+/// Opens a file that only its owner may use.
+pub(crate) fn open(path: &CStr, flags: OFlags) -> Result<OwnedFd, Error> {
+    rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)
+        .map_err(|error| Error::Open { path: path.to_string_lossy().into_owned(), source: error.into() })
+}
+
+/// A failed system call.
+pub(crate) fn failed(call: &'static str, error: rustix::io::Errno) -> Error {
+    Error::System { call, source: error.into() }
+}
