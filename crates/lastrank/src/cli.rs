@@ -91,7 +91,8 @@ pub struct RunArgs {
     /// Say what would be done (operations, bytes, files, space for each rank) and stop
     #[arg(long, short = 'd')]
     pub dry_run: bool,
-    /// `posix`, or `simulate:DISTRIBUTION` for durations drawn on a virtual clock
+    /// `posix`, `simulate:DISTRIBUTION` for durations drawn on a virtual clock, or `nfs://SERVER/EXPORT` through
+    /// libnfs
     #[arg(long, value_name = "BACKEND", default_value = "posix")]
     pub backend: String,
     /// Seed of all random draws

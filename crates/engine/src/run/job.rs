@@ -9,7 +9,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Body, Options, Outcome, RunError, clock_for, collect, facts, work};
+use super::{Body, Options, Outcome, Recording, RunError, clock_for, collect, facts, work};
 use crate::files::Moment;
 use crate::mpi::Job;
 use ranks::Comm;
@@ -66,7 +66,8 @@ pub fn job<T: Body>(
         |world| {
             // All epochs begin together, as near as a barrier brings them: clock offsets tell the rest.
             world.barrier(0).map_err(|error| error.to_string())?;
-            work(body, options, world, Arc::clone(&region), clock.restarted(), begun)?;
+            let recording = Recording { region: Arc::clone(&region), clock: clock.restarted(), begun };
+            work(body, options, world, recording)?;
             hand_over(world, &region, &gathered)
         },
         |ended| {

@@ -179,7 +179,8 @@ pub fn ranks<T: Body>(
         &options.launch,
         |world| {
             placement.pin_rank(world.rank());
-            work(body, options, &world, Arc::clone(&regions[world.rank() as usize]), clock, begun)
+            let region = Arc::clone(&regions[world.rank() as usize]);
+            work(body, options, &world, Recording { region, clock, begun })
         },
         watch,
     )?;
@@ -208,15 +209,16 @@ fn clock_for(options: &Options) -> (Clock, Option<ClockFacts>) {
     (clock, Some(description))
 }
 
-/// What one rank does from its birth to its end.
-fn work<T: Body>(
-    body: &T,
-    options: &Options,
-    world: &dyn Comm,
+/// Where a rank records, by which clock, and since when files count as its own.
+struct Recording {
     region: Arc<SampleRegion>,
     clock: Clock,
     begun: Moment,
-) -> Result<(), String> {
+}
+
+/// What one rank does from its birth to its end.
+fn work<T: Body>(body: &T, options: &Options, world: &dyn Comm, recording: Recording) -> Result<(), String> {
+    let Recording { region, clock, begun } = recording;
     // A file that grows past `ulimit -f` then fails with EFBIG, which is an answer, instead of killing.
     // SAFETY: ignoring a signal installs no handler.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };

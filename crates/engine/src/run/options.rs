@@ -116,7 +116,9 @@ pub(super) fn enough_memory(ranks: u32) -> Result<(), RunError> {
 /// what it has used already is not told.
 fn available_memory() -> u64 {
     let granted = machine::limits().memory.unwrap_or(u64::MAX);
-    of_machine().min(granted / 2)
+    // `ulimit -v`: otherwise the region of the first rank could take the address space of the others and of the analysis.
+    let address_space = rustix::process::getrlimit(rustix::process::Resource::As).current.unwrap_or(u64::MAX);
+    of_machine().min(granted / 2).min(address_space / 2)
 }
 
 fn of_machine() -> u64 {

@@ -105,11 +105,6 @@ pub fn run<W: Work>(program: &Program<W>, options: &Options) -> run::Outcome {
 
 /// Kills the n-th child of this process.
 pub fn kill_child(number: usize) {
-    signal_child(number, "-KILL");
-}
-
-/// Sends a signal to the n-th child of this process.
-pub fn signal_child(number: usize, signal: &str) {
     // A child is listed under the thread that forked it.
     let tasks = std::fs::read_dir("/proc/self/task").expect("proc");
     let children: Vec<String> = tasks
@@ -117,7 +112,7 @@ pub fn signal_child(number: usize, signal: &str) {
         .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
         .flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
         .collect();
-    let killed = Command::new("kill").args([signal, &children[number]]).status().expect("kill");
+    let killed = Command::new("kill").args(["-KILL", &children[number]]).status().expect("kill");
     assert!(killed.success());
 }
 

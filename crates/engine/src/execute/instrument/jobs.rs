@@ -10,177 +10,29 @@ use std::time::Duration;
 use samples::{Outcome, Warning};
 
 use super::bracket::SPIN_NS;
+use super::keys::Key;
 use super::layer::Layer;
-use crate::buffers::{Buffer, SCRATCH_LIMIT};
+use super::under_way::{After, Again, Job, Jobs};
+use crate::buffers::SCRATCH_LIMIT;
 use crate::driver::{Driver, Handle, Submission};
 use crate::execute::call::{Call, Completed, Meaning, Patience, Started, Timed};
-use crate::files::{Refusal, Surroundings};
-
-/// What else is to be done when a job is done.
-#[derive(Clone, Copy, Default)]
-enum After {
-    #[default]
-    Nothing,
-    /// Something may have been made.
-    Settle(Surroundings),
-    /// Something was removed.
-    Forget,
-}
-
-/// What two jobs can have in common.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
-    /// An open file, and whether the job must wait for its transfers, and they for it.
-    File { number: u32, waits: bool, holds: bool },
-    /// A name (its hash), and whether the job changes what it stands for.
-    Name { hash: u64, changes: bool },
-}
-
-impl Key {
-    fn name(path: &CStr, changes: bool) -> Self {
-        // FNV-1a (Fowler, Noll and Vo 1991): two names that collide wait for each other, no more.
-        let hash = path.to_bytes().iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        Self::Name { hash, changes }
-    }
-
-    /// Must a job with this key wait for one under way with the key `taken`? What is to be on the disk must have been
-    /// written, and where an earlier call makes room a later one may need it.
-    fn waits_for(&self, taken: &Key) -> bool {
-        match (self, taken) {
-            (Key::File { number, waits, .. }, Key::File { number: theirs, holds, .. }) => {
-                number == theirs && (*waits || *holds)
-            }
-            (Key::Name { hash, changes }, Key::Name { hash: theirs, changes: changed }) => {
-                hash == theirs && (*changes || *changed)
-            }
-            _ => false,
-        }
-    }
-
-    /// Of a call that can be submitted.
-    fn of(call: &Call<'_>) -> Option<Self> {
-        let file = |number: u32, waits, holds| Some(Self::File { number, waits, holds });
-        match call {
-            Call::Write { file: number, .. } | Call::Read { file: number, length: Some(_), .. } => {
-                file(*number, false, false)
-            }
-            Call::Sync { file: number, .. } => file(*number, true, false),
-            Call::Allocate { file: number, .. } => file(*number, true, true),
-            Call::ReadFile { path, .. } | Call::Stat { path } => Some(Self::name(path, false)),
-            Call::WriteFile { path, .. }
-            | Call::Create { path }
-            | Call::Delete { path }
-            | Call::Unlink { path }
-            | Call::RemoveDirectory { path }
-            | Call::MakeDirectory { path, .. } => Some(Self::name(path, true)),
-            Call::Read { length: None, .. }
-            | Call::Open { .. }
-            | Call::Close { .. }
-            | Call::Seek { .. }
-            | Call::MapFile { .. }
-            | Call::Rename { .. }
-            | Call::Link { .. }
-            | Call::SymbolicLink { .. }
-            | Call::Lookup { .. }
-            | Call::ChangeMode { .. }
-            | Call::Truncate { .. }
-            | Call::Advise { .. }
-            | Call::Cached { .. }
-            | Call::DirectAlignment { .. }
-            | Call::ReadDirectory { .. }
-            | Call::SyncAll
-            | Call::DropCaches
-            | Call::TakeMemory { .. }
-            | Call::GiveBackMemory { .. }
-            | Call::Stripe { .. } => None,
-        }
-    }
-}
-
-/// Done again in the ordinary way where a link stood at the end of the path.
-#[derive(Clone, Copy)]
-enum Again {
-    Create,
-    WriteFile { length: u64, offset: u64, flags: i32, buffer: Option<u32> },
-}
-
-/// One operation under way. Used again and again: its memory stays.
-#[derive(Default)]
-struct Job {
-    key: Option<Key>,
-    begin: u64,
-    meaning: Meaning,
-    after: After,
-    again: Option<Again>,
-    /// Compare what was read, from this offset of the file.
-    verify: Option<u64>,
-    /// Memory for reads, of this job alone.
-    memory: Option<Buffer>,
-    /// NUL-terminated.
-    path: Vec<u8>,
-}
-
-impl Job {
-    /// Forgets everything but the memory.
-    fn reset(&mut self) {
-        let (memory, mut path) = (self.memory.take(), std::mem::take(&mut self.path));
-        path.clear();
-        *self = Self { memory, path, ..Self::default() };
-    }
-
-    fn path(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.path).unwrap_or(c"")
-    }
-
-    /// Memory of this job for `length` bytes, which no other job uses.
-    fn own_memory(&mut self, length: usize) -> Result<*mut u8, i32> {
-        if self.memory.as_ref().is_none_or(|memory| memory.length() < length) {
-            self.memory = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
-        }
-        self.memory.as_ref().map(Buffer::pointer).ok_or(libc::ENOMEM)
-    }
-}
-
-/// What is under way.
-pub(super) struct Jobs {
-    depth: u32,
-    jobs: Vec<Job>,
-    /// The numbers of the jobs under way.
-    active: Vec<u32>,
-    /// Jobs so far, and those of them that were done when their submission returned.
-    total: u64,
-    at_once: u64,
-    /// The job submitted last.
-    fresh: u32,
-    /// A job that the driver did not take.
-    failed: Option<Completed>,
-    broken: bool,
-}
-
-impl Jobs {
-    fn new(depth: u32) -> Self {
-        Self {
-            depth,
-            jobs: (0..depth).map(|_| Job::default()).collect(),
-            active: Vec::with_capacity(depth as usize),
-            total: 0,
-            at_once: 0,
-            fresh: u32::MAX,
-            failed: None,
-            broken: false,
-        }
-    }
-
-    /// Must a job with this key wait for one that is under way?
-    fn conflict(&self, key: &Key) -> bool {
-        let mut keys = self.active.iter().filter_map(|&number| self.jobs[number as usize].key.as_ref());
-        keys.any(|taken| key.waits_for(taken))
-    }
-}
+use crate::files::Refusal;
 
 impl Layer {
+    /// In virtual time: does the operation now and lets it end later.
+    pub(super) fn start_virtually(
+        &mut self,
+        driver: &mut dyn Driver,
+        number: u32,
+        call: Call<'_>,
+    ) -> Result<Started, Refusal> {
+        let begin = self.bracket.now();
+        let timed = self.perform(driver, call)?;
+        self.bracket.rewind(begin);
+        self.virtual_jobs.started(number, timed);
+        Ok(Started::UnderWay { begin })
+    }
+
     /// Makes ready for `depth` operations at a time; a warning where they will be done one by one.
     pub(super) fn begin_async(&mut self, driver: &mut dyn Driver, depth: u32) -> Option<Warning> {
         if self.bracket.is_virtual() {

@@ -4,8 +4,8 @@ use samples::{Outcome, Warning};
 
 use super::bracket::Bracket;
 use super::guard::Guard;
-use super::jobs::Jobs;
 use super::table::{Buffers, OpenFiles};
+use super::under_way::Jobs;
 use super::virtual_jobs::VirtualJobs;
 use crate::buffers::Scratch;
 use crate::collective::HintsReadBack;

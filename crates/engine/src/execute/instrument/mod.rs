@@ -7,12 +7,14 @@
 mod bracket;
 mod guard;
 mod jobs;
+mod keys;
 mod layer;
 mod names;
 mod perform;
 mod table;
 mod together;
 mod transfer;
+mod under_way;
 mod virtual_jobs;
 mod worker;
 

@@ -4,10 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::bracket::Bracket;
-use super::layer::Layer;
-use crate::driver::Driver;
-use crate::execute::call::{Call, Completed, Patience, Started, Timed};
-use crate::files::Refusal;
+use crate::execute::call::{Completed, Patience, Timed};
 
 /// When each ends, and what comes of it.
 #[derive(Default)]
@@ -20,6 +17,11 @@ pub(super) struct VirtualJobs {
 impl VirtualJobs {
     pub(super) fn begin(&mut self, depth: u32) {
         self.results = vec![Timed::default(); depth as usize];
+    }
+
+    pub(super) fn started(&mut self, number: u32, timed: Timed) {
+        self.results[number as usize] = timed;
+        self.ends.push(Reverse((timed.end, number)));
     }
 
     pub(super) fn completed(&mut self, bracket: &mut Bracket, patience: Patience) -> Option<Completed> {
@@ -37,22 +39,5 @@ impl VirtualJobs {
         bracket.rewind(now.max(end));
         self.ends.pop();
         Some(Completed { number, timed: self.results[number as usize], wrong: None })
-    }
-}
-
-impl Layer {
-    /// Does the operation now and lets it end later.
-    pub(super) fn start_virtually(
-        &mut self,
-        driver: &mut dyn Driver,
-        number: u32,
-        call: Call<'_>,
-    ) -> Result<Started, Refusal> {
-        let begin = self.bracket.now();
-        let timed = self.perform(driver, call)?;
-        self.bracket.rewind(begin);
-        self.virtual_jobs.results[number as usize] = timed;
-        self.virtual_jobs.ends.push(Reverse((timed.end, number)));
-        Ok(Started::UnderWay { begin })
     }
 }

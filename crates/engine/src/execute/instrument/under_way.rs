@@ -1,0 +1,100 @@
+//! The operations of an `async` block that are under way, and what follows each.
+
+use std::ffi::CStr;
+
+use super::keys::Key;
+use crate::buffers::Buffer;
+use crate::execute::call::{Completed, Meaning};
+use crate::files::Surroundings;
+
+/// What else is to be done when a job is done.
+#[derive(Clone, Copy, Default)]
+pub(super) enum After {
+    #[default]
+    Nothing,
+    /// Something may have been made.
+    Settle(Surroundings),
+    /// Something was removed.
+    Forget,
+}
+
+/// Done again in the ordinary way where a link stood at the end of the path.
+#[derive(Clone, Copy)]
+pub(super) enum Again {
+    Create,
+    WriteFile { length: u64, offset: u64, flags: i32, buffer: Option<u32> },
+}
+
+/// One operation under way. Used again and again: its memory stays.
+#[derive(Default)]
+pub(super) struct Job {
+    pub(super) key: Option<Key>,
+    pub(super) begin: u64,
+    pub(super) meaning: Meaning,
+    pub(super) after: After,
+    pub(super) again: Option<Again>,
+    /// Compare what was read, from this offset of the file.
+    pub(super) verify: Option<u64>,
+    /// Memory for reads, of this job alone.
+    pub(super) memory: Option<Buffer>,
+    /// NUL-terminated.
+    pub(super) path: Vec<u8>,
+}
+
+impl Job {
+    /// Forgets everything but the memory.
+    pub(super) fn reset(&mut self) {
+        let (memory, mut path) = (self.memory.take(), std::mem::take(&mut self.path));
+        path.clear();
+        *self = Self { memory, path, ..Self::default() };
+    }
+
+    pub(super) fn path(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.path).unwrap_or(c"")
+    }
+
+    /// Memory of this job for `length` bytes, which no other job uses.
+    pub(super) fn own_memory(&mut self, length: usize) -> Result<*mut u8, i32> {
+        if self.memory.as_ref().is_none_or(|memory| memory.length() < length) {
+            self.memory = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
+        }
+        self.memory.as_ref().map(Buffer::pointer).ok_or(libc::ENOMEM)
+    }
+}
+
+/// What is under way.
+pub(super) struct Jobs {
+    pub(super) depth: u32,
+    pub(super) jobs: Vec<Job>,
+    /// The numbers of the jobs under way.
+    pub(super) active: Vec<u32>,
+    /// Jobs so far, and those of them that were done when their submission returned.
+    pub(super) total: u64,
+    pub(super) at_once: u64,
+    /// The job submitted last.
+    pub(super) fresh: u32,
+    /// A job that the driver did not take.
+    pub(super) failed: Option<Completed>,
+    pub(super) broken: bool,
+}
+
+impl Jobs {
+    pub(super) fn new(depth: u32) -> Self {
+        Self {
+            depth,
+            jobs: (0..depth).map(|_| Job::default()).collect(),
+            active: Vec::with_capacity(depth as usize),
+            total: 0,
+            at_once: 0,
+            fresh: u32::MAX,
+            failed: None,
+            broken: false,
+        }
+    }
+
+    /// Must a job with this key wait for one that is under way?
+    pub(super) fn conflict(&self, key: &Key) -> bool {
+        let mut keys = self.active.iter().filter_map(|&number| self.jobs[number as usize].key.as_ref());
+        keys.any(|taken| key.waits_for(taken))
+    }
+}
