@@ -1,4 +1,4 @@
-//! How fast are the fits, on one core? Medians as tab-separated `task seconds`.
+//! Times the fits on one core: medians as tab-separated `task seconds`.
 //!
 //! `cargo run --release -p lastrank-tail --example tail_speed [FILE]`: FILE holds 400 values, one a line after a
 //! header; without it a Gumbel sample is drawn. benches/tail_peers times other programs on the same file.

@@ -1,4 +1,4 @@
-//! Do intervals cover, tests keep their size, and alarms their rate? Each study simulates with a seed of its own
+//! Simulates coverage of intervals, sizes of tests and rates of alarms. Each study has a seed of its own
 //! and gives cells of the table; `tests/calibration.rs` runs the same studies with fewer samples.
 
 use rayon::prelude::*;
