@@ -1,4 +1,4 @@
-//! What does the measuring core itself take? Driven by `benches/hierarchy/compare.py`.
+//! Times what the measuring core itself takes. Driven by `benches/hierarchy/compare.py`.
 //!
 //! ```text
 //! hierarchy chase BYTES huge|small SECONDS   one dependent load, in ns: median of blocks of 1 ms

@@ -1,4 +1,4 @@
-//! Do the samples of all ranks reach the run file? `mpirun -n 4 measure run.parquet 1000 [die RANK]`.
+//! Brings the samples of all ranks to the run file: `mpirun -n 4 measure run.parquet 1000 [die RANK]`.
 //!
 //! Every rank opens the same file, moves its position so many times, and meets the others now and then.
 //! `measure [-n N] [--mpi PATH|none] [--memory BYTES] RUN SAMPLES [die|abort|orphan RANK]`; the tests in `tests/mpi` drive it.

@@ -1,4 +1,4 @@
-//! Do ranks meet? Run it under any launcher, or with `-n N` for forked ranks: `mpirun -n 4 ranks comm`.
+//! Lets ranks meet under any launcher, or with `-n N` as forked ranks: `mpirun -n 4 ranks comm`.
 //!
 //! `ranks [-n N] [--mpi PATH|none] [--timeout SECONDS] SCENE`. The tests in `tests/mpi` drive it.
 

@@ -1,4 +1,4 @@
-//! How many bytes of memory does a parsed and checked statement keep? Counted by the allocator.
+//! Counts, by the allocator, the bytes of memory that a parsed and checked statement keeps.
 //!
 //! `cargo run --release -p lastrank-engine --example statement_bytes`
 

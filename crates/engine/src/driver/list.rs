@@ -48,7 +48,8 @@ macro_rules! drivers {
                     return choice.map(Self::$name);
                 })*
                 let forms = [$(<$driver as Listed>::FORM),*];
-                Err(format!("there are {}", forms.join(" and ")))
+                let (last, others) = forms.split_last().unwrap_or((&"none", &[]));
+                Err(format!("there are {} and {last}", others.join(", ")))
             }
         }
 

@@ -43,8 +43,8 @@ struct Status {
 
 /// The beginning of `struct nfsdirent`.
 #[repr(C)]
-struct Entry {
-    next: *mut Entry,
+struct DirectoryEntry {
+    next: *mut DirectoryEntry,
     name: *const c_char,
 }
 
@@ -94,7 +94,7 @@ functions! {
     nfs_symlink(Context, *const c_char, *const c_char) -> c_int;
     nfs_chmod(Context, *const c_char, c_int) -> c_int;
     nfs_opendir(Context, *const c_char, *mut Directory) -> c_int;
-    nfs_readdir(Context, Directory) -> *mut Entry;
+    nfs_readdir(Context, Directory) -> *mut DirectoryEntry;
     nfs_closedir(Context, Directory);
 }
 

@@ -1,10 +1,10 @@
 //! The driver of this machine's system calls.
 //!
-//! `calls` makes them one by one, `jobs` hands them to io_uring.
+//! `calls` makes them one by one, `chains` hands them to io_uring.
 
 mod calls;
-mod job;
-mod jobs;
+mod chain;
+mod chains;
 mod ring;
 
 use std::ffi::CStr;
@@ -16,13 +16,13 @@ use super::glob::glob;
 use super::stripes::{self, NotStriped};
 use super::submission::{Handle, Submission};
 use super::table::{Capabilities, Driver, Listed, Seat};
-use jobs::Jobs;
+use chains::CallChains;
 
 /// Operations by system calls of this machine.
 #[derive(Default)]
 pub struct Posix {
     /// What is under way in an `async` block.
-    jobs: Option<Box<Jobs>>,
+    jobs: Option<Box<CallChains>>,
 }
 
 /// There is one such back end: nothing is to be chosen about it.
@@ -168,7 +168,8 @@ impl Driver for Posix {
     fn begin_async(&mut self, depth: u32) -> Result<(), String> {
         if self.jobs.as_ref().is_none_or(|jobs| !jobs.serves(depth)) {
             self.jobs = None;
-            let jobs = Jobs::new(depth).map_err(|error| format!("the kernel refuses io_uring ({error})"))?;
+            let jobs =
+                CallChains::new(depth).map_err(|error| format!("the kernel refuses io_uring ({error})"))?;
             self.jobs = Some(Box::new(jobs));
         }
         Ok(())

@@ -1,17 +1,17 @@
-//! The operations that io_uring has under way: one job each, of one call or of several one after another.
+//! The operations that io_uring has under way: a chain of one or several calls each.
 
 use std::time::Duration;
 
 use samples::Outcome;
 
-use super::job::{Job, Next};
+use super::chain::{CallChain, Next};
 use super::ring::Ring;
 use crate::driver::submission::Submission;
 
-/// Jobs by number, and the ring that carries their calls.
-pub(super) struct Jobs {
+/// CallChains by number, and the ring that carries their calls.
+pub(super) struct CallChains {
     ring: Ring,
-    jobs: Vec<Job>,
+    jobs: Vec<CallChain>,
     under_way: u32,
     /// Tells a completion from one of an earlier job of the same number.
     generation: u32,
@@ -19,9 +19,9 @@ pub(super) struct Jobs {
     broken: bool,
 }
 
-impl Jobs {
+impl CallChains {
     pub(super) fn new(depth: u32) -> std::io::Result<Self> {
-        let jobs = (0..depth).map(|_| Job::default()).collect();
+        let jobs = (0..depth).map(|_| CallChain::default()).collect();
         Ok(Self { ring: Ring::new(depth)?, jobs, under_way: 0, generation: 0, broken: false })
     }
 
@@ -92,7 +92,7 @@ impl Jobs {
     }
 }
 
-impl Drop for Jobs {
+impl Drop for CallChains {
     /// Waits: what the kernel may still write to is not given back before it is done.
     fn drop(&mut self) {
         while self.under_way > 0 {

@@ -53,7 +53,7 @@ enum Stage {
 /// What follows a call that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// [`Job::entry`] is to be submitted.
+    /// [`CallChain::entry`] is to be submitted.
     Call,
     /// The job is done.
     Done,
@@ -61,7 +61,7 @@ pub(super) enum Next {
 
 /// One operation. Used again and again: the memory for its path stays.
 #[derive(Default)]
-pub(super) struct Job {
+pub(super) struct CallChain {
     work: Work,
     stage: Stage,
     pub(super) tag: u64,
@@ -81,7 +81,7 @@ pub(super) struct Job {
     found: Option<Box<libc::statx>>,
 }
 
-impl Job {
+impl CallChain {
     /// Makes it this operation.
     pub(super) fn set(&mut self, submission: Submission<'_>) {
         let (mut path, found) = (std::mem::take(&mut self.path), self.found.take());
