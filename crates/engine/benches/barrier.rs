@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use engine::comm::Comm;
-use engine::launch::{Launch, print, processes};
+use ranks::Comm;
+use ranks::{Launch, print, processes};
 
 const TURNS: usize = 7;
 const AIM_NS: u128 = 2000;

@@ -13,10 +13,10 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use engine::causes::Watch;
-use engine::clock::Clock;
-use engine::kernels::{Instruments, Kernel, Request, Settings, build, measure};
-use engine::record::{Recorder, SampleRegion};
+use clock::Clock;
+use perf::Watch;
+use probes::{Instruments, Kernel, Request, Settings, build, measure};
+use record::{Recorder, SampleRegion};
 use samples::histogram::{BUCKETS, bucket};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

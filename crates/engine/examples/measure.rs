@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use engine::execute::{Call, Session, Stop};
-use engine::launch::{Surroundings, print, surroundings};
-use engine::record::StaticSite;
+use engine::mpi::{Surroundings, surroundings};
 use engine::run::{Body, JobShare, Options, Outcome};
+use ranks::print;
+use record::StaticSite;
 use samples::SiteKind;
 
 fn main() {

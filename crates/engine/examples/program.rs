@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use engine::comm::mpi::MpiChoice;
-use engine::launch::{Surroundings, surroundings};
+use engine::mpi::MpiChoice;
+use engine::mpi::{Surroundings, surroundings};
 use engine::run::{self, JobShare, Options, Outcome, Program, options_of};
 use ppl::Source;
 use ppl::plan::Settings;

@@ -8,10 +8,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
 use engine::collective::{self, Direction, Layout, ParallelMode, ViewKind};
-use engine::comm::mpi::MpiChoice;
-use engine::comm::{Comm, CommError};
 use engine::driver::Posix;
-use engine::launch::{Launch, RankEnds, Surroundings, print, processes, surroundings};
+use engine::mpi::MpiChoice;
+use engine::mpi::{Surroundings, surroundings};
+use ranks::{Comm, CommError};
+use ranks::{Launch, RankEnds, print, processes};
 use samples::{CommonClock, Facts};
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Runs a plan on real hardware: clocks, ranks, operations, recording, machine facts. The only unsafe crate.
+//! Runs a plan: drivers, the layer around them, sessions, files, collection of what ranks recorded.
 
 pub mod buffers;
 pub mod collective;
@@ -14,24 +14,6 @@ pub use ::mpi;
 #[cfg(not(feature = "mpi"))]
 #[path = "without_mpi.rs"]
 pub mod mpi;
-
-pub use clock;
-pub use machine;
-pub use perf as causes;
-pub use probes as kernels;
-pub use record;
-
-/// How ranks start, on one machine and through MPI.
-pub mod launch {
-    pub use crate::mpi::{Job, Surroundings, surroundings};
-    pub use ranks::*;
-}
-
-/// How ranks meet, on one machine and through MPI.
-pub mod comm {
-    pub use crate::mpi;
-    pub use ranks::*;
-}
 
 /// Runs a plan on forked ranks of this machine and collects what they measured.
 ///

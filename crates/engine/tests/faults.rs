@@ -3,8 +3,8 @@
 mod support;
 
 use engine::execute::{Session, Stop};
-use engine::record::StaticSite;
 use engine::run::{Body, Options, Outcome, Program, ranks};
+use record::StaticSite;
 use support::language::{of, plan, run_in};
 use support::{alone, small_disk};
 

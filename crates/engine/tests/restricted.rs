@@ -2,8 +2,8 @@
 
 mod support;
 
-use engine::causes::Watch;
 use engine::run::Options;
+use perf::Watch;
 use ppl::Source;
 use ppl::plan::Settings;
 use samples::Tier;
@@ -74,7 +74,7 @@ fn an_ordinary_user_measures_and_describes_the_machine() {
                 assert_eq!(libc::setresuid(nobody, nobody, nobody), 0);
             }
         }
-        let machine = engine::machine::describe(&["/tmp".as_ref()]);
+        let machine = machine::describe(&["/tmp".as_ref()]);
         assert!(!machine.limits.root && machine.processor.online.is_some(), "{:?}", machine.limits);
         blocking_run()
     });

@@ -22,6 +22,6 @@ mod values;
 use clap::Parser;
 
 fn main() -> std::process::ExitCode {
-    engine::launch::ignore_file_size_signal();
+    ranks::ignore_file_size_signal();
     exit::report(commands::dispatch(cli::Cli::parse()))
 }

@@ -20,8 +20,8 @@ use std::ffi::CString;
 use std::path::Path;
 
 use engine::execute::{Call, Session, Stop};
-use engine::record::StaticSite;
 use engine::run::{Body, Options, ranks};
+use record::StaticSite;
 use samples::SiteKind;
 
 /// Operations in one round.

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use engine::execute::{Call, Session, Stop};
-use engine::record::StaticSite;
 use engine::run::{self, Body, Options, ranks};
+use record::StaticSite;
 use samples::Outcome;
 use samples::SiteKind;
 

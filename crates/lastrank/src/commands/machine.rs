@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use engine::clock::Clock;
-use engine::comm::mpi::{Survey, survey};
-use engine::machine::{self, Finding};
+use clock::Clock;
+use engine::mpi::{Survey, survey};
+use machine::{self, Finding};
 use samples::units::duration;
 use samples::{ClockFacts, ClockKind, Machine};
 use serde::Serialize;

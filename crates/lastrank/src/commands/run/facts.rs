@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use engine::machine;
 use engine::run::Options;
 use samples::{Facts, Machine, PathFacts, Warning};
 

@@ -8,12 +8,13 @@ mod results;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
-use engine::comm::mpi::MpiChoice;
-use engine::launch::{Job, Pin, Surroundings, hold_signals, surroundings};
+use engine::mpi::MpiChoice;
+use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
     BackendKind, Clean, JobShare, Keep, Options, Outcome, Program as Runnable, missing_space, options_of,
 };
 use ppl::plan::Settings;
+use ranks::{Pin, hold_signals};
 
 pub use facts::{sections, versions};
 pub use results::stamped;
@@ -130,7 +131,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
 fn await_signal() -> anyhow::Result<()> {
     let process = std::process::id();
     let said = || eprintln!("note: ready; `kill -USR1 {process}` begins");
-    engine::launch::await_user_signal(said).context("--wait: cannot wait for SIGUSR1")
+    ranks::await_user_signal(said).context("--wait: cannot wait for SIGUSR1")
 }
 
 fn machine_before(planned: &Planned, options: &Options) -> anyhow::Result<facts::MachineBefore> {

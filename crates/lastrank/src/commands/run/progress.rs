@@ -1,7 +1,7 @@
 //! Draws the progress bar of a run on a terminal, and nothing in a pipe.
 
-use engine::launch::RanksView;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ranks::RanksView;
 use samples::units;
 
 use crate::output;

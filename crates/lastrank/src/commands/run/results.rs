@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use engine::launch::{HeldSignals, RankEnd};
 use engine::run::{Options, Outcome};
+use ranks::{HeldSignals, RankEnd};
 use samples::units;
 use serde_json::json;
 

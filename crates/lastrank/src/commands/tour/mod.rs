@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use engine::kernels::{Progress, Tour, tour};
-use engine::machine;
+use probes::{Progress, Tour, tour};
 use samples::{FACTS_SCHEMA, Facts, Machine, Run, TourFacts, Warning, units};
 
 use crate::cli::TryArgs;

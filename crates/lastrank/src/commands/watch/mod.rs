@@ -10,7 +10,7 @@ mod source;
 mod state;
 
 use anyhow::{Context, bail};
-use engine::launch::StopSignals;
+use ranks::StopSignals;
 
 use crate::cli::WatchArgs;
 use crate::exit::Status;

@@ -7,7 +7,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use engine::launch::StopSignals;
+use ranks::StopSignals;
 use store::{LineError, NumberLines};
 
 use super::session::Session;
