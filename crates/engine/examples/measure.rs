@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use engine::execute::{Call, Session, Stop};
 use engine::mpi::{Surroundings, surroundings};
-use engine::run::{Body, JobShare, Options, Outcome};
+use engine::run::{Body, JobSeat, JobShare, Options, Outcome};
 use ranks::print;
 use record::StaticSite;
 use samples::SiteKind;
@@ -132,7 +132,8 @@ fn run() -> Result<i32, String> {
                     JobShare::AtRankZero => 0,
                 };
             };
-            match engine::run::job(&body, &options, &job, directory, keep, |_| ()) {
+            let seat = JobSeat { job: &job, directory };
+            match engine::run::job(&body, &options, seat, keep, |_| ()) {
                 Err(_) if job.rank() != 0 => Ok(2),
                 Err(error) => Err(error.to_string()),
                 Ok(()) => Ok(status),

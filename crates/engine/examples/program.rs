@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use engine::mpi::MpiChoice;
 use engine::mpi::{Surroundings, surroundings};
-use engine::run::{self, JobShare, Options, Outcome, Program, options_of};
+use engine::run::{self, JobSeat, JobShare, Options, Outcome, Program, options_of};
 use ppl::Source;
 use ppl::plan::Settings;
 
@@ -56,7 +56,8 @@ fn main() -> ExitCode {
             };
             let program = Program::new(&plan);
             let options = options_of(&plan, &options);
-            run::job(&program, &options, &job, Path::new("."), save, |_| ())
+            let seat = JobSeat { job: &job, directory: Path::new(".") };
+            run::job(&program, &options, seat, save, |_| ())
         }
     };
     if let Err(error) = result {

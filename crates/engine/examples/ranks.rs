@@ -264,7 +264,7 @@ fn one_pattern(comm: &dyn Comm, layout: &Layout, path: &str, what: &str) -> Resu
     let hints = [("cb_nodes".to_string(), "1".to_string())];
     if what != "read" {
         let mut memory = mine.clone();
-        transfer(comm, layout, &name, Direction::Write, &mut memory, &hints)
+        transfer(comm, (layout, Direction::Write), &name, &mut memory, &hints)
             .or_else(|(c, e)| failed(c, e))?;
         if me == 0 {
             let found = std::fs::read(path).map_err(|error| error.to_string())?;
@@ -280,7 +280,7 @@ fn one_pattern(comm: &dyn Comm, layout: &Layout, path: &str, what: &str) -> Resu
         comm.barrier(0).map_err(text)?;
     }
     if what != "write" {
-        transfer(comm, layout, &name, Direction::Read, &mut heard, &[]).or_else(|(c, e)| failed(c, e))?;
+        transfer(comm, (layout, Direction::Read), &name, &mut heard, &[]).or_else(|(c, e)| failed(c, e))?;
         if heard != mine {
             return Err(format!("{path}: rank {me} read what is not its own"));
         }
@@ -296,9 +296,8 @@ fn one_pattern(comm: &dyn Comm, layout: &Layout, path: &str, what: &str) -> Resu
 
 fn transfer(
     comm: &dyn Comm,
-    layout: &Layout,
+    (layout, direction): (&Layout, Direction),
     path: &std::ffi::CStr,
-    direction: Direction,
     memory: &mut [u8],
     hints: &collective::Hints,
 ) -> Result<(), (&'static str, i32)> {

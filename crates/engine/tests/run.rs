@@ -10,7 +10,7 @@ use engine::driver::Model;
 use engine::execute::{Call, Session, Stop};
 use engine::run::{BackendKind, Clean, Options, Outcome};
 use samples::{SiteKind, gates};
-use support::{Program, Work, alone, attempt, place, run, small_disk};
+use support::{RankProgram, RankWork, alone, attempt, place, run, small_disk};
 
 fn c(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).expect("no NUL")
@@ -26,7 +26,7 @@ struct ParallelWrite {
     keep: bool,
 }
 
-impl Work for ParallelWrite {
+impl RankWork for ParallelWrite {
     fn work(&self, session: &mut Session<'_>, rank: u32) -> Result<(), Stop> {
         let path = c(&self.directory.join(format!("target-{rank}")));
         for step in 0..self.steps {
@@ -51,7 +51,7 @@ impl Work for ParallelWrite {
     }
 }
 
-fn parallel_write(directory: &Path) -> Program<ParallelWrite> {
+fn parallel_write(directory: &Path) -> RankProgram<ParallelWrite> {
     let places = vec![
         place(1, "fopen", SiteKind::Operation),
         place(2, "barrier", SiteKind::Barrier),
@@ -63,7 +63,7 @@ fn parallel_write(directory: &Path) -> Program<ParallelWrite> {
     ];
     let work =
         ParallelWrite { directory: directory.into(), steps: 20, bytes: 10_000, dies: None, keep: false };
-    Program { places, work }
+    RankProgram { places, work }
 }
 
 fn options(ranks: u32, directory: &Path) -> Options {
@@ -159,7 +159,7 @@ fn a_file_that_grows_past_the_limit_fails_with_efbig_and_the_run_goes_on() {
         program.work.keep = true;
         // The limit is set in the ranks' own step, since shared memory is a file as well.
         struct Limited(ParallelWrite);
-        impl Work for Limited {
+        impl RankWork for Limited {
             fn work(&self, session: &mut Session<'_>, rank: u32) -> Result<(), Stop> {
                 let limit = libc::rlimit { rlim_cur: 4096, rlim_max: 4096 };
                 // SAFETY: `limit` is valid to read.
@@ -167,7 +167,7 @@ fn a_file_that_grows_past_the_limit_fails_with_efbig_and_the_run_goes_on() {
                 self.0.work(session, rank)
             }
         }
-        let program = Program { places: program.places, work: Limited(program.work) };
+        let program = RankProgram { places: program.places, work: Limited(program.work) };
         let outcome = run(&program, &options(1, home.path()));
         let failure = &outcome.failures[0];
         let short = outcome.run.samples.iter().filter(|sample| sample.errno == libc::EFBIG);

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{BLOCK, FILE, Kind, OPERATIONS};
+use super::{BLOCK, FILE, OPERATIONS, TimedCall};
 
 /// Nanoseconds of processor time an operation. `None` without fio.
-pub fn ns(kind: Kind, path: &Path) -> Option<f64> {
+pub fn ns(kind: TimedCall, path: &Path) -> Option<f64> {
     let (workload, engine) = match kind {
-        Kind::Write => ("write", "psync"),
-        Kind::Read => ("read", "psync"),
-        Kind::Stat => return filestat(),
+        TimedCall::Write => ("write", "psync"),
+        TimedCall::Read => ("read", "psync"),
+        TimedCall::Stat => return filestat(),
     };
     let output = Command::new("fio")
         .args(["--name=overhead", "--thread", "--output-format=json", "--fallocate=none", "--overwrite=1"])
@@ -19,7 +19,7 @@ pub fn ns(kind: Kind, path: &Path) -> Option<f64> {
         .args([format!("--io_size={}", OPERATIONS * BLOCK)])
         .output()
         .ok()?;
-    job_ns(&output.stdout, if kind == Kind::Write { "write" } else { "read" })
+    job_ns(&output.stdout, if kind == TimedCall::Write { "write" } else { "read" })
 }
 
 fn filestat() -> Option<f64> {

@@ -34,18 +34,18 @@ const FILE: u64 = 16 << 20;
 const BLOCK: u64 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum TimedCall {
     Write,
     Read,
     Stat,
 }
 
-impl Kind {
+impl TimedCall {
     fn name(self) -> &'static str {
         match self {
-            Kind::Write => "pwrite 4 KiB",
-            Kind::Read => "pread 4 KiB",
-            Kind::Stat => "stat",
+            TimedCall::Write => "pwrite 4 KiB",
+            TimedCall::Read => "pread 4 KiB",
+            TimedCall::Stat => "stat",
         }
     }
 }
@@ -59,7 +59,7 @@ fn main() {
         "{:14}{:>9}{:>9}{:>7}{:>7}{:>9}{:>7}{:>9}{:>10}",
         "", "raw", "engine", "adds", "ratio", "program", "adds", "fio", "fio adds"
     );
-    for kind in [Kind::Write, Kind::Read, Kind::Stat] {
+    for kind in [TimedCall::Write, TimedCall::Read, TimedCall::Stat] {
         let (mut own, mut plain, mut whole) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             plain.push(raw::ns(kind, &path, OPERATIONS));
@@ -86,7 +86,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 /// The loop a program would run, without the language: its own cost is measured by the language's
 /// benchmark.
 struct Loop {
-    kind: Kind,
+    kind: TimedCall,
     path: CString,
     places: [StaticSite; 3],
 }
@@ -102,9 +102,9 @@ impl Body for Loop {
         let turn = |session: &mut Session<'_>, n: u64| {
             let offset = Some(n * BLOCK % FILE);
             let call = match self.kind {
-                Kind::Write => Call::Write { file, length: BLOCK, offset, buffer: None },
-                Kind::Read => Call::Read { file, length: Some(BLOCK), offset },
-                Kind::Stat => Call::Stat { path: &self.path },
+                TimedCall::Write => Call::Write { file, length: BLOCK, offset, buffer: None },
+                TimedCall::Read => Call::Read { file, length: Some(BLOCK), offset },
+                TimedCall::Stat => Call::Stat { path: &self.path },
             };
             session.operation(1, call)
         };
@@ -123,7 +123,7 @@ impl Body for Loop {
 }
 
 /// Nanoseconds an operation in the engine, with everything it does for each.
-fn engine_ns(kind: Kind, path: &Path) -> f64 {
+fn engine_ns(kind: TimedCall, path: &Path) -> f64 {
     let place = |operation: &str| StaticSite {
         operation: operation.into(),
         kind: SiteKind::Operation,

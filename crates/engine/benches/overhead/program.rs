@@ -6,15 +6,15 @@ use engine::run::Options;
 use ppl::Source;
 use ppl::plan::Settings;
 
-use super::{BLOCK, BLOCK_OF, FILE, Kind, OPERATIONS, median};
+use super::{BLOCK, BLOCK_OF, FILE, OPERATIONS, TimedCall, median};
 
 /// Nanoseconds from the start of one operation to that of the next.
-pub fn ns(kind: Kind, path: &Path) -> f64 {
+pub fn ns(kind: TimedCall, path: &Path) -> f64 {
     let name = path.display();
     let text = match kind {
-        Kind::Write => format!("fwrite($f, {BLOCK}, ($i * {BLOCK}) % {FILE});"),
-        Kind::Read => format!("fread($f, {BLOCK}, ($i * {BLOCK}) % {FILE});"),
-        Kind::Stat => format!("stat(\"{name}\");"),
+        TimedCall::Write => format!("fwrite($f, {BLOCK}, ($i * {BLOCK}) % {FILE});"),
+        TimedCall::Read => format!("fread($f, {BLOCK}, ($i * {BLOCK}) % {FILE});"),
+        TimedCall::Stat => format!("stat(\"{name}\");"),
     };
     let text = format!("$f = fopen(\"{name}\", \"r+\"); repeat $i {OPERATIONS} {text} fclose($f);");
     let mut source = Source::new("overhead.ppl", &text);

@@ -9,14 +9,14 @@ use std::time::Instant;
 
 use engine::buffers::{Buffer, PERIOD};
 
-use super::{BLOCK, BLOCK_OF, FILE, Kind};
+use super::{BLOCK, BLOCK_OF, FILE, TimedCall};
 
 pub fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).expect("no NUL")
 }
 
 /// Nanoseconds an operation.
-pub fn ns(kind: Kind, path: &Path, operations: u64) -> f64 {
+pub fn ns(kind: TimedCall, path: &Path, operations: u64) -> f64 {
     let name = c_path(path);
     // SAFETY: the name is NUL-terminated.
     let fd = unsafe { libc::open(name.as_ptr(), libc::O_RDWR) };
@@ -33,12 +33,12 @@ pub fn ns(kind: Kind, path: &Path, operations: u64) -> f64 {
         // a stat, the name is NUL-terminated.
         let result = unsafe {
             match kind {
-                Kind::Write => {
+                TimedCall::Write => {
                     let from = content.pointer().add(offset as usize % PERIOD);
                     libc::pwrite(fd, from.cast(), BLOCK as usize, offset)
                 }
-                Kind::Read => libc::pread(fd, buffer.pointer().cast(), BLOCK as usize, offset),
-                Kind::Stat => libc::stat(name.as_ptr(), &mut found) as isize,
+                TimedCall::Read => libc::pread(fd, buffer.pointer().cast(), BLOCK as usize, offset),
+                TimedCall::Stat => libc::stat(name.as_ptr(), &mut found) as isize,
             }
         };
         assert!(result >= 0, "the raw call failed");

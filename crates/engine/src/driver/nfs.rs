@@ -21,7 +21,7 @@ const MOST: usize = 1 << 30;
 const PATIENCE_MS: c_int = 30_000;
 
 type Context = *mut c_void;
-type File = *mut c_void;
+type NfsFile = *mut c_void;
 type Directory = *mut c_void;
 
 /// `struct nfs_url`.
@@ -74,16 +74,16 @@ functions! {
     nfs_destroy_url(*mut ParsedUrl);
     nfs_get_error(Context) -> *const c_char;
     nfs_mount(Context, *const c_char, *const c_char) -> c_int;
-    nfs_open2(Context, *const c_char, c_int, c_int, *mut File) -> c_int;
-    nfs_close(Context, File) -> c_int;
-    nfs_read(Context, File, u64, *mut c_void) -> c_int;
-    nfs_pread(Context, File, u64, u64, *mut c_void) -> c_int;
-    nfs_write(Context, File, u64, *const c_void) -> c_int;
-    nfs_pwrite(Context, File, u64, u64, *const c_void) -> c_int;
-    nfs_fsync(Context, File) -> c_int;
-    nfs_lseek(Context, File, i64, c_int, *mut u64) -> c_int;
-    nfs_fstat64(Context, File, *mut Status) -> c_int;
-    nfs_ftruncate(Context, File, u64) -> c_int;
+    nfs_open2(Context, *const c_char, c_int, c_int, *mut NfsFile) -> c_int;
+    nfs_close(Context, NfsFile) -> c_int;
+    nfs_read(Context, NfsFile, u64, *mut c_void) -> c_int;
+    nfs_pread(Context, NfsFile, u64, u64, *mut c_void) -> c_int;
+    nfs_write(Context, NfsFile, u64, *const c_void) -> c_int;
+    nfs_pwrite(Context, NfsFile, u64, u64, *const c_void) -> c_int;
+    nfs_fsync(Context, NfsFile) -> c_int;
+    nfs_lseek(Context, NfsFile, i64, c_int, *mut u64) -> c_int;
+    nfs_fstat64(Context, NfsFile, *mut Status) -> c_int;
+    nfs_ftruncate(Context, NfsFile, u64) -> c_int;
     nfs_stat64(Context, *const c_char, *mut Status) -> c_int;
     nfs_access(Context, *const c_char, c_int) -> c_int;
     nfs_unlink(Context, *const c_char) -> c_int;
@@ -121,7 +121,7 @@ fn library() -> Result<&'static Library, String> {
 
 /// An open file, and how it was opened.
 struct Opened {
-    file: File,
+    file: NfsFile,
     path: CString,
     flags: i32,
 }
@@ -210,7 +210,7 @@ impl Nfs {
         }
     }
 
-    fn file(&self, handle: Handle) -> Result<File, Outcome> {
+    fn file(&self, handle: Handle) -> Result<NfsFile, Outcome> {
         match self.files.get(handle.0 as usize) {
             Some(Some(opened)) => Ok(opened.file),
             _ => Err(Outcome::error(libc::EBADF)),
@@ -218,7 +218,7 @@ impl Nfs {
     }
 
     /// Makes a call on an open file.
-    fn on_file(&self, handle: Handle, call: impl FnOnce(&Library, Context, File) -> c_int) -> Outcome {
+    fn on_file(&self, handle: Handle, call: impl FnOnce(&Library, Context, NfsFile) -> c_int) -> Outcome {
         match self.file(handle) {
             Ok(file) => outcome(call(self.library, self.context, file)),
             Err(bad) => bad,
@@ -230,7 +230,7 @@ impl Nfs {
         &self,
         handle: Handle,
         length: usize,
-        call: impl Fn(&Library, File, usize, u64) -> c_int,
+        call: impl Fn(&Library, NfsFile, usize, u64) -> c_int,
     ) -> Outcome {
         match self.file(handle) {
             Ok(file) => complete(length, |done, part| call(self.library, file, done, part)),
@@ -268,7 +268,7 @@ impl Driver for Nfs {
     }
 
     fn open(&mut self, path: &CStr, flags: i32, mode: u32) -> Outcome {
-        let mut file: File = std::ptr::null_mut();
+        let mut file: NfsFile = std::ptr::null_mut();
         // SAFETY: as said above.
         let opened = outcome(unsafe {
             (self.library.nfs_open2)(self.context, path.as_ptr(), flags, mode as c_int, &mut file)

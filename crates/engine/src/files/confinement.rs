@@ -10,12 +10,12 @@ use std::path::{Component, Path, PathBuf};
 pub struct Confinement {
     places: Vec<PathBuf>,
     reads_too: bool,
-    known: HashMap<Box<[u8]>, Result<Surroundings, PathBuf>>,
+    known: HashMap<Box<[u8]>, Result<ParentFacts, PathBuf>>,
 }
 
 /// What is known of the directory a path lies in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct ParentFacts {
     /// Files here carry a birth time by this machine's own clock.
     pub birth_times: bool,
 }
@@ -67,7 +67,7 @@ impl Confinement {
     /// (open such files with `O_NOFOLLOW` and ask [`Confinement::check_followed`] if that fails).
     ///
     /// The answer for a directory is kept: a second path in it costs one look-up.
-    pub fn check(&mut self, what: &'static str, path: &CStr) -> Result<Surroundings, Refusal> {
+    pub fn check(&mut self, what: &'static str, path: &CStr) -> Result<ParentFacts, Refusal> {
         let bytes = path.to_bytes();
         let directory = match bytes.iter().rposition(|byte| *byte == b'/') {
             _ if matches!(bytes, b"" | b"." | b"..") => bytes,
@@ -76,7 +76,7 @@ impl Confinement {
             None => &b""[..],
         };
         if bytes == b"/dev/null" && matches!(what, "write to" | "read") {
-            return Ok(Surroundings { birth_times: false });
+            return Ok(ParentFacts { birth_times: false });
         }
         if let Some(answer) = self.known.get(directory) {
             return answer.clone().map_err(|real| self.refuse(what, path, real));
@@ -123,13 +123,13 @@ impl Confinement {
         self.known.clear();
     }
 
-    fn examine(&self, directory: &Path) -> Result<Surroundings, PathBuf> {
+    fn examine(&self, directory: &Path) -> Result<ParentFacts, PathBuf> {
         let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         let real = real_path(directory).ok_or_else(|| directory.to_owned())?;
         if !self.allows(&real) {
             return Err(real);
         }
-        Ok(Surroundings { birth_times: has_birth_times(&real) })
+        Ok(ParentFacts { birth_times: has_birth_times(&real) })
     }
 
     fn allows(&self, real: &Path) -> bool {

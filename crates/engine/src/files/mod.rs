@@ -11,5 +11,5 @@ mod registry;
 mod tests;
 
 pub use clean::{Cleaned, clean};
-pub use confinement::{Confinement, Refusal, Surroundings};
+pub use confinement::{Confinement, ParentFacts, Refusal};
 pub use registry::{Created, Moment, Registry, SharedRegistry, created};

@@ -34,16 +34,24 @@ const GATHERED: u64 = 2_000_000;
 const WHOLE: u8 = 1;
 const PARTS: u8 = 2;
 
-/// Runs `body` as one rank of an MPI job. `directory` is shared by all its processes; `save` is called
-/// once with what this process has, before any process of an incomplete run ends.
+/// One process's part in an MPI job.
+#[derive(Clone, Copy)]
+pub struct JobSeat<'a> {
+    /// The job, as the launcher describes it.
+    pub job: &'a Job,
+    /// A directory that all processes of the job share.
+    pub directory: &'a Path,
+}
+
+/// Runs `body` as one rank of an MPI job. `save` is called once with what this process has, before any
+/// process of an incomplete run ends.
 ///
 /// # Errors
 /// Where no MPI world can be made, or the rank cannot be started.
 pub fn job<T: Body>(
     body: &T,
     options: &Options,
-    job: &Job,
-    directory: &Path,
+    JobSeat { job, directory }: JobSeat<'_>,
     save: impl FnOnce(JobShare),
     watch: impl FnMut(&RanksView),
 ) -> Result<(), RunError> {

@@ -24,7 +24,7 @@ use record::{Entry, Recorder, SampleRegion, StaticSite};
 use samples::{ClockFacts, Coverage};
 
 pub use crate::driver::BackendKind;
-pub use job::{JobShare, job};
+pub use job::{JobSeat, JobShare, job};
 pub use options::{Clean, Keep, Options};
 pub use program::{Program, missing_space, options_of};
 

@@ -68,17 +68,17 @@ pub fn place(line: u32, operation: &str, kind: SiteKind) -> StaticSite {
 }
 
 /// A rank's work, the same for both back ends.
-pub trait Work {
+pub trait RankWork {
     fn work(&self, session: &mut Session<'_>, rank: u32) -> Result<(), Stop>;
 }
 
 /// A program: its places, and what a rank does.
-pub struct Program<W> {
+pub struct RankProgram<W> {
     pub places: Vec<StaticSite>,
     pub work: W,
 }
 
-impl<W: Work> Body for Program<W> {
+impl<W: RankWork> Body for RankProgram<W> {
     fn places(&self) -> &[StaticSite] {
         &self.places
     }
@@ -99,7 +99,7 @@ pub fn attempt(session: &mut Session<'_>, place: usize, call: Call<'_>) -> Resul
 }
 
 /// Runs it.
-pub fn run<W: Work>(program: &Program<W>, options: &Options) -> run::Outcome {
+pub fn run<W: RankWork>(program: &RankProgram<W>, options: &Options) -> run::Outcome {
     ranks(program, options, |_| ()).expect("ranks start")
 }
 

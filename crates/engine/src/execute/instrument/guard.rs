@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::path::PathBuf;
 
-use crate::files::{Confinement, Refusal, SharedRegistry, Surroundings};
+use crate::files::{Confinement, ParentFacts, Refusal, SharedRegistry};
 
 /// Confinement and registry. Elsewhere the server's export confines, and nothing is registered.
 pub(super) struct Guard {
@@ -12,7 +12,7 @@ pub(super) struct Guard {
     local: bool,
 }
 
-const ELSEWHERE: Surroundings = Surroundings { birth_times: false };
+const ELSEWHERE: ParentFacts = ParentFacts { birth_times: false };
 
 impl Guard {
     pub(super) fn new(confinement: Confinement, registry: SharedRegistry, local: bool) -> Self {
@@ -29,7 +29,7 @@ impl Guard {
         if self.local { libc::O_NOFOLLOW } else { 0 }
     }
 
-    pub(super) fn check(&mut self, what: &'static str, path: &CStr) -> Result<Surroundings, Refusal> {
+    pub(super) fn check(&mut self, what: &'static str, path: &CStr) -> Result<ParentFacts, Refusal> {
         if self.local { self.confinement.check(what, path) } else { Ok(ELSEWHERE) }
     }
 
@@ -76,14 +76,14 @@ impl Guard {
     }
 
     /// The next call may create `path`.
-    pub(super) fn intend(&self, path: &CStr, around: Surroundings) {
+    pub(super) fn intend(&self, path: &CStr, around: ParentFacts) {
         if self.local {
             self.registry.intend(path, around.birth_times);
         }
     }
 
     /// The call is over.
-    pub(super) fn settle(&self, path: &CStr, around: Surroundings) {
+    pub(super) fn settle(&self, path: &CStr, around: ParentFacts) {
         if self.local {
             self.registry.settle(path, around.birth_times);
         }

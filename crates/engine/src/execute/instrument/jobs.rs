@@ -12,7 +12,7 @@ use samples::{Outcome, Warning};
 use super::bracket::SPIN_NS;
 use super::keys::Key;
 use super::layer::Layer;
-use super::under_way::{After, Again, Job, Jobs};
+use super::under_way::{After, Again, AsyncJob, Jobs};
 use crate::buffers::SCRATCH_LIMIT;
 use crate::driver::{Driver, Handle, Submission};
 use crate::execute::call::{Call, Completed, Meaning, Patience, Started, Timed};
@@ -105,7 +105,7 @@ impl Layer {
         &mut self,
         driver: &mut dyn Driver,
         jobs: &mut Jobs,
-        (number, job): (u32, &mut Job),
+        (number, job): (u32, &mut AsyncJob),
         (call, verify): (Call<'_>, bool),
     ) -> Result<Started, Refusal> {
         let submission = match call {
@@ -146,7 +146,7 @@ impl Layer {
     /// Evaluates and allocates what an operation on an open file needs before the clock is read.
     fn submission_on_file<'c>(
         &mut self,
-        job: &mut Job,
+        job: &mut AsyncJob,
         call: Call<'c>,
         verify: bool,
     ) -> Option<Submission<'c>> {
@@ -186,7 +186,7 @@ impl Layer {
     fn submission_on_name<'c>(
         &mut self,
         driver: &mut dyn Driver,
-        job: &mut Job,
+        job: &mut AsyncJob,
         call: Call<'c>,
         verify: bool,
     ) -> Result<Option<Submission<'c>>, Refusal> {
@@ -252,7 +252,7 @@ impl Layer {
         })
     }
 
-    fn may_make(&mut self, job: &mut Job, what: &'static str, path: &CStr) -> Result<(), Refusal> {
+    fn may_make(&mut self, job: &mut AsyncJob, what: &'static str, path: &CStr) -> Result<(), Refusal> {
         let around = self.guard.check(what, path)?;
         self.guard.intend(path, around);
         job.after = After::Settle(around);
@@ -260,7 +260,7 @@ impl Layer {
         Ok(())
     }
 
-    fn may_remove(&mut self, job: &mut Job, path: &CStr) -> Result<(), Refusal> {
+    fn may_remove(&mut self, job: &mut AsyncJob, path: &CStr) -> Result<(), Refusal> {
         self.guard.check("remove", path)?;
         job.after = After::Forget;
         job.path.extend_from_slice(path.to_bytes_with_nul());
@@ -321,7 +321,7 @@ impl Layer {
         &mut self,
         driver: &mut dyn Driver,
         number: u32,
-        job: &mut Job,
+        job: &mut AsyncJob,
         (outcome, end): (Outcome, u64),
     ) -> Completed {
         let path = job.path();

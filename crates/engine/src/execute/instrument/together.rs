@@ -9,7 +9,7 @@ use super::table::OpenFile;
 use crate::collective::{self, GroupFile, TransferMemory};
 use crate::driver::Driver;
 use crate::execute::call::{Collective, Meaning, Target, Timed};
-use crate::files::{Refusal, Surroundings};
+use crate::files::{ParentFacts, Refusal};
 use ranks::Comm;
 use ranks::layout::{Direction, Layout, ParallelMode};
 
@@ -81,7 +81,7 @@ impl Layer {
     }
 
     /// May this file be touched? One that may be made is registered.
-    fn admit(&mut self, path: &CStr, write: bool) -> Result<Surroundings, Refusal> {
+    fn admit(&mut self, path: &CStr, write: bool) -> Result<ParentFacts, Refusal> {
         if write {
             let around = self.guard.check("write to", path)?;
             self.guard.check_followed("write to", path)?;
@@ -89,7 +89,7 @@ impl Layer {
             return Ok(around);
         }
         self.guard.may_read_followed(path)?;
-        Ok(Surroundings { birth_times: true })
+        Ok(ParentFacts { birth_times: true })
     }
 
     fn transfer_together(

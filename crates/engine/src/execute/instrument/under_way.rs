@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::keys::Key;
 use crate::buffers::Buffer;
 use crate::execute::call::{Completed, Meaning};
-use crate::files::Surroundings;
+use crate::files::ParentFacts;
 
 /// What else is to be done when a job is done.
 #[derive(Clone, Copy, Default)]
@@ -13,7 +13,7 @@ pub(super) enum After {
     #[default]
     Nothing,
     /// Something may have been made.
-    Settle(Surroundings),
+    Settle(ParentFacts),
     /// Something was removed.
     Forget,
 }
@@ -27,7 +27,7 @@ pub(super) enum Again {
 
 /// One operation under way. Used again and again: its memory stays.
 #[derive(Default)]
-pub(super) struct Job {
+pub(super) struct AsyncJob {
     pub(super) key: Option<Key>,
     pub(super) begin: u64,
     pub(super) meaning: Meaning,
@@ -41,7 +41,7 @@ pub(super) struct Job {
     pub(super) path: Vec<u8>,
 }
 
-impl Job {
+impl AsyncJob {
     /// Forgets everything but the memory.
     pub(super) fn reset(&mut self) {
         let (memory, mut path) = (self.memory.take(), std::mem::take(&mut self.path));
@@ -65,7 +65,7 @@ impl Job {
 /// What is under way.
 pub(super) struct Jobs {
     pub(super) depth: u32,
-    pub(super) jobs: Vec<Job>,
+    pub(super) jobs: Vec<AsyncJob>,
     /// The numbers of the jobs under way.
     pub(super) active: Vec<u32>,
     /// Jobs so far, and those of them that were done when their submission returned.
@@ -82,7 +82,7 @@ impl Jobs {
     pub(super) fn new(depth: u32) -> Self {
         Self {
             depth,
-            jobs: (0..depth).map(|_| Job::default()).collect(),
+            jobs: (0..depth).map(|_| AsyncJob::default()).collect(),
             active: Vec::with_capacity(depth as usize),
             total: 0,
             at_once: 0,

@@ -1,5 +1,6 @@
 //! What a command gives to the program.
 
+use ppl::commands::{Command, Yields};
 use ppl::interpret::Reply;
 use ppl::value::Value;
 use samples::Outcome;
@@ -15,6 +16,18 @@ pub(super) enum Answer {
 }
 
 impl Answer {
+    /// What the table of commands says.
+    pub(super) fn of(command: Command) -> Self {
+        match command.spec().yields {
+            // Lists are made by the interpreter itself.
+            Yields::Nothing | Yields::List => Answer::Nothing,
+            Yields::Bytes => Answer::Bytes,
+            Yields::Int => Answer::Integer,
+            Yields::File => Answer::File,
+            Yields::Buffer => Answer::Buffer,
+        }
+    }
+
     #[inline(always)]
     pub(super) fn reply(self, outcome: Outcome) -> Reply {
         let errno = outcome.errno;

@@ -17,13 +17,8 @@ impl Rank<'_, '_> {
         let Some((request, count)) = super::kernels::request(command, arguments, self.plan.seed) else {
             return Reply::failed(libc::EINVAL);
         };
-        let answer = match command {
-            Command::Stream => Answer::Bytes,
-            Command::Spawn => Answer::Integer,
-            _ => Answer::Nothing,
-        };
         match self.session.kernel(site.index(), request, count) {
-            Ok(outcome) => answer.reply(outcome),
+            Ok(outcome) => Answer::of(command).reply(outcome),
             Err(stop) => {
                 self.stop(stop);
                 Reply::failed(libc::ECANCELED)
@@ -38,47 +33,37 @@ impl Rank<'_, '_> {
         let given = |index: usize| arguments.is_given(index).then(|| arguments.size(index, 0));
         let mode = |index: usize, otherwise: u64| arguments.size(index, otherwise) as u32;
         let file = arguments.file(0).unwrap_or(u32::MAX);
-        let value = Answer::Nothing;
-        let (call, answer) = match command {
-            Command::Stat => (Call::Stat { path }, Answer::Integer),
-            Command::Lookup => (Call::Lookup { path }, value),
+        let call = match command {
+            Command::Stat => Call::Stat { path },
+            Command::Lookup => Call::Lookup { path },
             Command::Fopen => match self.open_flags(site, arguments.text(1)) {
-                Some(flags) => (Call::Open { path, flags, mode: mode(2, 0o644) }, Answer::File),
+                Some(flags) => Call::Open { path, flags, mode: mode(2, 0o644) },
                 None => return Reply::failed(libc::EINVAL),
             },
             Command::Fcreat => {
                 let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
-                (Call::Open { path, flags, mode: 0o644 }, Answer::File)
+                Call::Open { path, flags, mode: 0o644 }
             }
-            Command::Fclose => (Call::Close { file }, value),
-            Command::Fsync => (Call::Sync { file, data_only: false }, value),
-            Command::Fdatasync => (Call::Sync { file, data_only: true }, value),
+            Command::Fclose => Call::Close { file },
+            Command::Fsync => Call::Sync { file, data_only: false },
+            Command::Fdatasync => Call::Sync { file, data_only: true },
             Command::Fseek => {
                 let whence = whence(arguments);
-                (Call::Seek { file, offset: arguments.int(1).unwrap_or(0), whence }, Answer::Integer)
+                Call::Seek { file, offset: arguments.int(1).unwrap_or(0), whence }
             }
-            Command::Ftruncate => (Call::Truncate { file, length: arguments.size(1, 0) }, value),
+            Command::Ftruncate => Call::Truncate { file, length: arguments.size(1, 0) },
             Command::Fallocate => {
                 let (length, offset) = (arguments.size(1, 0), arguments.size(2, 0));
-                (Call::Allocate { file, offset, length, mode: 0 }, value)
+                Call::Allocate { file, offset, length, mode: 0 }
             }
             Command::Fadvise => {
                 let advice = advice(arguments.text(1));
                 let (length, offset) = (arguments.size(2, 0), arguments.size(3, 0));
-                (Call::Advise { file, offset, length, advice }, value)
+                Call::Advise { file, offset, length, advice }
             }
-            Command::Cachestat => (Call::Cached { file }, Answer::Integer),
-            Command::Odirect => (Call::DirectAlignment { file }, Answer::Integer),
-            Command::Write | Command::Append | Command::Dwrite => {
-                let flags = match command {
-                    Command::Append => libc::O_APPEND,
-                    Command::Dwrite => libc::O_DIRECT,
-                    _ => 0,
-                };
-                let (length, buffer) = self.bytes(arguments, 1);
-                let offset = if command == Command::Write { arguments.size(2, 0) } else { 0 };
-                (Call::WriteFile { path, length, offset, flags, buffer }, Answer::Bytes)
-            }
+            Command::Cachestat => Call::Cached { file },
+            Command::Odirect => Call::DirectAlignment { file },
+            Command::Write | Command::Append | Command::Dwrite => self.write_file(command, arguments),
             Command::Read => {
                 let (length, offset) = (given(1), arguments.size(2, 0));
                 return self.read(site, Call::ReadFile { path, length, offset, flags: 0 });
@@ -87,28 +72,24 @@ impl Rank<'_, '_> {
                 let flags = libc::O_DIRECT;
                 return self.read(site, Call::ReadFile { path, length: None, offset: 0, flags });
             }
-            Command::Mmap => {
-                (Call::MapFile { path, length: given(1), offset: arguments.size(2, 0) }, Answer::Bytes)
-            }
-            Command::Create => (Call::Create { path }, value),
-            Command::Delete => (Call::Delete { path }, value),
-            Command::Unlink => (Call::Unlink { path }, value),
-            Command::Rename => (Call::Rename { from: path, to: arguments.c_str(1) }, value),
-            Command::Link => (Call::Link { from: path, to: arguments.c_str(1) }, value),
-            Command::Symlink => (Call::SymbolicLink { target: path, path: arguments.c_str(1) }, value),
-            Command::Mkdir => (Call::MakeDirectory { path, mode: mode(1, 0o755) }, value),
-            Command::Rmdir => (Call::RemoveDirectory { path }, value),
-            Command::Readdir => (Call::ReadDirectory { path }, Answer::Integer),
-            Command::Chmod => (Call::ChangeMode { path, mode: mode(1, 0o644) }, value),
-            Command::Sync => (Call::SyncAll, value),
-            Command::DropCaches => (Call::DropCaches, value),
-            Command::Alloc => (Call::TakeMemory { length: arguments.size(0, 0) }, Answer::Buffer),
-            Command::Free => {
-                (Call::GiveBackMemory { buffer: arguments.buffer(0).unwrap_or(u32::MAX) }, value)
-            }
+            Command::Mmap => Call::MapFile { path, length: given(1), offset: arguments.size(2, 0) },
+            Command::Create => Call::Create { path },
+            Command::Delete => Call::Delete { path },
+            Command::Unlink => Call::Unlink { path },
+            Command::Rename => Call::Rename { from: path, to: arguments.c_str(1) },
+            Command::Link => Call::Link { from: path, to: arguments.c_str(1) },
+            Command::Symlink => Call::SymbolicLink { target: path, path: arguments.c_str(1) },
+            Command::Mkdir => Call::MakeDirectory { path, mode: mode(1, 0o755) },
+            Command::Rmdir => Call::RemoveDirectory { path },
+            Command::Readdir => Call::ReadDirectory { path },
+            Command::Chmod => Call::ChangeMode { path, mode: mode(1, 0o644) },
+            Command::Sync => Call::SyncAll,
+            Command::DropCaches => Call::DropCaches,
+            Command::Alloc => Call::TakeMemory { length: arguments.size(0, 0) },
+            Command::Free => Call::GiveBackMemory { buffer: arguments.buffer(0).unwrap_or(u32::MAX) },
             Command::Stripe => {
                 let count = u32::try_from(arguments.size(1, 1)).unwrap_or(u32::MAX);
-                (Call::Stripe { path, count, size: given(2) }, value)
+                Call::Stripe { path, count, size: given(2) }
             }
             Command::Pfopen
             | Command::Pfclose
@@ -142,7 +123,19 @@ impl Rank<'_, '_> {
                 return Reply::failed(libc::EINVAL);
             }
         };
-        self.perform(site, call, answer)
+        self.perform(site, call, Answer::of(command))
+    }
+
+    /// Of the commands that open, write and close.
+    fn write_file<'a>(&self, command: Command, arguments: &'a Arguments) -> Call<'a> {
+        let flags = match command {
+            Command::Append => libc::O_APPEND,
+            Command::Dwrite => libc::O_DIRECT,
+            _ => 0,
+        };
+        let (length, buffer) = self.bytes(arguments, 1);
+        let offset = if command == Command::Write { arguments.size(2, 0) } else { 0 };
+        Call::WriteFile { path: arguments.c_str(0), length, offset, flags, buffer }
     }
 
     /// The flags of an open mode; one that is wrong ends the program.

@@ -11,7 +11,8 @@ use anyhow::{Context, anyhow, bail};
 use engine::mpi::MpiChoice;
 use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
-    BackendKind, Clean, JobShare, Keep, Options, Outcome, Program as Runnable, missing_space, options_of,
+    BackendKind, Clean, JobSeat, JobShare, Keep, Options, Outcome, Program as Runnable, missing_space,
+    options_of,
 };
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
@@ -122,8 +123,10 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
             }
         };
     };
-    engine::run::job(&runnable, options, job, &directory, save, |watch| bar.look(watch))
-        .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
+    engine::run::job(&runnable, options, JobSeat { job, directory: &directory }, save, |watch| {
+        bar.look(watch)
+    })
+    .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
     bar.finish();
     delivered
 }
