@@ -207,7 +207,7 @@ fn load_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-/// What [`path_line`] leaves out, `(what, in words)`.
+/// What `path_line` leaves out, `(what, in words)`.
 pub fn path_table(path: &PathFacts) -> Vec<(&'static str, String)> {
     let mount = path.mount.as_ref().map(|mount| mount.options.join(","));
     let device = path.device.as_ref();

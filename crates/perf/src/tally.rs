@@ -5,7 +5,7 @@ use samples::{Cause, Causes};
 use crate::events::Meaning;
 use crate::ring::Record;
 
-/// Sums over everything a [`Watch`] saw, between operations too.
+/// Sums over everything a [`crate::Watch`] saw, between operations too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Switches in which the thread gave the processor up.

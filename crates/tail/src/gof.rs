@@ -115,12 +115,12 @@ pub fn test(series: &Series, fit: &GevFit, replicates: usize, seed: u64) -> Resu
 /// size of the sample, as far as 999 refits can tell (their 5 % points move by under 3 % beyond 400 values).
 const SETTLED: usize = 2000;
 
-/// [`test`] with at most about `budget` values drawn and refitted in all. The statistics are always those of
+/// [`test()`] with at most about `budget` values drawn and refitted in all. The statistics are always those of
 /// all the data; beyond the budget their null law is that of smaller samples (at least 2000 values), which is
 /// the limiting one as closely as the refits resolve it. `sample_size` of the result says so.
 ///
 /// # Errors
-/// As [`test`].
+/// As [`test()`].
 pub fn test_within(
     series: &Series,
     fit: &GevFit,

@@ -152,5 +152,5 @@ fn records_in(mut rest: &[u8]) -> Option<Vec<RankRecord>> {
 
 /// A file without a name that parent and rank share.
 fn unnamed(directory: &Path) -> std::io::Result<File> {
-    record::unnamed_file(directory).map(File::from)
+    record::unnamed_file(directory)
 }

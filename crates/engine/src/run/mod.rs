@@ -1,6 +1,6 @@
 //! Runs a program on ranks and collects what they recorded.
 //!
-//! [`ranks`] makes shared memory for every rank, forks them, lets each run the program's [`Body`],
+//! [`ranks()`] makes shared memory for every rank, forks them, lets each run the program's [`Body`],
 //! and collects what they recorded, also from those that died.
 
 mod claims;

@@ -22,7 +22,7 @@ impl Slot {
     pub(crate) const NONE: Slot = Slot(u32::MAX);
 }
 
-/// The number of a static site: an index into [`Plan::sites`].
+/// The number of a static site: an index into `plan::Plan::sites`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SiteId(pub u32);
 
@@ -34,7 +34,7 @@ impl SiteId {
     }
 }
 
-/// The number of a group: an index into [`Plan::groups`]; 0 is the world.
+/// The number of a group: an index into `plan::Plan::groups`; 0 is the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupId(pub u32);
 
@@ -71,7 +71,7 @@ pub enum Expr {
     Slot(Slot),
     /// `$$rank` and its kin.
     Builtin(Builtin),
-    /// `$$env(NAME)`: an index into [`Plan::environment`].
+    /// `$$env(NAME)`: an index into `plan::Plan::environment`.
     Environment(u32),
     /// The operand is the expression named.
     Unary(UnaryOp, ExprIndex),
@@ -183,7 +183,7 @@ pub enum Piece {
     Slot(Slot),
     /// A built-in value.
     Builtin(Builtin),
-    /// An environment variable: an index into [`Plan::environment`].
+    /// An environment variable: an index into `plan::Plan::environment`.
     Environment(u32),
 }
 
@@ -199,7 +199,7 @@ pub enum Step {
     Command { command: Command, count: u8, first: ExprIndex, site: SiteId },
     /// An expression whose value is not used: a call of a function of the program.
     Evaluate(ExprIndex),
-    /// So many times, counting from 0 in `slot` unless that is [`Slot::NONE`].
+    /// So many times, counting from 0 in `slot` unless that is `Slot::NONE`.
     Repeat { slot: Slot, count: ExprIndex, body: BlockIndex },
     /// From the expression named up to, not including, the next one, by the one after.
     ForRange { slot: Slot, first: ExprIndex, body: BlockIndex },

@@ -82,7 +82,7 @@ impl Command {
         self.spec().class
     }
 
-    /// Do the ranks of a group do it together? See [`CommandSpec::by_pattern`] for those that may not.
+    /// Do the ranks of a group do it together? See `CommandSpec::by_pattern` for those that may not.
     #[inline]
     pub fn is_collective(self) -> bool {
         self.class() == Class::Collective

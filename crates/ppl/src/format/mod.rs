@@ -39,7 +39,7 @@ pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     format_as(text, false)
 }
 
-/// As [`format`]; with `classic` also a program with words and characters that the original ignored.
+/// As [`format()`]; with `classic` also a program with words and characters that the original ignored.
 ///
 /// # Errors
 /// What is wrong with the syntax of a program that cannot be read.

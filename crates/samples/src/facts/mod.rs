@@ -107,7 +107,7 @@ impl Facts {
     /// The step in which the clock advances, in seconds; none where it is not known.
     pub fn clock_step_s(&self) -> Option<f64> {
         let step = self.clock.as_ref()?.quantum_ps;
-        (step > 0).then(|| step as f64 * 1e-12)
+        (step > 0).then_some(step as f64 * 1e-12)
     }
 
     /// True of a run in virtual time: no device was touched.
