@@ -69,7 +69,10 @@ def test_a_rank_whose_disk_fails_is_named_and_nobody_loses_a_sample(
         kept = run if run.exists() else here / "run.parts"
         writes = samples(kept, "fwrite")
         counts = writes.groupby("rank").size().to_dict()
-        assert counts[1] == 9 and counts[0] in (9, 10) and counts[2] in (9, 10), counts
+        # Nobody passes the ninth barrier. A rank that wakes from the eighth when rank 1 is gone writes no more.
+        assert counts[1] == 9 and counts[0] in (8, 9) and counts[2] in (8, 9), counts
+        for rank, mine in writes.groupby("rank"):
+            assert mine.iteration.tolist() == list(range(counts[rank]))
         told = facts(kept if kept.is_file() else kept / "part-00000.parquet")
         assert not told["complete"]
         assert any("rank 1 gave up" in failure for failure in told["failures"]), told["failures"]

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, getxattr, open};
-use rustix::ioctl::{Getter, ioctl};
+use rustix::ioctl::{Getter, Opcode, ioctl};
 use samples::{FileLayout, units};
 
 /// A few words for the terminal; none where nothing is known ([`is_parallel`] says where it ought to be).
@@ -154,7 +154,7 @@ fn beegfs(path: &Path) -> Option<FileLayout> {
         chunk_size: u32,
         targets: u16,
     }
-    const GET_STRIPE_INFO: u32 = 0x800C_6619;
+    const GET_STRIPE_INFO: Opcode = 0x800C_6619;
     const _: () = assert!(size_of::<StripeInfo>() == 12);
     let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     // SAFETY: BeeGFS writes the twelve bytes of the structure; other file systems refuse the request.
