@@ -210,9 +210,9 @@ impl Checker<'_> {
 
     fn mode(&mut self, command: Command, id: ExprId, span: Span) {
         let text = self.tree.raw_text(id, self.text).0;
-        if command == Command::Pfopen {
+        if command.is_collective() {
             if text.is_empty() || !text.chars().all(|letter| "crw".contains(letter)) {
-                let message = format!("`{text}` is no mode of `pfopen`");
+                let message = format!("`{text}` is no mode of `{}`", command.name());
                 self.push(
                     Diagnostic::error(DiagnosticCode::BadMode, span, message)
                         .help("use any of the letters c, r and w"),

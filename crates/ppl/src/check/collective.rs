@@ -1,6 +1,6 @@
 //! Checks that every rank reaches what all of them must do together.
 
-use crate::commands::Command;
+use crate::commands::{Command, Effect};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{Callee, ExprId, ExprKind, Statement, StatementId, StatementKind};
 
@@ -35,7 +35,7 @@ impl Checker<'_> {
             }
             return;
         }
-        self.collective(span, &what, target, command == Command::Pfclose);
+        self.collective(span, &what, target, command.spec().effect == Effect::Closes);
     }
 
     /// A collective operation of the group `target` (`None`: it is not known).
