@@ -52,7 +52,7 @@ impl Kernels {
     /// Where it cannot be built: memory, a file.
     #[cold]
     pub fn build(&mut self, request: &Request, clock: Clock) -> Result<(), Error> {
-        // What is in memory takes memory: one working set makes room for the next.
+        // Only one working set is kept, to save memory.
         if request.holds_memory() {
             self.ready.retain(|(known, _)| !known.holds_memory());
         }

@@ -231,7 +231,7 @@ impl File {
 }
 
 impl Drop for File {
-    // An open file is not closed here: closing is collective, and the others may not come.
+    // An open file is not closed here: closing is collective, and other ranks may not take part.
     fn drop(&mut self) {
         for types in self.types.values() {
             types.free(self.library);
