@@ -20,7 +20,7 @@ pub enum NotStriped {
 }
 
 impl NotStriped {
-    /// The answer of a driver that has no such thing.
+    /// The answer of a driver without stripes.
     pub(crate) fn of_back_end() -> Self {
         Self::OtherFileSystem(Warning {
             code: "not-striped".into(),

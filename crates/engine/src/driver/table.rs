@@ -182,7 +182,7 @@ pub trait Driver: Send {
     /// Lays a file or directory over `count` storage targets, in pieces of `size` bytes.
     ///
     /// # Errors
-    /// Why it was not done: that the file system has no such thing is no failure.
+    /// Why it was not done: a file system without stripes is no failure.
     fn stripe(&mut self, path: &CStr, count: u32, size: Option<u64>) -> Result<(), NotStriped> {
         Err(NotStriped::of_back_end())
     }

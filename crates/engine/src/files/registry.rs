@@ -142,7 +142,7 @@ impl Registry {
         let offset = match self.free.get_mut(&span).and_then(Vec::pop) {
             Some(offset) => offset,
             None => {
-                // A full registry forgets: the file then stays, which harms nobody.
+                // A full registry drops entries: those files then stay, which is harmless.
                 if self.used + span > self.region.registry_limit() || !self.prepare(self.used + span) {
                     return;
                 }
@@ -199,7 +199,7 @@ impl Registry {
             let Ok(before) = CString::new(&*path) else { continue };
             let Ok(after) = CString::new([&new[..], &path[old.len()..]].concat()) else { continue };
             self.forget(&before);
-            // It was born in this run, whatever the file system can tell: we knew it.
+            // It was created in this run, whatever the file system reports: this process recorded it.
             self.intend(&after, true);
             if let (Some(&offset), Some(found)) = (self.known.get(after.to_bytes()), look(&after)) {
                 let entry = self.entry(offset);

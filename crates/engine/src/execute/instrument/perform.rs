@@ -100,7 +100,7 @@ impl Layer {
     }
 
     fn seek(&mut self, driver: &mut dyn Driver, file: u32, offset: i64, whence: i32) -> Timed {
-        // The driver's position of a file that workers share is nobody's.
+        // Workers share the file, so the driver's own position means nothing.
         let (offset, whence) = match self.files.get(file) {
             Some(open) if open.shared && whence == libc::SEEK_CUR => {
                 (offset.saturating_add_unsigned(open.position), libc::SEEK_SET)
@@ -136,7 +136,7 @@ impl Layer {
         match self.buffers.take(buffer) {
             Some(ProgramBuffer::Memory(memory)) => match Arc::try_unwrap(memory) {
                 Ok(own) => self.bracket.time(driver, Meaning::Value, |_| own.give_back()),
-                // Another worker, or the rank, has it still.
+                // Another worker, or the rank, still has it open.
                 Err(shared) => {
                     self.buffers.put_back(buffer, ProgramBuffer::Memory(shared));
                     self.bracket.failed(driver, libc::EBUSY)
