@@ -44,7 +44,7 @@ impl<M: Machine> Interpreter<'_, M> {
         let duration = self.time(duration, "`for`")?;
         let group = GroupId(self.group as u32);
         if together {
-            // The time begins when all have come.
+            // The time begins when all ranks have arrived.
             self.machine.agree(group, 0).map_err(Box::new)?;
         }
         let end = self.machine.now_ns().saturating_add(duration);
@@ -227,7 +227,7 @@ impl<M: Machine> Interpreter<'_, M> {
             let now = self.machine.now_ns() as f64;
             pace = Pace { activation: self.activation, due: if poisson { now + gap } else { now } };
         } else {
-            // From the intended time, not from now: who is late stays late until he has caught up.
+            // From the intended time, not from now: a late rank stays late until it has caught up.
             pace.due += gap;
         }
         self.paces[state as usize] = pace;
