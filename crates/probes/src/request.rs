@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::calls::{self, Identity, Lookup, MallocFree, MmapMunmap, Names, Null};
+use crate::calls::{self, CreateDeleteNames, Identity, Lookup, MallocFree, MmapMunmap, Null};
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::memory::{Chase, Pass, Poke, Stream, Touch};
+use crate::memory::{Chase, MemoryStream, Pass, Poke, Touch};
 use crate::processes::{Fork, PingPong, Spawn, Thread};
 
 /// A kernel as a program asks for it. Sizes are in bytes.
@@ -77,9 +77,9 @@ pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
         Request::Empty => Box::new(calls::Empty),
         Request::Chase { bytes, huge, seed } => Box::new(Chase::new(*bytes, *huge, *seed)?),
         Request::Poke { bytes, huge, seed } => Box::new(Poke::new(*bytes, *huge, *seed)?),
-        Request::StreamRead { bytes, huge } => Box::new(Stream::new(Pass::Read, *bytes, *huge)?),
-        Request::StreamWrite { bytes, huge } => Box::new(Stream::new(Pass::Write, *bytes, *huge)?),
-        Request::StreamCopy { bytes, huge } => Box::new(Stream::new(Pass::Copy, *bytes, *huge)?),
+        Request::StreamRead { bytes, huge } => Box::new(MemoryStream::new(Pass::Read, *bytes, *huge)?),
+        Request::StreamWrite { bytes, huge } => Box::new(MemoryStream::new(Pass::Write, *bytes, *huge)?),
+        Request::StreamCopy { bytes, huge } => Box::new(MemoryStream::new(Pass::Copy, *bytes, *huge)?),
         Request::Touch { bytes, huge } => Box::new(Touch::new(*bytes, *huge)?),
         Request::Getpid => Box::new(Identity::Getpid),
         Request::LibraryGetpid => Box::new(Identity::LibraryGetpid),
@@ -89,12 +89,16 @@ pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
         Request::RawReadNull => Box::new(Null::new(false, true)?),
         Request::WriteNull => Box::new(Null::new(true, false)?),
         Request::RawWriteNull => Box::new(Null::new(true, true)?),
-        Request::RawFstat { directory } => Box::new(Names::new(Lookup::RawFstat, directory)?),
-        Request::Stat { directory } => Box::new(Names::new(Lookup::Stat, directory)?),
-        Request::Fstat { directory } => Box::new(Names::new(Lookup::Fstat, directory)?),
-        Request::OpenClose { directory } => Box::new(Names::new(Lookup::OpenClose, directory)?),
-        Request::FopenFclose { directory } => Box::new(Names::new(Lookup::FopenFclose, directory)?),
-        Request::CreateDelete { directory } => Box::new(Names::new(Lookup::CreateDelete, directory)?),
+        Request::RawFstat { directory } => Box::new(CreateDeleteNames::new(Lookup::RawFstat, directory)?),
+        Request::Stat { directory } => Box::new(CreateDeleteNames::new(Lookup::Stat, directory)?),
+        Request::Fstat { directory } => Box::new(CreateDeleteNames::new(Lookup::Fstat, directory)?),
+        Request::OpenClose { directory } => Box::new(CreateDeleteNames::new(Lookup::OpenClose, directory)?),
+        Request::FopenFclose { directory } => {
+            Box::new(CreateDeleteNames::new(Lookup::FopenFclose, directory)?)
+        }
+        Request::CreateDelete { directory } => {
+            Box::new(CreateDeleteNames::new(Lookup::CreateDelete, directory)?)
+        }
         Request::MallocFree { bytes } => Box::new(MallocFree { bytes: small(*bytes) }),
         Request::MmapMunmap { bytes } => Box::new(MmapMunmap { bytes: small(*bytes) }),
         Request::Fork { resident } => Box::new(Fork::new(*resident)?),

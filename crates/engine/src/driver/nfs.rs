@@ -35,7 +35,7 @@ struct ParsedUrl {
 /// `struct nfs_stat_64`.
 #[repr(C)]
 #[derive(Default)]
-struct Status {
+struct NfsStatus {
     before: [u64; 7],
     size: u64,
     after: [u64; 9],
@@ -82,9 +82,9 @@ functions! {
     nfs_pwrite(Context, NfsFile, u64, u64, *const c_void) -> c_int;
     nfs_fsync(Context, NfsFile) -> c_int;
     nfs_lseek(Context, NfsFile, i64, c_int, *mut u64) -> c_int;
-    nfs_fstat64(Context, NfsFile, *mut Status) -> c_int;
+    nfs_fstat64(Context, NfsFile, *mut NfsStatus) -> c_int;
     nfs_ftruncate(Context, NfsFile, u64) -> c_int;
-    nfs_stat64(Context, *const c_char, *mut Status) -> c_int;
+    nfs_stat64(Context, *const c_char, *mut NfsStatus) -> c_int;
     nfs_access(Context, *const c_char, c_int) -> c_int;
     nfs_unlink(Context, *const c_char) -> c_int;
     nfs_rmdir(Context, *const c_char) -> c_int;
@@ -120,7 +120,7 @@ fn library() -> Result<&'static Library, String> {
 }
 
 /// An open file, and how it was opened.
-struct Opened {
+struct NfsOpenFile {
     file: NfsFile,
     path: CString,
     flags: i32,
@@ -131,7 +131,7 @@ pub struct Nfs {
     library: &'static Library,
     context: Context,
     url: Url,
-    files: Vec<Option<Opened>>,
+    files: Vec<Option<NfsOpenFile>>,
 }
 
 // SAFETY: a context and its files belong to the one driver that holds them, and libnfs ties neither to a thread: one
@@ -276,7 +276,7 @@ impl Driver for Nfs {
         if !opened.ok() {
             return opened;
         }
-        let opened = Opened { file, path: path.to_owned(), flags };
+        let opened = NfsOpenFile { file, path: path.to_owned(), flags };
         let number = self.files.iter().position(Option::is_none).unwrap_or(self.files.len());
         if number == self.files.len() {
             self.files.push(None);
@@ -337,7 +337,7 @@ impl Driver for Nfs {
     }
 
     fn size(&mut self, file: Handle) -> Outcome {
-        let mut found = Status::default();
+        let mut found = NfsStatus::default();
         // SAFETY: as said above.
         let asked = self.on_file(file, |library, context, file| unsafe {
             (library.nfs_fstat64)(context, file, &mut found)
@@ -351,7 +351,7 @@ impl Driver for Nfs {
     }
 
     fn stat(&mut self, path: &CStr) -> Outcome {
-        let mut found = Status::default();
+        let mut found = NfsStatus::default();
         // SAFETY: as said above.
         let asked = outcome(unsafe { (self.library.nfs_stat64)(self.context, path.as_ptr(), &mut found) });
         if asked.ok() { Outcome::value(found.size) } else { asked }
