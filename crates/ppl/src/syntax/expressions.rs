@@ -1,6 +1,6 @@
 //! Parses expressions by precedence climbing over [`BinaryOp::binding`].
 
-use crate::diagnostic::{Diagnostic, DiagnosticCode};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::literal::{self, BadLiteral};
 use crate::number::Number;
 
@@ -247,16 +247,23 @@ impl Parser<'_, '_> {
         let text = self.word();
         let span = self.here();
         let value = match literal::number(text) {
-            Ok(value) => value,
+            Ok(_) if self.classic && text.contains(['o', 'O', 'x', 'X']) => self.classic_number(text, span),
+            Ok(value) => {
+                if let Some(meant) = literal::looks_octal(text).filter(|_| !self.classic) {
+                    let message = format!("`{text}` is the decimal number {}", text.trim_start_matches('0'));
+                    let warning = Diagnostic::warning(DiagnosticCode::LeadingZero, span, message);
+                    self.push(
+                        warning
+                            .help(format!("an octal number is written `{meant}`; otherwise leave the 0 out")),
+                    );
+                }
+                value
+            }
+            Err(BadLiteral::Unit(_) | BadLiteral::NotANumber) if self.classic => {
+                self.classic_number(text, span)
+            }
             Err(bad) => {
                 match bad {
-                    BadLiteral::Unit(_) if self.classic => {
-                        self.push(Diagnostic::warning(
-                            DiagnosticCode::ClassicIgnored,
-                            span,
-                            format!("the letters behind `{text}` are ignored"),
-                        ));
-                    }
                     BadLiteral::Unit(meant) => {
                         let help = meant.map(|meant| format!("did you mean `{meant}`?"));
                         self.error(
@@ -278,12 +285,18 @@ impl Parser<'_, '_> {
                         self.error(span, DiagnosticCode::BadNumber, format!("`{text}` is no number"), None);
                     }
                 }
-                let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-                Number::Int(text[..digits].parse().unwrap_or(0))
+                leading_digits(text)
             }
         };
         self.take();
         self.node(start, ExprKind::Number(value.into()))
+    }
+
+    /// As the original reads it: digits; letters behind them mean nothing.
+    fn classic_number(&mut self, text: &str, span: Span) -> Number {
+        let message = format!("the letters behind `{text}` are ignored");
+        self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, span, message));
+        leading_digits(text)
     }
 
     /// A string token.
@@ -404,4 +417,10 @@ impl Parser<'_, '_> {
         }
         false
     }
+}
+
+/// The decimal number at the beginning.
+fn leading_digits(text: &str) -> Number {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    Number::Int(text[..digits].parse().unwrap_or(0))
 }

@@ -15,12 +15,10 @@ pub(super) fn request(command: Command, arguments: &Arguments, seed: u64) -> Opt
     };
     let huge = |index: usize| arguments.text(index) == "huge";
     let directory = || PathBuf::from(arguments.text(0));
-    let unknown = |at| !matches!(arguments.text(at), "" | "raw" | "libc");
+    if !are_known(command, arguments) {
+        return None;
+    }
     Some(match command {
-        Command::Getpid | Command::Getppid | Command::ReadNull | Command::WriteNull if unknown(1) => {
-            return None;
-        }
-        Command::Fstat if unknown(2) => return None,
         Command::Empty => (Request::Empty, 1),
         Command::Chase => (Request::Chase { bytes: bytes(0), huge: huge(2), seed }, count(1, 1000)),
         Command::Poke => (Request::Poke { bytes: bytes(0), huge: huge(2), seed }, count(1, 1000)),
@@ -106,6 +104,21 @@ pub(super) fn request(command: Command, arguments: &Arguments, seed: u64) -> Opt
     })
 }
 
+/// Are the words among the arguments of a kernel those that it knows, and its number of switches even: one to the other
+/// process and one back?
+fn are_known(command: Command, arguments: &Arguments) -> bool {
+    let way = |at: usize| matches!(arguments.text(at), "" | "raw" | "libc");
+    let pages = |at: usize| matches!(arguments.text(at), "" | "small" | "huge");
+    match command {
+        Command::Getpid | Command::Getppid | Command::ReadNull | Command::WriteNull => way(1),
+        Command::Fstat => way(2),
+        Command::Chase | Command::Poke | Command::Touch => pages(2),
+        Command::Stream => pages(3),
+        Command::ContextSwitch => arguments.size(0, 2).is_multiple_of(2),
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +137,10 @@ mod tests {
             of(Command::Poke, &[size, Value::Int(5), huge]),
             Some((Request::Poke { bytes: 32 << 10, huge: true, seed: 7 }, 5))
         );
+        let word = |word: &str| Value::Text(word.into());
+        assert_eq!(of(Command::Chase, &[Value::Int(64), Value::Int(5), word("hueg")]), None);
+        assert_eq!(of(Command::Getpid, &[Value::Int(1), word("rwa")]), None);
+        assert_eq!(of(Command::ContextSwitch, &[Value::Int(5)]), None);
         assert_eq!(of(Command::Fwrite, &[]), None);
         assert_eq!(of(Command::Stream, &[Value::Text("sideways".into()), Value::Int(64)]), None);
     }
