@@ -44,10 +44,10 @@ impl Checker<'_> {
         if template::is_plain(raw) {
             return Taint::Same;
         }
-        let own = parts(raw).into_iter().map(|part| match part {
+        let own = parts(raw, self.tree.classic).into_iter().map(|part| match part {
             TextPart::Builtin(name, _) => builtin_taint(name),
             TextPart::Variable(run, _) | TextPart::Braced(run, _) => {
-                let symbol = (1..=run.len().min(self.longest_name))
+                let symbol = (usize::from(!run.is_empty())..=run.len().min(self.longest_name))
                     .rev()
                     .find_map(|used| self.tree.names().find(run.get(..used)?));
                 symbol.map_or(Taint::Same, |symbol| self.taint_of(symbol))

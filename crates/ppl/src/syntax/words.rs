@@ -1,6 +1,7 @@
 //! The bare words of the language: keywords, commands, functions.
 
-use crate::commands::{Command, Function};
+use crate::commands::{Command, Function, mode};
+use crate::errno;
 
 macro_rules! keywords {
     ($($name:ident $text:literal $form:literal $what:literal example $example:literal;)*) => {
@@ -171,6 +172,22 @@ mod list {
 }
 
 pub use list::{Keyword, Word};
+
+/// The constant that a word spells, in any case: the name of an errno, of a flag of `open`, of a position.
+pub(crate) fn constant(word: &str) -> Option<&'static str> {
+    let positions = ["SEEK_SET", "SEEK_CUR", "SEEK_END"];
+    let mut known = positions.into_iter().chain(mode::FLAGS.iter().copied()).chain(errno::names());
+    known.find(|name| name.eq_ignore_ascii_case(word))
+}
+
+/// Is it a word that means something inside a certain statement, and nothing elsewhere?
+pub(crate) fn is_part_of_a_form(word: &str) -> bool {
+    const WORDS: [&str; 17] = [
+        "param", "groups", "pattern", "ranks", "space", "report", "hints", "from", "to", "in", "each",
+        "stop", "step", "s", "poisson", "depth", "errno",
+    ];
+    WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
 
 /// Every word that can begin a statement.
 pub(crate) fn statement_words() -> impl Iterator<Item = &'static str> {
