@@ -180,7 +180,12 @@ impl Checker<'_> {
                 }
                 return Expr::Text(self.add_text(&text));
             }
-            Kind::Bytes | Kind::Integer | Kind::BytesOrBuffer => {
+            Kind::Bytes
+            | Kind::Distance
+            | Kind::Count
+            | Kind::Integer
+            | Kind::Permissions
+            | Kind::BytesOrBuffer => {
                 if let Some(found @ (LiteralKind::Text | LiteralKind::List | LiteralKind::Duration)) = literal
                 {
                     self.wrong_kind(command, argument, found, span);
