@@ -107,7 +107,7 @@ mod list {
             "Operations inside are started without waiting for those before, up to n under way at once."
             example "$f = fcreat(\"a.dat\"); async depth=4 { repeat $i 8 fwrite($f, 4k, $i * 4k); } fclose($f); delete(\"a.dat\");";
         Phase "phase" "phase \"name\" S\nphase \"name\" stonewall S\nphase \"name\" stonewall time S"
-            "A barrier, the statement, timed as a whole, and a barrier, of the group around it. With `stonewall`, loops in it end early; see there."
+            "A barrier, the statement, timed as a whole, and a barrier, of the group around it. The time of each rank is that of its own work: how long it waits for the others at the end is a sample of the barrier. The phase lasts as long as its slowest rank: the gate. With `stonewall`, loops in it end early; see there."
             example "phase \"write\" { write(\"a-$$rank\", 4k); } phase \"delete\" { delete(\"a-$$rank\"); }";
         Rate "rate" "rate n/s S\nrate n/s poisson S"
             "Starts the statement n times a second where a loop repeats it: at even intervals, or with exponential gaps. It does not wait for what is late; each sample carries its intended start, so that the response time counts from there."

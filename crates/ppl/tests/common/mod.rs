@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ppl::commands::{Command, mode};
-use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Wait, run};
+use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Times, Wait, run};
 use ppl::plan::{GroupId, Plan, Settings, SiteId};
 use ppl::{Diagnostic, Source, Value, compile};
 
@@ -295,11 +295,12 @@ impl Machine for Memory<'_> {
 
     fn claimed(&mut self, claim: ppl::claim::Claim, _: bool) {
         let plan = self.plan;
-        let judged = ppl::claim::judge(plan, &claim, &mut |name, asked| self.statistic(name, asked));
+        let judged =
+            ppl::claim::judge(plan, &claim, &mut |name, asked, times| self.statistic(name, asked, times));
         self.out.asserts.push(judged.is_ok_and(|(holds, _)| holds));
     }
 
-    fn statistic(&mut self, name: &str, _: Statistic) -> Option<f64> {
+    fn statistic(&mut self, name: &str, _: Statistic, _: Times) -> Option<f64> {
         matches!(name, "known" | "getpid" | "read").then_some(0.002)
     }
 
