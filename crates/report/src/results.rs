@@ -23,8 +23,8 @@ pub struct ResultRow {
     pub kind: SiteKind,
     /// Lines of the program, ascending.
     pub lines: Vec<u32>,
-    /// How many ranks took part.
-    pub ranks: usize,
+    /// How many ranks took part; `None` of a run that counts.
+    pub ranks: Option<usize>,
     /// Timings that succeeded: what quantiles are of.
     pub timings: u64,
     /// Operations that succeeded: more than timings where a kernel times batches. `None` of a run that counts.
@@ -178,7 +178,7 @@ fn measure(row: &mut ResultRow, samples: &[&Sample], timeline: &Timeline) {
     let mut ranks: Vec<u32> = samples.iter().map(|sample| sample.rank).collect();
     ranks.sort_unstable();
     ranks.dedup();
-    row.ranks = ranks.len();
+    row.ranks = Some(ranks.len());
     row.bytes = samples.iter().map(|sample| sample.bytes).sum();
     for failed in samples.iter().filter(|sample| sample.failed()) {
         row.errors += 1;
@@ -274,7 +274,7 @@ mod tests {
         near(row.busy_seconds, 0.095);
         near(row.bytes_per_second, 673.7 * MIB as f64);
         near(row.achieved_depth, 200.0 / 95.0);
-        assert_eq!((row.ranks, row.timings, row.operations), (4, 8, Some(8)));
+        assert_eq!((row.ranks, row.timings, row.operations), (Some(4), 8, Some(8)));
     }
 
     #[test]

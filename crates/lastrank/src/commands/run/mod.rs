@@ -22,10 +22,14 @@ pub use results::stamped;
 
 use crate::cli::{PinTo, Record, RunArgs};
 use crate::exit::Status;
+use crate::output;
 use crate::program::{self, Planned};
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
+    if args.json {
+        output::keep_for_json()?;
+    }
     let backend = backend(&args.backend)?;
     let job = match surroundings(&choice(args.mpi.as_deref()))? {
         Surroundings::Alone => None,
