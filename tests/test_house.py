@@ -64,6 +64,12 @@ ONE_FILE_ONE_ENTRY = {
 COMMAND_TABLE = "crates/ppl/src/commands/table.rs"
 CARRY_OUT_COMMANDS = ("crates/engine/src/execute/program/", "crates/ppl/src/interpret/call.rs")
 
+# The places of a statement in ARCHITECTURE.md that name its kind: grammar, children, emission.
+STATEMENT_RECIPE = [
+    f"crates/ppl/src/{name}.rs"
+    for name in ("syntax/children", "syntax/statements", "syntax/compound", "check/statements", "check/blocks")
+]
+
 
 def crates() -> list[str]:
     return sorted(manifest.parent.name for manifest in CRATES.glob("*/Cargo.toml"))
@@ -309,6 +315,18 @@ def test_a_command_is_named_in_the_table_and_where_it_is_carried_out() -> None:
         code = re.split(r"^#\[cfg\(test\)\]", path.read_text(), maxsplit=1, flags=re.M)[0]
         elsewhere += [f"{shown(path)}: {name}" for name in named.findall(code)]
     expect_none(elsewhere, "commands named where their row in the table should be asked")
+
+
+def test_an_ordinary_statement_is_named_where_its_recipe_says() -> None:
+    tree = (ROOT / "crates/ppl/src/syntax/ast.rs").read_text()
+    for kind in ("At", "Expect", "OnError", "Think", "Verify"):
+        assert re.search(rf"^    {kind}\b", tree, re.M), f"{kind} is no kind of statement any more"
+        elsewhere = [
+            shown(path)
+            for path in sorted(CRATES.glob("*/src/**/*.rs"))
+            if re.search(rf"\bStatementKind::{kind}\b", path.read_text()) and shown(path) not in STATEMENT_RECIPE
+        ]
+        expect_none(elsewhere, f"`StatementKind::{kind}` is named where a default through `children()` is right")
 
 
 def test_a_setting_of_the_kernel_is_named_in_the_list_only() -> None:

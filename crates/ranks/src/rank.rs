@@ -72,6 +72,17 @@ fn keep_panic_messages() {
     }));
 }
 
+/// Sends what this process, its ranks and their children write to standard output to standard error from now on, and
+/// gives the standard output itself, which no program that they start inherits.
+///
+/// # Errors
+/// Where no file descriptor is left.
+pub fn divert_output() -> std::io::Result<std::fs::File> {
+    let output = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok(output.into())
+}
+
 /// Writes whole lines to standard output in one call each, so that lines of ranks never mix.
 ///
 /// # Errors

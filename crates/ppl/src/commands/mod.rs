@@ -19,8 +19,14 @@ pub enum Kind {
     Text,
     /// A number of bytes.
     Bytes,
-    /// A count or another plain integer.
+    /// A number of bytes that may be negative: from where it counts is another argument.
+    Distance,
+    /// How often: 1 or more.
+    Count,
+    /// A plain integer of 0 or more.
     Integer,
+    /// Permissions of a file, such as `0o644`.
+    Permissions,
     /// A file from `fopen` and its kin.
     File,
     /// Memory from `alloc`.
@@ -47,8 +53,9 @@ impl Kind {
         match self {
             Kind::Path => "a path",
             Kind::Text => "a string",
-            Kind::Bytes => "a number of bytes",
-            Kind::Integer => "a number",
+            Kind::Bytes | Kind::Distance => "a number of bytes",
+            Kind::Count | Kind::Integer => "a number",
+            Kind::Permissions => "permissions",
             Kind::File => "a file",
             Kind::Buffer => "a buffer",
             Kind::BytesOrBuffer => "a number of bytes or a buffer",
@@ -58,6 +65,41 @@ impl Kind {
             Kind::Group => "the name of a group",
             Kind::Microseconds => "a time (µs, or with a unit)",
             Kind::Any => "anything",
+        }
+    }
+
+    /// The least and the largest integer that it takes; `None` where it takes none.
+    #[inline]
+    pub fn bounds(self) -> Option<(i64, i64)> {
+        const WORD: i64 = u32::MAX as i64;
+        match self {
+            Kind::Bytes | Kind::BytesOrBuffer => Some((0, i64::MAX)),
+            Kind::Distance => Some((i64::MIN, i64::MAX)),
+            Kind::Count => Some((1, WORD)),
+            Kind::Integer => Some((0, WORD)),
+            Kind::Permissions => Some((0, 0o7777)),
+            Kind::Path
+            | Kind::Text
+            | Kind::File
+            | Kind::Buffer
+            | Kind::Mode
+            | Kind::Whence
+            | Kind::Pattern
+            | Kind::Group
+            | Kind::Microseconds
+            | Kind::Any => None,
+        }
+    }
+
+    /// What it takes instead of an integer outside of its bounds, for messages.
+    pub fn bounds_in_words(self) -> &'static str {
+        match self {
+            Kind::Bytes | Kind::BytesOrBuffer => "0 or more",
+            Kind::Distance => "of 64 bits",
+            Kind::Count => "from 1 to 4294967295",
+            Kind::Integer => "from 0 to 4294967295",
+            Kind::Permissions => "from 0 to 0o7777 (octal numbers begin with 0o)",
+            _ => self.name(),
         }
     }
 

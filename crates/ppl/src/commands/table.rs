@@ -2,7 +2,8 @@
 
 use super::Default::{Absent, Int, Many, Required};
 use super::Kind::{
-    Any, Buffer, Bytes, BytesOrBuffer, File, Group, Integer, Microseconds, Mode, Path, Pattern, Text, Whence,
+    Any, Buffer, Bytes, BytesOrBuffer, Count, Distance, File, Group, Integer, Microseconds, Mode, Path,
+    Pattern, Permissions, Text, Whence,
 };
 use super::{ArgumentSpec, Class, CommandSpec, Effect, Moves, Since, Yields};
 
@@ -227,7 +228,7 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         "Creates a file for writing (`O_CREAT|O_WRONLY|O_TRUNC`)."
         errors "EACCES, ENOENT (a directory is missing), ENOSPC"
         example "$f = fcreat(\"a.dat\"); fclose($f); delete(\"a.dat\");";
-    Fopen "fopen" ("name" Path Required, "mode" Mode Required, "permissions" Integer Int(420)) File Paper []
+    Fopen "fopen" ("name" Path Required, "mode" Mode Required, "permissions" Permissions Int(420)) File Paper []
         "Opens a file. Modes `r w a r+ w+ a+` as in C, or `O_…` names joined by a bar, such as `O_WRONLY|O_CREAT|O_SYNC`. Where it fails the value is the negative errno, so that `if $f < 0` works. With `O_DIRECT`, buffers are aligned."
         errors "ENOENT, EACCES, EISDIR, EINVAL (`O_DIRECT` on a file system without it)"
         example "$f = fopen(\"a.dat\", \"O_RDWR|O_CREAT\"); fwrite($f, 4k); fclose($f); delete(\"a.dat\");";
@@ -251,7 +252,7 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         "Writes so many bytes of seeded, incompressible data, or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
         errors "EBADF, ENOSPC, EDQUOT, EFBIG, EIO"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 4k); fwrite($f, 1k, 64k); fclose($f); delete(\"a.dat\");";
-    Fseek "fseek" ("file" File Required, "offset" Bytes Required, "whence" Whence Absent("SEEK_SET")) Int Paper [seeks]
+    Fseek "fseek" ("file" File Required, "offset" Distance Required, "whence" Whence Absent("SEEK_SET")) Int Paper [seeks]
         "Moves the position in the file. The value is the new position."
         errors "EBADF, EINVAL"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fseek($f, 1k); fread($f, 1k); fclose($f); delete(\"a.dat\");";
@@ -319,7 +320,7 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         "Creates a symbolic link."
         errors "EEXIST, ENOENT"
         example "create(\"a.dat\"); symlink(\"a.dat\", \"b.dat\"); delete(\"b.dat\"); delete(\"a.dat\");";
-    Mkdir "mkdir" ("name" Path Required, "permissions" Integer Int(493)) Nothing Paper [submits makes_directory]
+    Mkdir "mkdir" ("name" Path Required, "permissions" Permissions Int(493)) Nothing Paper [submits makes_directory]
         "Creates a directory."
         errors "EEXIST, ENOENT (the parent is missing), EACCES"
         example "mkdir(\"d\"); rmdir(\"d\");";
@@ -339,10 +340,10 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         "Asks whether a file exists (`access` with `F_OK`)."
         errors "ENOENT"
         example "create(\"a.dat\"); lookup(\"a.dat\"); delete(\"a.dat\");";
-    Chmod "chmod" ("name" Path Required, "permissions" Integer Required) Nothing Lastrank []
-        "Changes the permissions of a file; 420 is `rw-r--r--`."
+    Chmod "chmod" ("name" Path Required, "permissions" Permissions Required) Nothing Lastrank []
+        "Changes the permissions of a file; `0o644` is `rw-r--r--`."
         errors "ENOENT, EPERM"
-        example "create(\"a.dat\"); chmod(\"a.dat\", 384); delete(\"a.dat\");";
+        example "create(\"a.dat\"); chmod(\"a.dat\", 0o600); delete(\"a.dat\");";
     Sync "sync" () Nothing Lastrank []
         "Writes everything the system holds back, of all programs, to the devices."
         example "sync();";
@@ -400,56 +401,56 @@ Collective CollectiveCommand "A command of MPI-IO, carried out by the ranks of a
 }
 
 Kernel KernelCommand "A native kernel: a loop of one operation, of which a sample may be a batch." {
-    Chase "chase" ("size" Bytes Required, "loads" Integer Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
+    Chase "chase" ("size" Bytes Required, "loads" Count Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
         "Follows a random cycle of pointers through all cache lines of so much memory: each load waits for the one before. A sample is a batch of so many loads. Pages: `small` or `huge`."
         errors "ENOMEM"
         example "chase(32k);";
-    Poke "poke" ("size" Bytes Required, "count" Integer Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
+    Poke "poke" ("size" Bytes Required, "count" Count Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
         "Reads and writes single random words in so much memory; none waits for another. A sample is a batch of so many."
         errors "ENOMEM"
         example "poke(32k, 100);";
-    Stream "stream" ("kind" Text Required, "size" Bytes Required, "passes" Integer Int(1), "pages" Text Absent("small")) Bytes Lastrank [reads writes]
+    Stream "stream" ("kind" Text Required, "size" Bytes Required, "passes" Count Int(1), "pages" Text Absent("small")) Bytes Lastrank [reads writes]
         "Moves memory in order: `read`, `write` or `copy` (one half onto the other). A sample is so many passes; the value is the number of bytes read and written."
         errors "ENOMEM, EINVAL"
         example "stream(\"copy\", 1MiB);";
-    Touch "touch" ("size" Bytes Required, "count" Integer Int(1), "pages" Text Absent("small")) Nothing Lastrank []
+    Touch "touch" ("size" Bytes Required, "count" Count Int(1), "pages" Text Absent("small")) Nothing Lastrank []
         "Touches pages of so much fresh memory for the first time, one after the other; when all are touched they are given back and it begins anew. A sample is a batch of so many pages."
         errors "ENOMEM"
         example "touch(1MiB);";
     Empty "empty" () Nothing Lastrank []
         "Nothing: its samples show what reading the clock costs."
         example "empty();";
-    Getpid "getpid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing Lastrank []
+    Getpid "getpid" ("count" Count Int(1), "way" Text Absent("raw")) Nothing Lastrank []
         "The cheapest system call. A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
         example "getpid();";
-    Getppid "getppid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing Lastrank []
+    Getppid "getppid" ("count" Count Int(1), "way" Text Absent("raw")) Nothing Lastrank []
         "A system call that looks up the parent: lmbench's \"null\". A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
         example "getppid();";
-    ReadNull "read_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing Lastrank []
+    ReadNull "read_null" ("count" Count Int(1), "way" Text Absent("libc")) Nothing Lastrank []
         "Reads one byte of `/dev/zero`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT"
         example "read_null(100);";
-    WriteNull "write_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing Lastrank []
+    WriteNull "write_null" ("count" Count Int(1), "way" Text Absent("libc")) Nothing Lastrank []
         "Writes one byte to `/dev/null`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT"
         example "write_null(100);";
-    Fstat "fstat" ("directory" Path Required, "count" Integer Int(1), "way" Text Absent("libc")) Nothing Lastrank []
+    Fstat "fstat" ("directory" Path Required, "count" Count Int(1), "way" Text Absent("libc")) Nothing Lastrank []
         "Asks for the attributes of an open file that it keeps in the directory. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT, EACCES"
         example "fstat(\".\", 100);";
-    OpenClose "open_close" ("directory" Path Required, "count" Integer Int(1)) Nothing Lastrank []
+    OpenClose "open_close" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
         "Opens (`O_RDWR|O_SYNC|O_CREAT`) and closes a file that it keeps in the directory. A sample is a batch of so many pairs."
         errors "ENOENT, EACCES"
         example "open_close(\".\");";
-    FopenFclose "fopen_fclose" ("directory" Path Required, "count" Integer Int(1)) Nothing Lastrank []
+    FopenFclose "fopen_fclose" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
         "The C library's `fopen` and `fclose` of a file that it keeps in the directory. A sample is a batch of so many pairs."
         errors "ENOENT, EACCES"
         example "fopen_fclose(\".\");";
-    CreateDelete "create_delete" ("directory" Path Required, "count" Integer Int(1)) Nothing Lastrank []
+    CreateDelete "create_delete" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
         "Creates, closes and deletes an empty file in the directory. A sample is a batch of so many triples."
         errors "ENOENT, EACCES, ENOSPC"
         example "create_delete(\".\");";
-    MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Integer Int(1)) Nothing Lastrank []
+    MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Count Int(1)) Nothing Lastrank []
         "Maps so much memory, touches its first page and gives it back. A sample is a batch of so many."
         errors "ENOMEM"
         example "mmap_munmap(4k);";
@@ -465,15 +466,15 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         "Creates a thread that ends at once, and waits for it."
         errors "EAGAIN"
         example "thread();";
-    Malloc "malloc" ("size" Bytes Required, "count" Integer Int(1)) Nothing Lastrank []
+    Malloc "malloc" ("size" Bytes Required, "count" Count Int(1)) Nothing Lastrank []
         "Takes memory and gives it back, untouched. A sample is a batch of so many pairs."
         errors "ENOMEM"
         example "malloc(4k);";
-    PipePingpong "pipe_pingpong" ("count" Integer Int(1)) Nothing Lastrank []
+    PipePingpong "pipe_pingpong" ("count" Count Int(1)) Nothing Lastrank []
         "Sends a byte to another process and back. A sample is a batch of so many round trips."
         errors "EMFILE"
         example "pipe_pingpong(10);";
-    ContextSwitch "context_switch" ("count" Integer Int(2)) Nothing Lastrank []
+    ContextSwitch "context_switch" ("count" Count Int(2)) Nothing Lastrank []
         "Switches between two processes on one processor, through pipes. A sample is a batch of so many switches, an even number."
         errors "EMFILE"
         example "context_switch(10);";

@@ -72,7 +72,7 @@ impl Rank<'_, '_> {
             FileCommand::Fsync => Call::Sync { file, data_only: false },
             FileCommand::Fdatasync => Call::Sync { file, data_only: true },
             FileCommand::Fseek => {
-                let whence = whence(arguments);
+                let Some(whence) = whence(arguments) else { return Reply::failed(libc::EINVAL) };
                 Call::Seek { file, offset: arguments.int(1).unwrap_or(0), whence }
             }
             FileCommand::Ftruncate => Call::Truncate { file, length: arguments.size(1, 0) },
@@ -148,11 +148,13 @@ impl Rank<'_, '_> {
     }
 }
 
-fn whence(arguments: &Arguments) -> i32 {
+/// From where an offset counts; `None` where there is no such place.
+fn whence(arguments: &Arguments) -> Option<i32> {
     match arguments.text(2) {
-        "SEEK_CUR" => libc::SEEK_CUR,
-        "SEEK_END" => libc::SEEK_END,
-        _ => arguments.int(2).map_or(libc::SEEK_SET, |whence| whence as i32),
+        "SEEK_CUR" => Some(libc::SEEK_CUR),
+        "SEEK_END" => Some(libc::SEEK_END),
+        "" | "SEEK_SET" => Some(libc::SEEK_SET),
+        number => number.parse().ok(),
     }
 }
 

@@ -15,17 +15,10 @@ pub(super) fn request(command: KernelCommand, arguments: &Arguments, seed: u64) 
     };
     let huge = |index: usize| arguments.text(index) == "huge";
     let directory = || PathBuf::from(arguments.text(0));
-    let unknown = |at| !matches!(arguments.text(at), "" | "raw" | "libc");
+    if !are_known(command, arguments) {
+        return None;
+    }
     Some(match command {
-        KernelCommand::Getpid
-        | KernelCommand::Getppid
-        | KernelCommand::ReadNull
-        | KernelCommand::WriteNull
-            if unknown(1) =>
-        {
-            return None;
-        }
-        KernelCommand::Fstat if unknown(2) => return None,
         KernelCommand::Empty => (Request::Empty, 1),
         KernelCommand::Chase => (Request::Chase { bytes: bytes(0), huge: huge(2), seed }, count(1, 1000)),
         KernelCommand::Poke => (Request::Poke { bytes: bytes(0), huge: huge(2), seed }, count(1, 1000)),
@@ -65,6 +58,24 @@ pub(super) fn request(command: KernelCommand, arguments: &Arguments, seed: u64) 
     })
 }
 
+/// Are the words among the arguments of a kernel those that it knows, and its number of switches even: one to the other
+/// process and one back?
+fn are_known(command: KernelCommand, arguments: &Arguments) -> bool {
+    let way = |at: usize| matches!(arguments.text(at), "" | "raw" | "libc");
+    let pages = |at: usize| matches!(arguments.text(at), "" | "small" | "huge");
+    match command {
+        KernelCommand::Getpid
+        | KernelCommand::Getppid
+        | KernelCommand::ReadNull
+        | KernelCommand::WriteNull => way(1),
+        KernelCommand::Fstat => way(2),
+        KernelCommand::Chase | KernelCommand::Poke | KernelCommand::Touch => pages(2),
+        KernelCommand::Stream => pages(3),
+        KernelCommand::ContextSwitch => arguments.size(0, 2).is_multiple_of(2),
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +94,10 @@ mod tests {
             of(KernelCommand::Poke, &[size, Value::Int(5), huge]),
             Some((Request::Poke { bytes: 32 << 10, huge: true, seed: 7 }, 5))
         );
+        let word = |word: &str| Value::Text(word.into());
+        assert_eq!(of(KernelCommand::Chase, &[Value::Int(64), Value::Int(5), word("hueg")]), None);
+        assert_eq!(of(KernelCommand::Getpid, &[Value::Int(1), word("rwa")]), None);
+        assert_eq!(of(KernelCommand::ContextSwitch, &[Value::Int(5)]), None);
         assert_eq!(of(KernelCommand::Stream, &[Value::Text("sideways".into()), Value::Int(64)]), None);
     }
 }

@@ -238,6 +238,7 @@ impl<'m, 's> Rank<'m, 's> {
             }
             (None, None) => failure.arguments.describe(),
         };
-        format!("{}({named})", failure.command.name())
+        let why = failure.refused.as_ref().map_or(String::new(), |why| format!(": {why}:"));
+        format!("{}({named}){why}", failure.command.name())
     }
 }

@@ -137,7 +137,7 @@ impl Session<'_> {
 
     /// Lets so many nanoseconds pass.
     pub fn pause(&mut self, ns: u64) -> Result<(), Stop> {
-        let until = self.instrument.now() + self.instrument.ticks(ns);
+        let until = self.instrument.now().saturating_add(self.instrument.ticks(ns));
         self.wait_until(until)
     }
 

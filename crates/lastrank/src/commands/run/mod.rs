@@ -22,10 +22,14 @@ pub use results::stamped;
 
 use crate::cli::{PinTo, Record, RunArgs};
 use crate::exit::Status;
+use crate::output;
 use crate::program::{self, Planned};
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
+    if args.json {
+        output::keep_for_json()?;
+    }
     let backend = backend(&args.backend)?;
     let job = match surroundings(&choice(args.mpi.as_deref()))? {
         Surroundings::Alone => None,
@@ -39,6 +43,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         groups: groups(&args.group, args.classic)?,
         environment: Some(&environment),
         seed: args.seed,
+        tentative: false,
     };
     if let (Some(asked), Some(started)) = (args.ranks, job.as_ref().and_then(Job::ranks))
         && asked != started
