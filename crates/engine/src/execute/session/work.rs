@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use samples::{Outcome, Sample, Span, Warning};
 
-use super::state::{Block, InFlight, Pace, Spot};
+use super::open_blocks::OpenBlocks;
+use super::state::{InFlight, Pace, Spot};
 use super::stop::{OnError, Stop};
 use crate::execute::call::{Call, Collective, Meaning, NoKernel, Timed};
 use crate::execute::instrument::Instrument;
@@ -40,7 +41,7 @@ pub struct Session<'a> {
     /// When the program began, and how long it paused.
     began_ns: u64,
     pub(in crate::execute) paused_ps: u64,
-    pub(in crate::execute) blocks: Vec<Block>,
+    pub(in crate::execute) blocks: OpenBlocks,
     /// Failures by site.
     pub(in crate::execute) failures: Vec<u64>,
     pub(in crate::execute) noted: Vec<String>,
@@ -84,7 +85,7 @@ impl<'a> Session<'a> {
             planned: 0,
             began_ns: 0,
             paused_ps: 0,
-            blocks: Vec::with_capacity(64),
+            blocks: OpenBlocks::new(),
             failures: Vec::new(),
             noted: Vec::new(),
         }
@@ -190,7 +191,7 @@ impl<'a> Session<'a> {
         self.standing.set_line(line);
         match self.instrument.perform(command, call) {
             Ok(timed) => {
-                // Broken off in the middle, it says nothing about how long it takes.
+                // An operation that was broken off has no meaningful duration.
                 if timed.outcome.errno == libc::ECANCELED
                     && let Some(stop) = self.interrupted()
                 {
@@ -252,7 +253,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Should this rank leave: another is lost, the user pressed Ctrl-C?
+    /// Should this rank leave, because another is lost or the user pressed Ctrl-C?
     #[inline]
     pub fn interrupted(&self) -> Option<Stop> {
         self.comm.stopped().map(Stop::Comm)

@@ -22,10 +22,14 @@ pub use results::stamped;
 
 use crate::cli::{PinTo, Record, RunArgs};
 use crate::exit::Status;
+use crate::output;
 use crate::program::{self, Planned};
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
+    if args.json {
+        output::keep_for_json()?;
+    }
     let backend = backend(&args.backend)?;
     let job = match surroundings(&choice(args.mpi.as_deref()))? {
         Surroundings::Alone => None,
@@ -33,12 +37,13 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     };
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings {
-        // A launcher that does not say how many ranks it started leaves it to -n; MPI has the last word.
+        // If the launcher does not say how many ranks it started, -n does; MPI's own number decides.
         ranks: job.as_ref().map(|job| job.ranks().or(args.ranks).unwrap_or(1)).or(args.ranks),
         parameters: pairs(&args.parameters, &args.set)?,
-        groups: groups(&args.group)?,
+        groups: groups(&args.group, args.classic)?,
         environment: Some(&environment),
         seed: args.seed,
+        tentative: false,
     };
     if let (Some(asked), Some(started)) = (args.ranks, job.as_ref().and_then(Job::ranks))
         && asked != started
@@ -197,11 +202,15 @@ pub fn pairs(parameters: &[String], set: &[String]) -> anyhow::Result<Vec<(Strin
     .collect()
 }
 
-/// Sizes of groups as they stand on the command line.
-pub fn groups(pairs: &[String]) -> anyhow::Result<Vec<(String, u32)>> {
+/// Sizes of groups as they stand on the command line. The original (`classic`) took a name without a size, which gives
+/// the group no rank.
+pub fn groups(pairs: &[String], classic: bool) -> anyhow::Result<Vec<(String, u32)>> {
     pairs
         .iter()
         .map(|pair| {
+            if classic && !pair.contains(':') {
+                return Ok((pair.clone(), 0));
+            }
             let parsed =
                 pair.rsplit_once(':').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
             parsed.ok_or_else(|| anyhow!("`-g {pair}` gives no group a size: write -g GROUP:RANKS"))
