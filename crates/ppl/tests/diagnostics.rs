@@ -17,10 +17,11 @@ struct Case {
     parameters: &'static [(&'static str, &'static str)],
     groups: &'static [(&'static str, u32)],
     ranks: Option<u32>,
+    tentative: bool,
 }
 
 const fn case(name: &'static str, program: &'static str) -> Case {
-    Case { name, program, classic: false, parameters: &[], groups: &[], ranks: None }
+    Case { name, program, classic: false, parameters: &[], groups: &[], ranks: None, tentative: false }
 }
 
 const fn on_four(name: &'static str, program: &'static str) -> Case {
@@ -30,6 +31,7 @@ const fn on_four(name: &'static str, program: &'static str) -> Case {
 const CASES: &[Case] = &[
     case("unknown character", "print(1) & print(2);"),
     case("unclosed string", "print(\"hello);\nprint(1);"),
+    case("leading zero", "chmod(\"f\", 0644);\nmkdir(\"d\", 0o755);\nprint(0xff, 0o9, 0x, 08);"),
     case("unclosed comment", "print(1); /* what follows\nprint(2);"),
     case("bad number", "write(\"f\", 10K);\nsleep(5mss);\n$x = 99999999999999999999;"),
     case("expected", "print(1)\nprint(2);\n$x 5;\nrepeat { }\n$y == 5;"),
@@ -90,8 +92,20 @@ const CASES: &[Case] = &[
     },
     on_four(
         "collective",
-        "define groups {\"a\":D, \"b\":D};\nmaster barrier;\nif $$rank == 0 { barrier; }\n$n = $$rank + 1;\nrepeat $n { phase \"x\" { } }\nfor 60s { barrier; }\ndef meet() { barrier; }\nmaster { meet(); }\nparallel 2 { barrier; }\ngroup \"a\" { barrier(\"a\"); master { barrier(\"a\"); } }",
+        "define groups {\"a\":D, \"b\":D};\nmaster barrier;\nif $$rank == 0 { barrier; }\n$n = $$rank + 1;\nrepeat $n { phase \"x\" { } }\nfor 60s { barrier; }\ndef meet() { barrier; }\nmaster { meet(); }\ngroup \"a\" { barrier(\"a\"); master { barrier(\"a\"); } }",
     ),
+    on_four("collective in parallel", "parallel 2 { barrier; }"),
+    on_four(
+        "collective in another order",
+        "define groups {\"a\", \"b\"};\nif $$rank == 0 { barrier(\"a\"); barrier(\"b\"); }\nelse { barrier(\"b\"); barrier(\"a\"); }",
+    ),
+    Case {
+        tentative: true,
+        ..case(
+            "collective with any ranks",
+            "define groups {\"a\":D};\nif $$rank == 0 { barrier; }\ngroup \"a\" { barrier; }\nphase \"p\" stonewall { repeat 3 barrier; }\ndef meet() { barrier; }\nparallel 2 meet();",
+        )
+    },
     on_four(
         "collective in a group",
         "define groups {\"a\":D, \"b\":D};\ngroup \"a\" { barrier; }\ngroup \"a\" { barrier(\"a\"); }",
@@ -166,6 +180,7 @@ fn diagnose(case: &Case) -> (Vec<Diagnostic>, Source) {
         parameters: owned(case.parameters),
         groups: case.groups.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect(),
         ranks: case.ranks,
+        tentative: case.tentative,
         ..Settings::default()
     };
     let mut source = Source::new("p.ppl", case.program);

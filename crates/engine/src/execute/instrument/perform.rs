@@ -168,7 +168,7 @@ impl Layer {
         match self.buffers.take(buffer) {
             Some(ProgramBuffer::Memory(memory, stream)) => match Arc::try_unwrap(memory) {
                 Ok(own) => self.bracket.time(driver, Meaning::Value, |_| own.give_back()),
-                // Another worker, or the rank, has it still.
+                // Another worker, or the rank, still has it open.
                 Err(shared) => {
                     self.buffers.put_back(buffer, ProgramBuffer::Memory(shared, stream));
                     self.bracket.failed(driver, libc::EBUSY)
