@@ -14,6 +14,7 @@ mod stonewall;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::content::{Author, run_number};
 use crate::driver::Seat;
 use crate::execute::{Instrument, Session, Settings, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
@@ -242,12 +243,15 @@ fn work<T: Body>(body: &T, options: &Options, world: &dyn Comm, recording: Recor
     if let Some(facts) = world.facts() {
         drop(recorder.note(&Entry::Mpi(facts)));
     }
-    world.barrier(0).map_err(|error| error.to_string())?;
+    // The number of the run, in everything that it writes, is that of the rank that came last.
+    let number = if is_virtual { 0 } else { run_number() };
+    let number = world.barrier(number).map_err(|error| error.to_string())?;
+    let author = Author { run: number, rank: world.rank(), ranks: world.size(), dials: options.dials };
     let seat = Seat { rank: world.rank(), ranks: world.size(), seed: options.seed };
     let driver = options.backend.connect(seat)?;
     let settings = Settings {
         clock,
-        seed: options.seed,
+        author,
         registry,
         confinement: confinement(options),
         stop: world.stop_flag(),

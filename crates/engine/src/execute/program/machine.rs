@@ -155,8 +155,8 @@ impl Machine for Rank<'_, '_> {
         let mut words = String::new();
         if stops || self.session.words_wanted_at(place, errno) {
             words = self.words(failure);
-            if let Some(at) = wrong {
-                words += &format!(": byte {at} is not what was written there;");
+            if let Some(wrong) = wrong {
+                words += &format!(": {wrong};");
             }
         }
         let told = self.session.failed(place, &words, errno, failure.bytes);

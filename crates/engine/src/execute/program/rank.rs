@@ -7,6 +7,7 @@ use ppl::interpret::{Arguments, Failure, Reply, Stop as Halt};
 use ppl::plan::{GroupId, Plan, SiteId};
 
 use super::answer::Answer;
+use crate::content::Wrong;
 use crate::execute::call::Call;
 use crate::execute::session::{Judgement, Session, Stop};
 use ranks::Comm;
@@ -24,8 +25,8 @@ pub(super) struct Rank<'m, 's> {
     /// The text of the failure told last.
     pub(super) told: String,
     pub(super) verify: bool,
-    /// Where verified data was wrong.
-    pub(super) wrong: Option<u64>,
+    /// Where verified data was wrong, and what was there.
+    pub(super) wrong: Option<Wrong>,
     /// By what commands under way are judged.
     pub(super) judgement: Judgement,
     /// The value of the command is wanted: it is done before the program goes on.
