@@ -18,7 +18,7 @@ use crate::driver::Seat;
 use crate::execute::{Instrument, Session, Settings, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
 use clock::Clock;
-use ranks::Comm;
+use ranks::{Comm, CommError};
 use ranks::{LaunchError, Placement, RankEnd, RanksView};
 use record::{Entry, Recorder, SampleRegion, StaticSite};
 use samples::{ClockFacts, Coverage};
@@ -262,11 +262,14 @@ fn run<T: Body>(body: &T, options: &Options, mut session: Session<'_>, planned: 
     session.set_skip_sleep(options.skip_sleep);
     session.set_planned(planned);
     session.begin();
-    let result = body.run(&mut session);
+    let mut result = body.run(&mut session);
     session.over();
     if result.is_ok() && session.rank_count() > 1 {
-        // Every rank came to the end, or will; a rank that is lost now is told by its parent.
-        drop(session.compare_clocks());
+        // Every rank came to the end, or will; a rank that is lost now is told by its parent. One that waits
+        // elsewhere never will.
+        if let Err(apart @ Stop::Comm(CommError::Apart { .. })) = session.compare_clocks() {
+            result = Err(apart);
+        }
     }
     session.end(&result);
     result.map_err(|stop| stop.to_string())
