@@ -170,9 +170,26 @@ pub enum DiagnosticFormat {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Without -n and -g, what only a run must have is not asked for, and the number of ranks may be \
+    any unless the program defines it.\n\nExamples:\n  \
+    lastrank check my.ppl\n  \
+    lastrank check my.ppl -n 6 -g writers:2 --set size=512MiB"
+)]
 pub struct CheckArgs {
     /// A program file (*.ppl), `-` for standard input, or the name of a shipped experiment
     pub program: String,
+    /// Parameters of the program as NAME=VALUE, the classic way
+    pub parameters: Vec<String>,
+    /// Look at a run with so many ranks
+    #[arg(short = 'n', long, value_name = "RANKS")]
+    pub ranks: Option<u32>,
+    /// Set a parameter of the program
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Give a group its number of ranks
+    #[arg(short = 'g', long, value_name = "GROUP:SIZE")]
+    pub group: Vec<String>,
     /// How diagnostics are written
     #[arg(long, value_enum, default_value_t = DiagnosticFormat::Text)]
     pub format: DiagnosticFormat,

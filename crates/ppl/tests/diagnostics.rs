@@ -17,10 +17,11 @@ struct Case {
     parameters: &'static [(&'static str, &'static str)],
     groups: &'static [(&'static str, u32)],
     ranks: Option<u32>,
+    tentative: bool,
 }
 
 const fn case(name: &'static str, program: &'static str) -> Case {
-    Case { name, program, classic: false, parameters: &[], groups: &[], ranks: None }
+    Case { name, program, classic: false, parameters: &[], groups: &[], ranks: None, tentative: false }
 }
 
 const fn on_four(name: &'static str, program: &'static str) -> Case {
@@ -91,8 +92,20 @@ const CASES: &[Case] = &[
     },
     on_four(
         "collective",
-        "define groups {\"a\":D, \"b\":D};\nmaster barrier;\nif $$rank == 0 { barrier; }\n$n = $$rank + 1;\nrepeat $n { phase \"x\" { } }\nfor 60s { barrier; }\ndef meet() { barrier; }\nmaster { meet(); }\nparallel 2 { barrier; }\ngroup \"a\" { barrier(\"a\"); master { barrier(\"a\"); } }",
+        "define groups {\"a\":D, \"b\":D};\nmaster barrier;\nif $$rank == 0 { barrier; }\n$n = $$rank + 1;\nrepeat $n { phase \"x\" { } }\nfor 60s { barrier; }\ndef meet() { barrier; }\nmaster { meet(); }\ngroup \"a\" { barrier(\"a\"); master { barrier(\"a\"); } }",
     ),
+    on_four("collective in parallel", "parallel 2 { barrier; }"),
+    on_four(
+        "collective in another order",
+        "define groups {\"a\", \"b\"};\nif $$rank == 0 { barrier(\"a\"); barrier(\"b\"); }\nelse { barrier(\"b\"); barrier(\"a\"); }",
+    ),
+    Case {
+        tentative: true,
+        ..case(
+            "collective with any ranks",
+            "define groups {\"a\":D};\nif $$rank == 0 { barrier; }\ngroup \"a\" { barrier; }\nphase \"p\" stonewall { repeat 3 barrier; }\ndef meet() { barrier; }\nparallel 2 meet();",
+        )
+    },
     on_four(
         "collective in a group",
         "define groups {\"a\":D, \"b\":D};\ngroup \"a\" { barrier; }\ngroup \"a\" { barrier(\"a\"); }",
@@ -167,6 +180,7 @@ fn diagnose(case: &Case) -> (Vec<Diagnostic>, Source) {
         parameters: owned(case.parameters),
         groups: case.groups.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect(),
         ranks: case.ranks,
+        tentative: case.tentative,
         ..Settings::default()
     };
     let mut source = Source::new("p.ppl", case.program);

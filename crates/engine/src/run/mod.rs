@@ -185,7 +185,7 @@ pub fn ranks<T: Body>(
         watch,
     )?;
     timing.end();
-    let (records, cleaned) = collect::leftovers(options, &regions, ended.complete(), begun);
+    let (records, cleaned) = collect::leftovers(options, &regions, ended.complete());
     let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
     outcome.run.facts.placement = placement.describe();

@@ -40,14 +40,8 @@ impl Checker<'_> {
             );
         }
         let group = self.explicit_group(command, arguments);
-        if command.is_collective() && missing == 0 {
-            // An open file belongs to the group that opened it, which is not known here.
-            let target = spec.position(Kind::File).is_none().then_some(group);
-            let pattern = spec
-                .position(Kind::Pattern)
-                .filter(|_| spec.by_pattern)
-                .and_then(|index| self.pattern_of(arguments.get(index)?));
-            self.collective_command(span, command, target, pattern);
+        if command.is_collective() {
+            self.meeting(span, &format!("`{}`", command.name()));
         }
         let base = self.pending_exprs.len();
         for (index, id) in arguments.iter().enumerate() {
@@ -87,6 +81,9 @@ impl Checker<'_> {
         let count = (self.pending_exprs.len() - base) as u32;
         let first = self.push_pending_exprs(base);
         let site = self.site(span, Some(command), SiteKind::Operation);
+        if command.is_collective() {
+            self.place_of_meeting(site, span);
+        }
         (first, count, site)
     }
 
@@ -215,9 +212,9 @@ impl Checker<'_> {
 
     fn mode(&mut self, command: Command, id: ExprId, span: Span) {
         let text = self.tree.raw_text(id, self.text).0;
-        if command == Command::Pfopen {
+        if command.is_collective() {
             if text.is_empty() || !text.chars().all(|letter| "crw".contains(letter)) {
-                let message = format!("`{text}` is no mode of `pfopen`");
+                let message = format!("`{text}` is no mode of `{}`", command.name());
                 self.push(
                     Diagnostic::error(DiagnosticCode::BadMode, span, message)
                         .help("use any of the letters c, r and w"),

@@ -9,7 +9,6 @@ use crate::syntax::{Symbol, Tree};
 use crate::value::Value;
 
 use super::definitions::Definitions;
-use super::restriction::Restriction;
 use super::survey::Survey;
 
 /// More diagnostics than this are not kept.
@@ -46,13 +45,8 @@ pub(super) struct Checker<'a> {
     pub group: u16,
     /// The stonewall around this place, whose loops end differently often.
     pub stonewall: Option<Span>,
-    pub restrictions: Vec<Restriction>,
-    /// How many of them stood around the innermost loop.
-    pub loop_base: usize,
-    /// Some ranks have left the innermost loop, or its round, before this place.
-    pub left_loop: Option<Restriction>,
-    /// Some ranks have returned from the function before this place.
-    pub returned: Option<Restriction>,
+    /// `parallel` around this place.
+    pub workers: Option<Span>,
     pub pending: Vec<(Step, u32)>,
     pub pending_exprs: Vec<Expr>,
     pub longest_name: usize,
@@ -75,10 +69,7 @@ impl<'a> Checker<'a> {
             outermost_end: 0,
             group: 0,
             stonewall: None,
-            restrictions: Vec::new(),
-            loop_base: 0,
-            left_loop: None,
-            returned: None,
+            workers: None,
             pending: Vec::new(),
             pending_exprs: Vec::new(),
             longest_name: tree.names().iter().map(str::len).max().unwrap_or(0),

@@ -7,7 +7,6 @@ use crate::number::Number;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
 
 use super::checker::Checker;
-use super::restriction::{Restriction, Taint};
 
 impl Checker<'_> {
     /// An expression, put into the code.
@@ -51,15 +50,9 @@ impl Checker<'_> {
             }
             ExprKind::Binary(op, left, right) => {
                 let right_span = self.tree.span(right);
-                // The right side of `&&` and `||` is evaluated under the condition of the left one.
-                let lazy = matches!(op, BinaryOp::And | BinaryOp::Or);
-                let differs = if lazy { self.differs(left) } else { None };
+                let left_id = left;
                 let left = self.expression(left);
-                self.restrictions.extend(differs);
                 let right = self.expression(right);
-                if differs.is_some() {
-                    self.restrictions.pop();
-                }
                 if matches!((op, right), (BinaryOp::Divide | BinaryOp::Modulo, Expr::Int(0))) {
                     // An error only where it was written so, not where a mistake became 0.
                     let written =
@@ -75,17 +68,17 @@ impl Checker<'_> {
                     }
                 }
                 let first = self.push_exprs(&[left, right]);
+                // The right side of `&&` and `||` is evaluated under the condition of the left one.
+                if matches!(op, BinaryOp::And | BinaryOp::Or) {
+                    self.place_of_condition(first, left_id);
+                }
                 Expr::Binary(op, first)
             }
             ExprKind::Choice(condition, yes, no) => {
-                let differs = self.differs(condition);
-                let condition = self.expression(condition);
-                self.restrictions.extend(differs);
-                let three = [condition, self.expression(yes), self.expression(no)];
-                if differs.is_some() {
-                    self.restrictions.pop();
-                }
-                Expr::Choice(self.push_exprs(&three))
+                let three = [condition, yes, no].map(|part| self.expression(part));
+                let first = self.push_exprs(&three);
+                self.place_of_condition(first, condition);
+                Expr::Choice(first)
             }
             ExprKind::Call(callee, arguments) => self.call(id, callee, arguments),
             ExprKind::List(items) => {
@@ -234,15 +227,6 @@ impl Checker<'_> {
                 .label(place, "defined here"),
             );
             return Expr::Int(0);
-        }
-        if self.survey.functions[number as usize].1.collective {
-            // Loops inside end early as well.
-            let cut = self.stonewall.map(|place| Restriction::Differs(Taint::Differs, place));
-            self.restrictions.extend(cut);
-            self.collective(span, &format!("a barrier inside `{name}`"), None, false);
-            if cut.is_some() {
-                self.restrictions.pop();
-            }
         }
         let base = self.pending_exprs.len();
         for argument in arguments.iter() {

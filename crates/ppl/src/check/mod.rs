@@ -11,11 +11,9 @@ mod collective;
 mod defines;
 mod definitions;
 mod expressions;
-mod restriction;
 mod statements;
 mod strings;
 mod survey;
-mod taint;
 mod uniform;
 
 use crate::code::Code;
@@ -26,7 +24,6 @@ use crate::syntax::Tree;
 use checker::Checker;
 pub(crate) use definitions::classic_suffix;
 pub use definitions::{Definitions, GroupDefinition, GroupTag, Parameter, PatternDefinition};
-pub(crate) use restriction::Collective;
 
 /// A checked program.
 #[derive(Clone, Debug)]
@@ -45,6 +42,7 @@ pub fn check(tree: &Tree, source: &Source) -> Checked {
     checker.program();
     let Checker { mut code, definitions, mut diagnostics, .. } = checker;
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    code.places.sort();
     code.uniform = uniform::uniform_blocks(&code);
     code.steps.shrink_to_fit();
     code.origins.shrink_to_fit();

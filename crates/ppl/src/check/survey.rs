@@ -7,20 +7,6 @@ use crate::syntax::{
     Callee, Children, Define, ExprId, ExprKind, Statement, StatementId, StatementKind, Symbol, Tree,
 };
 
-use super::restriction::Taint;
-
-/// The group in which a variable is assigned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum AssignedIn {
-    /// In none: where it is assigned, all ranks come by.
-    #[default]
-    World,
-    /// In this one only.
-    Group(u16),
-    /// In several.
-    Several,
-}
-
 /// A function before its body is checked.
 pub(super) struct FunctionHead {
     pub statement: StatementId,
@@ -46,10 +32,6 @@ pub(super) struct Survey {
     pub function_numbers: HashMap<Symbol, u32>,
     /// Is there anything collective in the program?
     pub collective: bool,
-    /// Per name: can its value differ between ranks?
-    pub taint: Vec<Taint>,
-    /// Per name: the group in which it is assigned.
-    pub assigned_in: Vec<AssignedIn>,
 }
 
 struct Walk<'a> {

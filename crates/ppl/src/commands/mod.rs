@@ -8,7 +8,7 @@ pub mod mode;
 mod table;
 
 pub use functions::{Function, FunctionKind, FunctionSpec};
-pub use table::Command;
+pub use table::{CollectiveCommand, Command, CommandByClass, FileCommand, KernelCommand, LanguageCommand};
 
 /// What an argument must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -189,6 +189,34 @@ impl Moves {
     }
 }
 
+/// What a command does to names, open files and memory besides moving bytes: enough to follow a program without
+/// doing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Nothing that later commands depend on.
+    Nothing,
+    /// Creates the first path.
+    Creates,
+    /// Makes a directory of the first path.
+    MakesDirectory,
+    /// Removes the first path.
+    Removes,
+    /// The first path becomes the second.
+    Renames,
+    /// Its bytes go behind the end of the first path.
+    Appends,
+    /// The file reaches at least to offset + size.
+    Extends,
+    /// Moves the position of the file.
+    Seeks,
+    /// Closes the file.
+    Closes,
+    /// Its value is the size of the first path.
+    AnswersSize,
+    /// Gives the buffer back.
+    Frees,
+}
+
 /// Where a command comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
@@ -213,6 +241,10 @@ pub struct CommandSpec {
     pub class: Class,
     /// Which way it moves bytes.
     pub moves: Moves,
+    /// What else it does that later commands depend on.
+    pub effect: Effect,
+    /// The integer it gives in a dry run, where its effect says none.
+    pub dry_value: i64,
     /// Can it be handed over inside `async` without waiting for it?
     pub submits: bool,
     /// Of [`Class::Collective`]: ranks meet in it only where the level of its pattern says so.
@@ -221,8 +253,8 @@ pub struct CommandSpec {
     pub since: Since,
     /// What it does, in Markdown.
     pub text: &'static str,
-    /// The errnos that it is likely to meet, with what they mean here.
-    pub errors: &'static str,
+    /// The errnos that it is likely to meet, with what they mean here; `None` where it does not fail.
+    pub errors: Option<&'static str>,
     /// A program that uses it and runs as it stands.
     pub example: &'static str,
 }
@@ -269,6 +301,22 @@ impl CommandSpec {
         self.positions(kind).next()
     }
 
+    /// The index of the argument that says how many bytes: the first one that counts bytes.
+    pub fn size(&self) -> Option<usize> {
+        self.byte_counts().next()
+    }
+
+    /// The index of the argument that says from where: the one behind the size.
+    pub fn offset(&self) -> Option<usize> {
+        self.byte_counts().nth(1)
+    }
+
+    fn byte_counts(&self) -> impl Iterator<Item = usize> + use<> {
+        let arguments: &'static [ArgumentSpec] = self.arguments;
+        (0..arguments.len())
+            .filter(move |&index| matches!(arguments[index].kind, Kind::Bytes | Kind::BytesOrBuffer))
+    }
+
     fn positions(&self, kind: Kind) -> impl Iterator<Item = usize> + use<> {
         let arguments: &'static [ArgumentSpec] = self.arguments;
         (0..arguments.len()).filter(move |&index| arguments[index].kind == kind)
@@ -304,6 +352,12 @@ mod tests {
             assert!(!spec.submits || spec.class == Class::File, "{name}");
             assert!(!spec.by_pattern || spec.position(Kind::Pattern).is_some(), "{name}");
             assert!(spec.position(Kind::Pattern).is_none() || command.is_collective(), "{name}");
+        }
+        for command in Command::all().filter(|command| command.spec().effect != Effect::Seeks) {
+            let spec = command.spec();
+            let named = |index: Option<usize>| index.map_or("", |index| spec.arguments[index].name);
+            assert!(["", "size", "resident"].contains(&named(spec.size())), "{}", spec.name);
+            assert!(["", "offset"].contains(&named(spec.offset())), "{}", spec.name);
         }
         let spec = Command::Rename.spec();
         assert_eq!(spec.paths().collect::<Vec<_>>(), [0, 1]);

@@ -112,7 +112,7 @@ codes! {
     GroupsDoNotFit = "E0305", "groups that do not fit the ranks",
         "The sizes of the groups (`-g name:size`) need more ranks than the run has, or name a group that does not exist. Groups tagged `S` have ranks of their own from 0 on, groups with one `D` tag are disjoint behind them, groups without a tag start behind the `S` groups and may overlap.";
     Collective = "E0401", "a collective operation that only some ranks reach",
-        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, under a condition that differs between ranks, or behind a `break`, `continue` or `return` under such a condition, some of them never come, and the program would hang. Move it out, or name the group that really takes part: `barrier(\"writers\")`.";
+        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, under a condition that differs between ranks, or behind a `break`, `continue` or `return` under such a condition, some of them never come, and the program would hang. Move it out, or name the group that really takes part: `barrier(\"writers\")`. It is an error where it is certain: with these ranks, groups and parameters a rank waits for one that never comes. `parallel` around it is always an error.";
     ClassicIgnored = "W0101", "ignored as the original did",
         "`--classic` brings back the lexing of the original, which ignored unknown words and characters, and the letters behind a number.";
     SurplusArgument = "W0102", "an argument without a meaning",
@@ -124,7 +124,7 @@ codes! {
     TextUnit = "W0105", "a suffix that is not read",
         "A string is read as its leading number, as in the original: `\"4k\"` counts as 4. Write the unit in full (`4KiB`), or give the parameter a number as its default, without quotes.";
     PerhapsCollective = "W0106", "a collective operation that ranks may reach differently often",
-        "The condition around it depends on something that can differ between ranks, such as the result of a command or the clock. If the ranks disagree, the program hangs.";
+        "How often ranks come to it depends on something that can differ between them: the number of the rank, the result of a command, the clock, a group. If the ranks disagree, the program hangs. It is a warning where that is possible but not certain, because only a run shows it or because the number of ranks is not known: `lastrank check -n 4 -g writers:2 program.ppl` looks at a run with these.";
     LeadingComma = "W0107", "a comma without an argument before it",
         "`print(,1)` is `print(1)`: the original accepts a comma without an argument before it, and so do we.";
     Unreachable = "W0108", "statements that are never reached",

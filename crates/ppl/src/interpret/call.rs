@@ -1,7 +1,7 @@
 //! Calls commands: evaluates their arguments and judges their results.
 
 use crate::code::{Expr, ExprIndex, SiteId, spell};
-use crate::commands::{Class, Command, Kind};
+use crate::commands::{Command, CommandByClass, Kind, LanguageCommand};
 use crate::errno::{EBADF, EINVAL};
 use crate::value::Value;
 
@@ -19,7 +19,7 @@ impl<M: Machine> Interpreter<'_, M> {
         count: usize,
         site: SiteId,
     ) -> Result<Reply, EarlyEnd> {
-        if command.class() == Class::Language {
+        if let CommandByClass::Language(command) = command.by_class() {
             return self.language_command(command, first, count);
         }
         self.arguments.clear();
@@ -48,13 +48,13 @@ impl<M: Machine> Interpreter<'_, M> {
     /// A command that the interpreter carries out itself: no sample, no errno.
     fn language_command(
         &mut self,
-        command: Command,
+        command: LanguageCommand,
         first: ExprIndex,
         count: usize,
     ) -> Result<Reply, EarlyEnd> {
         match command {
-            Command::Print => self.print(first, count),
-            Command::Sleep => {
+            LanguageCommand::Print => self.print(first, count),
+            LanguageCommand::Sleep => {
                 let value = self.value(first)?;
                 let microseconds =
                     match value {
@@ -76,13 +76,12 @@ impl<M: Machine> Interpreter<'_, M> {
                 self.machine.wait(ns, Wait::Sleep);
                 Ok(Reply::done())
             }
-            Command::Glob => {
+            LanguageCommand::Glob => {
                 let pattern = self.value(first)?.to_string();
                 let names =
                     self.machine.glob(&pattern).into_iter().map(|name| Value::Text(name.into())).collect();
                 Ok(Reply::value(Value::List(std::sync::Arc::new(names))))
             }
-            other => Err(self.fault(format!("the interpreter cannot carry out `{}`", other.name()))),
         }
     }
 

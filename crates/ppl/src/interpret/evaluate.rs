@@ -239,6 +239,10 @@ impl<M: Machine> Interpreter<'_, M> {
                 self.fault(format!("`{}` calls itself more than {} deep", procedure.name, self.calls))
             );
         }
+        // Functions that call each other can take as long as a loop.
+        if let Some(stop) = self.machine.interrupted() {
+            return Err(Box::new(stop));
+        }
         let new_base = self.locals.len();
         for index in call.first..call.first + call.count {
             let value = self.value(index)?;

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use samples::SiteKind;
 
 use crate::arithmetic;
-use crate::check::{Checked, Collective, Definitions, Parameter, PatternDefinition, classic_suffix};
+use crate::check::{Checked, Definitions, Parameter, PatternDefinition, classic_suffix};
 use crate::code::{Code, ExprIndex, GroupId};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, has_errors, nearest};
 use crate::literal;
+use crate::meeting;
 use crate::source::Source;
 use crate::syntax::BinaryOp;
 use crate::value::Value;
 
 use super::constants::Known;
-use super::{Group, Pattern, Plan, SiteSpec, Space};
+use super::{Pattern, Plan, SiteSpec, Space};
 
 /// More ranks than this are a mistake.
 const MAX_RANKS: u32 = 1 << 20;
@@ -37,6 +38,9 @@ pub struct Settings<'a> {
     pub environment: Option<&'a Environment<'a>>,
     /// The seed of all random draws.
     pub seed: u64,
+    /// Not for a run, but to find mistakes: nothing that only the run must have is asked for, and where no number of
+    /// ranks is given it may be any.
+    pub tentative: bool,
 }
 
 /// Makes the plan of a program, with warnings and notes.
@@ -60,7 +64,9 @@ pub fn plan(
         environment: Vec::new(),
         variables: vec![Value::Unset; code.variables.len()],
         ranks: settings.ranks.unwrap_or(1),
+        unset: false,
     };
+    let found = maker.diagnostics.len();
     maker.environment();
     let (parameters, given) = maker.parameters();
     maker.ranks();
@@ -69,8 +75,13 @@ pub fn plan(
     let space = maker.space();
     let report = maker.report();
     let hints = maker.hints();
-    maker.collectives(&groups, &patterns);
-    let Maker { diagnostics, environment, variables, ranks, .. } = maker;
+    let Maker { mut diagnostics, environment, variables, ranks, unset, .. } = maker;
+    let known = settings.ranks.is_some() || definitions.ranks.is_some() || !settings.tentative;
+    if unset {
+        // What follows from a variable that only the run has is no mistake of the program.
+        diagnostics.truncate(found);
+    }
+    diagnostics.retain(|one| known || one.code != DiagnosticCode::SharedGroups);
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
@@ -91,7 +102,8 @@ pub fn plan(
         notes,
         source: Arc::new(source.clone()),
     };
-    Ok((plan, diagnostics))
+    diagnostics.extend(meeting::check(&plan, known && !unset));
+    if has_errors(&diagnostics) { Err(diagnostics) } else { Ok((plan, diagnostics)) }
 }
 
 /// The static sites with their places in the text.
@@ -135,6 +147,8 @@ pub(super) struct Maker<'a> {
     /// Values of global variables, those of parameters so far.
     variables: Vec<Value>,
     pub ranks: u32,
+    /// An environment variable is not set, in a plan that is not for a run.
+    unset: bool,
 }
 
 impl Maker<'_> {
@@ -167,7 +181,9 @@ impl Maker<'_> {
     fn environment(&mut self) {
         for (name, span) in &self.code.environment {
             let value = self.look_up(name);
-            if value.is_none() {
+            if value.is_none() && self.settings.tentative {
+                self.unset = true;
+            } else if value.is_none() {
                 self.push(
                     Diagnostic::error(
                         DiagnosticCode::EnvironmentUnset,
@@ -407,55 +423,6 @@ impl Maker<'_> {
                 format!("the parameter `{name}` must be {wanted}; it is {value}"),
             )
             .help(format!("give another value: `--set {name}=…`")),
-        );
-    }
-
-    /// Checks the collective operations that stand inside groups: every rank that is waited for must come.
-    fn collectives(&mut self, groups: &[Group], patterns: &[Pattern]) {
-        let definitions = self.definitions;
-        for collective in &definitions.collectives {
-            match collective.pattern {
-                Some(pattern) => self.by_pattern(collective, patterns.get(pattern as usize)),
-                None => self.in_group(collective, groups),
-            }
-        }
-    }
-
-    /// A transfer that is collective where its pattern is.
-    fn by_pattern(&mut self, collective: &Collective, pattern: Option<&Pattern>) {
-        if let (true, Some(place)) = (pattern.is_some_and(Pattern::is_collective), collective.restricted) {
-            let what = &collective.what;
-            let message =
-                format!("not all ranks reach {what}, whose pattern is collective: the program would hang");
-            self.push(
-                Diagnostic::error(DiagnosticCode::Collective, collective.span, message)
-                    .label(place, "only some ranks come in here"),
-            );
-        }
-    }
-
-    /// An operation of one group inside another one.
-    fn in_group(&mut self, collective: &Collective, groups: &[Group]) {
-        let (Some(target), Some((inside, place))) = (collective.target, collective.inside) else { return };
-        let (Some(target), Some(inside)) = (groups.get(target as usize), groups.get(inside as usize)) else {
-            return;
-        };
-        let Some(missing) = target.ranks.iter().find(|rank| inside.place(**rank).is_none()) else { return };
-        if inside.ranks.is_empty() {
-            return;
-        }
-        let (all, name, what) = (&target.name, &inside.name, &collective.what);
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::Collective,
-                collective.span,
-                format!(
-                    "not all ranks of \"{all}\" reach {what}: rank {missing} is not in the group \"{name}\", so \
-                     the program would hang"
-                ),
-            )
-            .label(place, format!("only the ranks of \"{name}\" come in here"))
-            .help(format!("move it out of the group, or use that of the group: `barrier(\"{name}\");`")),
         );
     }
 }

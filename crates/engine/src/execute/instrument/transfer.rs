@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use samples::Outcome;
 
+use super::guard::Makes;
 use super::layer::Layer;
 use crate::buffers::SCRATCH_LIMIT;
 use crate::driver::{Driver, Handle};
@@ -124,9 +125,9 @@ impl Layer {
         timed
     }
 
-    pub(super) fn write_file(
+    pub(super) fn write_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         whole: WholeFile<'_, u64>,
         buffer: Option<u32>,
     ) -> Result<Timed, Refusal> {
@@ -146,7 +147,7 @@ impl Layer {
         let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
         let stop = self.stop;
         let at_once = buffer.is_some() || !self.content;
-        self.creating(driver, ("write to", Meaning::Bytes), path, |driver, path, more| {
+        self.creating(driver, ("write to", Meaning::Bytes, Makes::Perhaps), path, |driver, path, more| {
             let opened = driver.open(path, how | more, 0o666);
             if !opened.ok() {
                 return opened;
@@ -172,9 +173,9 @@ impl Layer {
     }
 
     /// Without a length all of the file.
-    pub(super) fn read_file(
+    pub(super) fn read_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         whole: WholeFile<'_, Option<u64>>,
     ) -> Result<Timed, Refusal> {
         let WholeFile { path, length, offset, flags } = whole;
@@ -218,9 +219,9 @@ impl Layer {
         Ok(timed)
     }
 
-    pub(super) fn map_file(
+    pub(super) fn map_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         path: &CStr,
         length: Option<u64>,
         offset: u64,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ppl::commands::Command;
+use ppl::commands::Yields;
 use ppl::interpret::{Arguments, Failure, Reply, Stop as Halt};
 use ppl::plan::{GroupId, Plan, SiteId};
 
@@ -213,7 +213,7 @@ impl<'m, 's> Rank<'m, 's> {
     pub(super) fn keep_unopened(&mut self, failure: &Failure<'_>) {
         /// An errno names the last file that gave it: more than these are never needed.
         const KEPT: usize = 16;
-        if !matches!(failure.command, Command::Fopen | Command::Fcreat | Command::Pfopen) {
+        if failure.command.spec().yields != Yields::File {
             return;
         }
         self.unopened.retain(|(errno, ..)| *errno != failure.errno);

@@ -39,6 +39,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         groups: groups(&args.group, args.classic)?,
         environment: Some(&environment),
         seed: args.seed,
+        tentative: false,
     };
     if let (Some(asked), Some(started)) = (args.ranks, job.as_ref().and_then(Job::ranks))
         && asked != started
