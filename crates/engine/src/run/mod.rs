@@ -19,7 +19,7 @@ use crate::driver::Seat;
 use crate::execute::{Instrument, Session, Settings, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
 use clock::Clock;
-use ranks::Comm;
+use ranks::{Comm, CommError};
 use ranks::{LaunchError, Placement, RankEnd, RanksView};
 use record::{Entry, Recorder, SampleRegion, StaticSite};
 use samples::{ClockFacts, Coverage};
@@ -266,11 +266,14 @@ fn run<T: Body>(body: &T, options: &Options, mut session: Session<'_>, planned: 
     session.set_skip_sleep(options.skip_sleep);
     session.set_planned(planned);
     session.begin();
-    let result = body.run(&mut session);
+    let mut result = body.run(&mut session);
     session.over();
     if result.is_ok() && session.rank_count() > 1 {
-        // Every rank has ended or will; a rank lost from here on is reported by its parent.
-        drop(session.compare_clocks());
+        // Every rank has ended or will; a rank lost from here on is reported by its parent. One that waits at
+        // another statement never will.
+        if let Err(apart @ Stop::Comm(CommError::Apart { .. })) = session.compare_clocks() {
+            result = Err(apart);
+        }
     }
     session.end(&result);
     result.map_err(|stop| stop.to_string())

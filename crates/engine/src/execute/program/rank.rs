@@ -38,6 +38,8 @@ pub(super) struct Rank<'m, 's> {
     pub(super) claims: HashMap<u32, u32>,
     /// The last files that could not be opened: errno, path, line.
     pub(super) unopened: Vec<(i32, String, u32)>,
+    /// The step, and its line, at which ranks agreed last on another round.
+    pub(super) agrees_at: (u32, u32),
 }
 
 /// The phase with a stonewall that this rank is in.
@@ -80,6 +82,7 @@ impl<'m, 's> Rank<'m, 's> {
             phases: vec![0; plan.groups.len()],
             claims: HashMap::new(),
             unopened: Vec::new(),
+            agrees_at: (u32::MAX, 0),
         })
     }
 
@@ -106,6 +109,7 @@ impl<'m, 's> Rank<'m, 's> {
             phases: Vec::new(),
             claims: HashMap::new(),
             unopened: Vec::new(),
+            agrees_at: (u32::MAX, 0),
         }
     }
 
