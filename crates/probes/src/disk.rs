@@ -111,7 +111,7 @@ impl FileAccess {
         let size = self.buffer.bytes();
         for block in 0..self.blocks {
             let offset = block * size as u64;
-            // A failure shows again when it is timed.
+            // A failure occurs again when it is timed.
             let _ = rustix::io::pread(&self.file, self.buffer.as_slice(), offset);
         }
     }

@@ -18,7 +18,7 @@ pub(crate) fn run(
     body: &mut dyn FnMut(Processes) -> Result<(), String>,
 ) -> ! {
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
-    // A parent that died before that call.
+    // The parent died before that call.
     if getppid() != Some(parent) {
         exit(ExitStatus::Left);
     }
@@ -31,7 +31,7 @@ pub(crate) fn run(
     exit(match result {
         Ok(Ok(())) => ExitStatus::Finished,
         Ok(Err(why)) => {
-            // Who fails after the run was stopped or another rank was lost did so because of it.
+            // A failure after the run was stopped, or another rank lost, is a consequence of that.
             let own = block.job().map_or(me, |job| job.rank);
             let status = match block.stopped() {
                 None => ExitStatus::Failed,

@@ -180,7 +180,7 @@ impl Nfs {
                 return Err("libnfs: no memory for a connection".into());
             }
             let driver = Self { library, context, url: url.clone(), files: Vec::new() };
-            // A server that is gone is an errno and not a wait without end; what the URL says comes after.
+            // A dead server gives an errno instead of an endless wait; options in the URL are applied afterwards.
             (library.nfs_set_autoreconnect)(context, 0);
             (library.nfs_set_timeout)(context, PATIENCE_MS);
             (library.nfs_set_dircache)(context, 0);

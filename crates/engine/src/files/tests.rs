@@ -231,7 +231,7 @@ fn where_dots_lead_is_looked_up_each_time() {
     let mut rule = confinement(&inside);
     let path = c(&inside.join("m/../x"));
     assert!(rule.check("write to", &path).is_ok());
-    // Another rank does this: the rule of this one is not told.
+    // Another rank does this, without this rank's confinement.
     std::fs::remove_dir(&place).expect("rmdir");
     std::os::unix::fs::symlink(".", &place).expect("symlink");
     assert!(rule.check("write to", &path).is_err(), "m/.. is the parent of the allowed place now");

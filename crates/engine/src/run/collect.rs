@@ -220,11 +220,11 @@ impl Together {
             let doing = self.doing(rank, end).unwrap_or_default();
             lines.extend(alone.failures().into_iter().map(|line| line + &doing));
         }
-        // Of an MPI job this process has one rank, and another one may be to blame.
+        // In an MPI job this process has one rank only; the cause may be another rank.
         if lines.is_empty() { ended.left_because() } else { lines }
     }
 
-    /// What a rank was doing when it ended; none where it told that itself.
+    /// What a rank was doing when it ended; `None` where it reported that itself.
     fn doing(&self, rank: u32, end: &RankEnd) -> Option<String> {
         let comma = match end {
             RankEnd::Killed(_) | RankEnd::Exited(_) => "",

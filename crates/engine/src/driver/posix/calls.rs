@@ -318,7 +318,7 @@ pub fn direct_alignment(fd: i32) -> Outcome {
             Outcome::value(4096)
         }
         _ if errno() == libc::EINVAL => Outcome::value(0),
-        // A file that may be written and not read: nothing speaks against it.
+        // A file that may be written but not read is fine here.
         _ => Outcome::value(4096),
     }
 }

@@ -183,7 +183,7 @@ impl Bracket {
                 std::hint::spin_loop();
                 continue;
             }
-            // Short enough that a request to stop is seen soon, whoever takes the signal.
+            // Short, so that a request to stop is seen soon, whichever thread takes the signal.
             let nap = (left_ns - SPIN_NS).min(100_000_000);
             let time = libc::timespec { tv_sec: 0, tv_nsec: nap as libc::c_long };
             // SAFETY: `time` is valid to read; an early return is handled by the loop.

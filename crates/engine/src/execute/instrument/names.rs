@@ -128,7 +128,7 @@ impl Layer {
         target: &CStr,
         path: &CStr,
     ) -> Result<Timed, Refusal> {
-        // A link that leads outside would be a way outside.
+        // A link to a place outside would escape the confinement.
         self.guard.check_target(target, path)?;
         let timed =
             self.creating(driver, ("make", Meaning::Value, Makes::Surely), path, |driver, path, _| {
@@ -205,7 +205,7 @@ impl Layer {
 pub(super) fn delete<D: Driver + ?Sized>(driver: &mut D, path: &CStr) -> Outcome {
     let first = driver.unlink(path);
     match first.errno {
-        // Linux says EISDIR, POSIX EPERM, of a directory.
+        // For a directory Linux returns EISDIR and POSIX EPERM.
         libc::EISDIR | libc::EPERM => match driver.rmdir(path) {
             second if second.errno == libc::ENOTDIR => first,
             second => second,

@@ -149,7 +149,7 @@ impl Layer {
         match self.buffers.take(buffer) {
             Some(ProgramBuffer::Memory(memory)) => match Arc::try_unwrap(memory) {
                 Ok(own) => self.bracket.time(driver, Meaning::Value, |_| own.give_back()),
-                // Another worker, or the rank, has it still.
+                // Another worker, or the rank, still has it open.
                 Err(shared) => {
                     self.buffers.put_back(buffer, ProgramBuffer::Memory(shared));
                     self.bracket.failed(driver, libc::EBUSY)

@@ -119,7 +119,7 @@ impl Layer {
         let memory = match memory {
             Ok(memory) => memory,
             Err(errno) => {
-                // The others must not wait for a rank without memory.
+                // The other ranks must not wait for one that has no memory.
                 comm.abandon("no memory for a transfer by pattern");
                 return Ok(self.bracket.failed(driver, errno));
             }

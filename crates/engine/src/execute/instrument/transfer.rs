@@ -228,7 +228,7 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let there = driver.stat(path).value.saturating_sub(offset);
         let expected = length.unwrap_or(there);
-        // A page past the end of the file would kill: so much of it is mapped as there is.
+        // Touching a page past the end of the file raises SIGBUS: map no more than the file has.
         let mapped = if self.content { expected.min(there) } else { expected };
         let mapped = usize::try_from(mapped).unwrap_or(usize::MAX);
         self.reading(driver, path, Meaning::Bytes, |driver, path| {
@@ -324,7 +324,7 @@ mod tests {
             Outcome::value(part as u64)
         });
         assert_eq!((calls, moved.errno, moved.value), (3, libc::ECANCELED, 3 << 30));
-        // One that is done is done.
+        // A completed transfer is not waited for.
         let last = pieces(1 << 30, false, flag, |_, part| Outcome::value(part as u64));
         assert_eq!((last.errno, last.value), (0, 1 << 30));
     }

@@ -117,7 +117,7 @@ impl Rank<'_, '_> {
                 let count = u32::try_from(arguments.size(1, 1)).unwrap_or(u32::MAX);
                 Call::Stripe { path, count, size: given(2) }
             }
-            // Of a file that is none.
+            // The first argument is not an open file.
             FileCommand::Fread | FileCommand::Fwrite => return Reply::failed(libc::EINVAL),
         };
         self.perform(site, call, Answer::of(command))

@@ -205,7 +205,7 @@ impl<'m, 's> Rank<'m, 's> {
         }
     }
 
-    /// What could not be opened is named where it is used all the same.
+    /// Keeps the name of a file that could not be opened, for the message where it is used.
     pub(super) fn keep_unopened(&mut self, failure: &Failure<'_>) {
         /// An errno names the last file that gave it: more than these are never needed.
         const KEPT: usize = 16;

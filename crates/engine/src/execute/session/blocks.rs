@@ -22,7 +22,7 @@ impl Session<'_> {
         let (begin, end) = met?;
         let commands_ps = self.commands_ps;
         self.store(site, Timed { begin, end, ..Timed::default() })?;
-        // Waiting for others is no command.
+        // Waiting for other ranks does not count as a command.
         self.commands_ps = commands_ps;
         self.operations -= 1;
         Ok(())

@@ -37,7 +37,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     };
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings {
-        // A launcher that does not say how many ranks it started leaves it to -n; MPI has the last word.
+        // If the launcher does not say how many ranks it started, -n does; MPI's own number decides.
         ranks: job.as_ref().map(|job| job.ranks().or(args.ranks).unwrap_or(1)).or(args.ranks),
         parameters: pairs(&args.parameters, &args.set)?,
         groups: groups(&args.group, args.classic)?,
