@@ -146,10 +146,28 @@ impl Scratch {
     /// Where `found`, which was read at `offset`, differs from what belongs there; `None` where it does
     /// not, or where there is no memory to say so.
     pub fn differs(&mut self, offset: u64, found: &[u8]) -> Option<usize> {
-        let expected = self.outgoing(offset, found.len()).ok()?;
-        // SAFETY: `outgoing` gave memory for as many bytes, which lives until the next call.
-        let expected = unsafe { std::slice::from_raw_parts(expected, found.len()) };
-        if expected == found { None } else { expected.iter().zip(found).position(|(a, b)| a != b) }
+        for (number, piece) in (0..).zip(found.chunks(SCRATCH_LIMIT)) {
+            let before = number * SCRATCH_LIMIT;
+            let expected = self.outgoing(offset + before as u64, piece.len()).ok()?;
+            // SAFETY: `outgoing` gave memory for as many bytes, which lives until the next call.
+            let expected = unsafe { std::slice::from_raw_parts(expected, piece.len()) };
+            if expected != piece {
+                return expected.iter().zip(piece).position(|(a, b)| a != b).map(|at| before + at);
+            }
+        }
+        None
+    }
+
+    /// Copies what belongs at `offset` into `part`.
+    ///
+    /// Errors: the errno where there is no memory.
+    pub fn copy_content(&mut self, offset: u64, part: &mut [u8]) -> Result<(), i32> {
+        for (number, piece) in (0..).zip(part.chunks_mut(SCRATCH_LIMIT)) {
+            let from = self.outgoing(offset + number * SCRATCH_LIMIT as u64, piece.len())?;
+            // SAFETY: `outgoing` gave memory for as many bytes, which lives until the next call.
+            piece.copy_from_slice(unsafe { std::slice::from_raw_parts(from, piece.len()) });
+        }
+        Ok(())
     }
 
     /// Memory with the content that belongs at `offset`, for a write of `length` bytes.

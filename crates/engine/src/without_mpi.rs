@@ -120,7 +120,7 @@ pub fn survey(_choice: &MpiChoice) -> Result<Survey, ForkError> {
 pub mod io {
     use std::ffi::CStr;
 
-    use ranks::layout::{Direction, Layout, ParallelMode};
+    use ranks::layout::{Blocks, Direction, Layout, ParallelMode};
     use samples::Outcome;
 
     use super::Mpi;
@@ -160,15 +160,7 @@ pub mod io {
         }
 
         /// Moves the bytes of a layout.
-        ///
-        /// # Safety
-        /// None is needed: there is no file.
-        pub unsafe fn transfer(
-            &mut self,
-            _layout: &Layout,
-            _direction: Direction,
-            _block: &dyn Fn(u64) -> *mut u8,
-        ) -> Outcome {
+        pub fn transfer(&mut self, _layout: &Layout, _direction: Direction, _blocks: &Blocks) -> Outcome {
             match *self {}
         }
 

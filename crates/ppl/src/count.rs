@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::code::{GroupId, SiteId};
 use crate::commands::{Command, mode};
-use crate::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Wait, run};
+use crate::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Times, Wait, run};
 use crate::plan::Plan;
 use crate::value::Value;
 
@@ -458,7 +458,7 @@ impl Machine for Counter<'_> {
         self.factor = self.factors.pop().unwrap_or(1);
     }
 
-    fn statistic(&mut self, _: &str, _: Statistic) -> Option<f64> {
+    fn statistic(&mut self, _: &str, _: Statistic, _: Times) -> Option<f64> {
         Some(0.0)
     }
 }

@@ -101,6 +101,20 @@ fn whole(value: f64) -> Result<i64, BadLiteral> {
     if value.abs() < 9.2e18 { Ok(value.round() as i64) } else { Err(BadLiteral::TooLarge) }
 }
 
+/// A number as the original reads it: its digits and one letter of `k m g`, then what is left of the text; `None`
+/// where it does not fit 64 bits.
+pub fn classic(text: &str) -> (Option<i64>, &str) {
+    let end = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = text.split_at(end);
+    let (factor, rest) = match rest.as_bytes().first() {
+        Some(b'k') => (1 << 10, &rest[1..]),
+        Some(b'm') => (1 << 20, &rest[1..]),
+        Some(b'g') => (1 << 30, &rest[1..]),
+        _ => (1, rest),
+    };
+    (digits.parse::<i64>().ok().and_then(|value| value.checked_mul(factor)), rest)
+}
+
 /// A signed number with an optional unit, as it stands in a parameter or a variable.
 pub fn signed(text: &str) -> Result<Number, BadLiteral> {
     let text = text.trim();
@@ -147,6 +161,16 @@ mod tests {
         assert_eq!(number("5ms"), Ok(Number::Duration(5_000_000)));
         assert_eq!(number("1.25s"), Ok(Number::Duration(1_250_000_000)));
         assert_eq!(number("2.5"), Ok(Number::Float(2.5)));
+    }
+
+    #[test]
+    fn the_original_read_digits_and_one_letter() {
+        assert_eq!(classic("12"), (Some(12), ""));
+        assert_eq!(classic("2kb"), (Some(2048), "b"));
+        assert_eq!(classic("5ms"), (Some(5 << 20), "s"));
+        assert_eq!(classic("10K"), (Some(10), "K"));
+        assert_eq!(classic("0644"), (Some(644), ""));
+        assert_eq!(classic("9223372036854775808"), (None, ""));
     }
 
     #[test]

@@ -115,6 +115,11 @@ const CASES: &[Case] = &[
     ),
     on_four("perhaps collective", "$f = fopen(\"f\", \"r\");\nif $f < 0 { barrier; }"),
     Case { classic: true, ..case("classic", "foo print(1) & ;\nwrite(\"f\", 10K);\n$a_b = 1; print($a);") },
+    Case {
+        classic: true,
+        groups: &[("b", 2), ("c", 3), ("zz", 1)],
+        ..on_four("classic groups", "define groups {\"a\":S, \"b\":S, \"c\":D 1};\ngroup \"a\" { print(1); }")
+    },
     case("surplus argument", "stat(\"f\", 1, 2);"),
     case("trimmed", "define groups {\"writers\"};\ngroup \" writers\" { print(1); }"),
     case("lost text", "print(\"$$rankfoo\");"),

@@ -1,19 +1,18 @@
 //! The memory of a transfer by pattern.
 
-use crate::buffers::{Buffer, PERIOD, SCRATCH_LIMIT, Scratch};
+use crate::buffers::{Buffer, Scratch};
 use ranks::Comm;
-use ranks::layout::{Direction, Layout};
+use ranks::layout::{Blocks, Direction, Layout};
 
 /// The memory of a transfer: its blocks hold what belongs at their places in the file.
 pub struct TransferMemory {
-    /// Levels 2 and 3: all blocks, one behind the other.
-    whole: Option<Buffer>,
-    /// Levels 0 and 1: the sequence that all files are made of, or room for one block.
-    base: *mut u8,
+    /// `None` where nothing is moved.
+    memory: Option<Buffer>,
+    /// Every block is there, one behind the other.
+    complete: bool,
     layout: Layout,
     rank: u32,
     ranks: u32,
-    write: bool,
 }
 
 impl TransferMemory {
@@ -21,7 +20,7 @@ impl TransferMemory {
     /// scratch memory nothing is moved.
     ///
     /// # Errors
-    /// The errno where there is no memory.
+    /// The errno where there is no memory, or a file cannot be so long (EFBIG).
     pub fn new(
         scratch: Option<&mut Scratch>,
         (direction, layout): (Direction, &Layout),
@@ -30,67 +29,43 @@ impl TransferMemory {
     ) -> Result<Self, i32> {
         let write = direction == Direction::Write;
         let (rank, ranks) = (comm.rank(), comm.size());
-        let base = std::ptr::dangling_mut();
-        let mut memory = Self { whole: None, base, layout: *layout, rank, ranks, write };
-        let Some(scratch) = scratch else { return Ok(memory) };
-        let element = usize::try_from(layout.element).map_err(|_| libc::ENOMEM)?;
-        if element > SCRATCH_LIMIT {
-            return Err(libc::ENOMEM);
-        }
-        memory.base = match write {
-            true => scratch.outgoing(0, element)?.cast_mut(),
-            false => scratch.incoming(element)?,
-        };
-        if layout.is_whole() || keep {
-            let length = usize::try_from(layout.bytes()).map_err(|_| libc::ENOMEM)?;
-            let mut whole = Buffer::take(length)?;
-            if write && element > 0 {
-                for (number, part) in (0..).zip(whole.bytes_mut().chunks_exact_mut(element)) {
-                    // SAFETY: the sequence is readable for a block from each place within a period.
-                    part.copy_from_slice(unsafe {
-                        std::slice::from_raw_parts(memory.place(number).cast_const(), element)
-                    });
-                }
+        layout.file_bytes(ranks).ok_or(libc::EFBIG)?;
+        // Each block that is written has a content of its own, which is not made between two clock reads.
+        let complete = write || layout.is_whole() || keep;
+        let mut made = Self { memory: None, complete, layout: *layout, rank, ranks };
+        let Some(scratch) = scratch else { return Ok(made) };
+        let length = if complete { layout.bytes() } else { layout.element };
+        let mut memory = Buffer::take(usize::try_from(length).map_err(|_| libc::ENOMEM)?)?;
+        if write && layout.element > 0 {
+            let element = layout.element as usize;
+            for (number, part) in (0..layout.blocks).zip(memory.bytes_mut().chunks_exact_mut(element)) {
+                scratch.copy_content(layout.offset(number, rank, ranks), part)?;
             }
-            memory.whole = Some(whole);
         }
-        Ok(memory)
-    }
-
-    /// Where the content of a block lies in the sequence.
-    fn place(&self, number: u64) -> *mut u8 {
-        let offset = self.layout.offset(number, self.rank, self.ranks);
-        // SAFETY: the scratch memory for writes is a whole period longer than the block.
-        unsafe { self.base.add((offset % PERIOD as u64) as usize) }
+        made.memory = Some(memory);
+        Ok(made)
     }
 
     /// Where in the file the first byte lies that is not what our own writes put there.
     pub fn first_wrong(&self, scratch: &mut Scratch) -> Option<u64> {
         let element = self.layout.element as usize;
-        let whole = self.whole.as_ref()?;
+        let memory = self.memory.as_ref().filter(|_| self.complete)?;
         // SAFETY: the transfer is over, and the memory is of this one alone.
-        let found = unsafe { whole.bytes(whole.length()) };
-        for (number, found) in (0..).zip(found.chunks_exact(element.max(1)).take(self.layout.blocks as usize))
-        {
+        let found = unsafe { memory.bytes(memory.length()) };
+        let blocks = (0..self.layout.blocks).zip(found.chunks_exact(element.max(1)));
+        blocks.filter(|_| element > 0).find_map(|(number, found)| {
             let offset = self.layout.offset(number, self.rank, self.ranks);
-            let expected = scratch.outgoing(offset, element).ok()?;
-            // SAFETY: `outgoing` gave memory for so many bytes, which lives until the next call.
-            let expected = unsafe { std::slice::from_raw_parts(expected, element) };
-            if expected != found {
-                let at = expected.iter().zip(found).position(|(a, b)| a != b)?;
-                return Some(offset + at as u64);
-            }
-        }
-        None
+            scratch.differs(offset, found).map(|at| offset + at as u64)
+        })
     }
 
-    /// The memory of a block.
-    pub fn block(&self, number: u64) -> *mut u8 {
-        match &self.whole {
-            // SAFETY: the memory holds all blocks, one behind the other.
-            Some(whole) => unsafe { whole.pointer().add((number * self.layout.element) as usize) },
-            None if self.write => self.place(number),
-            None => self.base,
-        }
+    /// The memory of the blocks.
+    pub fn blocks(&self) -> Blocks {
+        let (base, length) = match &self.memory {
+            Some(memory) => (memory.pointer(), memory.length()),
+            None => (std::ptr::dangling_mut(), 0),
+        };
+        // SAFETY: the buffer is as long as it says, and lives as long as `self`, which whoever transfers keeps.
+        unsafe { Blocks::new(base, length, &self.layout, !self.complete) }
     }
 }

@@ -13,7 +13,7 @@ use std::ffi::CStr;
 pub use crate::mpi::io::{Hints, take_error};
 pub use hints::HintsReadBack;
 pub use memory::TransferMemory;
-pub use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
+pub use ranks::layout::{Blocks, Direction, Layout, ParallelMode, ViewKind};
 
 use crate::driver::Driver;
 use crate::mpi::io as library;
@@ -78,23 +78,18 @@ impl GroupFile {
     /// Moves the bytes of `layout`; the value is how many. `driver` and `comm` are those of `open`.
     ///
     /// Setting the view is collective for every level, as MPI has it.
-    ///
-    /// # Safety
-    /// `block(i)` is valid for one block (levels 0 and 1), and `block(0)` for all blocks, one behind
-    /// the other (levels 2 and 3): readable for a write, writable for a read.
+    /// EFAULT where `blocks` is less memory than the layout needs.
     #[inline]
-    pub unsafe fn transfer(
+    pub fn transfer(
         &mut self,
         driver: &mut dyn Driver,
         comm: &dyn Comm,
         (layout, direction): (&Layout, Direction),
-        block: &dyn Fn(u64) -> *mut u8,
+        blocks: &Blocks,
     ) -> Outcome {
         match self {
-            // SAFETY: the caller's promise.
-            Self::Calls(file) => unsafe { file.transfer(driver, comm, (layout, direction), block) },
-            // SAFETY: the caller's promise.
-            Self::Library(file) => unsafe { file.transfer(layout, direction, block) },
+            Self::Calls(file) => file.transfer(driver, comm, (layout, direction), blocks),
+            Self::Library(file) => file.transfer(layout, direction, blocks),
         }
     }
 

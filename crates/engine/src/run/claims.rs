@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ppl::claim::{self, Claim};
+use ppl::interpret::{Statistic, Times};
 use ppl::plan::Plan;
 use samples::Sample;
 
@@ -57,12 +58,12 @@ pub(super) fn judge(plan: &Plan, outcome: &mut Outcome) {
             let end = sample.start_ns.saturating_add(sample.duration_ps / 1000);
             end <= until && members.binary_search(&sample.rank).is_ok()
         };
-        let mut known: HashMap<String, Vec<f64>> = HashMap::new();
-        let mut look = |name: &str, statistic: ppl::interpret::Statistic| {
-            let durations = known.entry(name.to_owned()).or_insert_with(|| {
+        let mut known: HashMap<(String, Times), Vec<f64>> = HashMap::new();
+        let mut look = |name: &str, statistic: Statistic, times: Times| {
+            let durations = known.entry((name.to_owned(), times)).or_insert_with(|| {
                 let sites = outcome.run.sites.iter().zip(&by_site);
                 let wanted = sites.filter(|(site, _)| site.matches(name)).flat_map(|(_, list)| list);
-                wanted.filter(|sample| counts(sample)).map(|sample| sample.seconds()).collect()
+                wanted.filter(|sample| counts(sample)).map(|sample| times.seconds(sample)).collect()
             });
             statistic.of(durations)
         };

@@ -200,7 +200,7 @@ impl Together {
                 Entry::Communicator(words) => self.communicator = words,
                 Entry::Hints(used) => self.hints.push(used),
                 Entry::Mpi(facts) => self.mpi = Some(facts),
-                Entry::Site(_) | Entry::Workers => {}
+                Entry::Site(_) | Entry::Unordered => {}
             }
         }
     }

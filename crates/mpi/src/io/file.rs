@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_void};
 
 use ranks::Comm;
-use ranks::layout::{Direction, Layout, ParallelMode};
+use ranks::layout::{Blocks, Direction, Layout, ParallelMode};
 use samples::Outcome;
 
 use super::datatype::{LayoutTypes, Memory, Share};
@@ -34,6 +34,11 @@ struct Piece {
     types: Memory,
     /// Bytes.
     length: u64,
+}
+
+impl Piece {
+    /// In place of one whose memory is missing: nothing is moved, and the others do not wait.
+    const NONE: Self = Self { offset: 0, memory: std::ptr::null_mut(), types: Memory::Bytes(0), length: 0 };
 }
 
 impl File {
@@ -99,17 +104,9 @@ impl File {
         Ok(())
     }
 
-    /// Moves the bytes of `layout`; the value is how many. Setting the view is collective for every level.
-    ///
-    /// # Safety
-    /// `block(i)` is valid for one block (levels 0 and 1), and `block(0)` for all blocks, one behind
-    /// the other (levels 2 and 3): readable for a write, writable for a read.
-    pub unsafe fn transfer(
-        &mut self,
-        layout: &Layout,
-        direction: Direction,
-        block: &dyn Fn(u64) -> *mut u8,
-    ) -> Outcome {
+    /// Moves the bytes of `layout`; the value is how many. Setting the view is collective for every level. Where the
+    /// memory is not enough: EFAULT, after every collective call that the others wait for was made with no bytes.
+    pub fn transfer(&mut self, layout: &Layout, direction: Direction, blocks: &Blocks) -> Outcome {
         if let Err(errno) = self.prepare(layout) {
             return Outcome::error(errno);
         }
@@ -118,22 +115,22 @@ impl File {
             return failure;
         }
         if layout.is_whole() {
-            // SAFETY: `block(0)` holds all blocks.
-            return unsafe {
-                let piece =
-                    Piece { offset: 0, memory: block(0), types: types.memory, length: layout.bytes() };
-                self.move_piece(layout, direction, piece)
+            let piece = match blocks.whole(layout.blocks) {
+                Some(memory) => Piece { offset: 0, memory, types: types.memory, length: layout.bytes() },
+                None => Piece::NONE,
             };
+            // SAFETY: `Blocks` gives out memory of that length only.
+            return unsafe { self.move_piece(layout, direction, piece) };
         }
         let mut total = Outcome::default();
         for index in 0..layout.blocks {
             let offset = layout.offset(index, self.share.rank, self.share.ranks) as i64;
-            // SAFETY: `block(index)` holds one block.
-            let moved = unsafe {
-                let memory = block(index);
-                let piece = Piece { offset, memory, types: types.memory, length: layout.element };
-                self.move_piece(layout, direction, piece)
+            let piece = match blocks.block(index) {
+                Some(memory) => Piece { offset, memory, types: types.memory, length: layout.element },
+                None => Piece::NONE,
             };
+            // SAFETY: `Blocks` gives out memory of that length only.
+            let moved = unsafe { self.move_piece(layout, direction, piece) };
             total.value += moved.value;
             if total.ok() {
                 total.errno = moved.errno;
@@ -156,6 +153,9 @@ impl File {
         let (byte, mut status) = (self.library.k.byte, Status::default());
         let (at, status_to) = (memory.cast::<c_void>(), &raw mut status);
         let collective = layout.is_collective();
+        if memory.is_null() && !collective {
+            return Outcome::error(libc::EFAULT);
+        }
         let (count, unit) = match types {
             Memory::Units(count, unit) => (count, unit),
             Memory::Bytes(count) => (count, byte),
@@ -179,6 +179,9 @@ impl File {
                 }
             }
         };
+        if memory.is_null() {
+            return Outcome::error(libc::EFAULT);
+        }
         if code != 0 {
             return outcome(self.library, call, code, 0).unwrap_or_else(|failure| failure);
         }

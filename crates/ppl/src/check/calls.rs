@@ -167,7 +167,7 @@ impl Checker<'_> {
             Kind::Whence if plain || matches!(self.tree.expr_kind(id), ExprKind::Word(_)) => {
                 let text = match self.tree.expr_kind(id) {
                     ExprKind::Word(symbol) => self.name(symbol).to_owned(),
-                    _ => self.tree.raw_text(id, self.text).0.to_owned(),
+                    _ => self.tree.raw_text(id, self.text).0.to_ascii_uppercase(),
                 };
                 if !matches!(text.as_str(), "SEEK_SET" | "SEEK_CUR" | "SEEK_END") {
                     self.push(

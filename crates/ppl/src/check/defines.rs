@@ -3,7 +3,7 @@
 use crate::code::{Builtin, Expr, ExprIndex};
 use crate::commands::FunctionKind;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
-use crate::syntax::{Callee, Define, ExprId, ExprKind, Exprs, Range};
+use crate::syntax::{Callee, Define, ExprId, ExprKind, Exprs, Range, template};
 use crate::value::Value;
 
 use super::checker::Checker;
@@ -83,9 +83,9 @@ impl Checker<'_> {
         let text = matches!(self.tree.expr_kind(default), ExprKind::Text);
         let default_span = self.tree.span(default);
         let value = if text {
-            // The text of a default is taken as it stands, as in the original.
-            let text = self.tree.raw_text(default, self.text).0;
-            if let Some(digits) = classic_suffix(text) {
+            // Variables in a default are not filled in.
+            let text = template::plain(self.tree.raw_text(default, self.text).0, self.tree.classic);
+            if let Some(digits) = classic_suffix(&text) {
                 self.push(
                     Diagnostic::warning(
                         DiagnosticCode::TextUnit,
@@ -95,7 +95,7 @@ impl Checker<'_> {
                     .help(format!("leave out the quotes to mean {text} as a number with a unit")),
                 );
             }
-            let text = self.add_text(text);
+            let text = self.add_text(&text);
             self.push_expr(Expr::Text(text))
         } else {
             self.constant_expression(default)
@@ -136,12 +136,14 @@ impl Checker<'_> {
                 ExprKind::Word(symbol) => self.name(symbol).to_owned(),
                 _ => String::new(),
             };
-            let (letter, sub) = (word(tag), word(sub));
+            let (letter, own) = (word(tag), word(sub));
+            let sub = (!matches!(self.tree.expr_kind(sub), ExprKind::Error | ExprKind::Word(_)))
+                .then(|| self.constant_expression(sub));
             let tag_span = self.tree.span(tag);
             let tag = match letter.as_str() {
                 "" => GroupTag::Free,
                 "S" | "s" => GroupTag::Exclusive,
-                "D" | "d" => GroupTag::Disjoint(sub),
+                "D" | "d" => GroupTag::Disjoint(own),
                 other => {
                     self.push(
                         Diagnostic::error(
@@ -156,7 +158,7 @@ impl Checker<'_> {
                     GroupTag::Free
                 }
             };
-            self.definitions.groups.push(GroupDefinition { name, tag, span });
+            self.definitions.groups.push(GroupDefinition { name, tag, sub, span });
         }
     }
 

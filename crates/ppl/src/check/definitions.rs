@@ -38,6 +38,8 @@ pub struct GroupDefinition {
     pub name: String,
     /// How it takes its ranks.
     pub tag: GroupTag,
+    /// A sub-tag that is an expression; the plan puts its value into the tag.
+    pub(crate) sub: Option<ExprIndex>,
     /// Where it is defined.
     pub span: Span,
 }

@@ -16,7 +16,7 @@ impl Checker<'_> {
         }
         let mut pieces: Vec<Piece> = Vec::new();
         let mut open = String::new();
-        for part in parts(raw) {
+        for part in parts(raw, self.tree.classic) {
             match part {
                 TextPart::Literal(text) => open.push_str(text),
                 TextPart::Variable(run, at) => {
@@ -80,7 +80,9 @@ impl Checker<'_> {
 
     /// The longest defined beginning of a name, and how many bytes of it that takes.
     fn longest(&mut self, run: &str) -> Option<(Slot, usize)> {
-        (1..=run.len().min(self.longest_name)).rev().find_map(|used| {
+        // `$` alone is a name in the original.
+        let least = usize::from(!run.is_empty());
+        (least..=run.len().min(self.longest_name)).rev().find_map(|used| {
             let symbol = self.tree.names().find(&run[..used])?;
             self.variable(symbol).map(|slot| (slot, used))
         })
@@ -151,6 +153,7 @@ impl Checker<'_> {
             ExprKind::Parens(inner) => self.plain_text(inner, what),
             ExprKind::Text => {
                 let raw = self.tree.raw_text(id, self.text).0;
+                let raw = template::plain(raw, self.tree.classic);
                 if raw.replace("\\$", "").contains('$') {
                     self.push(
                         Diagnostic::error(

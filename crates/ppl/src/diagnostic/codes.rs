@@ -56,7 +56,7 @@ codes! {
     UnknownCharacter = "E0101", "a character that is not part of the language",
         "The character has no meaning outside a string or a comment. The original ignored such characters; here they are errors, because a lost `$` or `;` hides behind them. `--classic` ignores them with a warning.";
     UnclosedString = "E0102", "a string without its closing quote",
-        "A string begins with `\"` and must end with `\"` on the same line.";
+        "A string begins with `\"` and must end with `\"` on the same line. `\\\"` is a quote inside it, and `\\\\\"` a backslash and its end.";
     UnclosedComment = "E0103", "a comment without its end",
         "A comment that begins with `/*` must end with `*/`.";
     BadNumber = "E0104", "a number that cannot be read",
@@ -114,7 +114,7 @@ codes! {
     Collective = "E0401", "a collective operation that only some ranks reach",
         "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, under a condition that differs between ranks, or behind a `break`, `continue` or `return` under such a condition, some of them never come, and the program would hang. Move it out, or name the group that really takes part: `barrier(\"writers\")`. It is an error where it is certain: with these ranks, groups and parameters a rank waits for one that never comes. `parallel` around it is always an error.";
     ClassicIgnored = "W0101", "ignored as the original did",
-        "`--classic` brings back the lexing of the original, which ignored unknown words and characters.";
+        "`--classic` brings back the lexing of the original, which ignored unknown words and characters, and the letters behind a number.";
     SurplusArgument = "W0102", "an argument without a meaning",
         "The command takes fewer arguments. The original ignored the others, and so do we.";
     Trimmed = "W0103", "a name with blanks around it",
@@ -131,6 +131,8 @@ codes! {
         "They stand after a `break`, `continue` or `return`.";
     BareTime = "W0109", "a time with a fraction and without a unit",
         "A bare number counts microseconds, as in the original, so `sleep 0.5` waits half a microsecond. Name the unit: `500ms`.";
+    ClassicGroups = "W0115", "a group that does not get the ranks it asks for, as in the original",
+        "With `--classic`, as in the original, a group without a size has no ranks, one that needs more ranks than are left has those, and sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
     SharedGroups = "N0101", "ranks were shared among groups",
         "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
 }

@@ -10,7 +10,7 @@ use super::{INDENT, WIDTH};
 
 /// The formatted text of a program without syntax errors.
 pub(super) fn print(text: &str, tree: &Tree) -> String {
-    let (items, comments) = scan(text);
+    let (items, comments) = scan(text, tree.classic);
     let mut printer = Printer {
         text,
         tree,

@@ -275,11 +275,11 @@ impl<M: Machine> Interpreter<'_, M> {
             return result.map_err(|message| self.fault(message));
         }
         let name = function.spec().name;
-        if let Some(asked) = claim::statistic_of(function, &values) {
-            let (statistic, label) = asked.map_err(|message| self.fault(message))?;
-            let found = self.machine.statistic(&label, statistic);
-            return claim::statistic_value(statistic, found)
-                .ok_or_else(|| self.fault(format!("there are no samples of \"{label}\" yet")));
+        if let Some(asked) = claim::asked(function, &values) {
+            let asked = asked.map_err(|message| self.fault(message))?;
+            let found = self.machine.statistic(&asked.name, asked.statistic, asked.times);
+            return claim::statistic_value(asked.statistic, found)
+                .ok_or_else(|| self.fault(format!("there are no samples of \"{}\" yet", asked.name)));
         }
         if let (Function::Empirical, Value::List(items)) = (function, &values[0]) {
             if items.is_empty() {

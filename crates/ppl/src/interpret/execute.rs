@@ -186,7 +186,7 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(Flow::Next)
     }
 
-    /// A barrier, the body, a barrier: timed as a whole.
+    /// A barrier, the body, a barrier. What is timed as a whole is the body: each rank's own work.
     fn phase(&mut self, site: SiteId, label: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
         let group = GroupId(self.group as u32);
         // Waiting is a sample of its own, so that a phase has one sample an iteration.
@@ -196,8 +196,7 @@ impl<M: Machine> Interpreter<'_, M> {
         let outer = std::mem::replace(&mut self.phase, site);
         let flow = self.block(body)?;
         self.phase = outer;
-        self.machine.barrier(waits, group).map_err(Box::new)?;
-        self.machine.leave_block(site);
+        self.machine.leave_phase(site, waits, group).map_err(Box::new)?;
         Ok(flow)
     }
 

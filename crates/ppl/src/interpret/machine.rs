@@ -6,7 +6,7 @@ use crate::claim::Claim;
 use crate::code::{GroupId, SiteId};
 use crate::commands::Command;
 use crate::source::Position;
-use crate::statistic::Statistic;
+use crate::statistic::{Statistic, Times};
 use crate::value::Value;
 
 use super::arguments::Arguments;
@@ -164,6 +164,17 @@ pub trait Machine: Sized {
         let _ = site;
     }
 
+    /// The work of a `phase` is done: its time ends here, and then the ranks of the group meet. The wait belongs to
+    /// the site `waits`.
+    ///
+    /// # Errors
+    /// Where the wait was broken off.
+    fn leave_phase(&mut self, site: SiteId, waits: SiteId, group: GroupId) -> Result<(), Stop> {
+        self.barrier(waits, group)?;
+        self.leave_block(site);
+        Ok(())
+    }
+
     /// Shows a line of text; the machine adds `[rank] `.
     fn print(&mut self, text: &str) {
         let _ = text;
@@ -229,8 +240,8 @@ pub trait Machine: Sized {
 
     /// A statistic of this rank's samples whose label or operation is `name`; `None`: there are
     /// no such samples. Times are in seconds.
-    fn statistic(&mut self, name: &str, statistic: Statistic) -> Option<f64> {
-        let _ = (name, statistic);
+    fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {
+        let _ = (name, statistic, times);
         None
     }
 

@@ -16,8 +16,7 @@ use crate::syntax::BinaryOp;
 use crate::value::Value;
 
 use super::constants::Known;
-use super::groups::ranks_of_groups;
-use super::{Group, Pattern, Plan, SiteSpec, Space};
+use super::{Pattern, Plan, SiteSpec, Space};
 
 /// More ranks than this are a mistake.
 const MAX_RANKS: u32 = 1 << 20;
@@ -82,7 +81,8 @@ pub fn plan(
         // What follows from a variable that only the run has is no mistake of the program.
         diagnostics.truncate(found);
     }
-    diagnostics.retain(|one| known || one.code != DiagnosticCode::SharedGroups);
+    let of_ranks = [DiagnosticCode::SharedGroups, DiagnosticCode::ClassicGroups];
+    diagnostics.retain(|one| known || !of_ranks.contains(&one.code));
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
@@ -138,22 +138,22 @@ fn in_full(text: &str) -> String {
 }
 
 /// A plan that is being made.
-struct Maker<'a> {
-    code: &'a Code,
-    definitions: &'a Definitions,
-    settings: &'a Settings<'a>,
+pub(super) struct Maker<'a> {
+    pub code: &'a Code,
+    pub definitions: &'a Definitions,
+    pub settings: &'a Settings<'a>,
     diagnostics: Vec<Diagnostic>,
     /// Values of the environment variables that the program names.
     environment: Vec<String>,
     /// Values of global variables, those of parameters so far.
     variables: Vec<Value>,
-    ranks: u32,
+    pub ranks: u32,
     /// An environment variable is not set, in a plan that is not for a run.
     unset: bool,
 }
 
 impl Maker<'_> {
-    fn push(&mut self, diagnostic: Diagnostic) {
+    pub fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
@@ -162,7 +162,7 @@ impl Maker<'_> {
     }
 
     /// The value of a constant expression; 0, with an error, where it has none.
-    fn value(&mut self, index: ExprIndex, span: Span) -> Value {
+    pub fn value(&mut self, index: ExprIndex, span: Span) -> Value {
         let known = Known {
             code: self.code,
             variables: &self.variables,
@@ -276,60 +276,27 @@ impl Maker<'_> {
         };
     }
 
-    /// The groups with their ranks, and notes about how those were shared.
-    fn groups(&mut self) -> (Vec<Group>, Vec<String>) {
-        let (definitions, ranks) = (&self.definitions.groups, self.ranks);
-        let mut sizes = BTreeMap::new();
-        for (name, size) in &self.settings.groups {
-            if definitions.iter().any(|group| group.name == name.trim()) {
-                sizes.insert(name.trim().to_owned(), *size);
-                continue;
-            }
-            let help = nearest(name, definitions.iter().map(|group| group.name.as_str()))
-                .map(|near| format!("did you mean `{near}`?"));
-            let message = format!("`-g {name}:{size}`: the program has no group \"{name}\"");
-            self.push(
-                Diagnostic::error(DiagnosticCode::GroupsDoNotFit, Span::default(), message).help_maybe(help),
-            );
-        }
-        let span = definitions.first().map_or(Span::default(), |group| group.span);
-        match ranks_of_groups(definitions, &sizes, ranks) {
-            Ok((groups, notes)) => {
-                for note in &notes {
-                    self.push(Diagnostic::note(DiagnosticCode::SharedGroups, span, note.clone()));
-                }
-                (groups, notes)
-            }
-            Err(message) => {
-                self.push(Diagnostic::error(DiagnosticCode::GroupsDoNotFit, span, message).help(format!(
-                    "this run has {ranks} ranks: give more (`-n`) or smaller groups (`-g name:size`)"
-                )));
-                (Vec::new(), Vec::new())
-            }
-        }
-    }
-
     fn patterns(&mut self) -> Vec<Pattern> {
         let definitions = self.definitions;
         definitions.patterns.iter().map(|definition| self.pattern(definition)).collect()
     }
 
     fn pattern(&mut self, definition: &PatternDefinition) -> Pattern {
-        let mut number = |at: usize, what: &str, most: i64| {
+        let mut number = |at: usize, what: &str, least: i64, most: i64| {
             let value = self.value(definition.numbers[at], definition.span).integer().unwrap_or(-1);
-            if !(0..=most).contains(&value) {
+            if !(least..=most).contains(&value) {
                 let name = &definition.name;
                 let message =
-                    format!("the {what} of the pattern \"{name}\" must be 0 to {most}, not {value}");
+                    format!("the {what} of the pattern \"{name}\" must be {least} to {most}, not {value}");
                 self.push(Diagnostic::error(DiagnosticCode::BadDefine, definition.span, message));
             }
-            value.clamp(0, most)
+            value.clamp(least, most)
         };
         let (kind, iterations, element, level) = (
-            number(0, "type", i64::MAX),
-            number(1, "number of iterations", i64::MAX),
-            number(2, "element size", i64::MAX),
-            number(3, "level", 3),
+            number(0, "type", 1, 2),
+            number(1, "number of iterations", 0, i64::MAX),
+            number(2, "element size", 0, i64::MAX),
+            number(3, "level", 0, 3),
         );
         if i128::from(iterations) * i128::from(element) * i128::from(self.ranks) > i128::from(i64::MAX) {
             let message = format!("the pattern \"{}\" passes 2⁶³ bytes", definition.name);

@@ -6,6 +6,7 @@
 mod constants;
 mod groups;
 mod make;
+mod sizes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -5,9 +5,9 @@ use crate::literal::{self, BadLiteral};
 use crate::number::Number;
 
 use super::ast::{BinaryOp, Callee, ExprId, ExprKind, ExprNode, UnaryOp};
-use super::lexer::TokenKind;
+use super::lexer::{TokenKind, is_closed};
 use super::parser::{MAX_OPERATORS, Parsed, Parser};
-use super::words::Word;
+use super::words::{Word, constant};
 
 /// More arguments than this are an error.
 const MAX_ARGUMENTS: usize = 200;
@@ -187,13 +187,14 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A word that is no call. Names of errnos and flags may stand bare.
+    /// A word that is no call. Names of errnos, flags and positions may stand bare, in any case.
     fn bare_word(&mut self) -> ExprNode {
         let start = self.offset();
         let word = self.word();
-        let constant = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-        if word.len() >= 3 && word.bytes().all(constant) {
-            let symbol = self.intern(word);
+        let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        let constant = constant(word).or((word.len() >= 3 && word.bytes().all(capital)).then_some(word));
+        if let Some(name) = constant {
+            let symbol = self.intern(name);
             self.take();
             return self.node(start, ExprKind::Word(symbol));
         }
@@ -205,8 +206,9 @@ impl Parser<'_, '_> {
     pub fn variable(&mut self) -> ExprNode {
         let start = self.offset();
         let name = &self.word()[1..];
-        if self.token.kind == TokenKind::Variable && name.is_empty() {
-            self.error(self.here(), DiagnosticCode::ExpectedToken, "expected a name after `$`".into(), None);
+        if self.token.kind == TokenKind::Variable && name.is_empty() && !self.classic {
+            let help = Some("`--classic` takes `$` alone for a name, as the original did".to_owned());
+            self.error(self.here(), DiagnosticCode::ExpectedToken, "expected a name after `$`".into(), help);
         }
         if self.classic && name.contains('_') {
             self.push(Diagnostic::warning(
@@ -225,8 +227,12 @@ impl Parser<'_, '_> {
         let start = self.offset();
         let name = &self.word()[2..];
         let symbol = self.intern(name);
+        let environment = name.eq_ignore_ascii_case("env");
+        self.keeps_words = environment;
         self.take();
-        if name.eq_ignore_ascii_case("env") && self.accept(b'(') {
+        let opened = environment && self.accept(b'(');
+        self.keeps_words = false;
+        if opened {
             let inner = self.word();
             let inner = inner.trim_matches('"');
             let symbol = self.intern(inner);
@@ -247,16 +253,10 @@ impl Parser<'_, '_> {
         let text = self.word();
         let span = self.here();
         let value = match literal::number(text) {
+            _ if self.classic && !text.contains('.') => Number::Int(self.classic_integer(text)),
             Ok(value) => value,
             Err(bad) => {
                 match bad {
-                    BadLiteral::Unit(_) if self.classic => {
-                        self.push(Diagnostic::warning(
-                            DiagnosticCode::ClassicIgnored,
-                            span,
-                            format!("the letters behind `{text}` are ignored"),
-                        ));
-                    }
                     BadLiteral::Unit(meant) => {
                         let help = meant.map(|meant| format!("did you mean `{meant}`?"));
                         self.error(
@@ -286,18 +286,34 @@ impl Parser<'_, '_> {
         self.node(start, ExprKind::Number(value.into()))
     }
 
+    /// A number as the original read it: digits, and perhaps `k`, `m` or `g`. What follows is ignored.
+    fn classic_integer(&mut self, text: &str) -> i64 {
+        let (value, rest) = literal::classic(text);
+        if value.is_none() {
+            let message = format!("`{text}` does not fit 64 bits: it counts as {}", i64::MAX);
+            self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, self.here(), message));
+        }
+        if !rest.is_empty() {
+            let read = &text[..text.len() - rest.len()];
+            let message = format!("`{rest}` behind `{read}` is ignored");
+            self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, self.here(), message));
+        }
+        value.unwrap_or(i64::MAX)
+    }
+
     /// A string token.
     pub fn text(&mut self) -> ExprNode {
         let start = self.offset();
         let text = self.word();
-        let closed = text.len() >= 2 && text.ends_with('"');
+        let closed = is_closed(text, self.classic);
         if !closed {
-            self.error(
-                self.here(),
-                DiagnosticCode::UnclosedString,
-                "this string is never closed".into(),
-                Some("end it with `\"` on the same line".into()),
-            );
+            let help = if text.contains("\\\"") {
+                "`\\\"` is a quote inside a string; one that ends in a backslash ends in `\\\\\"`"
+            } else {
+                "end it with `\"` on the same line"
+            };
+            let message = "this string is never closed".into();
+            self.error(self.here(), DiagnosticCode::UnclosedString, message, Some(help.into()));
         }
         self.take();
         if !closed {

@@ -111,10 +111,9 @@ impl Layer {
                 return Ok(self.bracket.failed(driver, errno));
             }
         };
-        let block = |number: u64| memory.block(number);
+        let blocks = memory.blocks();
         let one = |driver: &mut dyn Driver, file: &mut GroupFile| match file.prepare(layout) {
-            // SAFETY: `TransferMemory` gives what `transfer` asks for.
-            Ok(()) => unsafe { file.transfer(driver, comm, (layout, direction), &block) },
+            Ok(()) => file.transfer(driver, comm, (layout, direction), &blocks),
             Err(errno) => Outcome::error(errno),
         };
         let mut timed = match target {

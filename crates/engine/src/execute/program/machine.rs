@@ -2,7 +2,7 @@
 
 use ppl::claim::Claim;
 use ppl::commands::Command;
-use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Wait, Work};
+use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Times, Wait, Work};
 use ppl::plan::{GroupId, SiteId};
 use ppl::source::Position;
 use samples::Warning;
@@ -107,6 +107,16 @@ impl Machine for Rank<'_, '_> {
         self.note(left);
     }
 
+    fn leave_phase(&mut self, site: SiteId, waits: SiteId, group: GroupId) -> Result<(), Halt> {
+        if let Some(halt) = self.halted() {
+            return Err(halt);
+        }
+        let comm = self.groups.get(group.index()).and_then(Option::as_deref);
+        let met = self.session.leave_phase(site.index(), waits.index(), comm);
+        self.note(met);
+        self.halted().map_or(Ok(()), Err)
+    }
+
     fn print(&mut self, text: &str) {
         let line = format!("[{}] {text}\n", self.session.rank());
         let printed = self.session.print(line.as_bytes());
@@ -143,7 +153,7 @@ impl Machine for Rank<'_, '_> {
         self.keep_unopened(failure);
         let stops = self.judgement.stop_on_error;
         let mut words = String::new();
-        if stops || self.session.words_wanted(place, errno) {
+        if stops || self.session.words_wanted_at(place, errno) {
             words = self.words(failure);
             if let Some(at) = wrong {
                 words += &format!(": byte {at} is not what was written there;");
@@ -178,8 +188,8 @@ impl Machine for Rank<'_, '_> {
         self.halted()
     }
 
-    fn statistic(&mut self, name: &str, statistic: Statistic) -> Option<f64> {
-        let found = self.session.durations(name);
+    fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {
+        let found = self.session.durations(name, times);
         let mut durations = found.map_err(|stop| self.stop(stop)).unwrap_or_default();
         statistic.of(&mut durations)
     }
@@ -189,8 +199,9 @@ impl Machine for Rank<'_, '_> {
         if each {
             let rank = self.session.rank();
             let plan = self.plan;
-            let judged =
-                ppl::claim::judge(plan, &claim, &mut |name, statistic| self.statistic(name, statistic));
+            let judged = ppl::claim::judge(plan, &claim, &mut |name, statistic, times| {
+                self.statistic(name, statistic, times)
+            });
             let words = |evidence: &[_]| format!(": {} of rank {rank}", ppl::claim::words(evidence));
             let text = match judged {
                 Ok((true, _)) => return,

@@ -1,5 +1,6 @@
 //! What a rank prints, warns of and asserts, and its last words.
 
+use ppl::interpret::Times;
 use samples::Warning;
 
 use super::stop::Stop;
@@ -26,12 +27,12 @@ impl Session<'_> {
         }
     }
 
-    /// Durations in seconds of this rank's samples so far whose label or operation is `name`, spilled ones
+    /// Times in seconds of this rank's samples so far whose label or operation is `name`, spilled ones
     /// included.
     ///
     /// # Errors
     /// Where the file of spilled samples cannot be read.
-    pub fn durations(&self, name: &str) -> Result<Vec<f64>, Stop> {
+    pub fn durations(&self, name: &str, times: Times) -> Result<Vec<f64>, Stop> {
         if self.recorder.counts_samples() {
             return Err(Stop::Program(format!(
                 "the program asks for the durations of {name:?}, but samples are counted in histograms and not \
@@ -42,7 +43,7 @@ impl Session<'_> {
         let mut found = Vec::new();
         self.recorder.each(|sample| {
             if sample.batch > 0 && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted) {
-                found.push(sample.seconds());
+                found.push(times.seconds(sample));
             }
         })?;
         Ok(found)

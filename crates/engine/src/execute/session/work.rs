@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use samples::{Outcome, Sample, Span, Warning};
 
-use super::state::{Block, InFlight, Pace, Spot};
+use super::open_blocks::OpenBlocks;
+use super::state::{InFlight, Pace, Spot};
 use super::stop::{OnError, Stop};
 use crate::execute::call::{Call, Collective, Meaning, NoKernel, Timed};
 use crate::execute::instrument::Instrument;
@@ -40,7 +41,7 @@ pub struct Session<'a> {
     /// When the program began, and how long it paused.
     began_ns: u64,
     pub(in crate::execute) paused_ps: u64,
-    pub(in crate::execute) blocks: Vec<Block>,
+    pub(in crate::execute) blocks: OpenBlocks,
     /// Failures by site.
     pub(in crate::execute) failures: Vec<u64>,
     pub(in crate::execute) noted: Vec<String>,
@@ -84,7 +85,7 @@ impl<'a> Session<'a> {
             planned: 0,
             began_ns: 0,
             paused_ps: 0,
-            blocks: Vec::with_capacity(64),
+            blocks: OpenBlocks::new(),
             failures: Vec::new(),
             noted: Vec::new(),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ppl::commands::{Command, Function, Kind, mode};
 use ppl::plan::Builtin;
-use ppl::syntax::{Defined, Keyword, Lexer, Token, TokenKind, Word};
+use ppl::syntax::{Defined, Keyword, Lexer, Token, TokenKind, Word, is_closed};
 use serde_json::{Value, json};
 
 use super::answers::documentation;
@@ -26,7 +26,7 @@ pub fn completion(document: &Document, offset: usize) -> Value {
         TokenKind::Comment => words(document),
         TokenKind::Builtin if touches => builtins(document, token),
         TokenKind::Variable if touches => variables(document, token),
-        TokenKind::Text if !text.ends_with('"') || text.len() == 1 => inside_text(document, &before, text),
+        TokenKind::Text if !is_closed(text, false) => inside_text(document, &before, text),
         _ => words(document),
     }
 }

@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         // A launcher that does not say how many ranks it started leaves it to -n; MPI has the last word.
         ranks: job.as_ref().map(|job| job.ranks().or(args.ranks).unwrap_or(1)).or(args.ranks),
         parameters: pairs(&args.parameters, &args.set)?,
-        groups: groups(&args.group)?,
+        groups: groups(&args.group, args.classic)?,
         environment: Some(&environment),
         seed: args.seed,
         tentative: false,
@@ -198,11 +198,15 @@ pub fn pairs(parameters: &[String], set: &[String]) -> anyhow::Result<Vec<(Strin
     .collect()
 }
 
-/// Sizes of groups as they stand on the command line.
-pub fn groups(pairs: &[String]) -> anyhow::Result<Vec<(String, u32)>> {
+/// Sizes of groups as they stand on the command line. The original (`classic`) took a name without a size, which gives
+/// the group no rank.
+pub fn groups(pairs: &[String], classic: bool) -> anyhow::Result<Vec<(String, u32)>> {
     pairs
         .iter()
         .map(|pair| {
+            if classic && !pair.contains(':') {
+                return Ok((pair.clone(), 0));
+            }
             let parsed =
                 pair.rsplit_once(':').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
             parsed.ok_or_else(|| anyhow!("`-g {pair}` gives no group a size: write -g GROUP:RANKS"))
