@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use samples::SiteKind;
-
 use crate::arithmetic;
 use crate::check::{Checked, Definitions, Parameter, PatternDefinition, classic_suffix};
 use crate::code::{Code, ExprIndex, GroupId};
@@ -116,13 +114,7 @@ fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
             file: files.get(file).cloned().unwrap_or_default(),
             line,
             column,
-            operation: match (site.command, site.kind) {
-                (Some(command), _) => command.name(),
-                (None, SiteKind::CommandTime) => "ctime",
-                (None, SiteKind::Phase) => "phase",
-                (None, SiteKind::Barrier) => "barrier",
-                (None, SiteKind::Time | SiteKind::Operation) => "time",
-            },
+            operation: site.operation(),
             command: site.command,
             kind: site.kind,
             group: GroupId(u32::from(site.group)),
