@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use samples::SiteKind;
-
 use crate::arithmetic;
 use crate::check::{Checked, Definitions, Parameter, PatternDefinition, classic_suffix};
 use crate::code::{Code, ExprIndex, GroupId};
@@ -81,7 +79,8 @@ pub fn plan(
         // What follows from a variable that only the run has is no mistake of the program.
         diagnostics.truncate(found);
     }
-    diagnostics.retain(|one| known || one.code != DiagnosticCode::SharedGroups);
+    let of_ranks = [DiagnosticCode::SharedGroups, DiagnosticCode::ClassicGroups];
+    diagnostics.retain(|one| known || !of_ranks.contains(&one.code));
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
@@ -115,13 +114,7 @@ fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
             file: files.get(file).cloned().unwrap_or_default(),
             line,
             column,
-            operation: match (site.command, site.kind) {
-                (Some(command), _) => command.name(),
-                (None, SiteKind::CommandTime) => "ctime",
-                (None, SiteKind::Phase) => "phase",
-                (None, SiteKind::Barrier) => "barrier",
-                (None, SiteKind::Time | SiteKind::Operation) => "time",
-            },
+            operation: site.operation(),
             command: site.command,
             kind: site.kind,
             group: GroupId(u32::from(site.group)),
