@@ -1,4 +1,5 @@
-//! The memory that transfers come from and go to.
+//! The memory that transfers come from and go to. It is mapped by hand: `free` times `munmap` and reports its errno,
+//! which memmap2 does not return.
 
 use std::ptr::NonNull;
 

@@ -227,7 +227,7 @@ impl<M: Machine> Interpreter<'_, M> {
             let now = self.machine.now_ns() as f64;
             pace = Pace { activation: self.activation, due: if poisson { now + gap } else { now } };
         } else {
-            // From the intended time, not from now: who is late stays late until he has caught up.
+            // From the intended time, not from now: a late rank stays late until it has caught up.
             pace.due += gap;
         }
         self.paces[state as usize] = pace;

@@ -247,7 +247,7 @@ impl Maker<'_> {
     fn ranks(&mut self) {
         let ranks = match (self.settings.ranks, self.definitions.ranks) {
             (Some(ranks), Some((index, span))) => {
-                // Evaluated all the same, so that a mistake in it is found.
+                // Evaluated nevertheless, to find mistakes in it.
                 self.value(index, span);
                 i64::from(ranks)
             }
@@ -345,34 +345,22 @@ impl Maker<'_> {
 
     fn unknown_parameter<'a>(&mut self, name: &str, known: impl Iterator<Item = &'a str>) {
         let known: Vec<&str> = known.collect();
-        let help = match nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if known.is_empty() => "the program has no parameters".to_owned(),
-            None => format!("its parameters are: {}", known.join(", ")),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::UnknownParameter,
-                Span::default(),
-                format!("the program has no parameter `{name}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the program has no parameter `{name}`");
+        let error = Diagnostic::error(DiagnosticCode::UnknownParameter, Span::default(), message);
+        self.push(match nearest(name, known.iter().copied()) {
+            Some(near) => error.did_you_mean(near, None),
+            None if known.is_empty() => error.help("the program has no parameters"),
+            None => error.help(format!("its parameters are: {}", known.join(", "))),
+        });
     }
 
     fn bad_parameter(&mut self, name: &str, text: &str, bad: &literal::BadLiteral, span: Span) {
-        let help = match bad {
-            literal::BadLiteral::Unit(Some(meant)) => format!("did you mean `{name}={meant}`?"),
-            _ => format!("write a number, with a unit where one fits: `{name}=4MiB`"),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::BadParameter,
-                span,
-                format!("the parameter `{name}` must be a number, not `{text}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the parameter `{name}` must be a number, not `{text}`");
+        let error = Diagnostic::error(DiagnosticCode::BadParameter, span, message);
+        self.push(match bad {
+            literal::BadLiteral::Unit(Some(meant)) => error.did_you_mean(&format!("{name}={meant}"), None),
+            _ => error.help(format!("write a number, with a unit where one fits: `{name}=4MiB`")),
+        });
     }
 
     /// Is the value one that the definition allows?
