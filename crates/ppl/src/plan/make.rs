@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use samples::SiteKind;
-
 use crate::arithmetic;
 use crate::check::{Checked, Definitions, Parameter, PatternDefinition, classic_suffix};
 use crate::code::{Code, ExprIndex, GroupId};
@@ -81,7 +79,8 @@ pub fn plan(
         // What follows from a variable that only the run has is no mistake of the program.
         diagnostics.truncate(found);
     }
-    diagnostics.retain(|one| known || one.code != DiagnosticCode::SharedGroups);
+    let of_ranks = [DiagnosticCode::SharedGroups, DiagnosticCode::ClassicGroups];
+    diagnostics.retain(|one| known || !of_ranks.contains(&one.code));
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
@@ -115,13 +114,7 @@ fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
             file: files.get(file).cloned().unwrap_or_default(),
             line,
             column,
-            operation: match (site.command, site.kind) {
-                (Some(command), _) => command.name(),
-                (None, SiteKind::CommandTime) => "ctime",
-                (None, SiteKind::Phase) => "phase",
-                (None, SiteKind::Barrier) => "barrier",
-                (None, SiteKind::Time | SiteKind::Operation) => "time",
-            },
+            operation: site.operation(),
             command: site.command,
             kind: site.kind,
             group: GroupId(u32::from(site.group)),
@@ -254,7 +247,7 @@ impl Maker<'_> {
     fn ranks(&mut self) {
         let ranks = match (self.settings.ranks, self.definitions.ranks) {
             (Some(ranks), Some((index, span))) => {
-                // Evaluated all the same, so that a mistake in it is found.
+                // Evaluated nevertheless, to find mistakes in it.
                 self.value(index, span);
                 i64::from(ranks)
             }
@@ -352,34 +345,22 @@ impl Maker<'_> {
 
     fn unknown_parameter<'a>(&mut self, name: &str, known: impl Iterator<Item = &'a str>) {
         let known: Vec<&str> = known.collect();
-        let help = match nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if known.is_empty() => "the program has no parameters".to_owned(),
-            None => format!("its parameters are: {}", known.join(", ")),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::UnknownParameter,
-                Span::default(),
-                format!("the program has no parameter `{name}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the program has no parameter `{name}`");
+        let error = Diagnostic::error(DiagnosticCode::UnknownParameter, Span::default(), message);
+        self.push(match nearest(name, known.iter().copied()) {
+            Some(near) => error.did_you_mean(near, None),
+            None if known.is_empty() => error.help("the program has no parameters"),
+            None => error.help(format!("its parameters are: {}", known.join(", "))),
+        });
     }
 
     fn bad_parameter(&mut self, name: &str, text: &str, bad: &literal::BadLiteral, span: Span) {
-        let help = match bad {
-            literal::BadLiteral::Unit(Some(meant)) => format!("did you mean `{name}={meant}`?"),
-            _ => format!("write a number, with a unit where one fits: `{name}=4MiB`"),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::BadParameter,
-                span,
-                format!("the parameter `{name}` must be a number, not `{text}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the parameter `{name}` must be a number, not `{text}`");
+        let error = Diagnostic::error(DiagnosticCode::BadParameter, span, message);
+        self.push(match bad {
+            literal::BadLiteral::Unit(Some(meant)) => error.did_you_mean(&format!("{name}={meant}"), None),
+            _ => error.help(format!("write a number, with a unit where one fits: `{name}=4MiB`")),
+        });
     }
 
     /// Is the value one that the definition allows?

@@ -8,6 +8,7 @@ mod results;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use engine::content::Dials;
 use engine::mpi::MpiChoice;
 use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
@@ -172,6 +173,7 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     options.allow.extend(args.allow.iter().cloned());
     options.root.clone_from(&args.root);
     options.skip_sleep = args.skip_sleep;
+    options.dials = Dials { compressible: args.compressible, dedupe: args.dedupe };
     options.launch.timeout = Some(Duration::from_secs(args.timeout));
     if args.clean {
         options.clean = Clean::Always;
