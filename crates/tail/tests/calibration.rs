@@ -30,7 +30,7 @@ fn profile_intervals_cover() {
 
 #[test]
 fn intervals_of_the_other_models_cover() {
-    check(&models::models(40));
+    check(&models::models(25));
 }
 
 #[test]
