@@ -79,7 +79,20 @@ const CASES: &[Case] = &[
     case("pattern level", "define pattern {\"p\", 4, 1k, 7};"),
     case("not constant", "$x = 1;\ndefine ranks $x;\ndefine space uniform(1, 2);\ngroup \"$x\" { }"),
     case("evaluation", "define param \"n\" $n 0\ndefine ranks 4 / $n;"),
-    case("division by zero", "print(1 / 0);"),
+    case("division by zero", "print(1 / 0);\n$x = 1;\nprint($x / 0);"),
+    case("constants that do not go together", "$x = \"a\" * 2;\n$y = -[1];\n$z = 1s + 5;\n$l = len(4);"),
+    case(
+        "bad constant",
+        "async depth=0 { }\nfor $i in 0..9 step 0 { }\nchoose { 0: print(1); 0: print(2); }\nchoose { 0 - 1: print(1); }\n\
+         repeat -3 { }\nrepeat 2s { }\nparallel 0 { }\nrate 0/s { }\nfor $x in 5 { }\nfor $i in 0..\"many\" { }",
+    ),
+    case(
+        "unknown label",
+        "define report {\"gate\": \"wirte\"};\ntime[\"write\"] write(\"f\", 1);\nrepeat $i 2 phase \"step-$i\" { }\n\
+         assert p99(\"raed\") < 5ms;\nassert p50(\"step-1\") < 1s && count(\"write/write\") > 0 && mean(\"barrier\") < 1s;",
+    ),
+    case("default outside its range", "define param \"n\" $n 0 from 1"),
+    case("pattern type", "define pattern {\"p\", 3, 4, 1k, 1};"),
     Case {
         parameters: &[("siez", "4"), ("other", "1")],
         ..case("unknown parameter", "define param \"size\" $size 4k;")

@@ -17,6 +17,7 @@ impl Checker<'_> {
         body: StatementId,
     ) -> Step {
         let place = count;
+        self.whole(count, "the count of `repeat`", (0, i64::MAX));
         let count = self.expression_pushed(count);
         self.place_of_condition(count, place);
         let (slot, body) = self.loop_body(id, variable, body);
@@ -25,6 +26,7 @@ impl Checker<'_> {
 
     /// Three expressions in a row.
     pub(super) fn range(&mut self, from: ExprId, to: ExprId, step: Option<ExprId>) -> ExprIndex {
+        self.range_parts(from, to, step);
         let parts = [Some(from), Some(to), step];
         let three = parts.map(|part| part.map_or(Expr::Int(1), |part| self.expression(part)));
         let first = self.push_exprs(&three);
@@ -55,6 +57,7 @@ impl Checker<'_> {
         body: StatementId,
     ) -> Step {
         let place = list;
+        self.list(list);
         let list = self.expression_pushed(list);
         self.place_of_condition(list, place);
         let (slot, body) = self.loop_body(id, Some(variable), body);
@@ -211,6 +214,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn rate(&mut self, rate: ExprId, poisson: bool, body: StatementId) -> Step {
+        self.pace(rate);
         let rate = self.expression_pushed(rate);
         let state = self.code.paces;
         self.code.paces += 1;
@@ -220,6 +224,7 @@ impl Checker<'_> {
 
     pub(super) fn choose(&mut self, span: Span, weights: Exprs, bodies: Statements) -> Step {
         let place = Span::new(span.start, span.start + 6);
+        self.weights(weights);
         let weights = self.expressions(weights);
         let blocks: Vec<(u32, u32)> = bodies.iter().map(|body| self.body_block(body)).collect();
         if blocks.is_empty() {
@@ -236,6 +241,7 @@ impl Checker<'_> {
     pub(super) fn parallel(&mut self, count: ExprId, body: StatementId) -> Step {
         let place = self.tree.span(count);
         let workers = count;
+        self.whole(count, "the number of workers of `parallel`", (1, 1024));
         let count = self.expression_pushed(count);
         self.place_of_condition(count, workers);
         let loops = std::mem::take(&mut self.loops);

@@ -5,7 +5,7 @@ use samples::SiteKind;
 use crate::code::{BlockIndex, Code, Expr, ExprIndex, RawSite, SiteId, Slot, Step};
 use crate::commands::Command;
 use crate::diagnostic::{Diagnostic, Span, nearest};
-use crate::syntax::{Symbol, Tree};
+use crate::syntax::{ExprId, Symbol, Tree, template};
 use crate::value::Value;
 
 use super::definitions::Definitions;
@@ -45,6 +45,8 @@ pub(super) struct Checker<'a> {
     pub group: u16,
     /// The stonewall around this place, whose loops end differently often.
     pub stonewall: Option<Span>,
+    /// Labels of samples that are asked for.
+    pub asked: Vec<(Span, String)>,
     /// `parallel` around this place.
     pub workers: Option<Span>,
     pub pending: Vec<(Step, u32)>,
@@ -69,6 +71,7 @@ impl<'a> Checker<'a> {
             outermost_end: 0,
             group: 0,
             stonewall: None,
+            asked: Vec::new(),
             workers: None,
             pending: Vec::new(),
             pending_exprs: Vec::new(),
@@ -149,6 +152,15 @@ impl Checker<'_> {
                 Slot(slot | Slot::LOCAL)
             }
             None => self.global(symbol),
+        }
+    }
+
+    /// Notes a label whose samples are asked for, where it is plain text.
+    pub fn ask_for(&mut self, label: ExprId) {
+        let raw = self.tree.raw_text(label, self.text).0;
+        if !raw.is_empty() && template::is_plain(raw) {
+            let asked = (self.tree.span(label), raw.to_owned());
+            self.asked.push(asked);
         }
     }
 

@@ -1,10 +1,12 @@
 //! Checks expressions and compiles them.
 
 use crate::code::{Builtin, Call, Expr, SiteId};
+use crate::commands::{Function, FunctionKind};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, find_word, nearest};
 use crate::errno;
 use crate::number::Number;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
+use crate::value::Value;
 
 use super::checker::Checker;
 
@@ -42,6 +44,7 @@ impl Checker<'_> {
             }
             ExprKind::Word(symbol) => self.word(symbol, self.tree.span(id)),
             ExprKind::Unary(op, inner) => {
+                self.constant_operands(id);
                 let inner = self.expression(inner);
                 if let (UnaryOp::Negate, Expr::Int(value)) = (op, inner) {
                     return Expr::Int(value.wrapping_neg());
@@ -49,23 +52,21 @@ impl Checker<'_> {
                 Expr::Unary(op, self.push_expr(inner))
             }
             ExprKind::Binary(op, left, right) => {
-                let right_span = self.tree.span(right);
+                let right_id = right;
                 let left_id = left;
                 let left = self.expression(left);
                 let right = self.expression(right);
-                if matches!((op, right), (BinaryOp::Divide | BinaryOp::Modulo, Expr::Int(0))) {
-                    // An error only where it was written so, not where a mistake became 0.
-                    let written =
-                        self.text.get(right_span.start as usize..right_span.end as usize).unwrap_or("");
-                    if !written.is_empty()
-                        && written.bytes().all(|byte| matches!(byte, b'0' | b'(' | b')' | b' '))
-                    {
-                        self.push(Diagnostic::error(
-                            DiagnosticCode::Evaluation,
-                            right_span,
-                            "division by zero",
-                        ));
-                    }
+                self.constant_operands(id);
+                if matches!(op, BinaryOp::Divide | BinaryOp::Modulo)
+                    && self.known(left_id).is_none()
+                    && self.known(right_id) == Some(Value::Int(0))
+                {
+                    let message = "division by zero";
+                    self.push(Diagnostic::error(
+                        DiagnosticCode::Evaluation,
+                        self.tree.span(right_id),
+                        message,
+                    ));
                 }
                 let first = self.push_exprs(&[left, right]);
                 // The right side of `&&` and `||` is evaluated under the condition of the left one.
@@ -186,6 +187,12 @@ impl Checker<'_> {
                         .help(format!("the form is `{}`", spec.form)),
                     );
                     return Expr::Int(0);
+                }
+                let label = usize::from(function == Function::Quantile);
+                match (spec.kind, arguments.get(label)) {
+                    (FunctionKind::Samples, Some(label)) => self.ask_for(label),
+                    (FunctionKind::Pure, _) => self.constant_operands(id),
+                    (FunctionKind::Draws | FunctionKind::Samples, _) => {}
                 }
                 let first = self.expressions(arguments);
                 let count = arguments.len() as u32;

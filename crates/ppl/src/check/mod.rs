@@ -8,9 +8,11 @@ mod blocks;
 mod calls;
 mod checker;
 mod collective;
+mod constants;
 mod defines;
 mod definitions;
 mod expressions;
+mod labels;
 mod statements;
 mod strings;
 mod survey;
@@ -40,7 +42,8 @@ pub struct Checked {
 pub fn check(tree: &Tree, source: &Source) -> Checked {
     let mut checker = Checker::new(tree, source.text());
     checker.program();
-    let Checker { mut code, definitions, mut diagnostics, .. } = checker;
+    let Checker { mut code, definitions, mut diagnostics, asked, .. } = checker;
+    diagnostics.extend(labels::unknown_labels(&code, &asked));
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     code.places.sort();
     code.uniform = uniform::uniform_blocks(&code);

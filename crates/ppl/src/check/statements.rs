@@ -42,7 +42,10 @@ impl Checker<'_> {
             .collect();
         for (at, (symbol, id, span)) in functions.iter().enumerate() {
             let StatementKind::Def { parameters, .. } = self.tree.statement(*id).kind else { continue };
-            if let Some((_, _, first)) = functions[..at].iter().find(|(known, ..)| known == symbol) {
+            let first = self.survey.function_numbers.get(symbol).map(|number| *number as usize);
+            if let Some((_, _, first)) =
+                first.filter(|first| *first < at).and_then(|first| functions.get(first))
+            {
                 let name = self.name(*symbol).to_owned();
                 self.push(
                     Diagnostic::error(
@@ -236,11 +239,13 @@ impl Checker<'_> {
             StatementKind::Choose { weights, bodies } => self.choose(span, weights, bodies),
             StatementKind::Parallel { count, body } => self.parallel(count, body),
             StatementKind::Async { depth, body } => {
+                self.whole(depth, "the depth of `async`", (1, 4096));
                 let depth = self.expression_pushed(depth);
                 Step::Async { depth, body: self.body(body) }
             }
             StatementKind::Verify(body) => Step::Verify(self.body(body)),
             StatementKind::Expect { errno, body } => {
+                self.whole(errno, "the errno of `expect`", (0, i64::MAX));
                 let errno = self.expression_pushed(errno);
                 Step::Expect { errno, body: self.body(body) }
             }

@@ -321,6 +321,19 @@ pub(crate) struct RawSite {
     pub group: u16,
 }
 
+impl RawSite {
+    /// What its samples time, as it is written in the program.
+    pub fn operation(&self) -> &'static str {
+        match (self.command, self.kind) {
+            (Some(command), _) => command.name(),
+            (None, SiteKind::CommandTime) => "ctime",
+            (None, SiteKind::Phase) => "phase",
+            (None, SiteKind::Barrier) => "barrier",
+            (None, SiteKind::Time | SiteKind::Operation) => "time",
+        }
+    }
+}
+
 /// Where in the text the meetings of ranks stand, and what decides how often they come there. Filled only where
 /// ranks meet at all.
 #[derive(Clone, Debug, Default)]

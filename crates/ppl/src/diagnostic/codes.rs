@@ -101,6 +101,8 @@ codes! {
         "Definitions are evaluated before the program starts: they may use numbers, parameters and operators, but no variables that the program assigns, no commands and nothing random.";
     Evaluation = "E0223", "a definition whose value cannot be computed",
         "The value is not defined: for instance a division by zero, an item that a list does not have, or kinds that an operator cannot join.";
+    BadConstant = "E0225", "a constant that a statement cannot use",
+        "A number outside of what the statement takes, or something that is no number: `async depth=0`, a range by steps of 0, weights of `choose` that add up to nothing, a negative count of `repeat`. It would only stop the run.";
     UnknownParameter = "E0301", "a parameter that the program does not define",
         "A name given on the command line must be one of those in `define param`.";
     BadParameter = "E0302", "a parameter value that cannot be used",
@@ -133,6 +135,8 @@ codes! {
         "A bare number counts microseconds, as in the original, so `sleep 0.5` waits half a microsecond. Name the unit: `500ms`.";
     LeadingZero = "W0110", "a decimal number that looks like an octal one",
         "A 0 in front changes nothing: `0644` is 644, which as permissions of a file is `-w----r-T`. Octal numbers begin with `0o` (`0o644`), hexadecimal ones with `0x`.";
+    UnknownLabel = "W0116", "a label that no samples have",
+        "An `assert` or `define report` asks for samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none of that name: the assertion fails for want of samples, or the report has nothing to show.";
     ClassicGroups = "W0115", "a group that does not get the ranks it asks for, as in the original",
         "With `--classic`, as in the original, a group without a size has no ranks, one that needs more ranks than are left has those, and sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
     SharedGroups = "N0101", "ranks were shared among groups",

@@ -44,8 +44,8 @@ impl<M: Machine> Interpreter<'_, M> {
         let duration = self.time(duration, "`for`")?;
         let group = GroupId(self.group as u32);
         if together {
-            // The time begins when all ranks have arrived.
-            self.machine.agree(group, 0).map_err(Box::new)?;
+            // The time begins when all have come.
+            self.machine.agree(self.step, group, 0).map_err(Box::new)?;
         }
         let end = self.machine.now_ns().saturating_add(duration);
         let outer = self.activate();
@@ -54,7 +54,7 @@ impl<M: Machine> Interpreter<'_, M> {
         loop {
             let mut over = self.machine.now_ns() >= end;
             if together {
-                over = self.machine.agree(group, u64::from(over)).map_err(Box::new)? != 0;
+                over = self.machine.agree(step, group, u64::from(over)).map_err(Box::new)? != 0;
             }
             if over {
                 break;

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use samples::SiteKind;
-
 use crate::arithmetic;
 use crate::check::{Checked, Definitions, Parameter, PatternDefinition, classic_suffix};
 use crate::code::{Code, ExprIndex, GroupId};
@@ -69,7 +67,7 @@ pub fn plan(
     let found = maker.diagnostics.len();
     maker.environment();
     let (parameters, given) = maker.parameters();
-    maker.ranks();
+    let defined_ranks = maker.ranks();
     let (groups, notes) = maker.groups();
     let patterns = maker.patterns();
     let space = maker.space();
@@ -81,7 +79,8 @@ pub fn plan(
         // What follows from a variable that only the run has is no mistake of the program.
         diagnostics.truncate(found);
     }
-    diagnostics.retain(|one| known || one.code != DiagnosticCode::SharedGroups);
+    let of_ranks = [DiagnosticCode::SharedGroups, DiagnosticCode::ClassicGroups];
+    diagnostics.retain(|one| known || !of_ranks.contains(&one.code));
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
@@ -89,6 +88,7 @@ pub fn plan(
         sites: Arc::new(sites(&code, source)),
         code: Arc::new(code),
         ranks,
+        defined_ranks,
         groups,
         patterns,
         parameters,
@@ -115,13 +115,7 @@ fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
             file: files.get(file).cloned().unwrap_or_default(),
             line,
             column,
-            operation: match (site.command, site.kind) {
-                (Some(command), _) => command.name(),
-                (None, SiteKind::CommandTime) => "ctime",
-                (None, SiteKind::Phase) => "phase",
-                (None, SiteKind::Barrier) => "barrier",
-                (None, SiteKind::Time | SiteKind::Operation) => "time",
-            },
+            operation: site.operation(),
             command: site.command,
             kind: site.kind,
             group: GroupId(u32::from(site.group)),
@@ -251,17 +245,11 @@ impl Maker<'_> {
         Some(Value::Text(text.into()))
     }
 
-    fn ranks(&mut self) {
-        let ranks = match (self.settings.ranks, self.definitions.ranks) {
-            (Some(ranks), Some((index, span))) => {
-                // Evaluated nevertheless, to find mistakes in it.
-                self.value(index, span);
-                i64::from(ranks)
-            }
-            (Some(ranks), None) => i64::from(ranks),
-            (None, Some((index, span))) => self.value(index, span).integer().unwrap_or(0),
-            (None, None) => 1,
-        };
+    /// How many ranks there are; what `define ranks` says of it.
+    fn ranks(&mut self) -> Option<i64> {
+        // Evaluated also where others decide, so that a mistake in it is found.
+        let defined = self.definitions.ranks.map(|(at, span)| self.value(at, span).integer().unwrap_or(0));
+        let ranks = self.settings.ranks.map(i64::from).or(defined).unwrap_or(1);
         self.ranks = match u32::try_from(ranks) {
             Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => ranks,
             // A mistake in the definition was reported already.
@@ -273,6 +261,7 @@ impl Maker<'_> {
                 1
             }
         };
+        defined
     }
 
     fn patterns(&mut self) -> Vec<Pattern> {
