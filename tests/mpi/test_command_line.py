@@ -110,3 +110,21 @@ def test_a_rank_that_dies_while_mpi_starts_ends_the_others(tmp_path: Path) -> No
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
     assert "rank 1 was killed by SIGSEGV before its first operation" in done.stderr, done.stderr
     assert done.returncode != 0
+
+
+UNMATCHED = """$f = fopen("FOLDER/mine", "O_WRONLY|O_CREAT|O_EXCL");
+repeat 3 { barrier; phase "p" getpid(); }
+if $f >= 0 barrier;
+"""
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+def test_a_barrier_that_meets_the_end_of_the_program_is_an_error_with_both_places(name: str, tmp_path: Path) -> None:
+    # One rank alone has created the file, and waits at line 3.
+    program = tmp_path / "unmatched.ppl"
+    program.write_text(UNMATCHED.replace("FOLDER", str(tmp_path)))
+    words = (program, "--report", "none", "-o", tmp_path / "run.parquet", "--quiet", "--allow", tmp_path)
+    done = launcher(name).lastrank("run", 3, *words)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0, said
+    assert "at the barrier at line 3" in said and "at the end of the program" in said, said
