@@ -126,7 +126,8 @@ pub struct RunArgs {
     /// Only what the program prints and errors
     #[arg(long, short = 's')]
     pub quiet: bool,
-    /// The result as JSON on standard output (schema lastrank.run/1)
+    /// The result as one JSON document on standard output (schema lastrank.run/1); what the program prints goes to
+    /// standard error
     #[arg(long)]
     pub json: bool,
     /// MPI library to use, or `none` [default: found by the launcher's environment]
@@ -257,6 +258,9 @@ pub struct ReportArgs {
     /// The report's tables and words on standard output too
     #[arg(long)]
     pub text: bool,
+    /// The document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
+    #[arg(long, conflicts_with = "text")]
+    pub json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

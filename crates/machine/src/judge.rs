@@ -14,7 +14,7 @@ pub enum Severity {
     Note,
     /// Results will be worse than they could be.
     Warning,
-    /// Results will not be worth much before this is mended.
+    /// Results are unreliable until this is fixed.
     Problem,
 }
 

@@ -40,7 +40,7 @@ impl Mpi {
         let (world, handle) = World::start(library, search, planned, timeout, block)?;
         let link = Link { world, handle, rank: world.rank, members: (0..world.size).collect() };
         let mpi = Self { link, news: RefCell::default() };
-        // A number that no other job has, so that traces of an earlier one are not taken for ours.
+        // A number unique to the job, so that files left by an earlier one are not mistaken for ours.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let id = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
         block.set_job(JobIdentity { id, rank: world.rank, size: world.size });
@@ -260,7 +260,7 @@ impl Comm for Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        // The world is not ours to free, and after a loss nothing can be freed together.
+        // MPI_COMM_WORLD must not be freed, and after a loss no collective call can complete.
         if self.link.handle != self.link.library().k.comm_world
             && self.world().lost().is_none()
             && !self.world().ended()

@@ -88,7 +88,7 @@ impl PhaseNews {
         }
         self.listened = Some(now);
         let before = self.silent.len();
-        // An error shows at the barrier that follows.
+        // An error is reported by the barrier that follows.
         if self.listen(link).is_ok() && self.silent.len() < before {
             self.announce(link, phase);
         }
@@ -134,7 +134,7 @@ impl PhaseNews {
             }
         }
         for (mut request, message) in std::mem::take(&mut self.sent) {
-            // Every neighbour will listen until it has our message.
+            // Every neighbour receives until it has our message.
             let waited = link.world.wait(&mut request, &link.members);
             if waited.is_err() {
                 std::mem::forget(message);

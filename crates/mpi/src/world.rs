@@ -135,7 +135,7 @@ impl World {
         }
         let error = self.block.stopped()?;
         if let CommError::Signalled { signal } = &error {
-            // Where only this rank was told to stop, the others learn it from us.
+            // If only this rank was asked to stop, it tells the others.
             self.notify_all(&signal_notice(*signal));
         }
         let _ = self.lost.set(error);

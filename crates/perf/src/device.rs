@@ -49,7 +49,7 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 struct Request {
     place: (u32, u64),
-    /// When the device got it; none while it is with the scheduler.
+    /// When it was issued to the device; `None` while the I/O scheduler holds it.
     begin: Option<u64>,
     /// Of the operation that is being watched, not of an earlier one.
     fresh: bool,
@@ -66,7 +66,7 @@ pub struct Devices {
 impl Devices {
     /// For the calling thread.
     pub fn of_this_thread() -> io::Result<Self> {
-        // Workers of a rank watch too.
+        // Workers of a rank observe devices too.
         let here = WATCHING.load(Ordering::Relaxed).saturating_add(1);
         let watchers = RANKS.load(Ordering::Relaxed).saturating_mul(here);
         if watchers > MOST_WATCHERS {
@@ -162,7 +162,7 @@ impl Requests {
                 open.begin = Some(seen.time);
                 open.fresh |= seen.thread == self.me;
             }
-            // The one before it at this place has ended unseen.
+            // The completion of the previous request at this sector was missed.
             (Meaning::RequestQueued, Some(index)) if seen.thread == self.me => {
                 self.open[index] = Request { place: seen.place, begin: None, fresh: true };
             }
@@ -182,7 +182,7 @@ impl Requests {
         }
     }
 
-    /// Ends at `end` the requests of this operation whose end was not told, on devices that are idle by now.
+    /// Ends at `end` the requests of this operation whose completion was missed, on devices that are idle by now.
     fn end_unseen(&mut self, end: u64, is_idle: impl Fn(u32) -> bool) {
         let mut asked = None;
         let mut idle = |device: u32| match asked {
@@ -241,7 +241,7 @@ mod tests {
     fn the_time_of_a_request_is_the_device_s_and_not_the_scheduler_s() {
         let mut found = requests(&[
             seen(10, Meaning::RequestQueued, 7, 64),
-            // Another thread's hand gives it to the device.
+            // Another thread may issue it to the device.
             seen(15, Meaning::RequestBegins, 9, 64),
             seen(40, Meaning::RequestEnds, 0, 64),
         ]);
@@ -258,7 +258,7 @@ mod tests {
             seen(30, Meaning::RequestEnds, 0, 2),
             seen(50, Meaning::RequestEnds, 0, 3),
             seen(90, Meaning::RequestEnds, 0, 1),
-            // Under way still.
+            // Still in flight.
             seen(95, Meaning::RequestBegins, 7, 4),
         ]);
         assert_eq!(found.busy_ns(0, 100), 40);
@@ -271,11 +271,11 @@ mod tests {
         let mut found = requests(&all);
         found.end_unseen(100, |_| false);
         assert_eq!((found.busy_ns(0, 100), found.open.len()), (0, 2));
-        // One of an earlier operation may have ended long ago.
+        // A request of an earlier operation may have completed long ago.
         found.open[0].fresh = false;
         found.end_unseen(100, |device| device == 8);
         assert_eq!((found.busy_ns(0, 100), found.open.len()), (90, 1));
-        // The same place again is a new request.
+        // The same sector again is a new request.
         found.done.clear();
         found.see(seen(110, Meaning::RequestQueued, 7, 1));
         found.see(seen(115, Meaning::RequestBegins, 9, 1));

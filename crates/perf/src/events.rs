@@ -220,7 +220,7 @@ pub fn requests(processor: u32) -> io::Result<Vec<Event>> {
 /// Finds the numbers of all tracepoints, so that forked ranks need not.
 pub fn prepare() {
     for (name, _) in INTERRUPTS.into_iter().chain(REQUESTS) {
-        // What is missing is told when it is opened.
+        // A missing tracepoint is reported when it is opened.
         drop(number(name));
     }
 }

@@ -143,7 +143,7 @@ impl Watch {
         self.totals
     }
 
-    /// What lies in the ring belongs to nothing that is timed.
+    /// Discard the records in the ring: they belong to no timed operation.
     #[cold]
     fn before_records(&mut self) {
         if self.drain().switched {

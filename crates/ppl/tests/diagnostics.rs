@@ -31,6 +31,7 @@ const fn on_four(name: &'static str, program: &'static str) -> Case {
 const CASES: &[Case] = &[
     case("unknown character", "print(1) & print(2);"),
     case("unclosed string", "print(\"hello);\nprint(1);"),
+    case("leading zero", "chmod(\"f\", 0644);\nmkdir(\"d\", 0o755);\nprint(0xff, 0o9, 0x, 08);"),
     case("unclosed comment", "print(1); /* what follows\nprint(2);"),
     case("bad number", "write(\"f\", 10K);\nsleep(5mss);\n$x = 99999999999999999999;"),
     case("expected", "print(1)\nprint(2);\n$x 5;\nrepeat { }\n$y == 5;"),

@@ -9,6 +9,7 @@ use rustix::fs::OFlags;
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::kernel::Probe;
+use crate::own_file::own_file;
 use crate::system::{c_path, errno, failed, open};
 use samples::random::Random;
 
@@ -51,7 +52,7 @@ impl Scratch {
     /// in `directory`, and waits until they are on the disk. `goes_on` is asked between pieces; where it
     /// says no, the file ends there.
     pub fn new(directory: &Path, bytes: u64, mut goes_on: impl FnMut() -> bool) -> Result<Self, Error> {
-        let path = c_path(&directory.join(format!(".lastrank-scratch-{}", std::process::id())))?;
+        let path = c_path(&own_file(directory, "scratch"))?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = open(&path, flags)?;
         let mut scratch = Self { path, bytes: 0 };
@@ -110,7 +111,7 @@ impl FileAccess {
         let size = self.buffer.bytes();
         for block in 0..self.blocks {
             let offset = block * size as u64;
-            // A failure shows again when it is timed.
+            // A failure occurs again when it is timed.
             let _ = rustix::io::pread(&self.file, self.buffer.as_slice(), offset);
         }
     }

@@ -25,6 +25,7 @@ mod kernel;
 mod measure;
 mod memory;
 mod noise;
+mod own_file;
 mod processes;
 mod request;
 mod system;

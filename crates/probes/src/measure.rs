@@ -366,7 +366,7 @@ mod tests {
         let mut instruments = Instruments { clock, facts: &facts, watch: &mut watch };
         let found = measure(&mut spin, &mut instruments, &settings);
         assert_eq!((found.batch, found.errno), (1, 0));
-        // A tick of the clock less than it spins; other work on this machine can make it longer without limit.
+        // At most a clock tick less than the spin; other work on the machine can make it arbitrarily longer.
         assert!(found.headline_ps >= 2_990_000.0, "{}", found.headline_ps);
         assert!(found.observations.iter().all(|one| one.duration_ps >= 2_990_000), "shorter than it spins");
         assert!(found.observations.windows(2).all(|pair| pair[0].start_ns <= pair[1].start_ns));

@@ -129,7 +129,7 @@ impl BarrierSlot {
         }
     }
 
-    /// Releases nobody any more: those who wait leave with [`Unmet::Closed`].
+    /// Releases no more ranks: those that wait leave with [`Unmet::Closed`].
     pub(crate) fn close(&self) {
         self.generation.fetch_or(CLOSED, AcqRel);
         futex::wake_all(&self.generation);
@@ -192,7 +192,7 @@ mod loom_tests {
 
     #[test]
     fn loom_nobody_is_left_asleep_and_each_round_has_its_own_largest_value() {
-        // Two rounds have too many orders for all of them: those with at most three preemptions.
+        // Two rounds have too many interleavings to try all: only those with at most three preemptions.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {

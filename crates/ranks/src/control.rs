@@ -304,7 +304,7 @@ impl ControlBlock {
         self.rank(rank).message.get()
     }
 
-    /// Declares a rank lost: everyone who waits anywhere leaves with its message. First one counts.
+    /// Declares a rank lost: every waiting rank leaves with its message. The first one counts.
     /// `reason` is a whole clause: `rank 3 was killed by SIGKILL`.
     pub fn lose(&self, rank: u32, reason: &str) {
         let head = self.head();

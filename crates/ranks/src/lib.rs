@@ -33,7 +33,7 @@ pub use error::CommError;
 pub use launch::{Launch, LaunchError};
 pub use placement::{Pin, Placement};
 pub use processes::Processes;
-pub use rank::print;
+pub use rank::{divert_output, print};
 pub use signals::{HeldSignals, await_user_signal, hold_signals, ignore_file_size_signal};
 pub use single::Single;
 pub use status::{Activity, RankStatus};

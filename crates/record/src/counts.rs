@@ -49,7 +49,7 @@ impl Tally {
         self.sum_ps = self.sum_ps.wrapping_add(ps);
         self.bytes = self.bytes.wrapping_add(sample.bytes);
         self.most_ps = self.most_ps.max(ps);
-        // One more than the least, so that 0 is none.
+        // Stored plus one, so that 0 means none.
         self.least_ps = self.least_ps.wrapping_sub(1).min(ps).wrapping_add(1);
         if ps < self.threshold { false } else { self.keep() }
     }

@@ -114,7 +114,7 @@ impl SampleRegion {
     fn try_new(rank: u32, sample_limit: usize, halvings: u32, spill_directory: &Path) -> io::Result<Self> {
         let (journal_limit, registry_limit) = (JOURNAL_LIMIT >> halvings, REGISTRY_LIMIT >> halvings);
         let tally_limit = TALLY_LIMIT >> halvings;
-        // What does not fit of samples goes to a file; what does not fit of the others is lost.
+        // Samples that do not fit go to a file; tallies that do not fit are lost.
         let sample_limit = (sample_limit >> (2 * halvings)).max(64);
         let tallies = tally_limit * STRIDE;
         let bytes = HEADER + journal_limit + registry_limit + tallies + sample_limit * size_of::<Sample>();

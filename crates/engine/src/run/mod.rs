@@ -185,7 +185,7 @@ pub fn ranks<T: Body>(
         watch,
     )?;
     timing.end();
-    let (records, cleaned) = collect::leftovers(options, &regions, ended.complete(), begun);
+    let (records, cleaned) = collect::leftovers(options, &regions, ended.complete());
     let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
     outcome.run.facts.placement = placement.describe();
@@ -229,10 +229,10 @@ fn work<T: Body>(body: &T, options: &Options, world: &dyn Comm, recording: Recor
     if options.keep == Keep::Histogram {
         recorder.count_samples();
     }
-    // Populating more beforehand is a favour; the recorder grows by itself.
+    // Populating more beforehand is an optimisation; the recorder grows by itself.
     let ready = if recorder.counts_samples() { READY_COUNTING } else { READY };
     drop(recorder.reserve(usize::try_from(planned).unwrap_or(usize::MAX).min(ready)));
-    // Virtual time begins at 0, whatever the day.
+    // Virtual time begins at 0.
     let is_virtual = options.backend.capabilities().virtual_time;
     let mut now = || if is_virtual { 0 } else { clock.since_epoch_ns(clock.now()) };
     let offsets = world.clock_offsets(&mut now).map_err(|error| error.to_string())?;
@@ -265,7 +265,7 @@ fn run<T: Body>(body: &T, options: &Options, mut session: Session<'_>, planned: 
     let result = body.run(&mut session);
     session.over();
     if result.is_ok() && session.rank_count() > 1 {
-        // Every rank came to the end, or will; a rank that is lost now is told by its parent.
+        // Every rank has ended or will; a rank lost from here on is reported by its parent.
         drop(session.compare_clocks());
     }
     session.end(&result);

@@ -15,7 +15,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
     let settings = Settings {
         ranks: args.ranks,
         parameters: pairs(&args.parameters, &args.set)?,
-        groups: groups(&args.group)?,
+        groups: groups(&args.group, args.classic)?,
         environment: Some(&environment),
         seed: 1,
         tentative: args.ranks.is_none() && args.group.is_empty(),

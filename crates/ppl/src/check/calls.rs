@@ -177,7 +177,12 @@ impl Checker<'_> {
                 }
                 return Expr::Text(self.add_text(&text));
             }
-            Kind::Bytes | Kind::Integer | Kind::BytesOrBuffer => {
+            Kind::Bytes
+            | Kind::Distance
+            | Kind::Count
+            | Kind::Integer
+            | Kind::Permissions
+            | Kind::BytesOrBuffer => {
                 if let Some(found @ (LiteralKind::Text | LiteralKind::List | LiteralKind::Duration)) = literal
                 {
                     self.wrong_kind(command, argument, found, span);
@@ -207,9 +212,9 @@ impl Checker<'_> {
 
     fn mode(&mut self, command: Command, id: ExprId, span: Span) {
         let text = self.tree.raw_text(id, self.text).0;
-        if command == Command::Pfopen {
+        if command.is_collective() {
             if text.is_empty() || !text.chars().all(|letter| "crw".contains(letter)) {
-                let message = format!("`{text}` is no mode of `pfopen`");
+                let message = format!("`{text}` is no mode of `{}`", command.name());
                 self.push(
                     Diagnostic::error(DiagnosticCode::BadMode, span, message)
                         .help("use any of the letters c, r and w"),

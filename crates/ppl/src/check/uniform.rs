@@ -176,9 +176,7 @@ impl Reach {
     fn arguments(&mut self, code: &Code, command: crate::commands::Command, first: ExprIndex, count: u32) {
         for (index, at) in (first..first + count).enumerate() {
             match command.spec().argument(index).map(|argument| argument.kind) {
-                Some(Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer | Kind::Pattern) => {
-                    self.depends(code, at)
-                }
+                Some(kind) if kind.bounds().is_some() || kind == Kind::Pattern => self.depends(code, at),
                 _ => self.calls(code, at),
             }
         }

@@ -60,7 +60,7 @@ codes! {
     UnclosedComment = "E0103", "a comment without its end",
         "A comment that begins with `/*` must end with `*/`.";
     BadNumber = "E0104", "a number that cannot be read",
-        "Integers have 64 bits and may end in `k`, `m` or `g` (1024, 1024², 1024³) or in a unit: `B KB KiB MB MiB GB GiB TB TiB` for bytes, `ns us ms s min h` for time. The original read `10K` as 10; here that is an error, because 10240 was meant.";
+        "Integers have 64 bits, are octal with `0o` or hexadecimal with `0x` in front (`0o644`, `0xff`), and may end in `k`, `m` or `g` (1024, 1024², 1024³) or in a unit: `B KB KiB MB MiB GB GiB TB TiB` for bytes, `ns us ms s min h` for time. The original read `10K` as 10; here that is an error, because 10240 was meant.";
     ExpectedToken = "E0110", "something else was expected here",
         "The grammar asks for another word or sign at this place. The message names what was expected and what was found.";
     UnknownWord = "E0111", "a word that is no command and no keyword",
@@ -133,10 +133,12 @@ codes! {
         "They stand after a `break`, `continue` or `return`.";
     BareTime = "W0109", "a time with a fraction and without a unit",
         "A bare number counts microseconds, as in the original, so `sleep 0.5` waits half a microsecond. Name the unit: `500ms`.";
-    UnknownLabel = "W0116", "a label that no samples have",
-        "An `assert` or `define report` asks for samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none of that name: the assertion fails for want of samples, or the report has nothing to show.";
+    LeadingZero = "W0110", "a decimal number that looks like an octal one",
+        "A 0 in front changes nothing: `0644` is 644, which as permissions of a file is `-w----r-T`. Octal numbers begin with `0o` (`0o644`), hexadecimal ones with `0x`.";
     ClassicGroups = "W0115", "a group that does not get the ranks it asks for, as in the original",
         "With `--classic`, as in the original, a group without a size has no ranks, one that needs more ranks than are left has those, and sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
+    UnknownLabel = "W0116", "a label that no samples have",
+        "An `assert` or `define report` asks for samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none of that name: the assertion fails for want of samples, or the report has nothing to show.";
     SharedGroups = "N0101", "ranks were shared among groups",
         "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
 }

@@ -84,6 +84,8 @@ pub struct Failure<'a> {
     /// Where the command needs an open file and has none: its argument as the program says it (`$f`), and
     /// what that holds.
     pub no_file: Option<(String, i64)>,
+    /// Why the command was not even tried: an argument is outside of its bounds.
+    pub refused: Option<String>,
 }
 
 /// Why a rank ended before the end of its program.

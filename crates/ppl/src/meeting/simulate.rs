@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::code::{GroupId, SiteId};
-use crate::commands::{Command, Yields};
+use crate::commands::{Command, Kind, Yields};
 use crate::interpret::{Arguments, Machine, Reply, Stop, Wait, Work, run};
 use crate::plan::Plan;
 use crate::value::Value;
@@ -84,15 +84,18 @@ impl Walker<'_> {
 
     /// The group whose ranks carry out a collective command together; `None` where they need not meet.
     fn group_of(&self, command: Command, site: SiteId, arguments: &Arguments) -> Option<GroupId> {
-        let number = |at: usize| arguments.int(at).and_then(|number| u32::try_from(number).ok());
-        let pattern = || self.plan.patterns.get(number(1)? as usize);
-        match command {
-            Command::Pfread | Command::Pfwrite if !pattern().is_some_and(|it| it.is_collective()) => None,
-            Command::Pfread | Command::Pfwrite | Command::Pfclose => {
-                self.opened.get(&arguments.file(0)?).copied()
+        let spec = command.spec();
+        let number = |kind| arguments.int(spec.position(kind)?).and_then(|number| u32::try_from(number).ok());
+        if spec.by_pattern {
+            let pattern = self.plan.patterns.get(number(Kind::Pattern)? as usize)?;
+            if !pattern.is_collective() {
+                return None;
             }
-            Command::Pread | Command::Pwrite | Command::Pfopen => number(2).map(GroupId),
-            _ => Some(self.plan.site(site).group),
+        }
+        match (spec.position(Kind::File), spec.position(Kind::Group)) {
+            (Some(file), _) => self.opened.get(&arguments.file(file)?).copied(),
+            (None, Some(_)) => number(Kind::Group).map(GroupId),
+            (None, None) => Some(self.plan.site(site).group),
         }
     }
 }
@@ -104,7 +107,7 @@ impl Machine for Walker<'_> {
         {
             // Where it is too much, the next loop or meeting ends the walk.
             _ = self.meet(group, site);
-            if command == Command::Pfopen {
+            if command.spec().yields == Yields::File {
                 self.opened.insert(self.opened.len() as u32, group);
                 return Reply::value(Value::File(self.opened.len() as u32 - 1));
             }

@@ -1,7 +1,7 @@
 //! Follows expressions: whether their value can differ between ranks, and who meets in them.
 
 use crate::code::{Builtin, Call, Expr, ExprIndex, GroupId, Piece, SiteId, Slot};
-use crate::commands::{Command, FunctionKind, Kind};
+use crate::commands::{Command, FunctionKind, Kind, Yields};
 use crate::diagnostic::Span;
 use crate::syntax::BinaryOp;
 
@@ -152,9 +152,9 @@ impl Analysis<'_> {
         let pattern = constant(Kind::Pattern).and_then(|number| self.plan.patterns.get(number as usize));
         let soft = spec.by_pattern && pattern.is_some_and(|pattern| !pattern.is_collective());
         self.meet(self.site_span(site), &format!("`{}`", command.name()), target, (here, soft));
-        let opener = match (command, target) {
-            (Command::Pfopen, Some(group)) => Opener::Group(group),
-            (Command::Pfopen, None) => Opener::Unknown,
+        let opener = match (spec.yields, target) {
+            (Yields::File, Some(group)) => Opener::Group(group),
+            (Yields::File, None) => Opener::Unknown,
             _ => Opener::None,
         };
         Some(Taint { opener, ..Taint::RESULT })

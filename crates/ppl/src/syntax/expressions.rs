@@ -1,6 +1,6 @@
 //! Parses expressions by precedence climbing over [`BinaryOp::binding`].
 
-use crate::diagnostic::{Diagnostic, DiagnosticCode};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::literal::{self, BadLiteral};
 use crate::number::Number;
 
@@ -254,7 +254,10 @@ impl Parser<'_, '_> {
         let span = self.here();
         let value = match literal::number(text) {
             _ if self.classic && !text.contains('.') => Number::Int(self.classic_integer(text)),
-            Ok(value) => value,
+            Ok(value) => {
+                self.warn_of_leading_zero(text, span);
+                value
+            }
             Err(bad) => {
                 match bad {
                     BadLiteral::Unit(meant) => {
@@ -278,12 +281,20 @@ impl Parser<'_, '_> {
                         self.error(span, DiagnosticCode::BadNumber, format!("`{text}` is no number"), None);
                     }
                 }
-                let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-                Number::Int(text[..digits].parse().unwrap_or(0))
+                leading_digits(text)
             }
         };
         self.take();
         self.node(start, ExprKind::Number(value.into()))
+    }
+
+    /// `0644` is 644, and whoever writes it may mean an octal number.
+    fn warn_of_leading_zero(&mut self, text: &str, span: Span) {
+        if let Some(meant) = literal::looks_octal(text) {
+            let message = format!("`{text}` is the decimal number {}", text.trim_start_matches('0'));
+            let help = format!("an octal number is written `{meant}`; otherwise leave the 0 out");
+            self.push(Diagnostic::warning(DiagnosticCode::LeadingZero, span, message).help(help));
+        }
     }
 
     /// A number as the original read it: digits, and perhaps `k`, `m` or `g`. What follows is ignored.
@@ -420,4 +431,10 @@ impl Parser<'_, '_> {
         }
         false
     }
+}
+
+/// The decimal number at the beginning.
+fn leading_digits(text: &str) -> Number {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    Number::Int(text[..digits].parse().unwrap_or(0))
 }

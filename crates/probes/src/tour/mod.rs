@@ -69,7 +69,7 @@ pub fn tour(machine: &Machine, directory: &Path, limit: Duration, tell: &mut dyn
     let mut shown = 0;
     let mut pinned = None;
     for (number, index) in order.iter().copied().enumerate() {
-        // From the first rung on that is this thread's alone, it stays where it is quietest.
+        // From the first rung that only this thread runs, it stays on the quietest processor.
         if pinned.is_none() && !steps[index].is_of_processes() {
             walk.tour.noise = noise(clock, limit.mul_f64(0.01).min(Duration::from_millis(400)));
             pinned = walk.tour.noise.first().and_then(|noise| affinity::pin(noise.cpu).ok());
@@ -79,7 +79,7 @@ pub fn tour(machine: &Machine, directory: &Path, limit: Duration, tell: &mut dyn
         let budget = remaining.mul_f64((steps[index].weight / left.max(1e-9)).min(1.0));
         tell(Progress::Step(steps[index].name, number + 1, total));
         walk.step(index, &steps[index], budget);
-        // A rung is shown when all above it are.
+        // A rung is shown when all rungs above it are shown.
         let done = |step: usize| order[..=number].contains(&step);
         while shown < total && done(shown) {
             if let Some((_, rung, _)) = walk.rungs.iter().find(|(step, ..)| *step == shown) {
@@ -139,12 +139,12 @@ mod tests {
     fn a_short_tour_reaches_the_disk_in_its_time_and_says_what_it_left_out() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut machine = machine::describe(&[folder.path()]);
-        // A small machine makes for small working sets, which are quickly built.
+        // A small machine has small working sets, which are built quickly.
         machine.memory.available = Some(64 << 20);
         let mut told = 0;
         let found = tour(&machine, folder.path(), Duration::from_secs(6), &mut |_| told += 1);
         let codes: Vec<&str> = found.facts.rungs.iter().map(|rung| rung.code.as_str()).collect();
-        // What a busy machine leaves no time for is said.
+        // Steps that a busy machine leaves no time for are named.
         let told_of = |name: &str| found.facts.skipped.iter().any(|skipped| skipped.starts_with(name));
         assert!(codes.contains(&"l1"), "{codes:?} {:?}", found.facts.skipped);
         assert!(codes.contains(&"getpid") || told_of("getpid"), "{codes:?} {:?}", found.facts.skipped);

@@ -52,7 +52,7 @@ pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)
     let mut found = vec![("l1", "L1 cache", l1 / 2)];
     found.extend(l2.map(|bytes| ("l2", "L2 cache", (bytes / 2).max(l1 * 2))));
     let l3 = size(3).filter(|l3| *l3 > 2 * l2.unwrap_or(l1));
-    // An outer cache is shared with work that cannot be seen: an eighth of it can be hoped for.
+    // An outer cache is shared with unseen work: count on an eighth of it.
     found.extend(l3.map(|bytes| ("l3", "L3 cache", (bytes / 8).max(l2.unwrap_or(l1) * 2).min(bytes / 2))));
     let outermost = l3.or(l2).unwrap_or(l1);
     let quarter = machine.memory.available.unwrap_or(1 << 30) / 4;

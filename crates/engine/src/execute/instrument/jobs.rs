@@ -10,6 +10,7 @@ use std::time::Duration;
 use samples::{Outcome, Warning};
 
 use super::bracket::SPIN_NS;
+use super::guard::Makes;
 use super::keys::Key;
 use super::layer::Layer;
 use super::under_way::{After, Again, AsyncJob, Jobs};
@@ -199,7 +200,7 @@ impl Layer {
                 if length > limit || (append && self.verifying) {
                     return Ok(None);
                 }
-                self.may_make(job, "write to", path)?;
+                self.may_make(job, ("write to", Makes::Perhaps), path)?;
                 job.meaning = Meaning::Bytes;
                 job.again = Some(Again::WriteFile { length, offset, flags, buffer });
                 let Ok(from) = self.source(if append { 0 } else { offset }, length, buffer) else {
@@ -209,7 +210,7 @@ impl Layer {
                 Some(Submission::WriteFile { path, flags: how | no_follow, from, length, offset })
             }
             Call::Create { path } => {
-                self.may_make(job, "create", path)?;
+                self.may_make(job, ("create", Makes::Perhaps), path)?;
                 job.again = Some(Again::Create);
                 let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | no_follow;
                 Some(Submission::Create { path, flags })
@@ -245,17 +246,22 @@ impl Layer {
                 Some(Submission::RemoveDirectory { path })
             }
             Call::MakeDirectory { path, mode } => {
-                self.may_make(job, "make", path)?;
+                self.may_make(job, ("make", Makes::Surely), path)?;
                 Some(Submission::MakeDirectory { path, mode })
             }
             _ => None,
         })
     }
 
-    fn may_make(&mut self, job: &mut AsyncJob, what: &'static str, path: &CStr) -> Result<(), Refusal> {
+    fn may_make(
+        &mut self,
+        job: &mut AsyncJob,
+        (what, makes): (&'static str, Makes),
+        path: &CStr,
+    ) -> Result<(), Refusal> {
         let around = self.guard.check(what, path)?;
-        self.guard.intend(path, around);
-        job.after = After::Settle(around);
+        self.guard.intend(path, around, makes);
+        job.after = After::Settle(around, makes);
         job.path.extend_from_slice(path.to_bytes_with_nul());
         Ok(())
     }
@@ -327,7 +333,7 @@ impl Layer {
         let path = job.path();
         match job.after {
             After::Nothing => {}
-            After::Settle(around) => self.guard.settle(path, around),
+            After::Settle(around, makes) => self.guard.settle(path, around, makes, outcome.errno),
             After::Forget if outcome.ok() => self.guard.removed(path),
             After::Forget => {}
         }

@@ -1,5 +1,8 @@
 //! The layer around a driver: its state, and what needs no call of the driver.
 
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+
 use samples::{Outcome, Warning};
 
 use super::bracket::Bracket;
@@ -8,10 +11,10 @@ use super::table::{Buffers, OpenFiles};
 use super::under_way::Jobs;
 use super::virtual_jobs::VirtualJobs;
 use crate::buffers::Scratch;
-use crate::collective::HintsReadBack;
+use crate::collective::{HintsReadBack, Preparations};
 use crate::driver::{Capabilities, Driver};
 use crate::execute::call::{Meaning, NoKernel, Timed};
-use crate::files::{Confinement, Registry, SharedRegistry};
+use crate::files::{Confinement, Registry};
 use clock::Clock;
 use probes::{Kernels, Request};
 use ranks::StopFlag;
@@ -50,6 +53,7 @@ pub(super) struct Layer {
     /// Of a read by pattern that was compared: where it was wrong, if it was.
     pub(super) wrong: Option<Option<u64>>,
     pub(super) hints: HintsReadBack,
+    pub(super) preparations: Preparations,
     pub(super) kernels: Kernels,
     /// What is under way in an `async` block.
     pub(super) jobs: Option<Box<Jobs>>,
@@ -58,8 +62,7 @@ pub(super) struct Layer {
 
 impl Layer {
     pub(super) fn new(capabilities: Capabilities, settings: Settings) -> Self {
-        let registry = SharedRegistry::new(settings.registry);
-        let guard = Guard::new(settings.confinement, registry, capabilities.local_files);
+        let guard = Guard::new(settings.confinement, settings.registry, capabilities.local_files);
         let mut bracket = Bracket::new(settings.clock, capabilities.virtual_time);
         if settings.causes {
             bracket.look_for_causes();
@@ -84,6 +87,7 @@ impl Layer {
             verifying: false,
             wrong: None,
             hints: HintsReadBack::default(),
+            preparations: Preparations::default(),
             kernels: Kernels::default(),
             jobs: None,
             virtual_jobs: VirtualJobs::default(),
@@ -120,7 +124,12 @@ impl Layer {
         }
         if !self.kernels.is_ready(&request) {
             self.may_use(&request).map_err(NoKernel::Refused)?;
-            self.kernels.build(&request, self.bracket.clock).map_err(NoKernel::Failed)?;
+            let file = request.own_file();
+            if let Some(file) = &file {
+                let path = CString::new(file.as_os_str().as_bytes()).unwrap_or_default();
+                self.guard.register_local(&path);
+            }
+            self.kernels.build(&request, file, self.bracket.clock).map_err(NoKernel::Failed)?;
         }
         let kernels = &mut self.kernels;
         let (done, seen) =

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use samples::Outcome;
 
+use super::guard::Makes;
 use super::layer::Layer;
 use super::table::OpenFile;
 use crate::collective::{self, GroupFile, TransferMemory};
@@ -59,9 +60,15 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let around = self.admit(path, mode.write || mode.create)?;
         let mut opened = None;
-        let hints = &self.hints.asked;
+        let prepared = match self.preparations.of(driver, comm, &self.hints.asked, None) {
+            Ok(prepared) => prepared,
+            Err(outcome) => {
+                self.settle(path, around, mode.write || mode.create, libc::ENOENT);
+                return Ok(self.bracket.failed(driver, outcome.errno));
+            }
+        };
         let mut timed = self.bracket.time(driver, Meaning::Value, |driver| {
-            match collective::open(driver, comm, (path, mode), hints) {
+            match collective::open(driver, comm, (path, mode), &prepared) {
                 Ok(file) => {
                     opened = Some(file);
                     Outcome::default()
@@ -69,7 +76,7 @@ impl Layer {
                 Err(outcome) => outcome,
             }
         });
-        self.guard.settle(path, around);
+        self.settle(path, around, mode.write || mode.create, timed.outcome.errno);
         if let Some(file) = opened {
             if self.hints.wanted(path, comm) {
                 self.hints.keep(path, comm, || file.hints());
@@ -85,11 +92,17 @@ impl Layer {
         if write {
             let around = self.guard.check("write to", path)?;
             self.guard.check_followed("write to", path)?;
-            self.guard.intend(path, around);
+            self.guard.intend(path, around, Makes::Perhaps);
             return Ok(around);
         }
         self.guard.may_read_followed(path)?;
-        Ok(ParentFacts { birth_times: true })
+        Ok(ParentFacts { birth_times: true, place: 0 })
+    }
+
+    fn settle(&mut self, path: &CStr, around: ParentFacts, write: bool, errno: i32) {
+        if write {
+            self.guard.settle(path, around, Makes::Perhaps, errno);
+        }
     }
 
     fn transfer_together(
@@ -106,15 +119,22 @@ impl Layer {
         let memory = match memory {
             Ok(memory) => memory,
             Err(errno) => {
-                // The others must not wait for a rank without memory.
+                // The other ranks must not wait for one that has no memory.
                 comm.abandon("no memory for a transfer by pattern");
                 return Ok(self.bracket.failed(driver, errno));
             }
         };
         let blocks = memory.blocks();
-        let one = |driver: &mut dyn Driver, file: &mut GroupFile| match file.prepare(layout) {
-            Ok(()) => file.transfer(driver, comm, (layout, direction), &blocks),
-            Err(errno) => Outcome::error(errno),
+        let around = match target {
+            Target::Path(path) => Some(self.admit(path, write)?),
+            Target::File(_) => None,
+        };
+        let prepared = match self.preparations.of(driver, comm, &self.hints.asked, Some(layout)) {
+            Ok(prepared) => prepared,
+            Err(outcome) => return Ok(self.bracket.failed(driver, outcome.errno)),
+        };
+        let one = |driver: &mut dyn Driver, file: &mut GroupFile| {
+            file.transfer(driver, comm, (layout, direction), (&blocks, &prepared))
         };
         let mut timed = match target {
             Target::File(file) => match self.files.group(file) {
@@ -122,11 +142,9 @@ impl Layer {
                 None => self.bracket.failed(driver, libc::EBADF),
             },
             Target::Path(path) => {
-                let around = self.admit(path, write)?;
                 let mode = if write { ParallelMode::WRITE } else { ParallelMode::READ };
-                let hints = &self.hints.asked;
                 let timed = self.bracket.time(driver, Meaning::Bytes, |driver| {
-                    match collective::open(driver, comm, (path, mode), hints) {
+                    match collective::open(driver, comm, (path, mode), &prepared) {
                         Ok(mut file) => {
                             let mut moved = one(driver, &mut file);
                             let closed = file.close(driver, comm);
@@ -138,8 +156,8 @@ impl Layer {
                         Err(outcome) => outcome,
                     }
                 });
-                if write {
-                    self.guard.settle(path, around);
+                if let Some(around) = around {
+                    self.settle(path, around, write, timed.outcome.errno);
                 }
                 self.read_hints_back(driver, path, comm);
                 timed
@@ -157,7 +175,8 @@ impl Layer {
     /// A file that was closed within the timing: its hints are asked for outside of it.
     fn read_hints_back(&mut self, driver: &mut dyn Driver, path: &CStr, comm: &dyn Comm) {
         if self.hints.wanted(path, comm)
-            && let Ok(file) = collective::open(driver, comm, (path, ParallelMode::READ), &self.hints.asked)
+            && let Ok(prepared) = self.preparations.of(driver, comm, &self.hints.asked, None)
+            && let Ok(file) = collective::open(driver, comm, (path, ParallelMode::READ), &prepared)
         {
             self.hints.keep(path, comm, || file.hints());
             file.close(driver, comm);

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use samples::Outcome;
 
+use super::guard::Makes;
 use super::layer::Layer;
 use crate::buffers::SCRATCH_LIMIT;
 use crate::driver::{Driver, Handle};
@@ -124,9 +125,9 @@ impl Layer {
         timed
     }
 
-    pub(super) fn write_file(
+    pub(super) fn write_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         whole: WholeFile<'_, u64>,
         buffer: Option<u32>,
     ) -> Result<Timed, Refusal> {
@@ -146,7 +147,7 @@ impl Layer {
         let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
         let stop = self.stop;
         let at_once = buffer.is_some() || !self.content;
-        self.creating(driver, ("write to", Meaning::Bytes), path, |driver, path, more| {
+        self.creating(driver, ("write to", Meaning::Bytes, Makes::Perhaps), path, |driver, path, more| {
             let opened = driver.open(path, how | more, 0o666);
             if !opened.ok() {
                 return opened;
@@ -172,9 +173,9 @@ impl Layer {
     }
 
     /// Without a length all of the file.
-    pub(super) fn read_file(
+    pub(super) fn read_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         whole: WholeFile<'_, Option<u64>>,
     ) -> Result<Timed, Refusal> {
         let WholeFile { path, length, offset, flags } = whole;
@@ -218,16 +219,16 @@ impl Layer {
         Ok(timed)
     }
 
-    pub(super) fn map_file(
+    pub(super) fn map_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         path: &CStr,
         length: Option<u64>,
         offset: u64,
     ) -> Result<Timed, Refusal> {
         let there = driver.stat(path).value.saturating_sub(offset);
         let expected = length.unwrap_or(there);
-        // A page past the end of the file would kill: so much of it is mapped as there is.
+        // Touching a page past the end of the file raises SIGBUS: map no more than the file has.
         let mapped = if self.content { expected.min(there) } else { expected };
         let mapped = usize::try_from(mapped).unwrap_or(usize::MAX);
         self.reading(driver, path, Meaning::Bytes, |driver, path| {
@@ -323,7 +324,7 @@ mod tests {
             Outcome::value(part as u64)
         });
         assert_eq!((calls, moved.errno, moved.value), (3, libc::ECANCELED, 3 << 30));
-        // One that is done is done.
+        // A completed transfer is not waited for.
         let last = pieces(1 << 30, false, flag, |_, part| Outcome::value(part as u64));
         assert_eq!((last.errno, last.value), (0, 1 << 30));
     }

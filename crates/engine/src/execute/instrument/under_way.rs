@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 
+use super::guard::Makes;
 use super::keys::Key;
 use crate::buffers::Buffer;
 use crate::execute::call::{Completed, Meaning};
@@ -13,7 +14,7 @@ pub(super) enum After {
     #[default]
     Nothing,
     /// Something may have been made.
-    Settle(ParentFacts),
+    Settle(ParentFacts, Makes),
     /// Something was removed.
     Forget,
 }

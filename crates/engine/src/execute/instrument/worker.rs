@@ -32,10 +32,11 @@ impl Instrument {
     /// Why the driver cannot serve another thread.
     pub fn seed(&mut self) -> Result<Seed, String> {
         let mut worker = self.driver.for_worker()?;
+        let guard = self.layer.guard.of_worker();
         let layer = &self.layer;
         let own = &mut self.driver;
         let mut copy = |open: &OpenFile| {
-            let shared = own.share(open.handle?, &mut worker);
+            let shared = own.share(open.handle?, &open.path, &mut worker);
             let handle = shared.ok().then_some(Handle(shared.value))?;
             let copy = OpenFile::new(Some(handle), &open.path, open.position);
             Some(OpenFile { shared: true, ..copy })
@@ -45,7 +46,7 @@ impl Instrument {
             driver: Some(worker),
             files: OpenFiles::of_worker(files),
             buffers: layer.buffers.clone(),
-            guard: Some(layer.guard.of_worker()),
+            guard: Some(guard),
             clock: layer.bracket.clock,
             seed: layer.seed,
             content: layer.content,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ppl::commands::Command;
+use ppl::commands::Yields;
 use ppl::interpret::{Arguments, Failure, Reply, Stop as Halt};
 use ppl::plan::{GroupId, Plan, SiteId};
 
@@ -205,11 +205,11 @@ impl<'m, 's> Rank<'m, 's> {
         }
     }
 
-    /// What could not be opened is named where it is used all the same.
+    /// Keeps the name of a file that could not be opened, for the message where it is used.
     pub(super) fn keep_unopened(&mut self, failure: &Failure<'_>) {
         /// An errno names the last file that gave it: more than these are never needed.
         const KEPT: usize = 16;
-        if !matches!(failure.command, Command::Fopen | Command::Fcreat | Command::Pfopen) {
+        if failure.command.spec().yields != Yields::File {
             return;
         }
         self.unopened.retain(|(errno, ..)| *errno != failure.errno);
@@ -238,6 +238,7 @@ impl<'m, 's> Rank<'m, 's> {
             }
             (None, None) => failure.arguments.describe(),
         };
-        format!("{}({named})", failure.command.name())
+        let why = failure.refused.as_ref().map_or(String::new(), |why| format!(": {why}:"));
+        format!("{}({named}){why}", failure.command.name())
     }
 }

@@ -22,7 +22,7 @@ impl Session<'_> {
         let (begin, end) = met?;
         let commands_ps = self.commands_ps;
         self.store(site, Timed { begin, end, ..Timed::default() })?;
-        // Waiting for others is no command.
+        // Waiting for other ranks does not count as a command.
         self.commands_ps = commands_ps;
         self.operations -= 1;
         Ok(())
@@ -137,7 +137,7 @@ impl Session<'_> {
 
     /// Lets so many nanoseconds pass.
     pub fn pause(&mut self, ns: u64) -> Result<(), Stop> {
-        let until = self.instrument.now() + self.instrument.ticks(ns);
+        let until = self.instrument.now().saturating_add(self.instrument.ticks(ns));
         self.wait_until(until)
     }
 

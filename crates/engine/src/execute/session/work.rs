@@ -191,7 +191,7 @@ impl<'a> Session<'a> {
         self.standing.set_line(line);
         match self.instrument.perform(command, call) {
             Ok(timed) => {
-                // Broken off in the middle, it says nothing about how long it takes.
+                // An operation that was broken off has no meaningful duration.
                 if timed.outcome.errno == libc::ECANCELED
                     && let Some(stop) = self.interrupted()
                 {
@@ -253,7 +253,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Should this rank leave: another is lost, the user pressed Ctrl-C?
+    /// Should this rank leave, because another is lost or the user pressed Ctrl-C?
     #[inline]
     pub fn interrupted(&self) -> Option<Stop> {
         self.comm.stopped().map(Stop::Comm)

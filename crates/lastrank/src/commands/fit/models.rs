@@ -213,7 +213,7 @@ pub fn point_process(
     level: f64,
 ) -> anyhow::Result<Maxima> {
     let blocks = sample.blocks.as_ref().context("--block is missing")?;
-    // What fills no block is watched too: a part of one.
+    // Values that fill no whole block are watched too.
     let inside = (values.len() - blocks.left_over) as f64;
     let count = blocks.count as f64 * values.len() as f64 / inside;
     let model = Extremes::point_process(values, threshold.value, count)?;

@@ -78,8 +78,8 @@ pub fn documentation(word: Word) -> String {
         Word::Command(command) => {
             let spec = command.spec();
             let mut text = format!("```ppl\n{}\n```\n{}", spec.form(), spec.text);
-            if spec.errors != "none" {
-                text += &format!("\n\nLikely errors: {}", spec.errors);
+            if let Some(errors) = spec.errors {
+                text += &format!("\n\nLikely errors: {errors}");
             }
             text + &format!("\n\n```ppl\n{}\n```", spec.example)
         }

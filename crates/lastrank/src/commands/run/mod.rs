@@ -22,10 +22,14 @@ pub use results::stamped;
 
 use crate::cli::{PinTo, Record, RunArgs};
 use crate::exit::Status;
+use crate::output;
 use crate::program::{self, Planned};
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
+    if args.json {
+        output::keep_for_json()?;
+    }
     let backend = backend(&args.backend)?;
     let job = match surroundings(&choice(args.mpi.as_deref()))? {
         Surroundings::Alone => None,
@@ -33,7 +37,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     };
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings {
-        // A launcher that does not say how many ranks it started leaves it to -n; MPI has the last word.
+        // If the launcher does not say how many ranks it started, -n does; MPI's own number decides.
         ranks: job.as_ref().map(|job| job.ranks().or(args.ranks).unwrap_or(1)).or(args.ranks),
         parameters: pairs(&args.parameters, &args.set)?,
         groups: groups(&args.group, args.classic)?,
