@@ -311,6 +311,17 @@ def test_a_command_is_named_in_the_table_and_where_it_is_carried_out() -> None:
     expect_none(elsewhere, "commands named where their row in the table should be asked")
 
 
+def test_a_setting_of_the_kernel_is_named_in_the_list_only() -> None:
+    index = ROOT / "crates/machine/src/settings.rs"
+    settings = re.findall(r'^    [A-Z_]+: \w+ = ("[\w/]+");$', index.read_text(), re.M)
+    assert len(settings) > 5, f"the list in {shown(index)} has moved"
+    elsewhere = []
+    for path in sorted(CRATES.glob("*/src/**/*.rs")):
+        code = re.split(r"^#\[cfg\(test\)\]", path.read_text(), maxsplit=1, flags=re.M)[0]
+        elsewhere += [f"{shown(path)}: {name}" for name in settings if path != index and name in code]
+    expect_none(elsewhere, "settings named where the constant of the list should be used")
+
+
 def test_the_version_is_the_same_everywhere() -> None:
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()

@@ -98,6 +98,12 @@ pub struct RunArgs {
     /// Seed of all random draws
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// So much of what is written can be compressed (zeros in each 512 bytes), at most 80 %
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent::<80>)]
+    pub compressible: u8,
+    /// So many of all blocks of 128 KiB are copies of each other, for storage that deduplicates
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent::<100>)]
+    pub dedupe: u8,
     /// Keep every sample (64 bytes each), or count them in a histogram of each place and keep the slowest
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Record::Samples)]
     pub record: Record,
@@ -347,4 +353,10 @@ pub struct TryArgs {
     /// The result as JSON (schema lastrank.tour/1)
     #[arg(long)]
     pub json: bool,
+}
+
+/// `30%`, a whole number up to `MOST`.
+fn percent<const MOST: u8>(words: &str) -> Result<u8, String> {
+    let number = words.strip_suffix('%').and_then(|number| number.trim().parse::<u8>().ok());
+    number.filter(|number| *number <= MOST).ok_or_else(|| format!("write a whole number from 0% to {MOST}%"))
 }

@@ -92,14 +92,16 @@ impl Comm for Mpi {
             return Err(error);
         }
         // After an error the library may still write here, so the box is leaked then.
-        let values = Box::into_raw(Box::new([value, 0_u64]));
+        let meeting = self.status().meeting(self.world().rank);
+        // The largest of a number and of its complement are the largest and the least number.
+        let values = Box::into_raw(Box::new([[value, meeting, !meeting], [0_u64; 3]]));
         let mut request: Handle = 0;
         let code = unsafe {
-            // SAFETY: both numbers live until the request is complete, or for ever.
+            // SAFETY: both triples live until the request is complete, or for ever.
             (library.f.iallreduce)(
                 values.cast::<c_void>(),
-                values.cast::<u64>().add(1).cast::<c_void>(),
-                1,
+                values.cast::<[u64; 3]>().add(1).cast::<c_void>(),
+                3,
                 library.k.uint64,
                 library.k.max,
                 self.link.handle,
@@ -110,7 +112,13 @@ impl Comm for Mpi {
         self.world().wait(&mut request, &self.link.members)?;
         // SAFETY: the request is complete, so that the library no longer uses the box.
         let values = unsafe { Box::from_raw(values) };
-        Ok(values[1])
+        let [value, most, least] = values[1];
+        if ranks::meeting::is_same(most, !least) {
+            return Ok(value);
+        }
+        let text = ranks::meeting::apart(most, !least);
+        self.abandon(&text);
+        Err(CommError::Apart { text })
     }
 
     fn broadcast(&self, root: u32, bytes: &mut Vec<u8>) -> Result<(), CommError> {
@@ -226,6 +234,13 @@ impl Comm for Mpi {
 
     fn settle(&self, phase: u64) -> Result<(), CommError> {
         self.news.borrow_mut().settle(&self.link, phase)
+    }
+
+    fn one_thread(&self) -> Option<String> {
+        self.world().one_thread.then(|| {
+            let library = self.world().library.version();
+            format!("{library} grants MPI_THREAD_SINGLE only, so that this process may have no second thread")
+        })
     }
 
     fn abandon(&self, why: &str) {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ranks::CommError;
 
 use crate::abi::Handle;
-use crate::library::Status;
+use crate::library::MpiStatus;
 use crate::link::Link;
 
 /// On the communicator for data, which has tags 1 and 2 for itself.
@@ -100,7 +100,7 @@ impl PhaseNews {
         let library = link.library();
         let mut still = Vec::with_capacity(self.silent.len());
         for rank in std::mem::take(&mut self.silent) {
-            let mut status = Status::default();
+            let mut status = MpiStatus::default();
             let mut here = 0;
             // SAFETY: the communicator is valid; flag and status are live.
             let code = unsafe {

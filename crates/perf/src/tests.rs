@@ -112,8 +112,8 @@ fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
     };
     file.sync_all().expect("on the disk");
     #[repr(align(4096))]
-    struct Block([u8; 4096]);
-    let mut block = Box::new(Block([0; 4096]));
+    struct PageBlock([u8; 4096]);
+    let mut block = Box::new(PageBlock([0; 4096]));
     let (mut found, mut blocked_ns, mut device_ns) = (0, 0, 0);
     for n in 0..100 {
         use std::os::unix::fs::FileExt;

@@ -272,7 +272,7 @@ impl<'p> Counter<'p> {
 
     fn open_file(&mut self, spec: &CommandSpec, arguments: &Arguments) -> Reply {
         let name = arguments.text(0);
-        // Without a mode it is a file that is made anew.
+        // A command without a mode creates the file.
         let mode = spec.position(Kind::Mode).map(|at| arguments.text(at));
         if mode.is_none_or(|mode| mode::creates(mode, spec.class == Class::Collective)) {
             self.create(name, 0);

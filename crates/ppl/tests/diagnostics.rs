@@ -10,6 +10,7 @@ use ppl::plan::Settings;
 use ppl::source::Loader;
 use ppl::{Diagnostic, DiagnosticCode, Severity, Source, Span, compile};
 
+#[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
     program: &'static str,
@@ -216,6 +217,33 @@ fn every_diagnostic_reads_as_its_snapshot() {
         assert!(!drawn.is_empty(), "{} finds nothing", case.name);
         insta::assert_snapshot!(case.name.replace(' ', "_"), drawn.join("\n\n"));
     }
+}
+
+#[test]
+fn what_a_help_proposes_mends_the_program_where_it_belongs() {
+    let mut mended = BTreeSet::new();
+    for case in CASES.iter().filter(|case| case.name != "too deep") {
+        for diagnostic in diagnose(case).0 {
+            let help = diagnostic.help.as_deref().unwrap_or("");
+            // What stands in the command line is no part of the program.
+            let given = diagnostic.code == DiagnosticCode::BadParameter || diagnostic.span == Span::default();
+            let asks = help.starts_with("did you mean") && !given;
+            assert_eq!(diagnostic.replacement.is_some(), asks, "{}: {}", case.name, diagnostic.message);
+            let Some(replacement) = diagnostic.replacement else { continue };
+            assert!(help.contains(&replacement.text), "{help}");
+            let (start, end) = (replacement.span.start as usize, replacement.span.end as usize);
+            let text: &str =
+                [&case.program[..start], &replacement.text, &case.program[end..]].concat().leak();
+            let again = diagnose(&Case { program: text, ..*case }).0;
+            assert!(
+                again.iter().all(|other| other.message != diagnostic.message),
+                "{text}: {}",
+                diagnostic.message
+            );
+            mended.insert(diagnostic.code);
+        }
+    }
+    assert!(mended.len() >= 6, "{mended:?}");
 }
 
 #[test]

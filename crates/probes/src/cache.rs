@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clock::Clock;
 
 use crate::error::Error;
-use crate::kernel::{Kernel, Timed};
+use crate::kernel::{Kernel, TimedOperation};
 use crate::request::{Request, build_on};
 
 /// What came of a command that is a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
     /// The two readings of the clock, and the errno.
-    pub timed: Timed,
+    pub timed: TimedOperation,
     /// Operations between them: as asked for, but rounded to what the kernel can do at once.
     pub batch: u32,
     /// Bytes that they moved.

@@ -34,11 +34,11 @@ mod tour;
 pub use samples::random::Random;
 
 pub use cache::{Done, Kernels};
-pub use disk::{Access, FileAccess, Scratch};
+pub use disk::{Access, FileAccess, ScratchFile};
 pub use error::Error;
-pub use kernel::{Kernel, Probe, Timed};
-pub use measure::{Instruments, Measured, Observation, Settings, measure};
+pub use kernel::{Kernel, Probe, TimedOperation};
+pub use measure::{Instruments, MeasureSettings, Measured, Observation, measure};
 pub use memory::{LINE, Pass};
 pub use noise::noise;
 pub use request::{Request, build};
-pub use tour::{Progress, RungObservations, Tour, tour};
+pub use tour::{RungObservations, Tour, TourProgress, tour};

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::calls::{self, Identity, Lookup, MallocFree, MmapMunmap, Names, Null};
+use crate::calls::{self, CreateDeleteNames, Identity, Lookup, MallocFree, MmapMunmap, Null};
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::memory::{Chase, Pass, Poke, Stream, Touch};
+use crate::memory::{Chase, MemoryStream, Pass, Poke, Touch};
 use crate::own_file::own_file;
 use crate::processes::{Fork, PingPong, Spawn, Thread};
 
@@ -79,15 +79,15 @@ pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
 /// As [`build`], with the file that [`Request::own_file`] gave.
 pub(crate) fn build_on(request: &Request, file: Option<PathBuf>) -> Result<Box<dyn Kernel>, Error> {
     let file = file.unwrap_or_default();
-    let names = |what| Names::new(what, &file);
+    let names = |what| CreateDeleteNames::new(what, &file);
     let small = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
     Ok(match request {
         Request::Empty => Box::new(calls::Empty),
         Request::Chase { bytes, huge, seed } => Box::new(Chase::new(*bytes, *huge, *seed)?),
         Request::Poke { bytes, huge, seed } => Box::new(Poke::new(*bytes, *huge, *seed)?),
-        Request::StreamRead { bytes, huge } => Box::new(Stream::new(Pass::Read, *bytes, *huge)?),
-        Request::StreamWrite { bytes, huge } => Box::new(Stream::new(Pass::Write, *bytes, *huge)?),
-        Request::StreamCopy { bytes, huge } => Box::new(Stream::new(Pass::Copy, *bytes, *huge)?),
+        Request::StreamRead { bytes, huge } => Box::new(MemoryStream::new(Pass::Read, *bytes, *huge)?),
+        Request::StreamWrite { bytes, huge } => Box::new(MemoryStream::new(Pass::Write, *bytes, *huge)?),
+        Request::StreamCopy { bytes, huge } => Box::new(MemoryStream::new(Pass::Copy, *bytes, *huge)?),
         Request::Touch { bytes, huge } => Box::new(Touch::new(*bytes, *huge)?),
         Request::Getpid => Box::new(Identity::Getpid),
         Request::LibraryGetpid => Box::new(Identity::LibraryGetpid),

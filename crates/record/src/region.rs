@@ -22,7 +22,7 @@ use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{Advice, madvise};
 use samples::Sample;
 
-use crate::counts::{STRIDE, Tally};
+use crate::counts::{STRIDE, SiteTally};
 use crate::publish::PublishedCount;
 
 /// Bytes of the header.
@@ -239,7 +239,7 @@ impl SampleRegion {
     }
 
     /// The place of a tally below the limit.
-    pub(super) fn tally(&self, index: usize) -> NonNull<Tally> {
+    pub(super) fn tally(&self, index: usize) -> NonNull<SiteTally> {
         debug_assert!(index < self.tally_limit);
         // SAFETY: inside the mapping for every index below the limit, and page-aligned.
         unsafe { self.base().add(HEADER + self.journal_limit + self.registry_limit + index * STRIDE).cast() }

@@ -35,7 +35,7 @@ struct ParsedUrl {
 /// `struct nfs_stat_64`.
 #[repr(C)]
 #[derive(Default)]
-struct Status {
+struct NfsStatus {
     before: [u64; 7],
     size: u64,
     after: [u64; 9],
@@ -82,9 +82,9 @@ functions! {
     nfs_pwrite(Context, NfsFile, u64, u64, *const c_void) -> c_int;
     nfs_fsync(Context, NfsFile) -> c_int;
     nfs_lseek(Context, NfsFile, i64, c_int, *mut u64) -> c_int;
-    nfs_fstat64(Context, NfsFile, *mut Status) -> c_int;
+    nfs_fstat64(Context, NfsFile, *mut NfsStatus) -> c_int;
     nfs_ftruncate(Context, NfsFile, u64) -> c_int;
-    nfs_stat64(Context, *const c_char, *mut Status) -> c_int;
+    nfs_stat64(Context, *const c_char, *mut NfsStatus) -> c_int;
     nfs_access(Context, *const c_char, c_int) -> c_int;
     nfs_unlink(Context, *const c_char) -> c_int;
     nfs_rmdir(Context, *const c_char) -> c_int;
@@ -120,7 +120,7 @@ fn library() -> Result<&'static Library, String> {
 }
 
 /// An open file, and how it was opened.
-struct Opened {
+struct NfsOpenFile {
     file: NfsFile,
     flags: i32,
 }
@@ -130,7 +130,7 @@ pub struct Nfs {
     library: &'static Library,
     context: Context,
     url: Url,
-    files: Vec<Option<Opened>>,
+    files: Vec<Option<NfsOpenFile>>,
 }
 
 // SAFETY: a context and its files belong to the one driver that holds them, and libnfs ties neither to a thread: one
@@ -282,7 +282,7 @@ impl Driver for Nfs {
         if number == self.files.len() {
             self.files.push(None);
         }
-        self.files[number] = Some(Opened { file, flags });
+        self.files[number] = Some(NfsOpenFile { file, flags });
         Outcome::value(number as u64)
     }
 
@@ -338,7 +338,7 @@ impl Driver for Nfs {
     }
 
     fn size(&mut self, file: Handle) -> Outcome {
-        let mut found = Status::default();
+        let mut found = NfsStatus::default();
         // SAFETY: as said above.
         let asked = self.on_file(file, |library, context, file| unsafe {
             (library.nfs_fstat64)(context, file, &mut found)
@@ -352,7 +352,7 @@ impl Driver for Nfs {
     }
 
     fn stat(&mut self, path: &CStr) -> Outcome {
-        let mut found = Status::default();
+        let mut found = NfsStatus::default();
         // SAFETY: as said above.
         let asked = outcome(unsafe { (self.library.nfs_stat64)(self.context, path.as_ptr(), &mut found) });
         if asked.ok() { Outcome::value(found.size) } else { asked }

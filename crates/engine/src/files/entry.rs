@@ -92,17 +92,17 @@ pub fn created(region: &SampleRegion) -> Vec<Created> {
     found
 }
 
-pub(super) struct Found {
+pub(super) struct FoundFile {
     pub(super) directory: bool,
     pub(super) born: Option<Moment>,
 }
 
 /// What lies at `path` itself (a link is not followed), if anything does.
-pub(super) fn look(path: &CStr) -> Option<Found> {
+pub(super) fn look(path: &CStr) -> Option<FoundFile> {
     use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
     let found =
         statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS | StatxFlags::BTIME).ok()?;
     let born = (found.stx_mask & StatxFlags::BTIME.bits() != 0)
         .then(|| Moment::of(found.stx_btime.tv_sec, found.stx_btime.tv_nsec.into()));
-    Some(Found { directory: u32::from(found.stx_mode) & libc::S_IFMT == libc::S_IFDIR, born })
+    Some(FoundFile { directory: u32::from(found.stx_mode) & libc::S_IFMT == libc::S_IFDIR, born })
 }

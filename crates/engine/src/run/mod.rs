@@ -14,11 +14,12 @@ mod stonewall;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::content::{Author, run_number};
 use crate::driver::Seat;
 use crate::execute::{Instrument, Session, Settings, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
 use clock::Clock;
-use ranks::Comm;
+use ranks::{Comm, CommError};
 use ranks::{LaunchError, Placement, RankEnd, RanksView};
 use record::{Entry, Recorder, SampleRegion, StaticSite};
 use samples::{ClockFacts, Coverage};
@@ -242,12 +243,15 @@ fn work<T: Body>(body: &T, options: &Options, world: &dyn Comm, recording: Recor
     if let Some(facts) = world.facts() {
         drop(recorder.note(&Entry::Mpi(facts)));
     }
-    world.barrier(0).map_err(|error| error.to_string())?;
+    // The number of the run, in everything that it writes, is that of the rank that came last.
+    let number = if is_virtual { 0 } else { run_number() };
+    let number = world.barrier(number).map_err(|error| error.to_string())?;
+    let author = Author { run: number, rank: world.rank(), ranks: world.size(), dials: options.dials };
     let seat = Seat { rank: world.rank(), ranks: world.size(), seed: options.seed };
     let driver = options.backend.connect(seat)?;
     let settings = Settings {
         clock,
-        seed: options.seed,
+        author,
         registry,
         confinement: confinement(options),
         stop: world.stop_flag(),
@@ -262,11 +266,14 @@ fn run<T: Body>(body: &T, options: &Options, mut session: Session<'_>, planned: 
     session.set_skip_sleep(options.skip_sleep);
     session.set_planned(planned);
     session.begin();
-    let result = body.run(&mut session);
+    let mut result = body.run(&mut session);
     session.over();
     if result.is_ok() && session.rank_count() > 1 {
-        // Every rank has ended or will; a rank lost from here on is reported by its parent.
-        drop(session.compare_clocks());
+        // Every rank has ended or will; a rank lost from here on is reported by its parent. One that waits at
+        // another statement never will.
+        if let Err(apart @ Stop::Comm(CommError::Apart { .. })) = session.compare_clocks() {
+            result = Err(apart);
+        }
     }
     session.end(&result);
     result.map_err(|stop| stop.to_string())

@@ -12,7 +12,7 @@ use super::hints;
 use super::tools::FileTools;
 use crate::abi::Handle;
 use crate::communicator::Mpi;
-use crate::library::{MpiLibrary, Status};
+use crate::library::{MpiLibrary, MpiStatus};
 
 /// A file opened by the ranks of an MPI communicator.
 pub struct File {
@@ -137,7 +137,7 @@ impl File {
     unsafe fn move_piece(&self, layout: &Layout, direction: Direction, piece: Piece) -> Outcome {
         let Piece { offset, memory, types, length } = piece;
         let f = &self.library.f;
-        let (byte, mut status) = (self.library.k.byte, Status::default());
+        let (byte, mut status) = (self.library.k.byte, MpiStatus::default());
         let (at, status_to) = (memory.cast::<c_void>(), &raw mut status);
         let collective = layout.is_collective();
         if memory.is_null() && !collective {
@@ -184,7 +184,7 @@ impl File {
 
     /// Bytes of a successful transfer.
     #[inline]
-    fn moved(&self, status: &Status, types: Memory, length: u64) -> u64 {
+    fn moved(&self, status: &MpiStatus, types: Memory, length: u64) -> u64 {
         let f = &self.library.f;
         let byte = self.library.k.byte;
         match (types, f.get_elements_x) {

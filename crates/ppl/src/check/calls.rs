@@ -2,7 +2,7 @@
 
 use crate::code::{Expr, SiteId};
 use crate::commands::{ArgumentSpec, Command, Default, Kind, mode};
-use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, find_word, nearest};
 use crate::syntax::{ExprId, ExprKind, Exprs, template};
 use samples::SiteKind;
 
@@ -148,18 +148,15 @@ impl Checker<'_> {
                 }
                 let mut known: Vec<&str> = self.survey.patterns.keys().map(String::as_str).collect();
                 known.sort_unstable();
-                let help = match nearest(&wanted, known.iter().copied()) {
-                    Some(near) => format!("did you mean \"{near}\"?"),
-                    None => "define it: `define pattern {\"name\", iterations, element, level};`".to_owned(),
+                let near = nearest(&wanted, known.iter().copied());
+                let message = format!("unknown pattern \"{wanted}\"");
+                let error = Diagnostic::error(DiagnosticCode::UnknownPattern, span, message);
+                let place = find_word(self.text, span, &wanted);
+                let error = match near {
+                    Some(near) => error.did_you_mean_name(near, place),
+                    None => error.help("define it: `define pattern {\"name\", iterations, element, level};`"),
                 };
-                self.push(
-                    Diagnostic::error(
-                        DiagnosticCode::UnknownPattern,
-                        span,
-                        format!("unknown pattern \"{wanted}\""),
-                    )
-                    .help(help),
-                );
+                self.push(error);
                 return Expr::Int(0);
             }
             Kind::Group => return Expr::Int(self.group_number(id).unwrap_or(0) as i32),
@@ -224,15 +221,13 @@ impl Checker<'_> {
         }
         if let Err(part) = mode::flags(text) {
             let modes = ["r", "w", "a", "r+", "w+", "a+"];
-            let help = nearest(&part, mode::FLAGS.iter().copied())
-                .map(|near| format!("did you mean `{near}`?"))
-                .unwrap_or_else(|| {
-                    format!("modes are {}, or names such as O_WRONLY|O_CREAT", modes.join(" "))
-                });
-            self.push(
-                Diagnostic::error(DiagnosticCode::BadMode, span, format!("`{part}` is no open mode"))
-                    .help(help),
-            );
+            let error = Diagnostic::error(DiagnosticCode::BadMode, span, format!("`{part}` is no open mode"));
+            self.push(match nearest(&part, mode::FLAGS.iter().copied()) {
+                Some(near) => error.did_you_mean(near, find_word(self.text, span, &part)),
+                None => {
+                    error.help(format!("modes are {}, or names such as O_WRONLY|O_CREAT", modes.join(" ")))
+                }
+            });
         }
     }
 }

@@ -135,12 +135,11 @@ impl Checker<'_> {
     }
 
     /// The name that was probably meant by one that is not defined.
-    pub fn meant(&self, name: &str) -> Option<String> {
+    pub fn meant(&self, name: &str) -> Option<&str> {
         let names = self.tree.names();
         // A bound on the work for generated programs.
         let candidates = names.iter().take(10_000).enumerate();
         nearest(name, candidates.filter(|(at, _)| self.is_defined(Symbol(*at as u32))).map(|(_, name)| name))
-            .map(|near| format!("did you mean `${near}`?"))
     }
 
     /// A new local variable, or a global one outside of functions.

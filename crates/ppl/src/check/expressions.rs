@@ -2,7 +2,7 @@
 
 use crate::code::{Builtin, Call, Expr, SiteId};
 use crate::commands::{Function, FunctionKind};
-use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, find_word, nearest};
 use crate::errno;
 use crate::number::Number;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
@@ -116,10 +116,12 @@ impl Checker<'_> {
     pub(super) fn unknown_variable(&mut self, symbol: Symbol, span: Span) {
         let name = self.name(symbol).to_owned();
         let first = self.survey.first_assigned[symbol.0 as usize];
-        let help = self.meant(&name);
         let mut diagnostic =
-            Diagnostic::error(DiagnosticCode::UnknownVariable, span, format!("unknown variable `${name}`"))
-                .help_maybe(help);
+            Diagnostic::error(DiagnosticCode::UnknownVariable, span, format!("unknown variable `${name}`"));
+        if let Some(near) = self.meant(&name) {
+            let place = find_word(self.text, span, &format!("${name}"));
+            diagnostic = diagnostic.did_you_mean(&format!("${near}"), place);
+        }
         if first != u32::MAX && first > span.start {
             diagnostic.message = format!("the variable `${name}` is used before it is assigned");
             diagnostic =
@@ -141,13 +143,12 @@ impl Checker<'_> {
         if name.starts_with("SEEK_") || name.starts_with("O_") {
             return Expr::Text(self.add_text(&name));
         }
-        let help = nearest(&name, errno::names())
-            .map(|near| format!("did you mean `{near}`?"))
-            .unwrap_or_else(|| format!("a variable begins with a dollar sign: `${name}`"));
-        self.push(
-            Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("`{name}` means nothing here"))
-                .help(help),
-        );
+        let error =
+            Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("`{name}` means nothing here"));
+        self.push(match nearest(&name, errno::names()) {
+            Some(near) => error.did_you_mean(near, Some(span)),
+            None => error.help(format!("a variable begins with a dollar sign: `${name}`")),
+        });
         Expr::Int(0)
     }
 
@@ -208,17 +209,16 @@ impl Checker<'_> {
             let functions = crate::commands::Function::all().map(|function| function.spec().name);
             let commands = crate::commands::Command::all().map(|command| command.name());
             let own = self.survey.functions.iter().map(|(symbol, _)| self.tree.names().text(*symbol));
-            let help = nearest(&name, functions.chain(commands).chain(own))
-                .map(|near| format!("did you mean `{near}`?"))
-                .unwrap_or_else(|| format!("define it: `def {name}(…) {{ … }}`"));
-            self.push(
-                Diagnostic::error(
-                    DiagnosticCode::UnknownFunction,
-                    span,
-                    format!("unknown function `{name}`"),
-                )
-                .help(help),
+            let error = Diagnostic::error(
+                DiagnosticCode::UnknownFunction,
+                span,
+                format!("unknown function `{name}`"),
             );
+            let error = match nearest(&name, functions.chain(commands).chain(own)) {
+                Some(near) => error.did_you_mean(near, find_word(self.text, span, &name)),
+                None => error.help(format!("define it: `def {name}(…) {{ … }}`")),
+            };
+            self.push(error);
             return Expr::Int(0);
         };
         let procedure = self.code.procedures[number as usize].clone();

@@ -164,10 +164,8 @@ impl Walk<'_> {
         let parts = kind.children();
         let mut counter = None;
         match kind {
-            StatementKind::Assign { variable, .. } => {
-                if self.counting[variable.0 as usize] == 0 {
-                    self.assigned(variable, span.start);
-                }
+            StatementKind::Assign { variable, .. } if self.counting[variable.0 as usize] == 0 => {
+                self.assigned(variable, span.start);
             }
             StatementKind::Let { variable, .. } => {
                 if let (Some(symbol), None) = (self.symbol(variable), self.inside) {
@@ -182,32 +180,8 @@ impl Walk<'_> {
             }
             StatementKind::Def { name, .. } => return self.function(id, name, parts),
             StatementKind::Define(define) => return self.definition(define),
-            StatementKind::Error
-            | StatementKind::Empty
-            | StatementKind::Block(_)
-            | StatementKind::AssignItem { .. }
-            | StatementKind::Command { .. }
-            | StatementKind::Call(_)
-            | StatementKind::Time { .. }
-            | StatementKind::Group { .. }
-            | StatementKind::Master(_)
-            | StatementKind::If { .. }
-            | StatementKind::While { .. }
-            | StatementKind::ForTime { .. }
-            | StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Return(_)
-            | StatementKind::Include { .. }
-            | StatementKind::Rate { .. }
-            | StatementKind::At { .. }
-            | StatementKind::Think(_)
-            | StatementKind::Choose { .. }
-            | StatementKind::Parallel { .. }
-            | StatementKind::Async { .. }
-            | StatementKind::Verify(_)
-            | StatementKind::Expect { .. }
-            | StatementKind::Assert { .. }
-            | StatementKind::OnError { .. } => {}
+            // The others are what their parts are.
+            _ => {}
         }
         let Some(symbol) = counter else { return self.children(parts) };
         self.counting[symbol.0 as usize] += 1;

@@ -249,7 +249,7 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         errors "EBADF, EIO, EISDIR"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fread($f, 1k); fread($f, 1k, 2k); fread($f); fclose($f); delete(\"a.dat\");";
     Fwrite "fwrite" ("file" File Required, "size" BytesOrBuffer Required, "offset" Bytes Absent("current position")) Bytes Paper [writes submits]
-        "Writes so many bytes of seeded, incompressible data, or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
+        "Writes so many bytes that describe themselves (run, file, offset, rank), or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
         errors "EBADF, ENOSPC, EDQUOT, EFBIG, EIO"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 4k); fwrite($f, 1k, 64k); fclose($f); delete(\"a.dat\");";
     Fseek "fseek" ("file" File Required, "offset" Distance Required, "whence" Whence Absent("SEEK_SET")) Int Paper [seeks]
@@ -352,7 +352,7 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         errors "EACCES, EPERM"
         example "drop_caches();";
     Alloc "alloc" ("size" Bytes Required) Buffer Lastrank []
-        "Takes memory, page-aligned, and fills it with seeded, incompressible data."
+        "Takes memory, page-aligned, and fills it with incompressible data that describes itself."
         errors "ENOMEM"
         example "$b = alloc(1MiB); free($b);";
     Free "free" ("buffer" Buffer Required) Nothing Lastrank [frees]

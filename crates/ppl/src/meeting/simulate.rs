@@ -123,7 +123,7 @@ impl Machine for Walker<'_> {
         self.meet(group, site)
     }
 
-    fn agree(&mut self, group: GroupId, value: u64) -> Result<u64, Stop> {
+    fn agree(&mut self, _step: u32, group: GroupId, value: u64) -> Result<u64, Stop> {
         self.meet(group, NO_SITE)?;
         Ok(value)
     }

@@ -67,7 +67,7 @@ pub fn plan(
     let found = maker.diagnostics.len();
     maker.environment();
     let (parameters, given) = maker.parameters();
-    maker.ranks();
+    let defined_ranks = maker.ranks();
     let (groups, notes) = maker.groups();
     let patterns = maker.patterns();
     let space = maker.space();
@@ -88,6 +88,7 @@ pub fn plan(
         sites: Arc::new(sites(&code, source)),
         code: Arc::new(code),
         ranks,
+        defined_ranks,
         groups,
         patterns,
         parameters,
@@ -244,17 +245,11 @@ impl Maker<'_> {
         Some(Value::Text(text.into()))
     }
 
-    fn ranks(&mut self) {
-        let ranks = match (self.settings.ranks, self.definitions.ranks) {
-            (Some(ranks), Some((index, span))) => {
-                // Evaluated all the same, so that a mistake in it is found.
-                self.value(index, span);
-                i64::from(ranks)
-            }
-            (Some(ranks), None) => i64::from(ranks),
-            (None, Some((index, span))) => self.value(index, span).integer().unwrap_or(0),
-            (None, None) => 1,
-        };
+    /// How many ranks there are; what `define ranks` says of it.
+    fn ranks(&mut self) -> Option<i64> {
+        // Evaluated also where others decide, so that a mistake in it is found.
+        let defined = self.definitions.ranks.map(|(at, span)| self.value(at, span).integer().unwrap_or(0));
+        let ranks = self.settings.ranks.map(i64::from).or(defined).unwrap_or(1);
         self.ranks = match u32::try_from(ranks) {
             Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => ranks,
             // A mistake in the definition was reported already.
@@ -266,6 +261,7 @@ impl Maker<'_> {
                 1
             }
         };
+        defined
     }
 
     fn patterns(&mut self) -> Vec<Pattern> {
@@ -345,34 +341,22 @@ impl Maker<'_> {
 
     fn unknown_parameter<'a>(&mut self, name: &str, known: impl Iterator<Item = &'a str>) {
         let known: Vec<&str> = known.collect();
-        let help = match nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if known.is_empty() => "the program has no parameters".to_owned(),
-            None => format!("its parameters are: {}", known.join(", ")),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::UnknownParameter,
-                Span::default(),
-                format!("the program has no parameter `{name}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the program has no parameter `{name}`");
+        let error = Diagnostic::error(DiagnosticCode::UnknownParameter, Span::default(), message);
+        self.push(match nearest(name, known.iter().copied()) {
+            Some(near) => error.did_you_mean(near, None),
+            None if known.is_empty() => error.help("the program has no parameters"),
+            None => error.help(format!("its parameters are: {}", known.join(", "))),
+        });
     }
 
     fn bad_parameter(&mut self, name: &str, text: &str, bad: &literal::BadLiteral, span: Span) {
-        let help = match bad {
-            literal::BadLiteral::Unit(Some(meant)) => format!("did you mean `{name}={meant}`?"),
-            _ => format!("write a number, with a unit where one fits: `{name}=4MiB`"),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::BadParameter,
-                span,
-                format!("the parameter `{name}` must be a number, not `{text}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the parameter `{name}` must be a number, not `{text}`");
+        let error = Diagnostic::error(DiagnosticCode::BadParameter, span, message);
+        self.push(match bad {
+            literal::BadLiteral::Unit(Some(meant)) => error.did_you_mean(&format!("{name}={meant}"), None),
+            _ => error.help(format!("write a number, with a unit where one fits: `{name}=4MiB`")),
+        });
     }
 
     /// Is the value one that the definition allows?

@@ -261,13 +261,12 @@ impl Parser<'_, '_> {
             Err(bad) => {
                 match bad {
                     BadLiteral::Unit(meant) => {
-                        let help = meant.map(|meant| format!("did you mean `{meant}`?"));
-                        self.error(
-                            span,
-                            DiagnosticCode::BadNumber,
-                            format!("`{text}` has an unknown unit"),
-                            help,
-                        );
+                        let message = format!("`{text}` has an unknown unit");
+                        let mut error = Diagnostic::error(DiagnosticCode::BadNumber, span, message);
+                        if let Some(meant) = meant {
+                            error = error.did_you_mean(&meant, Some(span));
+                        }
+                        self.error_here(error);
                     }
                     BadLiteral::TooLarge => {
                         self.error(
@@ -328,7 +327,7 @@ impl Parser<'_, '_> {
         }
         self.take();
         if !closed {
-            // What follows was swallowed or not: nothing that can be said about it helps.
+            // Whether or not the rest was skipped, further messages about it do not help.
             self.silence_errors_here();
         }
         self.node(start, ExprKind::Text)

@@ -14,7 +14,7 @@ use clock::Clock;
 use machine::affinity;
 use perf::Watch;
 use steps::steps;
-use walk::Walk;
+use walk::TourWalk;
 
 pub use rung::RungObservations;
 
@@ -29,7 +29,7 @@ pub struct Tour {
 
 /// What a tour tells while it is on its way.
 #[derive(Debug)]
-pub enum Progress<'a> {
+pub enum TourProgress<'a> {
     /// A step begins: its name, its number from 1 and the number of steps.
     Step(&'a str, usize, usize),
     /// A rung is done.
@@ -39,10 +39,15 @@ pub enum Progress<'a> {
 /// Climbs from L1 to `directory` within `limit` (50 s are comfortable, less makes all of it shorter),
 /// telling `tell` of every step. What there is no time for is said in [`TourFacts::skipped`]. No rung stops
 /// the others.
-pub fn tour(machine: &Machine, directory: &Path, limit: Duration, tell: &mut dyn FnMut(Progress)) -> Tour {
+pub fn tour(
+    machine: &Machine,
+    directory: &Path,
+    limit: Duration,
+    tell: &mut dyn FnMut(TourProgress),
+) -> Tour {
     let begin = Instant::now();
     let (clock, facts) = Clock::choose();
-    let mut walk = Walk {
+    let mut walk = TourWalk {
         begin,
         limit,
         clock,
@@ -77,13 +82,13 @@ pub fn tour(machine: &Machine, directory: &Path, limit: Duration, tell: &mut dyn
         let left: f64 = order[number..].iter().map(|index| steps[*index].weight).sum();
         let remaining = limit.saturating_sub(begin.elapsed());
         let budget = remaining.mul_f64((steps[index].weight / left.max(1e-9)).min(1.0));
-        tell(Progress::Step(steps[index].name, number + 1, total));
+        tell(TourProgress::Step(steps[index].name, number + 1, total));
         walk.step(index, &steps[index], budget);
         // A rung is shown when all rungs above it are shown.
         let done = |step: usize| order[..=number].contains(&step);
         while shown < total && done(shown) {
             if let Some((_, rung, _)) = walk.rungs.iter().find(|(step, ..)| *step == shown) {
-                tell(Progress::Rung(rung));
+                tell(TourProgress::Rung(rung));
             }
             shown += 1;
         }

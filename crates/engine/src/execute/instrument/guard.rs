@@ -45,6 +45,11 @@ impl Guard {
         self.registry.joined();
     }
 
+    /// Are files those of this machine?
+    pub(super) fn is_local(&self) -> bool {
+        self.local
+    }
+
     /// Flags for an `open` that must not follow a link.
     pub(super) fn no_follow(&self) -> i32 {
         if self.local { libc::O_NOFOLLOW } else { 0 }

@@ -5,6 +5,7 @@
 //! keeps what is under way, `together` is what a group does to one file, `worker` what a thread takes over.
 
 mod bracket;
+mod content;
 #[cfg(test)]
 mod counted;
 mod guard;
@@ -28,6 +29,7 @@ use ppl::commands::Command;
 use samples::Warning;
 
 use super::call::{Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Timed};
+use crate::content::Wrong;
 use crate::driver::{AnyDriver, Driver, each_driver};
 use crate::files::Refusal;
 use layer::Layer;
@@ -220,9 +222,8 @@ impl Instrument {
         self.layer.bracket.processor()
     }
 
-    /// Compares what was read last with what our own writes put there; the offset in the file of the first wrong
-    /// byte.
-    pub fn verify(&mut self) -> Option<u64> {
+    /// Compares what was read last with what belongs there; the first wrong byte.
+    pub fn verify(&mut self) -> Option<Wrong> {
         self.layer.verify()
     }
 

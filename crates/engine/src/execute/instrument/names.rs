@@ -101,8 +101,12 @@ impl Layer {
         };
         if timed.outcome.ok() {
             let handle = Handle(timed.outcome.value);
+            let name = self.file_name(path);
+            if open_flags & libc::O_TRUNC != 0 || makes == Makes::Surely {
+                self.emptied(name);
+            }
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
-            timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), path, position)).into();
+            timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), (path, name), position)).into();
         }
         Ok(timed)
     }
@@ -117,6 +121,9 @@ impl Layer {
         let around = self.guard.check("rename to", to)?;
         let timed = self.bracket.time(driver, Meaning::Value, |driver| driver.rename(from, to));
         if timed.outcome.ok() {
+            let name = self.file_name(from);
+            self.content_removed(from);
+            self.content_renamed(name, to);
             self.guard.renamed(from, to, around);
         }
         Ok(timed)
@@ -135,6 +142,16 @@ impl Layer {
                 driver.symlink(target, path)
             })?;
         self.guard.forget_directories();
+        if timed.outcome.ok() && !target.to_bytes().is_empty() {
+            // It leads from the directory of the link.
+            let directory =
+                path.to_bytes().iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+            let base = if target.to_bytes()[0] == b'/' { &[][..] } else { &path.to_bytes()[..directory] };
+            if let Ok(leads) = CString::new([base, target.to_bytes()].concat()) {
+                let name = self.file_name(&leads);
+                self.content_renamed(name, path);
+            }
+        }
         Ok(timed)
     }
 
@@ -195,6 +212,7 @@ impl Layer {
         let timed = self.changing(driver, "remove", path, call)?;
         if timed.outcome.ok() {
             self.guard.removed(path);
+            self.content_removed(path);
         }
         Ok(timed)
     }

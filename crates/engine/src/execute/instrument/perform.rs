@@ -1,6 +1,7 @@
 //! The calls of each operation.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use samples::Outcome;
 
@@ -10,9 +11,13 @@ use super::names::delete;
 use super::table::ProgramBuffer;
 use super::transfer::{Span, WholeFile};
 use crate::buffers::Buffer;
+use crate::content::{ContentKind, FileName};
 use crate::driver::{Driver, Handle};
 use crate::execute::call::{Call, Meaning, Timed};
 use crate::files::Refusal;
+
+/// Buffers that this process took so far, those of all workers.
+static BUFFERS: AtomicU64 = AtomicU64::new(0);
 
 impl Layer {
     /// Compiled for each driver: between two clock reads its call is not looked up in a table.
@@ -47,11 +52,17 @@ impl Layer {
             Call::MapFile { path, length, offset } => self.map_file(driver, path, length, offset)?,
             Call::DropCaches => self.bracket.time(driver, VALUE, |driver| driver.drop_caches()),
             Call::Create { path } => {
-                self.creating(driver, ("create", VALUE, Makes::Perhaps), path, |driver, path, more| {
+                let how = ("create", VALUE, Makes::Perhaps);
+                let timed = self.creating(driver, how, path, |driver, path, more| {
                     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | more;
                     let opened = driver.open(path, flags, 0o666);
                     if opened.ok() { driver.close(Handle(opened.value)) } else { opened }
-                })?
+                })?;
+                if timed.outcome.ok() && self.verifying {
+                    let name = self.file_name(path);
+                    self.emptied(name);
+                }
+                timed
             }
             Call::Delete { path } => self.removing(driver, path, |driver| delete(driver, path))?,
             Call::Unlink { path } => self.removing(driver, path, |driver| driver.unlink(path))?,
@@ -69,7 +80,12 @@ impl Layer {
             Call::Link { from, to } => {
                 self.guard.check("link", from)?;
                 let how = ("make", VALUE, Makes::Surely);
-                self.creating(driver, how, to, |driver, to, _| driver.link(from, to))?
+                let timed = self.creating(driver, how, to, |driver, to, _| driver.link(from, to))?;
+                if timed.outcome.ok() {
+                    let name = self.file_name(from);
+                    self.content_renamed(name, to);
+                }
+                timed
             }
             Call::SymbolicLink { target, path } => self.symbolic_link(driver, target, path)?,
             Call::Lookup { path } => self.reading(driver, path, VALUE, |driver, path| driver.lookup(path))?,
@@ -137,8 +153,11 @@ impl Layer {
         let (timed, taken) = self.bracket.time_unwatched(driver, |_| Buffer::take(length));
         let outcome = match taken {
             Ok(mut buffer) => {
-                buffer.fill(self.seed);
-                Outcome::value(self.buffers.keep(ProgramBuffer::Memory(Arc::new(buffer))).into())
+                let number = BUFFERS.fetch_add(1, Ordering::Relaxed);
+                let name = FileName::of_memory(self.author.rank, number);
+                let stream = self.author.stream(name, ContentKind::Memory);
+                stream.fill(self.author.rank, 0, buffer.bytes_mut());
+                Outcome::value(self.buffers.keep(ProgramBuffer::Memory(Arc::new(buffer), stream)).into())
             }
             Err(errno) => Outcome::error(errno),
         };
@@ -147,11 +166,11 @@ impl Layer {
 
     fn give_back_memory<D: Driver + ?Sized>(&mut self, driver: &mut D, buffer: u32) -> Timed {
         match self.buffers.take(buffer) {
-            Some(ProgramBuffer::Memory(memory)) => match Arc::try_unwrap(memory) {
+            Some(ProgramBuffer::Memory(memory, stream)) => match Arc::try_unwrap(memory) {
                 Ok(own) => self.bracket.time(driver, Meaning::Value, |_| own.give_back()),
                 // Another worker, or the rank, still has it open.
                 Err(shared) => {
-                    self.buffers.put_back(buffer, ProgramBuffer::Memory(shared));
+                    self.buffers.put_back(buffer, ProgramBuffer::Memory(shared, stream));
                     self.bracket.failed(driver, libc::EBUSY)
                 }
             },

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use super::*;
+use crate::content::Author;
 use crate::execute::call::Target;
 use crate::files::{Confinement, Moment, Registry};
 use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
@@ -15,7 +16,7 @@ fn posix(home: &std::path::Path) -> Instrument {
     let region = Arc::new(SampleRegion::new(0, 64, &std::env::temp_dir()).expect("a region"));
     let settings = Settings {
         clock: clock::Clock::monotonic(),
-        seed: 1,
+        author: Author::default(),
         registry: Registry::new(&region, Moment::now()),
         confinement: Confinement::rooted(home),
         stop: StopFlag::default(),

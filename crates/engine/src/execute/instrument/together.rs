@@ -35,6 +35,7 @@ impl Layer {
                     .bracket
                     .time(driver, Meaning::Value, |driver| collective::delete(driver, comm, path));
                 self.guard.removed(path);
+                self.content_removed(path);
                 timed
             }
             Collective::Transfer(target, direction, layout) => {
@@ -81,7 +82,8 @@ impl Layer {
             if self.hints.wanted(path, comm) {
                 self.hints.keep(path, comm, || file.hints());
             }
-            let open = OpenFile { group: Some(file), ..OpenFile::new(None, path, 0) };
+            let name = self.file_name(path);
+            let open = OpenFile { group: Some(file), ..OpenFile::new(None, (path, name), 0) };
             timed.outcome.value = u64::from(self.files.keep(open));
         }
         Ok(timed)
@@ -114,8 +116,16 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let write = direction == Direction::Write;
         let whole = self.verifying && !write;
-        let memory =
-            TransferMemory::new(self.content.then_some(&mut self.scratch), (direction, layout), whole, comm);
+        let name = match target {
+            Target::Path(path) => self.file_name(path),
+            Target::File(file) => self.files.get(file).map(|open| open.name).unwrap_or_default(),
+        };
+        let memory = TransferMemory::new(
+            self.content.then_some((self.author, name)),
+            (direction, layout),
+            whole,
+            comm,
+        );
         let memory = match memory {
             Ok(memory) => memory,
             Err(errno) => {
@@ -163,11 +173,23 @@ impl Layer {
                 timed
             }
         };
+        if write && self.verifying && self.content && timed.outcome.ok() {
+            let known = self.catalogue.of(name);
+            for number in 0..layout.blocks {
+                let begin = layout.offset(number, comm.rank(), comm.size());
+                known.own.add(begin, begin + layout.element);
+            }
+            known.pattern = Some((*layout, comm.size(), comm.rank()));
+        }
         if !write && timed.outcome.ok() && timed.outcome.value < layout.bytes() {
             timed.outcome.errno = libc::ENODATA;
         }
         if whole && timed.outcome.ok() && self.content {
-            self.wrong = Some(memory.first_wrong(&mut self.scratch));
+            // The blocks are this rank's own where it wrote them in the same way.
+            let pattern = (*layout, comm.size(), comm.rank());
+            let owner = (self.catalogue.of(name).pattern == Some(pattern)).then_some(self.author.rank);
+            let wrong = memory.parts().find_map(|part| self.differs(name, part, owner));
+            self.wrong = Some(wrong);
         }
         Ok(timed)
     }

@@ -7,6 +7,7 @@ use samples::Outcome;
 use super::guard::Makes;
 use super::layer::Layer;
 use crate::buffers::SCRATCH_LIMIT;
+use crate::content::{Destined, FileName, LastRead};
 use crate::driver::{Driver, Handle};
 use crate::execute::call::{Meaning, Timed};
 use crate::files::Refusal;
@@ -44,8 +45,8 @@ impl Layer {
         let position = open.position;
         let advances = offset.is_none();
         let offset = if open.shared { Some(offset.unwrap_or(position)) } else { offset };
-        let place = offset.unwrap_or(position);
-        let from = match self.source(place, length, buffer) {
+        let to = Destined { file: open.name, place: offset.unwrap_or(position), appended: false };
+        let from = match self.source(to, length, buffer) {
             Ok(from) => from,
             Err(errno) => return self.bracket.failed(driver, errno),
         };
@@ -72,6 +73,7 @@ impl Layer {
         if advances {
             self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
+        self.wrote(to, timed.outcome.value, buffer);
         timed
     }
 
@@ -86,7 +88,7 @@ impl Layer {
     ) -> Timed {
         let Some(open) = self.files.get(file) else { return self.bracket.failed(driver, libc::EBADF) };
         let Some(handle) = open.handle else { return self.bracket.failed(driver, libc::EBADF) };
-        let position = open.position;
+        let (position, name) = (open.position, open.name);
         let advances = offset.is_none() && length.is_some();
         let offset = if open.shared && advances { Some(position) } else { offset };
         let (length, offset) = match length {
@@ -120,7 +122,8 @@ impl Layer {
         if advances {
             self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
-        self.last_read = (offset.unwrap_or(position), timed.outcome.value);
+        let offset = offset.unwrap_or(position);
+        self.last_read = LastRead { file: name, offset, length: timed.outcome.value };
         short_read(&mut timed.outcome, length);
         timed
     }
@@ -133,21 +136,24 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let WholeFile { path, length, offset, flags } = whole;
         let append = flags & libc::O_APPEND != 0;
-        // What is appended has the content of offset 0, unless someone will look: the size is asked for only then,
-        // since asking makes the open faster.
-        let place = match (append, self.verifying) {
-            (false, _) => offset,
-            (true, true) => driver.stat(path).value,
-            (true, false) => 0,
+        let file = self.file_name(path);
+        // Where it will lie is asked for only where someone will look: asking makes the open faster.
+        let (place, appended) = match (append, self.verifying) {
+            (false, _) => (offset, false),
+            (true, true) => (driver.stat(path).value, false),
+            (true, false) if !self.content || buffer.is_some() => (0, true),
+            (true, false) => (self.catalogue.append(file, length), true),
         };
-        let from = match self.source(place, length, buffer) {
+        let to = Destined { file, place, appended };
+        let from = match self.source(to, length, buffer) {
             Ok(from) => from,
             Err(errno) => return Ok(self.bracket.failed(driver, errno)),
         };
         let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
         let stop = self.stop;
         let at_once = buffer.is_some() || !self.content;
-        self.creating(driver, ("write to", Meaning::Bytes, Makes::Perhaps), path, |driver, path, more| {
+        let making = ("write to", Meaning::Bytes, Makes::Perhaps);
+        let timed = self.creating(driver, making, path, |driver, path, more| {
             let opened = driver.open(path, how | more, 0o666);
             if !opened.ok() {
                 return opened;
@@ -169,7 +175,12 @@ impl Layer {
                 wrote.errno = closed.errno;
             }
             wrote
-        })
+        })?;
+        if !append && timed.outcome.ok() {
+            self.emptied(file);
+        }
+        self.wrote(to, timed.outcome.value, buffer);
+        Ok(timed)
     }
 
     /// Without a length all of the file.
@@ -215,7 +226,8 @@ impl Layer {
             }
             got
         })?;
-        self.last_read = (offset, timed.outcome.value);
+        let file = if self.verifying { self.file_name(path) } else { FileName::default() };
+        self.last_read = LastRead { file, offset, length: timed.outcome.value };
         Ok(timed)
     }
 
@@ -248,17 +260,6 @@ impl Layer {
     #[inline(always)]
     fn is_whole(&self, length: u64, buffer: Option<u32>) -> bool {
         buffer.is_some() || length <= SCRATCH_LIMIT as u64 || !self.content
-    }
-
-    /// Where a write of `length` bytes at `offset` takes its bytes from: a buffer of the program, or our own
-    /// memory, which holds at most SCRATCH_LIMIT.
-    #[inline(always)]
-    pub(super) fn source(&mut self, offset: u64, length: u64, buffer: Option<u32>) -> Result<*const u8, i32> {
-        match buffer {
-            _ if !self.content => Ok(std::ptr::dangling()),
-            None => self.scratch.outgoing(offset, length.min(SCRATCH_LIMIT as u64) as usize),
-            Some(number) => self.buffers.memory(number, length).map(<*mut u8>::cast_const),
-        }
     }
 
     /// Our own memory for a read.

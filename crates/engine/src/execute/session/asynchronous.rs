@@ -208,8 +208,8 @@ impl Session<'_> {
                 let name = errno_name(wanted).map_or(format!("errno {wanted}"), str::to_owned);
                 words += &format!(", which was to fail with {name},");
             }
-            if let Some(at) = wrong {
-                words += &format!(": byte {at} is not what was written there;");
+            if let Some(wrong) = wrong {
+                words += &format!(": {wrong};");
             }
         }
         let moves = self.command(place).0.is_some_and(|command| command.spec().moves != Moves::Nothing);
