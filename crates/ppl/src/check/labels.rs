@@ -40,8 +40,8 @@ impl KnownLabels {
             })
     }
 
-    /// What was probably meant.
-    fn help(&self, wanted: &str) -> String {
+    /// With what was probably meant.
+    fn advise(&self, warning: Diagnostic, wanted: &str) -> Diagnostic {
         let plain = |label: &Vec<Option<String>>| match label.as_slice() {
             [Some(text)] if !text.is_empty() => Some(text.clone()),
             _ => None,
@@ -50,8 +50,14 @@ impl KnownLabels {
         let all: BTreeSet<&str> =
             labels.iter().map(String::as_str).chain(self.operations.iter().copied()).collect();
         match nearest(wanted, all.iter().copied()) {
-            Some(near) => format!("did you mean \"{near}\"?"),
-            None => format!("there are: {}", all.into_iter().take(20).collect::<Vec<_>>().join(", ")),
+            Some(near) => {
+                let inside = Span::new(warning.span.start + 1, warning.span.end - 1);
+                warning.did_you_mean_name(near, Some(inside))
+            }
+            None => {
+                let some: Vec<&str> = all.into_iter().take(20).collect();
+                warning.help(format!("there are: {}", some.join(", ")))
+            }
         }
     }
 }
@@ -100,7 +106,7 @@ pub(super) fn unknown_labels(code: &Code, asked: &[(Span, String)]) -> Vec<Diagn
         .map(|(span, name)| {
             let message =
                 format!("no samples have the label \"{name}\", and no such operation is in the program");
-            Diagnostic::warning(DiagnosticCode::UnknownLabel, *span, message).help(known.help(name))
+            known.advise(Diagnostic::warning(DiagnosticCode::UnknownLabel, *span, message), name)
         })
         .collect()
 }

@@ -135,10 +135,10 @@ codes! {
         "A bare number counts microseconds, as in the original, so `sleep 0.5` waits half a microsecond. Name the unit: `500ms`.";
     LeadingZero = "W0110", "a decimal number that looks like an octal one",
         "A 0 in front changes nothing: `0644` is 644, which as permissions of a file is `-w----r-T`. Octal numbers begin with `0o` (`0o644`), hexadecimal ones with `0x`.";
-    UnknownLabel = "W0116", "a label that no samples have",
-        "An `assert` or `define report` asks for samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none of that name: the assertion fails for want of samples, or the report has nothing to show.";
     ClassicGroups = "W0115", "a group that does not get the ranks it asks for, as in the original",
         "With `--classic`, as in the original, a group without a size has no ranks, one that needs more ranks than are left has those, and sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
+    UnknownLabel = "W0116", "a label that no samples have",
+        "An `assert` or `define report` asks for samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none of that name: the assertion fails for want of samples, or the report has nothing to show.";
     SharedGroups = "N0101", "ranks were shared among groups",
         "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
 }
