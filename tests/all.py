@@ -33,6 +33,9 @@ DEBIAN_PACKAGES = {
     "nfs-ls": "libnfs-utils",
     "sshd": "openssh-server",
     "sshfs": "sshfs",
+    # tests/filesystems/test_calls.py: what is asked of a file system; the client machine loads modules
+    "strace": "strace",
+    "modprobe": "kmod",
     # tests/mpi: two MPI versions beside those of PyPI
     "mpirun.mpich": "mpich",
     "mpirun.openmpi": "openmpi-bin",

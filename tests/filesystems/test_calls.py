@@ -13,9 +13,9 @@ from .nfs import NfsClient
 from .sandbox import require
 
 # Names that are new, and some that are there; then the same in workers. The calls in between mark where it begins
-# and ends: the first create in a directory may look at the directory.
+# and ends: the first create and the first write in a directory may look at the directory.
 PROGRAM = """
-create("first");
+create("first"); write("first", 1);
 lookup("mark-begin");
 repeat $i 20 create("new-$i");
 repeat $i 20 write("new-$i", 1000);
