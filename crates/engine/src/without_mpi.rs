@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use ranks::job::ForkError;
-use ranks::launcher::this_launcher;
+use ranks::launcher::{refuse_alone, this_launcher};
 use ranks::{Comm, Launch, LaunchError, RankEnds, RanksView, Single};
 use serde::Serialize;
 
@@ -42,10 +42,13 @@ pub enum Surroundings {
 /// [`LaunchError::BuiltWithoutMpi`] where one did, or where the user names an MPI library.
 pub fn surroundings(choice: &MpiChoice) -> Result<Surroundings, LaunchError> {
     let evidence = match choice {
-        MpiChoice::None => None,
+        MpiChoice::None => {
+            refuse_alone(this_launcher().as_ref())?;
+            None
+        }
         MpiChoice::Path(path) => Some(format!("--mpi {}", path.display())),
         MpiChoice::Auto => {
-            let several = this_launcher().filter(|launcher| launcher.ranks != Some(1));
+            let several = this_launcher().filter(|launcher| launcher.is_of_several());
             several.map(|launcher| launcher.evidence)
         }
     };
@@ -120,7 +123,7 @@ pub fn survey(_choice: &MpiChoice) -> Result<Survey, ForkError> {
 pub mod io {
     use std::ffi::CStr;
 
-    use ranks::layout::{Direction, Layout, ParallelMode};
+    use ranks::layout::{Blocks, Direction, Layout, ParallelMode};
     use samples::Outcome;
 
     use super::Mpi;
@@ -137,6 +140,31 @@ pub mod io {
     #[derive(Debug)]
     pub enum File {}
 
+    /// The library's description of a layout.
+    #[derive(Clone, Copy)]
+    pub enum LayoutTypes {}
+
+    /// What files and transfers of a communicator need.
+    pub enum FileTools {}
+
+    impl FileTools {
+        /// For the ranks of `mpi`.
+        ///
+        /// # Errors
+        /// None: there is no communicator.
+        pub fn new(mpi: &Mpi, _hints: &Hints) -> Result<Self, Outcome> {
+            match *mpi {}
+        }
+
+        /// The types that a transfer of `layout` needs.
+        ///
+        /// # Errors
+        /// None: there is no communicator.
+        pub fn types(&mut self, _layout: &Layout) -> Result<LayoutTypes, i32> {
+            match *self {}
+        }
+    }
+
     /// Removes a file.
     pub fn delete(mpi: &Mpi, _path: &CStr) -> Outcome {
         match *mpi {}
@@ -147,27 +175,22 @@ pub mod io {
         ///
         /// # Errors
         /// None: there is no communicator.
-        pub fn open(mpi: &Mpi, _path: &CStr, _mode: ParallelMode, _hints: &Hints) -> Result<Self, Outcome> {
+        pub fn open(
+            mpi: &Mpi,
+            _path: &CStr,
+            _mode: ParallelMode,
+            _with: &FileTools,
+        ) -> Result<Self, Outcome> {
             match *mpi {}
         }
 
-        /// Makes the types that a transfer needs.
-        ///
-        /// # Errors
-        /// None: there is no file.
-        pub fn prepare(&mut self, _layout: &Layout) -> Result<(), i32> {
-            match *self {}
-        }
-
         /// Moves the bytes of a layout.
-        ///
-        /// # Safety
-        /// None is needed: there is no file.
-        pub unsafe fn transfer(
+        pub fn transfer(
             &mut self,
             _layout: &Layout,
+            _types: LayoutTypes,
             _direction: Direction,
-            _block: &dyn Fn(u64) -> *mut u8,
+            _blocks: &Blocks,
         ) -> Outcome {
             match *self {}
         }

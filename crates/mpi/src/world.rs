@@ -10,7 +10,7 @@ use ranks::{Activity, CommError, ControlBlock, RankStatus};
 use crate::abi::Handle;
 use crate::error::MpiError;
 use crate::find::LibrarySearch;
-use crate::library::{MpiLibrary, Status};
+use crate::library::{MpiLibrary, MpiStatus};
 
 /// On the control communicator: why the sender leaves.
 const TAG_LEAVES: c_int = 11;
@@ -34,6 +34,8 @@ pub(crate) struct World {
     timeout: Option<Duration>,
     /// Fewer processors than ranks: a waiting rank must yield the processor to others.
     crowded: bool,
+    /// The library grants less than `MPI_THREAD_FUNNELED`: no thread beside the one that calls it.
+    pub(crate) one_thread: bool,
     /// What this rank shares with its parent.
     pub(crate) block: &'static ControlBlock,
     lost: OnceCell<CommError>,
@@ -62,6 +64,7 @@ impl World {
             )
         };
         library.check("MPI_Init_thread", code)?;
+        let one_thread = provided < library.k.thread_funneled;
         let returns = library.k.errors_return;
         // SAFETY: world and error handler are predefined handles of this library.
         library
@@ -81,6 +84,7 @@ impl World {
             size: 0,
             timeout,
             crowded: false,
+            one_thread,
             block,
             lost: OnceCell::new(),
             notified: Cell::new(false),
@@ -135,7 +139,7 @@ impl World {
         }
         let error = self.block.stopped()?;
         if let CommError::Signalled { signal } = &error {
-            // Where only this rank was told to stop, the others learn it from us.
+            // If only this rank was asked to stop, it tells the others.
             self.notify_all(&signal_notice(*signal));
         }
         let _ = self.lost.set(error);
@@ -151,7 +155,7 @@ impl World {
         const PATIENCE: Duration = Duration::from_millis(2);
         let library = &self.library;
         let start = Instant::now();
-        let mut status = Status::default();
+        let mut status = MpiStatus::default();
         for look in 1_u64.. {
             let mut done = 0;
             // SAFETY: the request is one of this library's and not yet complete; the rest are live variables.
@@ -201,7 +205,7 @@ impl World {
     /// begins with the sender's rank, so that no field of a status has to be read.
     fn receive(&self, tag: c_int) -> Result<Option<(u32, Vec<u8>)>, CommError> {
         let library = &self.library;
-        let mut status = Status::default();
+        let mut status = MpiStatus::default();
         let mut here = 0;
         // SAFETY: the control communicator is valid; flag and status are live.
         let code = unsafe {

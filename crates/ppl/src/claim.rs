@@ -12,7 +12,7 @@ use crate::arithmetic;
 use crate::code::{Code, Expr, ExprIndex, spell};
 use crate::commands::{Function, FunctionKind};
 use crate::plan::Plan;
-use crate::statistic::Statistic;
+use crate::statistic::{Statistic, Times};
 use crate::syntax::BinaryOp;
 use crate::value::Value;
 
@@ -87,33 +87,51 @@ pub struct ClaimEvidence {
     pub statistic: Statistic,
     /// What it is.
     pub value: Value,
+    /// What it is of the service times, where operations began late and their response times were asked for.
+    pub service: Option<Value>,
     /// Over how many samples.
     pub samples: u64,
 }
 
-/// The statistic that a function asks for, and of which samples; `None`: it asks for none.
-pub(crate) fn statistic_of(
-    function: Function,
-    values: &[Value],
-) -> Option<Result<(Statistic, String), String>> {
-    let name = |at: usize| values.get(at).map(ToString::to_string).unwrap_or_default();
-    let statistic = match function {
-        Function::Quantile => {
-            return Some(match values[0].float() {
-                Some(q) if (0.0..=1.0).contains(&q) => Ok((Statistic::Quantile(q), name(1))),
-                _ => Err(format!("`quantile` needs a number from 0 to 1, not {}", values[0])),
-            });
-        }
-        Function::P50 => Statistic::Quantile(0.5),
-        Function::P90 => Statistic::Quantile(0.9),
-        Function::P99 => Statistic::Quantile(0.99),
-        Function::P999 => Statistic::Quantile(0.999),
-        Function::Mean => Statistic::Mean,
-        Function::Slowest => Statistic::Slowest,
-        Function::Count => Statistic::Count,
+/// What a function asks for about samples.
+pub(crate) struct Asked {
+    pub(crate) statistic: Statistic,
+    pub(crate) times: Times,
+    /// The label or operation.
+    pub(crate) name: String,
+}
+
+/// What a function asks for about samples; `None`: nothing.
+pub(crate) fn asked(function: Function, values: &[Value]) -> Option<Result<Asked, String>> {
+    let (statistic, first) = match function {
+        Function::Quantile => match values[0].float() {
+            Some(q) if (0.0..=1.0).contains(&q) => (Statistic::Quantile(q), 1),
+            _ => return Some(Err(format!("`quantile` needs a number from 0 to 1, not {}", values[0]))),
+        },
+        Function::P50 => (Statistic::Quantile(0.5), 0),
+        Function::P90 => (Statistic::Quantile(0.9), 0),
+        Function::P99 => (Statistic::Quantile(0.99), 0),
+        Function::P999 => (Statistic::Quantile(0.999), 0),
+        Function::Mean => (Statistic::Mean, 0),
+        Function::Slowest => (Statistic::Slowest, 0),
+        Function::Count => (Statistic::Count, 0),
         _ => return None,
     };
-    Some(Ok((statistic, name(0))))
+    let text = |at: usize| values.get(at).map(ToString::to_string);
+    let name = text(first).unwrap_or_default();
+    let times = match text(first + 1) {
+        None => Times::default(),
+        Some(word) => match Times::find(&word) {
+            Some(times) => times,
+            None => {
+                let function = function.spec().name;
+                return Some(Err(format!(
+                    "`{function}` is of \"response\" or of \"service\" times, not of \"{word}\""
+                )));
+            }
+        },
+    };
+    Some(Ok(Asked { statistic, times, name }))
 }
 
 /// A statistic as a value: times are durations, counts integers. `None`: no samples.
@@ -185,16 +203,15 @@ fn collect(code: &Code, index: ExprIndex, out: &mut Vec<ExprIndex>) {
     code.operands(index).for_each(|at| collect(code, at, out));
 }
 
+/// Gives a statistic of the times of samples by label or operation, in seconds; `None` where there are no such samples.
+pub type Look<'a> = dyn FnMut(&str, Statistic, Times) -> Option<f64> + 'a;
+
 /// Does the claim hold? `look` gives statistics of the samples it is about, times in seconds, by label or
 /// operation; `None` where there are no such samples.
 ///
 /// # Errors
 /// Why that cannot be said: no such samples, kinds that do not go together.
-pub fn judge(
-    plan: &Plan,
-    claim: &Claim,
-    look: &mut dyn FnMut(&str, Statistic) -> Option<f64>,
-) -> Result<(bool, Vec<ClaimEvidence>), String> {
+pub fn judge(plan: &Plan, claim: &Claim, look: &mut Look<'_>) -> Result<(bool, Vec<ClaimEvidence>), String> {
     let mut judge = Judge { code: &plan.code, claim, look, evidence: Vec::new() };
     let holds = judge.value(claim.condition)?.truth();
     Ok((holds, judge.evidence))
@@ -203,7 +220,7 @@ pub fn judge(
 struct Judge<'a> {
     code: &'a Code,
     claim: &'a Claim,
-    look: &'a mut dyn FnMut(&str, Statistic) -> Option<f64>,
+    look: &'a mut Look<'a>,
     evidence: Vec<ClaimEvidence>,
 }
 
@@ -240,11 +257,8 @@ impl Judge<'_> {
             Expr::Function(at) => {
                 let call = code.calls[at as usize];
                 let values = self.values(call.first, call.count)?;
-                match statistic_of(call.function(), &values) {
-                    Some(asked) => {
-                        let (statistic, name) = asked?;
-                        self.ask(index, statistic, &name)
-                    }
+                match asked(call.function(), &values) {
+                    Some(asked) => self.ask(index, &asked?),
                     None => arithmetic::function(call.function(), &values)
                         .unwrap_or_else(|| Err("only a rank can evaluate it".into())),
                 }
@@ -257,15 +271,23 @@ impl Judge<'_> {
         (first..first + count).map(|at| self.value(at)).collect()
     }
 
-    fn ask(&mut self, index: ExprIndex, statistic: Statistic, name: &str) -> Result<Value, String> {
-        let found = (self.look)(name, statistic);
-        let samples = (self.look)(name, Statistic::Count).unwrap_or(0.0) as u64;
-        let Some(value) = statistic_value(statistic, found) else {
+    fn ask(&mut self, index: ExprIndex, asked: &Asked) -> Result<Value, String> {
+        let Asked { statistic, times, name } = asked;
+        let mut look = |statistic: Statistic, times: Times| {
+            statistic_value(statistic, (self.look)(name, statistic, times))
+        };
+        let Some(value) = look(*statistic, *times) else {
             return Err(format!("there are no samples of \"{name}\""));
+        };
+        let service = look(*statistic, Times::Service).filter(|service| *service != value);
+        let samples = match look(Statistic::Count, *times) {
+            Some(Value::Int(count)) => count.max(0) as u64,
+            _ => 0,
         };
         let words = spell(self.code, index, false, &|_| "…".into());
         if !self.evidence.iter().any(|known| known.words == words) {
-            self.evidence.push(ClaimEvidence { words, statistic, value: value.clone(), samples });
+            let (statistic, value) = (*statistic, value.clone());
+            self.evidence.push(ClaimEvidence { words, statistic, value, service, samples });
         }
         Ok(value)
     }
@@ -278,12 +300,16 @@ pub fn words(evidence: &[ClaimEvidence]) -> String {
         if evidence.statistic == Statistic::Count {
             return format!("{} is {}", evidence.words, evidence.value);
         }
-        let value = match &evidence.value {
+        let shown = |value: &Value| match value {
             Value::Duration(ns) => samples::units::duration(*ns as f64 * 1e-9),
             other => other.to_string(),
         };
+        let value = shown(&evidence.value);
         let plural = if evidence.samples == 1 { "" } else { "s" };
-        format!("{} is {value} over {samples} sample{plural}", evidence.words)
+        let service = evidence.service.as_ref().map(shown);
+        let how = service
+            .map_or(String::new(), |service| format!(" in response times ({service} in service times)"));
+        format!("{} is {value}{how} over {samples} sample{plural}", evidence.words)
     };
     evidence.iter().map(one).collect::<Vec<_>>().join(", ")
 }

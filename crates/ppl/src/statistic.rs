@@ -13,6 +13,36 @@ pub enum Statistic {
     Count,
 }
 
+/// From when to its end the time of an operation counts. The two differ where it began later than meant: under `rate`
+/// and `at`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Times {
+    /// From when it was meant to begin: what whoever asked for it waits.
+    #[default]
+    Response,
+    /// From when it began.
+    Service,
+}
+
+impl Times {
+    /// The time with this name in a program.
+    pub fn find(name: &str) -> Option<Self> {
+        match name {
+            "response" => Some(Times::Response),
+            "service" => Some(Times::Service),
+            _ => None,
+        }
+    }
+
+    /// Of a sample, in seconds.
+    pub fn seconds(self, sample: &samples::Sample) -> f64 {
+        match self {
+            Times::Response => sample.seconds() + sample.late_ns as f64 * 1e-9,
+            Times::Service => sample.seconds(),
+        }
+    }
+}
+
 impl Statistic {
     /// Of these durations, in seconds, which are reordered; `None`: there are none. A quantile is the least
     /// duration that so large a share of them does not exceed.

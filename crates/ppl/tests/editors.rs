@@ -20,7 +20,7 @@ fn grammar() -> String {
     let commands = any_of(Command::all().map(|command| command.name()));
     let functions = any_of(Function::all().map(|function| function.spec().name));
     let interpolated = json!([
-        {"name": "constant.character.escape.ppl", "match": "\\\\\\$"},
+        {"name": "constant.character.escape.ppl", "match": "\\\\\\\\(?=\\\\*\")|\\\\[$\"]"},
         {"name": "variable.language.ppl", "match": "\\$\\$[A-Za-z0-9_]+(\\([^)\"]*\\))?"},
         {"name": "variable.other.ppl", "match": "\\$\\{[^}\"]*\\}|\\$[A-Za-z0-9_]+"}
     ]);

@@ -130,6 +130,13 @@ fn every_golden_program_and_every_example_keeps_its_meaning() {
         formatted += 1;
     }
     assert!(formatted > 30, "{formatted}");
+    let more: serde_json::Value = serde_json::from_str(include_str!("golden-2.json")).unwrap();
+    for case in more.as_object().unwrap().values() {
+        let program = case["program"].as_str().unwrap();
+        let formatted = ppl::format::format_as(program, true).unwrap();
+        assert!(ppl::format::is_same_program_as(program, &formatted, true), "{program}\nbecame\n{formatted}");
+        assert_eq!(ppl::format::format_as(&formatted, true).unwrap(), formatted);
+    }
     for command in Command::all() {
         kept(command.spec().example);
     }

@@ -62,9 +62,9 @@ pub enum Entry {
     ClockOffsets(Vec<samples::ClockOffset>),
     /// When this rank ran the program: at its start without an end, again at its end.
     Span(samples::Span),
-    /// From here on workers recorded beside each other: some places for samples may be empty, and those
-    /// that are not stand in no order.
-    Workers,
+    /// From here on samples stand in no order: operations that began later ended earlier (`async`), or workers
+    /// recorded beside each other, where some places for samples may also be empty.
+    Unordered,
     /// What this rank could see of the causes of slow operations.
     Sight(samples::Coverage),
     /// How this rank meets the others, in the communicator's own words.

@@ -163,9 +163,10 @@ pub fn read(region: &SampleRegion) -> Result<RankRecord, ReadError> {
     // SAFETY: the rank published that many samples before the acquire load above, all bit patterns
     // of `Sample` are valid, and the range is inside the mapping (checked against the limit).
     samples.extend_from_slice(unsafe { std::slice::from_raw_parts(region.samples().as_ptr(), in_memory) });
-    if entries.iter().any(|entry| matches!(entry, Entry::Workers)) {
+    if entries.iter().any(|entry| matches!(entry, Entry::Unordered)) {
         samples.retain(|sample| sample.batch > 0);
-        samples.sort_by_key(|sample| u128::from(sample.start_ns) * 1000 + u128::from(sample.duration_ps));
+        // In the order they began: the n-th sample of a site is that of the n-th round.
+        samples.sort_by_key(|sample| (sample.start_ns, sample.duration_ps));
     }
     let counted = read_tallies(region, &sites);
     let strange =

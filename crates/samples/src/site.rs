@@ -15,7 +15,7 @@ pub enum SiteKind {
     CommandTime,
     /// Waiting for other ranks.
     Barrier,
-    /// A `phase`: from one barrier to the next.
+    /// A `phase`: a rank's own work between two barriers, without the waits at them.
     Phase,
 }
 

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use super::agree::agreed;
 use crate::driver::{Driver, Handle};
 use ranks::Comm;
-use ranks::layout::{Direction, Layout, ParallelMode};
+use ranks::layout::{Blocks, Direction, Layout, ParallelMode};
 use samples::Outcome;
 
 /// An open file of this rank.
@@ -42,15 +42,13 @@ impl CallsFile {
         Err(Outcome { value: 0, ..all })
     }
 
-    /// # Safety
-    /// As [`super::GroupFile::transfer`].
     #[inline]
-    pub(super) unsafe fn transfer(
+    pub(super) fn transfer(
         &self,
         driver: &mut dyn Driver,
         comm: &dyn Comm,
         (layout, direction): (&Layout, Direction),
-        block: &dyn Fn(u64) -> *mut u8,
+        blocks: &Blocks,
     ) -> Outcome {
         if !driver.capabilities().content {
             return self.extend(driver, comm, (layout, direction));
@@ -63,20 +61,21 @@ impl CallsFile {
             true => (1, layout.bytes()),
             false => (layout.blocks, layout.element),
         };
-        let base = block(0);
         for part in 0..parts {
             if layout.is_collective() && (part == 0 || !once) && comm.barrier(0).is_err() {
                 return Outcome { errno: libc::ECANCELED, ..total };
             }
             if !total.ok() {
-                // The others still wait for us at each collective transfer.
+                // The other ranks still wait at each collective transfer.
                 continue;
             }
-            let memory =
-                // SAFETY: the memory of a whole transfer holds all blocks, one behind the other.
-                if once { unsafe { base.add((part * layout.element) as usize) } } else { block(part) };
+            let memory = if parts == 1 { blocks.whole(layout.blocks) } else { blocks.block(part) };
+            let Some(memory) = memory else {
+                total.errno = libc::EFAULT;
+                continue;
+            };
             let offset = layout.offset(part, rank, ranks);
-            // SAFETY: the caller's promise: the memory holds the block.
+            // SAFETY: `Blocks` gives out memory of that length only.
             let moved = unsafe {
                 match direction {
                     Direction::Write => driver.pwrite(self.handle, memory, length as usize, offset),

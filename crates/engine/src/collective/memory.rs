@@ -1,96 +1,77 @@
 //! The memory of a transfer by pattern.
 
-use crate::buffers::{Buffer, PERIOD, SCRATCH_LIMIT, Scratch};
+use crate::buffers::{Buffer, SCRATCH_LIMIT};
+use crate::content::{Author, ContentKind, FileName};
 use ranks::Comm;
-use ranks::layout::{Direction, Layout};
+use ranks::layout::{Blocks, Direction, Layout};
 
 /// The memory of a transfer: its blocks hold what belongs at their places in the file.
 pub struct TransferMemory {
-    /// Levels 2 and 3: all blocks, one behind the other.
-    whole: Option<Buffer>,
-    /// Levels 0 and 1: the sequence that all files are made of, or room for one block.
-    base: *mut u8,
+    /// `None` where nothing is moved.
+    memory: Option<Buffer>,
+    /// Every block is there, one behind the other.
+    complete: bool,
     layout: Layout,
     rank: u32,
     ranks: u32,
-    write: bool,
 }
 
 impl TransferMemory {
-    /// Room for the blocks of `comm`'s rank; `keep`: all of them at once, also where one after the other would do. Without
-    /// scratch memory nothing is moved.
+    /// Room for the blocks of `comm`'s rank; `keep`: all of them at once, also where one after the other would do.
+    /// Without an author nothing is moved.
+    ///
+    /// Blocks that are written one after the other are all made beforehand, up to 1 GiB; beyond that all blocks are one
+    /// and the same, which says that it is memory and not where it lies.
     ///
     /// # Errors
-    /// The errno where there is no memory.
+    /// The errno where there is no memory, or a file cannot be so long (EFBIG).
     pub fn new(
-        scratch: Option<&mut Scratch>,
+        author: Option<(Author, FileName)>,
         (direction, layout): (Direction, &Layout),
         keep: bool,
         comm: &dyn Comm,
     ) -> Result<Self, i32> {
         let write = direction == Direction::Write;
         let (rank, ranks) = (comm.rank(), comm.size());
-        let base = std::ptr::dangling_mut();
-        let mut memory = Self { whole: None, base, layout: *layout, rank, ranks, write };
-        let Some(scratch) = scratch else { return Ok(memory) };
-        let element = usize::try_from(layout.element).map_err(|_| libc::ENOMEM)?;
-        if element > SCRATCH_LIMIT {
-            return Err(libc::ENOMEM);
-        }
-        memory.base = match write {
-            true => scratch.outgoing(0, element)?.cast_mut(),
-            false => scratch.incoming(element)?,
-        };
-        if layout.is_whole() || keep {
-            let length = usize::try_from(layout.bytes()).map_err(|_| libc::ENOMEM)?;
-            let mut whole = Buffer::take(length)?;
-            if write && element > 0 {
-                for (number, part) in (0..).zip(whole.bytes_mut().chunks_exact_mut(element)) {
-                    // SAFETY: the sequence is readable for a block from each place within a period.
-                    part.copy_from_slice(unsafe {
-                        std::slice::from_raw_parts(memory.place(number).cast_const(), element)
-                    });
-                }
+        layout.file_bytes(ranks).ok_or(libc::EFBIG)?;
+        let small = layout.bytes() <= SCRATCH_LIMIT as u64;
+        let complete = layout.is_whole() || keep || (write && small);
+        let mut made = Self { memory: None, complete, layout: *layout, rank, ranks };
+        let Some((author, name)) = author else { return Ok(made) };
+        let length = if complete { layout.bytes() } else { layout.element };
+        let mut memory = Buffer::take(usize::try_from(length).map_err(|_| libc::ENOMEM)?)?;
+        if write && layout.element > 0 {
+            let element = layout.element as usize;
+            let kind = if complete { ContentKind::Placed } else { ContentKind::Memory };
+            let stream = author.stream(name, kind);
+            for (number, part) in (0..layout.blocks).zip(memory.bytes_mut().chunks_exact_mut(element)) {
+                let offset = if complete { layout.offset(number, rank, ranks) } else { 0 };
+                stream.fill(author.rank, offset, part);
             }
-            memory.whole = Some(whole);
         }
-        Ok(memory)
+        made.memory = Some(memory);
+        Ok(made)
     }
 
-    /// Where the content of a block lies in the sequence.
-    fn place(&self, number: u64) -> *mut u8 {
-        let offset = self.layout.offset(number, self.rank, self.ranks);
-        // SAFETY: the scratch memory for writes is a whole period longer than the block.
-        unsafe { self.base.add((offset % PERIOD as u64) as usize) }
-    }
-
-    /// Where in the file the first byte lies that is not what our own writes put there.
-    pub fn first_wrong(&self, scratch: &mut Scratch) -> Option<u64> {
+    /// What was read, block by block, with its offsets in the file.
+    pub fn parts(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let element = self.layout.element as usize;
-        let whole = self.whole.as_ref()?;
-        // SAFETY: the transfer is over, and the memory is of this one alone.
-        let found = unsafe { whole.bytes(whole.length()) };
-        for (number, found) in (0..).zip(found.chunks_exact(element.max(1)).take(self.layout.blocks as usize))
-        {
-            let offset = self.layout.offset(number, self.rank, self.ranks);
-            let expected = scratch.outgoing(offset, element).ok()?;
-            // SAFETY: `outgoing` gave memory for so many bytes, which lives until the next call.
-            let expected = unsafe { std::slice::from_raw_parts(expected, element) };
-            if expected != found {
-                let at = expected.iter().zip(found).position(|(a, b)| a != b)?;
-                return Some(offset + at as u64);
-            }
-        }
-        None
+        let found = match self.memory.as_ref().filter(|_| self.complete && element > 0) {
+            // SAFETY: the transfer is over, and the memory is of this one alone.
+            Some(memory) => unsafe { memory.bytes(memory.length()) },
+            None => &[],
+        };
+        let blocks = found.chunks_exact(element.max(1)).zip(0..self.layout.blocks);
+        blocks.map(|(found, number)| (found, self.layout.offset(number, self.rank, self.ranks)))
     }
 
-    /// The memory of a block.
-    pub fn block(&self, number: u64) -> *mut u8 {
-        match &self.whole {
-            // SAFETY: the memory holds all blocks, one behind the other.
-            Some(whole) => unsafe { whole.pointer().add((number * self.layout.element) as usize) },
-            None if self.write => self.place(number),
-            None => self.base,
-        }
+    /// The memory of the blocks.
+    pub fn blocks(&self) -> Blocks {
+        let (base, length) = match &self.memory {
+            Some(memory) => (memory.pointer(), memory.length()),
+            None => (std::ptr::dangling_mut(), 0),
+        };
+        // SAFETY: the buffer is as long as it says, and lives as long as `self`, which whoever transfers keeps.
+        unsafe { Blocks::new(base, length, &self.layout, !self.complete) }
     }
 }

@@ -5,7 +5,7 @@
 //! each, with positions of their own. The rank itself waits, and passes on a wish to stop.
 
 use super::instrument::Seed;
-use super::session::{Block, Session, SessionSettings, Stop};
+use super::session::{Session, SessionSettings, Stop, WorkDone};
 use super::start_latch::{CountedExit, StartLatch, WorkerComm};
 use ranks::{CommError, RankStatus};
 use record::{Entry, Recorder};
@@ -89,9 +89,14 @@ impl Session<'_> {
         if self.instrument.is_virtual() {
             return self.in_turn(count, &work);
         }
+        if let Some(why) = self.comm.one_thread() {
+            return Err(Stop::Failed(format!(
+                "workers cannot be started: {why}; use ranks instead of `parallel`"
+            )));
+        }
         let seeds = (0..count).map(|_| self.instrument.seed()).collect::<Result<Vec<_>, _>>();
         let seeds = seeds.map_err(|why| Stop::Failed(format!("workers cannot be started: {why}")))?;
-        self.recorder.note(&Entry::Workers)?;
+        self.recorder.note(&Entry::Unordered)?;
         let recorders = self.recorder.part(count);
         let result = recorders.map_err(Stop::Record).and_then(|own| self.at_once(seeds, own, fell, &work));
         self.recorder.joined();
@@ -190,7 +195,7 @@ impl Session<'_> {
 
     /// A block around everything a worker does, whose errno is that of its first failure.
     fn watch_failures(&mut self) {
-        self.blocks.push(Block::default());
+        self.blocks.enter(0, 0, WorkDone::default());
     }
 
     fn tally(&mut self) -> Tally {
@@ -200,7 +205,7 @@ impl Session<'_> {
             queue_ns: self.queue_ns,
             operations: self.operations,
             failures: std::mem::take(&mut self.failures),
-            errno: self.blocks.first().map_or(0, |block| block.errno),
+            errno: self.blocks.first_errno(),
         }
     }
 
@@ -215,9 +220,7 @@ impl Session<'_> {
         for (all, own) in self.failures.iter_mut().zip(&tally.failures) {
             *all += own;
         }
-        for block in self.blocks.iter_mut().filter(|block| block.errno == 0) {
-            block.errno = tally.errno;
-        }
+        self.blocks.mark(tally.errno);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ppl::claim::{self, Claim};
+use ppl::interpret::{Statistic, Times};
 use ppl::plan::Plan;
 use samples::Sample;
 
@@ -41,7 +42,7 @@ pub(super) fn judge(plan: &Plan, outcome: &mut Outcome) {
             None => alike.push(Case { claim, at_ns: HashMap::from([(rank, at_ns)]) }),
         }
     }
-    // The samples that an assertion can be about, once for all.
+    // The samples that assertions are about, collected once.
     let mut by_site: Vec<Vec<&Sample>> = vec![Vec::new(); outcome.run.sites.len()];
     for sample in &outcome.run.samples {
         if let Some(list) = by_site.get_mut(sample.site as usize) {
@@ -57,12 +58,12 @@ pub(super) fn judge(plan: &Plan, outcome: &mut Outcome) {
             let end = sample.start_ns.saturating_add(sample.duration_ps / 1000);
             end <= until && members.binary_search(&sample.rank).is_ok()
         };
-        let mut known: HashMap<String, Vec<f64>> = HashMap::new();
-        let mut look = |name: &str, statistic: ppl::interpret::Statistic| {
-            let durations = known.entry(name.to_owned()).or_insert_with(|| {
+        let mut known: HashMap<(String, Times), Vec<f64>> = HashMap::new();
+        let mut look = |name: &str, statistic: Statistic, times: Times| {
+            let durations = known.entry((name.to_owned(), times)).or_insert_with(|| {
                 let sites = outcome.run.sites.iter().zip(&by_site);
                 let wanted = sites.filter(|(site, _)| site.matches(name)).flat_map(|(_, list)| list);
-                wanted.filter(|sample| counts(sample)).map(|sample| sample.seconds()).collect()
+                wanted.filter(|sample| counts(sample)).map(|sample| times.seconds(sample)).collect()
             });
             statistic.of(durations)
         };
@@ -98,7 +99,7 @@ fn of_whom(plan: &Plan, claim: &Claim, members: &[u32], samples: &[Sample]) -> S
     };
     match (members, plan.ranks) {
         (_, 1) => String::new(),
-        // Of a run in parts each process judges what it has.
+        // In a run in parts each process judges its own samples.
         _ if present.len() == 1 && members.len() > 1 => format!(", all of rank {}", present[0]),
         (_, _) if claim.group == 0 => format!(", of all {} ranks", plan.ranks),
         (members, _) => {

@@ -17,9 +17,10 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
     let settings = Settings {
         ranks: args.ranks,
         parameters: pairs(&args.parameters, &args.set)?,
-        groups: groups(&args.group)?,
+        groups: groups(&args.group, args.classic)?,
         environment: Some(&environment),
         seed: 1,
+        tentative: false,
     };
     let Some(planned) = program::load(&args.program, args.classic, None)?.plan(&settings, true) else {
         return Ok(Status::Usage);

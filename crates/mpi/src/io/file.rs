@@ -1,18 +1,18 @@
 //! A file that the ranks of an MPI communicator opened together.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_void};
 
 use ranks::Comm;
-use ranks::layout::{Direction, Layout, ParallelMode};
+use ranks::layout::{Blocks, Direction, Layout, ParallelMode};
 use samples::Outcome;
 
 use super::datatype::{LayoutTypes, Memory, Share};
 use super::error::{forget_error, outcome};
-use super::hints::{self, Hints, Info};
+use super::hints;
+use super::tools::FileTools;
 use crate::abi::Handle;
 use crate::communicator::Mpi;
-use crate::library::{MpiLibrary, Status};
+use crate::library::{MpiLibrary, MpiStatus};
 
 /// A file opened by the ranks of an MPI communicator.
 pub struct File {
@@ -21,9 +21,8 @@ pub struct File {
     share: Share,
     /// The view that is set; `None` is that of a file just opened.
     view: Option<Layout>,
-    types: HashMap<Layout, LayoutTypes>,
     /// The program's hints, for the view as well.
-    info: Info,
+    info: Handle,
 }
 
 /// What one call of the library moves.
@@ -36,12 +35,17 @@ struct Piece {
     length: u64,
 }
 
+impl Piece {
+    /// In place of one whose memory is missing: nothing is moved, and the others do not wait.
+    const NONE: Self = Self { offset: 0, memory: std::ptr::null_mut(), types: Memory::Bytes(0), length: 0 };
+}
+
 impl File {
-    /// Opens `path` on the ranks of `mpi`; collective.
+    /// Opens `path` on the ranks of `mpi`; collective. `prepared` is of the same communicator and outlives the file.
     ///
     /// # Errors
     /// The outcome of a failure; the library's text: [`super::take_error`].
-    pub fn open(mpi: &Mpi, path: &CStr, mode: ParallelMode, hints: &Hints) -> Result<Self, Outcome> {
+    pub fn open(mpi: &Mpi, path: &CStr, mode: ParallelMode, prepared: &FileTools) -> Result<Self, Outcome> {
         let library = mpi.link().library();
         let k = &library.k;
         let access = match (mode.read, mode.write) {
@@ -50,33 +54,19 @@ impl File {
             _ => k.mode_rdwr,
         };
         let flags = access | if mode.create { k.mode_create } else { 0 };
-        let info = Info::new(library, hints)?;
+        let info = prepared.info();
         let mut handle: Handle = 0;
         // SAFETY: communicator and info are handles of this library, the path is NUL-terminated, the
         // new handle is a live zeroed variable.
-        let code = unsafe {
-            (library.f.file_open)(mpi.link().handle, path.as_ptr(), flags, info.handle(), &raw mut handle)
-        };
+        let code =
+            unsafe { (library.f.file_open)(mpi.link().handle, path.as_ptr(), flags, info, &raw mut handle) };
         outcome(library, "MPI_File_open", code, 0).map(|_| Self {
             library,
             handle,
             share: Share { rank: mpi.rank(), ranks: mpi.size() },
             view: None,
-            types: HashMap::new(),
             info,
         })
-    }
-
-    /// Makes the types that a transfer of `layout` needs.
-    ///
-    /// # Errors
-    /// The errno: EINVAL for sizes that the library cannot express.
-    pub fn prepare(&mut self, layout: &Layout) -> Result<(), i32> {
-        if !self.types.contains_key(layout) {
-            let types = LayoutTypes::new(self.library, self.share, layout)?;
-            self.types.insert(*layout, types);
-        }
-        Ok(())
     }
 
     fn set_view(&mut self, layout: &Layout, types: &LayoutTypes) -> Result<(), Outcome> {
@@ -92,48 +82,42 @@ impl File {
         // SAFETY: all handles are this library's and committed; the name of the representation is
         // NUL-terminated.
         let code = unsafe {
-            (library.f.file_set_view)(self.handle, begin, unit, file, c"native".as_ptr(), self.info.handle())
+            (library.f.file_set_view)(self.handle, begin, unit, file, c"native".as_ptr(), self.info)
         };
         outcome(library, "MPI_File_set_view", code, 0)?;
         self.view = wanted;
         Ok(())
     }
 
-    /// Moves the bytes of `layout`; the value is how many. Setting the view is collective for every level.
-    ///
-    /// # Safety
-    /// `block(i)` is valid for one block (levels 0 and 1), and `block(0)` for all blocks, one behind
-    /// the other (levels 2 and 3): readable for a write, writable for a read.
-    pub unsafe fn transfer(
+    /// Moves the bytes of `layout`; the value is how many. Setting the view is collective for every level. Where the
+    /// memory is not enough: EFAULT, after every collective call that the others wait for was made with no bytes.
+    pub fn transfer(
         &mut self,
         layout: &Layout,
+        types: LayoutTypes,
         direction: Direction,
-        block: &dyn Fn(u64) -> *mut u8,
+        blocks: &Blocks,
     ) -> Outcome {
-        if let Err(errno) = self.prepare(layout) {
-            return Outcome::error(errno);
-        }
-        let types = self.types[layout];
         if let Err(failure) = self.set_view(layout, &types) {
             return failure;
         }
         if layout.is_whole() {
-            // SAFETY: `block(0)` holds all blocks.
-            return unsafe {
-                let piece =
-                    Piece { offset: 0, memory: block(0), types: types.memory, length: layout.bytes() };
-                self.move_piece(layout, direction, piece)
+            let piece = match blocks.whole(layout.blocks) {
+                Some(memory) => Piece { offset: 0, memory, types: types.memory, length: layout.bytes() },
+                None => Piece::NONE,
             };
+            // SAFETY: `Blocks` gives out memory of that length only.
+            return unsafe { self.move_piece(layout, direction, piece) };
         }
         let mut total = Outcome::default();
         for index in 0..layout.blocks {
             let offset = layout.offset(index, self.share.rank, self.share.ranks) as i64;
-            // SAFETY: `block(index)` holds one block.
-            let moved = unsafe {
-                let memory = block(index);
-                let piece = Piece { offset, memory, types: types.memory, length: layout.element };
-                self.move_piece(layout, direction, piece)
+            let piece = match blocks.block(index) {
+                Some(memory) => Piece { offset, memory, types: types.memory, length: layout.element },
+                None => Piece::NONE,
             };
+            // SAFETY: `Blocks` gives out memory of that length only.
+            let moved = unsafe { self.move_piece(layout, direction, piece) };
             total.value += moved.value;
             if total.ok() {
                 total.errno = moved.errno;
@@ -153,9 +137,12 @@ impl File {
     unsafe fn move_piece(&self, layout: &Layout, direction: Direction, piece: Piece) -> Outcome {
         let Piece { offset, memory, types, length } = piece;
         let f = &self.library.f;
-        let (byte, mut status) = (self.library.k.byte, Status::default());
+        let (byte, mut status) = (self.library.k.byte, MpiStatus::default());
         let (at, status_to) = (memory.cast::<c_void>(), &raw mut status);
         let collective = layout.is_collective();
+        if memory.is_null() && !collective {
+            return Outcome::error(libc::EFAULT);
+        }
         let (count, unit) = match types {
             Memory::Units(count, unit) => (count, unit),
             Memory::Bytes(count) => (count, byte),
@@ -179,6 +166,9 @@ impl File {
                 }
             }
         };
+        if memory.is_null() {
+            return Outcome::error(libc::EFAULT);
+        }
         if code != 0 {
             return outcome(self.library, call, code, 0).unwrap_or_else(|failure| failure);
         }
@@ -194,7 +184,7 @@ impl File {
 
     /// Bytes of a successful transfer.
     #[inline]
-    fn moved(&self, status: &Status, types: Memory, length: u64) -> u64 {
+    fn moved(&self, status: &MpiStatus, types: Memory, length: u64) -> u64 {
         let f = &self.library.f;
         let byte = self.library.k.byte;
         match (types, f.get_elements_x) {
@@ -219,20 +209,11 @@ impl File {
         hints::used(self.library, self.handle)
     }
 
-    /// Closes it; collective.
+    /// Closes it; collective. One that is dropped stays open: the others may not come.
     pub fn close(mut self) -> Outcome {
         // SAFETY: the handle is open; it is not used after.
         let code = unsafe { (self.library.f.file_close)(&raw mut self.handle) };
         outcome(self.library, "MPI_File_close", code, 0).unwrap_or_else(|failure| failure)
-    }
-}
-
-impl Drop for File {
-    // An open file is not closed here: closing is collective, and the others may not come.
-    fn drop(&mut self) {
-        for types in self.types.values() {
-            types.free(self.library);
-        }
     }
 }
 

@@ -3,11 +3,14 @@
 use crate::code::{Builtin, Expr, ExprIndex};
 use crate::commands::FunctionKind;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
-use crate::syntax::{Callee, Define, ExprId, ExprKind, Exprs, Range};
+use crate::syntax::{Callee, Define, ExprId, ExprKind, Exprs, Range, template};
 use crate::value::Value;
 
 use super::checker::Checker;
 use super::definitions::{GroupDefinition, GroupTag, Parameter, PatternDefinition, classic_suffix};
+
+/// Sites keep the number of their group in 16 bits, and ranks a communicator for each.
+const MAX_GROUPS: usize = 4096;
 
 impl Checker<'_> {
     /// Checks a definition and keeps what it says.
@@ -22,6 +25,9 @@ impl Checker<'_> {
                 for at in (0..items.len()).step_by(2) {
                     let (Some(key), Some(value)) = (items.get(at), items.get(at + 1)) else { break };
                     let Some(key) = self.plain_text(key, "the key of a report hint") else { continue };
+                    if matches!(key.as_str(), "gate" | "samples") {
+                        self.ask_for(value);
+                    }
                     let value = self.constant_expression(value);
                     self.definitions.report.push((key, value));
                 }
@@ -83,9 +89,9 @@ impl Checker<'_> {
         let text = matches!(self.tree.expr_kind(default), ExprKind::Text);
         let default_span = self.tree.span(default);
         let value = if text {
-            // The text of a default is taken as it stands, as in the original.
-            let text = self.tree.raw_text(default, self.text).0;
-            if let Some(digits) = classic_suffix(text) {
+            // Variables in a default are not filled in.
+            let text = template::plain(self.tree.raw_text(default, self.text).0, self.tree.classic);
+            if let Some(digits) = classic_suffix(&text) {
                 self.push(
                     Diagnostic::warning(
                         DiagnosticCode::TextUnit,
@@ -95,7 +101,7 @@ impl Checker<'_> {
                     .help(format!("leave out the quotes to mean {text} as a number with a unit")),
                 );
             }
-            let text = self.add_text(text);
+            let text = self.add_text(&text);
             self.push_expr(Expr::Text(text))
         } else {
             self.constant_expression(default)
@@ -119,6 +125,13 @@ impl Checker<'_> {
                 break;
             };
             let span = self.tree.span(id);
+            if self.definitions.groups.len() == MAX_GROUPS {
+                self.push(
+                    Diagnostic::error(DiagnosticCode::BadDefine, span, "a program has at most 4,096 groups")
+                        .help("ranks that do the same share a group; `$$grank` tells them apart"),
+                );
+                return;
+            }
             let Some(name) = self.plain_text(id, "the name of a group") else { continue };
             let name = self.trimmed(&name, span);
             if name == "world" || name.is_empty() {
@@ -136,12 +149,14 @@ impl Checker<'_> {
                 ExprKind::Word(symbol) => self.name(symbol).to_owned(),
                 _ => String::new(),
             };
-            let (letter, sub) = (word(tag), word(sub));
+            let (letter, own) = (word(tag), word(sub));
+            let sub = (!matches!(self.tree.expr_kind(sub), ExprKind::Error | ExprKind::Word(_)))
+                .then(|| self.constant_expression(sub));
             let tag_span = self.tree.span(tag);
             let tag = match letter.as_str() {
                 "" => GroupTag::Free,
                 "S" | "s" => GroupTag::Exclusive,
-                "D" | "d" => GroupTag::Disjoint(sub),
+                "D" | "d" => GroupTag::Disjoint(own),
                 other => {
                     self.push(
                         Diagnostic::error(
@@ -156,7 +171,7 @@ impl Checker<'_> {
                     GroupTag::Free
                 }
             };
-            self.definitions.groups.push(GroupDefinition { name, tag, span });
+            self.definitions.groups.push(GroupDefinition { name, tag, sub, span });
         }
     }
 

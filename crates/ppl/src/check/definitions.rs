@@ -3,8 +3,6 @@
 use crate::code::{ExprIndex, Slot};
 use crate::diagnostic::Span;
 
-use super::restriction::Collective;
-
 /// `define param "name" $variable default`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
@@ -40,6 +38,8 @@ pub struct GroupDefinition {
     pub name: String,
     /// How it takes its ranks.
     pub tag: GroupTag,
+    /// A sub-tag that is an expression; the plan puts its value into the tag.
+    pub(crate) sub: Option<ExprIndex>,
     /// Where it is defined.
     pub span: Span,
 }
@@ -71,7 +71,6 @@ pub struct Definitions {
     pub(crate) hints: Vec<(String, ExprIndex, Span)>,
     pub(crate) ranks: Option<(ExprIndex, Span)>,
     pub(crate) space: Vec<(Option<ExprIndex>, ExprIndex, Span)>,
-    pub(crate) collectives: Vec<Collective>,
 }
 
 /// `"4k"`: a number with a suffix that a string's number leaves out; its digits.

@@ -36,8 +36,8 @@ impl Item {
 }
 
 /// All tokens, the end of the text as the last one, and all comments.
-pub(super) fn scan(text: &str) -> (Vec<Item>, Vec<Comment>) {
-    let mut lexer = Lexer::with_trivia(text);
+pub(super) fn scan(text: &str, classic: bool) -> (Vec<Item>, Vec<Comment>) {
+    let mut lexer = Lexer::with_trivia(text).classic(classic);
     let mut items = Vec::new();
     let mut comments: Vec<Comment> = Vec::new();
     let mut lines_before = 0;

@@ -6,7 +6,7 @@ use crate::claim::Claim;
 use crate::code::{GroupId, SiteId};
 use crate::commands::Command;
 use crate::source::Position;
-use crate::statistic::Statistic;
+use crate::statistic::{Statistic, Times};
 use crate::value::Value;
 
 use super::arguments::Arguments;
@@ -84,6 +84,8 @@ pub struct Failure<'a> {
     /// Where the command needs an open file and has none: its argument as the program says it (`$f`), and
     /// what that holds.
     pub no_file: Option<(String, i64)>,
+    /// Why the command was not even tried: an argument is outside of its bounds.
+    pub refused: Option<String>,
 }
 
 /// Why a rank ended before the end of its program.
@@ -164,6 +166,17 @@ pub trait Machine: Sized {
         let _ = site;
     }
 
+    /// The work of a `phase` is done: its time ends here, and then the ranks of the group meet. The wait belongs to
+    /// the site `waits`.
+    ///
+    /// # Errors
+    /// Where the wait was broken off.
+    fn leave_phase(&mut self, site: SiteId, waits: SiteId, group: GroupId) -> Result<(), Stop> {
+        self.barrier(waits, group)?;
+        self.leave_block(site);
+        Ok(())
+    }
+
     /// Shows a line of text; the machine adds `[rank] `.
     fn print(&mut self, text: &str) {
         let _ = text;
@@ -229,8 +242,8 @@ pub trait Machine: Sized {
 
     /// A statistic of this rank's samples whose label or operation is `name`; `None`: there are
     /// no such samples. Times are in seconds.
-    fn statistic(&mut self, name: &str, statistic: Statistic) -> Option<f64> {
-        let _ = (name, statistic);
+    fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {
+        let _ = (name, statistic, times);
         None
     }
 
@@ -246,12 +259,12 @@ pub trait Machine: Sized {
     }
 
     /// Brings a number and gets the largest that a rank of the group brought; only called on ranks of that
-    /// group. Machines that run one rank after the other give it back.
+    /// group, all of which are at this step. Machines that run one rank after the other give it back.
     ///
     /// # Errors
     /// Where the wait was broken off.
-    fn agree(&mut self, group: GroupId, value: u64) -> Result<u64, Stop> {
-        let _ = group;
+    fn agree(&mut self, step: u32, group: GroupId, value: u64) -> Result<u64, Stop> {
+        let _ = (step, group);
         Ok(value)
     }
 

@@ -16,7 +16,7 @@ mod loops;
 mod machine;
 pub mod random;
 
-pub use crate::statistic::Statistic;
+pub use crate::statistic::{Statistic, Times};
 pub use arguments::Arguments;
 pub use execute::run;
 pub use machine::{Failure, Fault, Machine, Reply, Stop, Wait, Work};

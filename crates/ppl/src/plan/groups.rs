@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::check::{GroupDefinition, GroupTag};
+use crate::diagnostic::Span;
 
 use super::Group;
 
@@ -12,6 +13,8 @@ use super::Group;
 /// disjoint and stand behind the `S` groups; each sub-tag starts again at the first rank behind
 /// them. Groups without a tag start there too and may overlap. Where no size is given, groups of
 /// a kind share evenly what is left to them; a group without a tag takes all of it.
+///
+/// The original mapped what it could instead: see [`classic_ranks_of_groups`].
 pub(super) fn ranks_of_groups(
     definitions: &[GroupDefinition],
     sizes: &BTreeMap<String, u32>,
@@ -73,12 +76,58 @@ pub(super) fn ranks_of_groups(
             start = next;
         }
     }
+    Ok((groups_at(definitions, &places, ranks), notes))
+}
+
+/// Groups as the original maps them, and what it warns of where: one without a size gets no rank, and one that needs more
+/// ranks than are left gets those.
+pub(super) fn classic_ranks_of_groups(
+    definitions: &[GroupDefinition],
+    sizes: &BTreeMap<String, u32>,
+    ranks: u32,
+) -> (Vec<Group>, Vec<(Span, String)>) {
+    let mut places: Vec<(u32, u32)> = vec![(0, 0); definitions.len()];
+    let mut warnings = Vec::new();
+    let mut kinds: BTreeMap<&GroupTag, Vec<usize>> = BTreeMap::new();
+    for (at, definition) in definitions.iter().enumerate() {
+        kinds.entry(&definition.tag).or_default().push(at);
+    }
+    let mut start = 0;
+    for (tag, members) in &kinds {
+        let mut next = start;
+        for &at in members {
+            let GroupDefinition { name, span, .. } = &definitions[at];
+            let wanted = sizes.get(name).copied().unwrap_or(0);
+            let first = if **tag == GroupTag::Free { start } else { next };
+            let count = wanted.min(ranks - first);
+            if wanted == 0 {
+                let message = format!(
+                    "the group \"{name}\" has no size, so it has no ranks: give it one, `-g {name}:N`"
+                );
+                warnings.push((*span, message));
+            } else if count < wanted {
+                let message =
+                    format!("the group \"{name}\" has {count} of the {wanted} ranks that it asks for");
+                warnings.push((*span, message));
+            }
+            places[at] = (first, count);
+            next = first + count;
+        }
+        if **tag == GroupTag::Exclusive {
+            start = next;
+        }
+    }
+    (groups_at(definitions, &places, ranks), warnings)
+}
+
+/// The world, and each group with its ranks: the first of them and how many.
+fn groups_at(definitions: &[GroupDefinition], places: &[(u32, u32)], ranks: u32) -> Vec<Group> {
     let world = Group { name: "world".into(), ranks: (0..ranks).collect() };
-    let groups = definitions.iter().zip(&places).map(|(definition, (first, count))| Group {
+    let groups = definitions.iter().zip(places).map(|(definition, (first, count))| Group {
         name: definition.name.clone(),
         ranks: (*first..first + count).collect(),
     });
-    Ok((std::iter::once(world).chain(groups).collect(), notes))
+    std::iter::once(world).chain(groups).collect()
 }
 
 fn too_large(name: &str, wanted: u32, room: u32) -> String {
@@ -88,7 +137,6 @@ fn too_large(name: &str, wanted: u32, room: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagnostic::Span;
 
     fn groups(spec: &[(&str, GroupTag)], sizes: &[(&str, u32)], ranks: u32) -> Result<Vec<Vec<u32>>, String> {
         let definitions: Vec<GroupDefinition> = spec
@@ -96,6 +144,7 @@ mod tests {
             .map(|(name, tag)| GroupDefinition {
                 name: (*name).into(),
                 tag: tag.clone(),
+                sub: None,
                 span: Span::default(),
             })
             .collect();

@@ -3,20 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use samples::SiteKind;
-
 use crate::arithmetic;
-use crate::check::{Checked, Collective, Definitions, Parameter, PatternDefinition, classic_suffix};
+use crate::check::{Checked, Definitions, Parameter, PatternDefinition, classic_suffix};
 use crate::code::{Code, ExprIndex, GroupId};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, has_errors, nearest};
 use crate::literal;
+use crate::meeting;
 use crate::source::Source;
 use crate::syntax::BinaryOp;
 use crate::value::Value;
 
 use super::constants::Known;
-use super::groups::ranks_of_groups;
-use super::{Group, Pattern, Plan, SiteSpec, Space};
+use super::{Pattern, Plan, SiteSpec, Space};
 
 /// More ranks than this are a mistake.
 const MAX_RANKS: u32 = 1 << 20;
@@ -38,6 +36,9 @@ pub struct Settings<'a> {
     pub environment: Option<&'a Environment<'a>>,
     /// The seed of all random draws.
     pub seed: u64,
+    /// Not for a run, but to find mistakes: nothing that only the run must have is asked for, and where no number of
+    /// ranks is given it may be any.
+    pub tentative: bool,
 }
 
 /// Makes the plan of a program, with warnings and notes.
@@ -61,17 +62,25 @@ pub fn plan(
         environment: Vec::new(),
         variables: vec![Value::Unset; code.variables.len()],
         ranks: settings.ranks.unwrap_or(1),
+        unset: false,
     };
+    let found = maker.diagnostics.len();
     maker.environment();
     let (parameters, given) = maker.parameters();
-    maker.ranks();
+    let defined_ranks = maker.ranks();
     let (groups, notes) = maker.groups();
     let patterns = maker.patterns();
     let space = maker.space();
     let report = maker.report();
     let hints = maker.hints();
-    maker.collectives(&groups, &patterns);
-    let Maker { diagnostics, environment, variables, ranks, .. } = maker;
+    let Maker { mut diagnostics, environment, variables, ranks, unset, .. } = maker;
+    let known = settings.ranks.is_some() || definitions.ranks.is_some() || !settings.tentative;
+    if unset {
+        // What follows from a variable that only the run has is no mistake of the program.
+        diagnostics.truncate(found);
+    }
+    let of_ranks = [DiagnosticCode::SharedGroups, DiagnosticCode::ClassicGroups];
+    diagnostics.retain(|one| known || !of_ranks.contains(&one.code));
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
@@ -79,6 +88,7 @@ pub fn plan(
         sites: Arc::new(sites(&code, source)),
         code: Arc::new(code),
         ranks,
+        defined_ranks,
         groups,
         patterns,
         parameters,
@@ -92,7 +102,8 @@ pub fn plan(
         notes,
         source: Arc::new(source.clone()),
     };
-    Ok((plan, diagnostics))
+    diagnostics.extend(meeting::check(&plan, known && !unset));
+    if has_errors(&diagnostics) { Err(diagnostics) } else { Ok((plan, diagnostics)) }
 }
 
 /// The static sites with their places in the text.
@@ -104,13 +115,7 @@ fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
             file: files.get(file).cloned().unwrap_or_default(),
             line,
             column,
-            operation: match (site.command, site.kind) {
-                (Some(command), _) => command.name(),
-                (None, SiteKind::CommandTime) => "ctime",
-                (None, SiteKind::Phase) => "phase",
-                (None, SiteKind::Barrier) => "barrier",
-                (None, SiteKind::Time | SiteKind::Operation) => "time",
-            },
+            operation: site.operation(),
             command: site.command,
             kind: site.kind,
             group: GroupId(u32::from(site.group)),
@@ -126,20 +131,22 @@ fn in_full(text: &str) -> String {
 }
 
 /// A plan that is being made.
-struct Maker<'a> {
-    code: &'a Code,
-    definitions: &'a Definitions,
-    settings: &'a Settings<'a>,
+pub(super) struct Maker<'a> {
+    pub code: &'a Code,
+    pub definitions: &'a Definitions,
+    pub settings: &'a Settings<'a>,
     diagnostics: Vec<Diagnostic>,
     /// Values of the environment variables that the program names.
     environment: Vec<String>,
     /// Values of global variables, those of parameters so far.
     variables: Vec<Value>,
-    ranks: u32,
+    pub ranks: u32,
+    /// An environment variable is not set, in a plan that is not for a run.
+    unset: bool,
 }
 
 impl Maker<'_> {
-    fn push(&mut self, diagnostic: Diagnostic) {
+    pub fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
@@ -148,7 +155,7 @@ impl Maker<'_> {
     }
 
     /// The value of a constant expression; 0, with an error, where it has none.
-    fn value(&mut self, index: ExprIndex, span: Span) -> Value {
+    pub fn value(&mut self, index: ExprIndex, span: Span) -> Value {
         let known = Known {
             code: self.code,
             variables: &self.variables,
@@ -168,7 +175,9 @@ impl Maker<'_> {
     fn environment(&mut self) {
         for (name, span) in &self.code.environment {
             let value = self.look_up(name);
-            if value.is_none() {
+            if value.is_none() && self.settings.tentative {
+                self.unset = true;
+            } else if value.is_none() {
                 self.push(
                     Diagnostic::error(
                         DiagnosticCode::EnvironmentUnset,
@@ -236,17 +245,11 @@ impl Maker<'_> {
         Some(Value::Text(text.into()))
     }
 
-    fn ranks(&mut self) {
-        let ranks = match (self.settings.ranks, self.definitions.ranks) {
-            (Some(ranks), Some((index, span))) => {
-                // Evaluated all the same, so that a mistake in it is found.
-                self.value(index, span);
-                i64::from(ranks)
-            }
-            (Some(ranks), None) => i64::from(ranks),
-            (None, Some((index, span))) => self.value(index, span).integer().unwrap_or(0),
-            (None, None) => 1,
-        };
+    /// How many ranks there are; what `define ranks` says of it.
+    fn ranks(&mut self) -> Option<i64> {
+        // Evaluated also where others decide, so that a mistake in it is found.
+        let defined = self.definitions.ranks.map(|(at, span)| self.value(at, span).integer().unwrap_or(0));
+        let ranks = self.settings.ranks.map(i64::from).or(defined).unwrap_or(1);
         self.ranks = match u32::try_from(ranks) {
             Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => ranks,
             // A mistake in the definition was reported already.
@@ -258,39 +261,7 @@ impl Maker<'_> {
                 1
             }
         };
-    }
-
-    /// The groups with their ranks, and notes about how those were shared.
-    fn groups(&mut self) -> (Vec<Group>, Vec<String>) {
-        let (definitions, ranks) = (&self.definitions.groups, self.ranks);
-        let mut sizes = BTreeMap::new();
-        for (name, size) in &self.settings.groups {
-            if definitions.iter().any(|group| group.name == name.trim()) {
-                sizes.insert(name.trim().to_owned(), *size);
-                continue;
-            }
-            let help = nearest(name, definitions.iter().map(|group| group.name.as_str()))
-                .map(|near| format!("did you mean `{near}`?"));
-            let message = format!("`-g {name}:{size}`: the program has no group \"{name}\"");
-            self.push(
-                Diagnostic::error(DiagnosticCode::GroupsDoNotFit, Span::default(), message).help_maybe(help),
-            );
-        }
-        let span = definitions.first().map_or(Span::default(), |group| group.span);
-        match ranks_of_groups(definitions, &sizes, ranks) {
-            Ok((groups, notes)) => {
-                for note in &notes {
-                    self.push(Diagnostic::note(DiagnosticCode::SharedGroups, span, note.clone()));
-                }
-                (groups, notes)
-            }
-            Err(message) => {
-                self.push(Diagnostic::error(DiagnosticCode::GroupsDoNotFit, span, message).help(format!(
-                    "this run has {ranks} ranks: give more (`-n`) or smaller groups (`-g name:size`)"
-                )));
-                (Vec::new(), Vec::new())
-            }
-        }
+        defined
     }
 
     fn patterns(&mut self) -> Vec<Pattern> {
@@ -299,21 +270,21 @@ impl Maker<'_> {
     }
 
     fn pattern(&mut self, definition: &PatternDefinition) -> Pattern {
-        let mut number = |at: usize, what: &str, most: i64| {
+        let mut number = |at: usize, what: &str, least: i64, most: i64| {
             let value = self.value(definition.numbers[at], definition.span).integer().unwrap_or(-1);
-            if !(0..=most).contains(&value) {
+            if !(least..=most).contains(&value) {
                 let name = &definition.name;
                 let message =
-                    format!("the {what} of the pattern \"{name}\" must be 0 to {most}, not {value}");
+                    format!("the {what} of the pattern \"{name}\" must be {least} to {most}, not {value}");
                 self.push(Diagnostic::error(DiagnosticCode::BadDefine, definition.span, message));
             }
-            value.clamp(0, most)
+            value.clamp(least, most)
         };
         let (kind, iterations, element, level) = (
-            number(0, "type", i64::MAX),
-            number(1, "number of iterations", i64::MAX),
-            number(2, "element size", i64::MAX),
-            number(3, "level", 3),
+            number(0, "type", 1, 2),
+            number(1, "number of iterations", 0, i64::MAX),
+            number(2, "element size", 0, i64::MAX),
+            number(3, "level", 0, 3),
         );
         if i128::from(iterations) * i128::from(element) * i128::from(self.ranks) > i128::from(i64::MAX) {
             let message = format!("the pattern \"{}\" passes 2⁶³ bytes", definition.name);
@@ -370,34 +341,22 @@ impl Maker<'_> {
 
     fn unknown_parameter<'a>(&mut self, name: &str, known: impl Iterator<Item = &'a str>) {
         let known: Vec<&str> = known.collect();
-        let help = match nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if known.is_empty() => "the program has no parameters".to_owned(),
-            None => format!("its parameters are: {}", known.join(", ")),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::UnknownParameter,
-                Span::default(),
-                format!("the program has no parameter `{name}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the program has no parameter `{name}`");
+        let error = Diagnostic::error(DiagnosticCode::UnknownParameter, Span::default(), message);
+        self.push(match nearest(name, known.iter().copied()) {
+            Some(near) => error.did_you_mean(near, None),
+            None if known.is_empty() => error.help("the program has no parameters"),
+            None => error.help(format!("its parameters are: {}", known.join(", "))),
+        });
     }
 
     fn bad_parameter(&mut self, name: &str, text: &str, bad: &literal::BadLiteral, span: Span) {
-        let help = match bad {
-            literal::BadLiteral::Unit(Some(meant)) => format!("did you mean `{name}={meant}`?"),
-            _ => format!("write a number, with a unit where one fits: `{name}=4MiB`"),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::BadParameter,
-                span,
-                format!("the parameter `{name}` must be a number, not `{text}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the parameter `{name}` must be a number, not `{text}`");
+        let error = Diagnostic::error(DiagnosticCode::BadParameter, span, message);
+        self.push(match bad {
+            literal::BadLiteral::Unit(Some(meant)) => error.did_you_mean(&format!("{name}={meant}"), None),
+            _ => error.help(format!("write a number, with a unit where one fits: `{name}=4MiB`")),
+        });
     }
 
     /// Is the value one that the definition allows?
@@ -441,55 +400,6 @@ impl Maker<'_> {
                 format!("the parameter `{name}` must be {wanted}; it is {value}"),
             )
             .help(format!("give another value: `--set {name}=…`")),
-        );
-    }
-
-    /// Checks the collective operations that stand inside groups: every rank that is waited for must come.
-    fn collectives(&mut self, groups: &[Group], patterns: &[Pattern]) {
-        let definitions = self.definitions;
-        for collective in &definitions.collectives {
-            match collective.pattern {
-                Some(pattern) => self.by_pattern(collective, patterns.get(pattern as usize)),
-                None => self.in_group(collective, groups),
-            }
-        }
-    }
-
-    /// A transfer that is collective where its pattern is.
-    fn by_pattern(&mut self, collective: &Collective, pattern: Option<&Pattern>) {
-        if let (true, Some(place)) = (pattern.is_some_and(Pattern::is_collective), collective.restricted) {
-            let what = &collective.what;
-            let message =
-                format!("not all ranks reach {what}, whose pattern is collective: the program would hang");
-            self.push(
-                Diagnostic::error(DiagnosticCode::Collective, collective.span, message)
-                    .label(place, "only some ranks come in here"),
-            );
-        }
-    }
-
-    /// An operation of one group inside another one.
-    fn in_group(&mut self, collective: &Collective, groups: &[Group]) {
-        let (Some(target), Some((inside, place))) = (collective.target, collective.inside) else { return };
-        let (Some(target), Some(inside)) = (groups.get(target as usize), groups.get(inside as usize)) else {
-            return;
-        };
-        let Some(missing) = target.ranks.iter().find(|rank| inside.place(**rank).is_none()) else { return };
-        if inside.ranks.is_empty() {
-            return;
-        }
-        let (all, name, what) = (&target.name, &inside.name, &collective.what);
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::Collective,
-                collective.span,
-                format!(
-                    "not all ranks of \"{all}\" reach {what}: rank {missing} is not in the group \"{name}\", so \
-                     the program would hang"
-                ),
-            )
-            .label(place, format!("only the ranks of \"{name}\" come in here"))
-            .help(format!("move it out of the group, or use that of the group: `barrier(\"{name}\");`")),
         );
     }
 }

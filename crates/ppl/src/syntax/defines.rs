@@ -1,8 +1,13 @@
 //! Parses definitions: `define …`, functions and `include`.
 
+use crate::number::Number;
+
+use crate::diagnostic::nearest;
+
 use super::ast::{Define, ExprKind, ExprNode, Exprs, Range, Statement, StatementKind};
 use super::lexer::TokenKind;
 use super::parser::{Include, Parser};
+use super::template;
 use super::tree::unquoted;
 use super::words::Word;
 
@@ -13,11 +18,15 @@ impl Parser<'_, '_> {
         let word = self.word().to_ascii_lowercase();
         let what = if self.token.kind == TokenKind::Word { word.as_str() } else { "" };
         if !KINDS.contains(&what) {
-            let help = self.meant(what, KINDS).or_else(|| {
-                let (last, others) = KINDS.split_last()?;
-                Some(format!("`define` is followed by {} or {last}", others.join(", ")))
-            });
-            self.expected("what to define", help);
+            let error = self.expectation("what to define");
+            let error = match (nearest(what, KINDS), KINDS.split_last()) {
+                (Some(near), _) => error.did_you_mean(near, Some(self.here())),
+                (None, Some((last, others))) => {
+                    error.help(format!("`define` is followed by {} or {last}", others.join(", ")))
+                }
+                (None, None) => error,
+            };
+            self.error_here(error);
             return self.failed(start);
         }
         self.take();
@@ -91,28 +100,47 @@ impl Parser<'_, '_> {
         self.scratch.extend([key, value]);
     }
 
-    /// `"name":S`, `"name":D/1`, `"name"`
+    /// `"name":S`, `"name":D/1`, `"name":D 1`, `"name":D1`, `"name"/1`, `"name"`; the sub-tag may be an expression.
     fn group_item(&mut self) {
-        let name = self.expression();
+        let name = self.tight_expression();
         let mut tag = self.absent();
         let mut sub = self.absent();
+        // Letters stand for themselves here.
+        self.keeps_words = true;
         if self.accept(b':') {
-            tag = self.group_word();
-            if self.accept(b'/') {
-                sub = self.group_word();
-            }
+            (tag, sub) = self.group_tag();
         }
+        let divided = self.accept(b'/');
+        if divided && self.token.kind == TokenKind::Word {
+            sub = self.group_word(self.word());
+        } else if divided || matches!(self.token.kind, TokenKind::Number | TokenKind::Sign(b'(')) {
+            sub = self.expression();
+        }
+        self.keeps_words = false;
         self.scratch.extend([name, tag, sub]);
     }
 
-    fn group_word(&mut self) -> ExprNode {
-        let start = self.offset();
-        if !matches!(self.token.kind, TokenKind::Word | TokenKind::Number) {
+    /// `S`, `D`; of `D1` the sub-tag as well.
+    fn group_tag(&mut self) -> (ExprNode, ExprNode) {
+        if self.token.kind != TokenKind::Word {
             self.expected("a tag such as `S`, `D` or `D/1`", None);
-            return self.absent();
+            return (self.absent(), self.absent());
         }
         let word = self.word();
-        let symbol = self.intern(word);
+        let (letter, digits) = word.split_at(1);
+        let number = digits.parse::<i64>().ok().filter(|_| "SsDd".contains(letter));
+        let tag = self.group_word(if number.is_some() { letter } else { word });
+        let sub = number.map_or(self.absent(), |number| ExprNode {
+            kind: ExprKind::Number(Number::Int(number).into()),
+            span: tag.span,
+        });
+        (tag, sub)
+    }
+
+    /// The current token as the word `text`.
+    fn group_word(&mut self, text: &str) -> ExprNode {
+        let start = self.offset();
+        let symbol = self.intern(text);
         self.take();
         self.node(start, ExprKind::Word(symbol))
     }
@@ -152,7 +180,7 @@ impl Parser<'_, '_> {
         let path = self.push_expr(node);
         self.end("the path");
         if node.kind == ExprKind::Text && self.loads {
-            let path = unquoted(self.slice(node.span)).to_owned();
+            let path = template::plain(unquoted(self.slice(node.span)), self.classic).into_owned();
             self.includes.push(Include { path, span: node.span, statement: start });
         }
         StatementKind::Include { path, statements: Default::default() }

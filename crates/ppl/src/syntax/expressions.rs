@@ -1,13 +1,13 @@
 //! Parses expressions by precedence climbing over [`BinaryOp::binding`].
 
-use crate::diagnostic::{Diagnostic, DiagnosticCode};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::literal::{self, BadLiteral};
 use crate::number::Number;
 
 use super::ast::{BinaryOp, Callee, ExprId, ExprKind, ExprNode, UnaryOp};
-use super::lexer::TokenKind;
+use super::lexer::{TokenKind, is_closed};
 use super::parser::{MAX_OPERATORS, Parsed, Parser};
-use super::words::Word;
+use super::words::{Word, constant};
 
 /// More arguments than this are an error.
 const MAX_ARGUMENTS: usize = 200;
@@ -187,13 +187,14 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A word that is no call. Names of errnos and flags may stand bare.
+    /// A word that is no call. Names of errnos, flags and positions may stand bare, in any case.
     fn bare_word(&mut self) -> ExprNode {
         let start = self.offset();
         let word = self.word();
-        let constant = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-        if word.len() >= 3 && word.bytes().all(constant) {
-            let symbol = self.intern(word);
+        let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        let constant = constant(word).or((word.len() >= 3 && word.bytes().all(capital)).then_some(word));
+        if let Some(name) = constant {
+            let symbol = self.intern(name);
             self.take();
             return self.node(start, ExprKind::Word(symbol));
         }
@@ -205,8 +206,9 @@ impl Parser<'_, '_> {
     pub fn variable(&mut self) -> ExprNode {
         let start = self.offset();
         let name = &self.word()[1..];
-        if self.token.kind == TokenKind::Variable && name.is_empty() {
-            self.error(self.here(), DiagnosticCode::ExpectedToken, "expected a name after `$`".into(), None);
+        if self.token.kind == TokenKind::Variable && name.is_empty() && !self.classic {
+            let help = Some("`--classic` takes `$` alone for a name, as the original did".to_owned());
+            self.error(self.here(), DiagnosticCode::ExpectedToken, "expected a name after `$`".into(), help);
         }
         if self.classic && name.contains('_') {
             self.push(Diagnostic::warning(
@@ -225,8 +227,12 @@ impl Parser<'_, '_> {
         let start = self.offset();
         let name = &self.word()[2..];
         let symbol = self.intern(name);
+        let environment = name.eq_ignore_ascii_case("env");
+        self.keeps_words = environment;
         self.take();
-        if name.eq_ignore_ascii_case("env") && self.accept(b'(') {
+        let opened = environment && self.accept(b'(');
+        self.keeps_words = false;
+        if opened {
             let inner = self.word();
             let inner = inner.trim_matches('"');
             let symbol = self.intern(inner);
@@ -247,24 +253,20 @@ impl Parser<'_, '_> {
         let text = self.word();
         let span = self.here();
         let value = match literal::number(text) {
-            Ok(value) => value,
+            _ if self.classic && !text.contains('.') => Number::Int(self.classic_integer(text)),
+            Ok(value) => {
+                self.warn_of_leading_zero(text, span);
+                value
+            }
             Err(bad) => {
                 match bad {
-                    BadLiteral::Unit(_) if self.classic => {
-                        self.push(Diagnostic::warning(
-                            DiagnosticCode::ClassicIgnored,
-                            span,
-                            format!("the letters behind `{text}` are ignored"),
-                        ));
-                    }
                     BadLiteral::Unit(meant) => {
-                        let help = meant.map(|meant| format!("did you mean `{meant}`?"));
-                        self.error(
-                            span,
-                            DiagnosticCode::BadNumber,
-                            format!("`{text}` has an unknown unit"),
-                            help,
-                        );
+                        let message = format!("`{text}` has an unknown unit");
+                        let mut error = Diagnostic::error(DiagnosticCode::BadNumber, span, message);
+                        if let Some(meant) = meant {
+                            error = error.did_you_mean(&meant, Some(span));
+                        }
+                        self.error_here(error);
                     }
                     BadLiteral::TooLarge => {
                         self.error(
@@ -278,30 +280,54 @@ impl Parser<'_, '_> {
                         self.error(span, DiagnosticCode::BadNumber, format!("`{text}` is no number"), None);
                     }
                 }
-                let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-                Number::Int(text[..digits].parse().unwrap_or(0))
+                leading_digits(text)
             }
         };
         self.take();
         self.node(start, ExprKind::Number(value.into()))
     }
 
+    /// `0644` is 644, and whoever writes it may mean an octal number.
+    fn warn_of_leading_zero(&mut self, text: &str, span: Span) {
+        if let Some(meant) = literal::looks_octal(text) {
+            let message = format!("`{text}` is the decimal number {}", text.trim_start_matches('0'));
+            let help = format!("an octal number is written `{meant}`; otherwise leave the 0 out");
+            self.push(Diagnostic::warning(DiagnosticCode::LeadingZero, span, message).help(help));
+        }
+    }
+
+    /// A number as the original read it: digits, and perhaps `k`, `m` or `g`. What follows is ignored.
+    fn classic_integer(&mut self, text: &str) -> i64 {
+        let (value, rest) = literal::classic(text);
+        if value.is_none() {
+            let message = format!("`{text}` does not fit 64 bits: it counts as {}", i64::MAX);
+            self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, self.here(), message));
+        }
+        if !rest.is_empty() {
+            let read = &text[..text.len() - rest.len()];
+            let message = format!("`{rest}` behind `{read}` is ignored");
+            self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, self.here(), message));
+        }
+        value.unwrap_or(i64::MAX)
+    }
+
     /// A string token.
     pub fn text(&mut self) -> ExprNode {
         let start = self.offset();
         let text = self.word();
-        let closed = text.len() >= 2 && text.ends_with('"');
+        let closed = is_closed(text, self.classic);
         if !closed {
-            self.error(
-                self.here(),
-                DiagnosticCode::UnclosedString,
-                "this string is never closed".into(),
-                Some("end it with `\"` on the same line".into()),
-            );
+            let help = if text.contains("\\\"") {
+                "`\\\"` is a quote inside a string; one that ends in a backslash ends in `\\\\\"`"
+            } else {
+                "end it with `\"` on the same line"
+            };
+            let message = "this string is never closed".into();
+            self.error(self.here(), DiagnosticCode::UnclosedString, message, Some(help.into()));
         }
         self.take();
         if !closed {
-            // What follows was swallowed or not: nothing that can be said about it helps.
+            // Whether or not the rest was skipped, further messages about it do not help.
             self.silence_errors_here();
         }
         self.node(start, ExprKind::Text)
@@ -404,4 +430,10 @@ impl Parser<'_, '_> {
         }
         false
     }
+}
+
+/// The decimal number at the beginning.
+fn leading_digits(text: &str) -> Number {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    Number::Int(text[..digits].parse().unwrap_or(0))
 }

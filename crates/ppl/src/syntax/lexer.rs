@@ -65,13 +65,13 @@ pub struct Lexer<'a> {
     text: &'a [u8],
     position: usize,
     trivia: bool,
-    multiline: bool,
+    classic: bool,
 }
 
 impl<'a> Lexer<'a> {
     /// Tokens without comments and blanks.
     pub fn new(text: &'a str) -> Self {
-        Self { text: text.as_bytes(), position: 0, trivia: false, multiline: false }
+        Self { text: text.as_bytes(), position: 0, trivia: false, classic: false }
     }
 
     /// Every token, comments and blanks too: together they are the whole text.
@@ -79,9 +79,10 @@ impl<'a> Lexer<'a> {
         Self { trivia: true, ..Self::new(text) }
     }
 
-    /// As the original did: strings may run over line ends.
-    pub(crate) fn multiline(self, multiline: bool) -> Self {
-        Self { multiline, ..self }
+    /// As the original did: strings may run over line ends, and a backslash before a quote always makes it part
+    /// of the string.
+    pub(crate) fn classic(self, classic: bool) -> Self {
+        Self { classic, ..self }
     }
 
     /// The next token; at the end of the text always `End`.
@@ -166,10 +167,23 @@ impl<'a> Lexer<'a> {
     }
 
     fn string(&mut self) -> TokenKind {
-        let multiline = self.multiline;
-        self.skip_while(|byte| byte != b'"' && (multiline || byte != b'\n'));
-        if self.peek(0) == b'"' {
-            self.position += 1;
+        let classic = self.classic;
+        loop {
+            self.skip_while(|byte| !matches!(byte, b'"' | b'\\') && (classic || byte != b'\n'));
+            match self.peek(0) {
+                b'"' => {
+                    self.position += 1;
+                    break;
+                }
+                b'\\' => {
+                    let from = self.position;
+                    self.skip_while(|byte| byte == b'\\');
+                    if self.peek(0) == b'"' && is_escaped(self.position - from, classic) {
+                        self.position += 1;
+                    }
+                }
+                _ => break,
+            }
         }
         TokenKind::Text
     }
@@ -199,12 +213,24 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// Is a quote behind so many backslashes a part of the string? Two backslashes before a quote are one backslash and
+/// the end of the string; the original knew no such pair.
+fn is_escaped(backslashes: usize, classic: bool) -> bool {
+    if classic { backslashes > 0 } else { backslashes % 2 == 1 }
+}
+
+/// Has the string token its closing quote?
+pub fn is_closed(token: &str, classic: bool) -> bool {
+    let Some(inside) = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return false };
+    !is_escaped(inside.bytes().rev().take_while(|byte| *byte == b'\\').count(), classic)
+}
+
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The error of a comment that is never closed.
-pub(crate) fn unclosed_comment(text: &str) -> Option<Diagnostic> {
+pub(crate) fn unclosed_comment(text: &str, classic: bool) -> Option<Diagnostic> {
     // Most texts have none, and searching forwards is several times faster.
     if !text.contains("/*") {
         return None;
@@ -214,7 +240,7 @@ pub(crate) fn unclosed_comment(text: &str) -> Option<Diagnostic> {
     if text[open..].contains("*/") {
         return None;
     }
-    let mut lexer = Lexer::with_trivia(text);
+    let mut lexer = Lexer::with_trivia(text).classic(classic);
     loop {
         let token = lexer.token();
         if token.kind == TokenKind::End {
@@ -240,6 +266,24 @@ pub(crate) fn unclosed_comment(text: &str) -> Option<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_backslash_before_a_quote_makes_it_part_of_the_string() {
+        let strings = |text: &str, classic| {
+            let mut lexer = Lexer::new(text).classic(classic);
+            let token = lexer.token();
+            let cut = text[token.start as usize..token.end as usize].to_owned();
+            let closed = is_closed(&cut, classic);
+            (cut, closed)
+        };
+        for classic in [false, true] {
+            assert_eq!(strings(r#""a \"b\" c" d"#, classic), (r#""a \"b\" c""#.into(), true));
+            assert_eq!(strings(r#""a\n\t" d"#, classic), (r#""a\n\t""#.into(), true));
+            assert_eq!(strings(r#""a\""#, classic), (r#""a\""#.into(), false));
+        }
+        assert_eq!(strings(r#""a\\" "b""#, false), (r#""a\\""#.into(), true));
+        assert_eq!(strings(r#""a\\" "b""#, true), (r#""a\\" ""#.into(), true));
+    }
 
     #[test]
     fn all_tokens_together_are_the_text() {

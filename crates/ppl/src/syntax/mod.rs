@@ -24,7 +24,7 @@ pub use ast::{
     StatementKind, Statements, Stonewall, UnaryOp,
 };
 pub use children::Children;
-pub use lexer::{Lexer, Token, TokenKind};
+pub use lexer::{Lexer, Token, TokenKind, is_closed};
 pub use names::{Names, Symbol};
 pub use outline::{Defined, Definition, outline};
 pub use parse::{Parse, parse, parse_with};

@@ -1,11 +1,12 @@
 //! The parser: moves over tokens, reports errors and resumes after them, puts nodes into the tree.
 
-use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 
 use super::ast::{ExprId, ExprKind, ExprNode, Exprs, Statement, StatementId, StatementKind, Statements};
 use super::lexer::{self, Lexer, Token, TokenKind};
 use super::names::Symbol;
 use super::tree::Tree;
+use super::words::{Word, constant, is_part_of_a_form};
 
 /// How deeply blocks and brackets may be nested.
 pub const MAX_NESTING: u32 = 200;
@@ -70,6 +71,8 @@ pub(super) struct Parser<'a, 't> {
     /// Expressions whose list is still open.
     pub scratch: Vec<ExprNode>,
     pub includes: Vec<Include>,
+    /// Words that mean nothing else are names here, as in `$$env(NAME)`: `classic` must not leave them out.
+    pub keeps_words: bool,
     nesting: u32,
     /// Errors before this offset were reported already.
     quiet_until: u32,
@@ -78,8 +81,8 @@ pub(super) struct Parser<'a, 't> {
 impl<'a, 't> Parser<'a, 't> {
     pub fn new(input: Input<'a>, tree: &'t mut Tree, diagnostics: &'t mut Vec<Diagnostic>) -> Self {
         let Input { text, base, classic, loads } = input;
-        let mut lexer = Lexer::new(text).multiline(classic);
-        if let Some(mut open) = lexer::unclosed_comment(text) {
+        let mut lexer = Lexer::new(text).classic(classic);
+        if let Some(mut open) = lexer::unclosed_comment(text, classic) {
             open.span = Span::new(open.span.start + base, open.span.end + base);
             diagnostics.push(open);
         }
@@ -97,6 +100,7 @@ impl<'a, 't> Parser<'a, 't> {
             pending: Vec::new(),
             scratch: Vec::new(),
             includes: Vec::new(),
+            keeps_words: false,
             nesting: 0,
             quiet_until: 0,
         };
@@ -164,7 +168,7 @@ impl<'a, 't> Parser<'a, 't> {
 
     /// Reports characters that mean nothing once, and leaves them out.
     fn skip_unknown(&mut self) {
-        while self.token.kind == TokenKind::Unknown || (self.classic && self.is_foreign_in_classic()) {
+        while self.means_nothing(self.token, &self.lexer) {
             let text = self.word();
             let span = self.here();
             if self.classic {
@@ -186,19 +190,39 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    fn is_foreign_in_classic(&self) -> bool {
-        self.token.kind == TokenKind::Word && self.word() == "_"
+    /// Is the token, with what the lexer gives after it, a character that means nothing, or in `classic` a word that
+    /// the original ignored wherever it stands?
+    fn means_nothing(&self, token: Token, after: &Lexer<'_>) -> bool {
+        match token.kind {
+            TokenKind::Unknown => true,
+            TokenKind::Word if self.classic && !self.keeps_words => match Word::find(self.text_of(token)) {
+                Some(Word::Keyword(_) | Word::Command(_)) => false,
+                Some(Word::Function(_)) => after.clone().token().kind != TokenKind::Sign(b'('),
+                None => !is_part_of_a_form(self.text_of(token)) && constant(self.text_of(token)).is_none(),
+            },
+            _ => false,
+        }
+    }
+
+    /// The next token that means something.
+    fn next_of(&self, lexer: &mut Lexer<'_>) -> Token {
+        loop {
+            let token = lexer.token();
+            if !self.means_nothing(token, lexer) {
+                return token;
+            }
+        }
     }
 
     /// The token after the current one.
     pub fn peek(&self) -> Token {
-        self.lexer.clone().token()
+        self.next_of(&mut self.lexer.clone())
     }
 
     /// The two tokens after the current one.
     pub fn peek_two(&self) -> (Token, Token) {
         let mut lexer = self.lexer.clone();
-        (lexer.token(), lexer.token())
+        (self.next_of(&mut lexer), self.next_of(&mut lexer))
     }
 
     /// Where the parser is, to come back to.
@@ -302,23 +326,24 @@ impl<'a, 't> Parser<'a, 't> {
 
     /// Reports that something else was expected than the current token.
     pub fn expected(&mut self, what: &str, help: Option<String>) {
-        let found = self.found();
-        self.error(
-            self.here(),
-            DiagnosticCode::ExpectedToken,
-            format!("expected {what}, found {found}"),
-            help,
-        );
+        let error = self.expectation(what).help_maybe(help);
+        self.error_here(error);
+    }
+
+    /// The error that something else was expected than the current token.
+    pub fn expectation(&self, what: &str) -> Diagnostic {
+        let message = format!("expected {what}, found {}", self.found());
+        Diagnostic::error(DiagnosticCode::ExpectedToken, self.here(), message)
+    }
+
+    /// Reports an error about the current token.
+    pub fn error_here(&mut self, error: Diagnostic) {
+        self.error_at(self.here().start, error);
     }
 
     /// Drops further errors about the current token.
     pub fn silence_errors_here(&mut self) {
         self.quiet_until = self.offset() + 1;
-    }
-
-    /// The help for a word that is unknown.
-    pub fn meant<'c>(&self, word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
-        nearest(word, candidates).map(|near| format!("did you mean `{near}`?"))
     }
 
     // --- nesting ---

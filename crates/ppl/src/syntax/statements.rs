@@ -1,6 +1,6 @@
 //! Parses statements: simple ones here, those with a body in `compound`, definitions in `defines`.
 
-use crate::diagnostic::{Diagnostic, DiagnosticCode};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, nearest};
 
 use super::ast::{ExprKind, ExprNode, Statement, StatementId, StatementKind};
 use super::lexer::TokenKind;
@@ -161,24 +161,34 @@ impl Parser<'_, '_> {
                 }
                 self.done(start, StatementKind::Command { command, arguments, parentheses })
             }
-            Some(Word::Function(_)) | None if self.peek().kind == TokenKind::Sign(b'(') && !self.classic => {
+            Some(Word::Function(_)) | None if self.peek().kind == TokenKind::Sign(b'(') => {
                 let call = self.expression_pushed();
                 self.end("the call");
                 self.done(start, StatementKind::Call(call))
             }
-            Some(Word::Function(_)) | None => self.unknown_word(start, word),
+            Some(Word::Function(_)) | None => self.unknown_word(top),
         }
     }
 
-    fn unknown_word(&mut self, start: u32, word: &str) -> Statement {
+    fn unknown_word(&mut self, top: bool) -> Statement {
+        let (start, word) = (self.offset(), self.word());
         if self.classic {
             let message = format!("`{word}` is ignored");
             self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, self.here(), message));
             self.take();
-            return self.done(start, StatementKind::Empty);
+            return if self.ends_here() {
+                self.done(start, StatementKind::Empty)
+            } else {
+                self.statement(top)
+            };
         }
-        let help = self.meant(word, statement_words());
-        self.error(self.here(), DiagnosticCode::UnknownWord, format!("unknown word `{word}`"), help);
+        let span = self.here();
+        let mut error =
+            Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("unknown word `{word}`"));
+        if let Some(near) = nearest(word, statement_words()) {
+            error = error.did_you_mean(near, Some(span));
+        }
+        self.error_here(error);
         self.take();
         // `foo print(1);` resumes with print; anything else is skipped with its arguments.
         if !(self.token.kind == TokenKind::Word && Word::find(self.word()).is_some()) {

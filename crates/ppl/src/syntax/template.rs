@@ -1,5 +1,7 @@
 //! Cuts a string into text and the variables in it.
 
+use std::borrow::Cow;
+
 /// A part of a string, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPart<'a> {
@@ -17,8 +19,8 @@ pub enum TextPart<'a> {
 }
 
 /// Cuts the inside of a string into parts. A lone `$` before anything else is
-/// [`TextPart::Variable`] with an empty name.
-pub fn parts(text: &str) -> Vec<TextPart<'_>> {
+/// [`TextPart::Variable`] with an empty name. `classic`: backslashes before quotes stay, as in the original.
+pub fn parts(text: &str, classic: bool) -> Vec<TextPart<'_>> {
     let bytes = text.as_bytes();
     let mut out = Vec::new();
     let mut from = 0;
@@ -29,10 +31,10 @@ pub fn parts(text: &str) -> Vec<TextPart<'_>> {
         start + bytes[start..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
     };
     while at < bytes.len() {
-        if bytes[at] == b'\\' && bytes.get(at + 1) == Some(&b'$') {
+        if bytes[at] == b'\\' {
+            let (kept, end) = backslashes(bytes, at, classic);
             push(&mut out, &text[from..at]);
-            from = at + 1;
-            at += 2;
+            (from, at) = (kept, end);
             continue;
         }
         if bytes[at] != b'$' {
@@ -75,6 +77,44 @@ pub fn parts(text: &str) -> Vec<TextPart<'_>> {
     out
 }
 
+/// Backslashes that begin at `at`: where what they stand for begins, and where they and what they protect end.
+/// `\$` is a dollar sign and `\"` a quote; two before a quote, or before the end, are one. All others stay.
+fn backslashes(bytes: &[u8], at: usize, classic: bool) -> (usize, usize) {
+    let end = at + bytes[at..].iter().take_while(|byte| **byte == b'\\').count();
+    match bytes.get(end) {
+        // The last one protects the dollar sign, and what stands before it stays; it is pushed with it.
+        Some(b'$') if end - at == 1 => (end, end + 1),
+        Some(b'$') => (at, end - 1),
+        Some(b'"') if !classic => (at + (end - at).div_ceil(2), end + 1),
+        None if !classic => (at + (end - at).div_ceil(2), end),
+        _ => (at, end),
+    }
+}
+
+/// The inside of a string in which `$` means nothing: of a default, a path, a position.
+pub fn plain(text: &str, classic: bool) -> Cow<'_, str> {
+    if classic || !text.contains('\\') {
+        return Cow::Borrowed(text);
+    }
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    let (mut from, mut at) = (0, 0);
+    while at < bytes.len() {
+        if bytes[at] != b'\\' {
+            at += 1;
+            continue;
+        }
+        let end = at + bytes[at..].iter().take_while(|byte| **byte == b'\\').count();
+        if matches!(bytes.get(end), None | Some(b'"')) {
+            out.push_str(&text[from..at]);
+            from = at + (end - at).div_ceil(2);
+        }
+        at = (end + 1).min(bytes.len());
+    }
+    out.push_str(&text[from..]);
+    Cow::Owned(out)
+}
+
 fn push<'a>(out: &mut Vec<TextPart<'a>>, text: &'a str) {
     if !text.is_empty() {
         out.push(TextPart::Literal(text));
@@ -83,7 +123,7 @@ fn push<'a>(out: &mut Vec<TextPart<'a>>, text: &'a str) {
 
 /// Is there nothing to fill in?
 pub fn is_plain(text: &str) -> bool {
-    !text.contains('$')
+    !text.contains(['$', '\\'])
 }
 
 #[cfg(test)]
@@ -93,7 +133,7 @@ mod tests {
     #[test]
     fn a_string_is_cut_at_its_dollar_signs() {
         assert_eq!(
-            parts(r"v=\$x $x-${y}$$env(HOME)/$$rank"),
+            parts(r"v=\$x $x-${y}$$env(HOME)/$$rank", false),
             [
                 TextPart::Literal("v="),
                 TextPart::Literal("$x "),

@@ -1,6 +1,7 @@
 //! The bare words of the language: keywords, commands, functions.
 
-use crate::commands::{Command, Function};
+use crate::commands::{Command, Function, mode};
+use crate::errno;
 
 macro_rules! keywords {
     ($($name:ident $text:literal $form:literal $what:literal example $example:literal;)*) => {
@@ -106,7 +107,7 @@ mod list {
             "Operations inside are started without waiting for those before, up to n under way at once."
             example "$f = fcreat(\"a.dat\"); async depth=4 { repeat $i 8 fwrite($f, 4k, $i * 4k); } fclose($f); delete(\"a.dat\");";
         Phase "phase" "phase \"name\" S\nphase \"name\" stonewall S\nphase \"name\" stonewall time S"
-            "A barrier, the statement, timed as a whole, and a barrier, of the group around it. With `stonewall`, loops in it end early; see there."
+            "A barrier, the statement, timed as a whole, and a barrier, of the group around it. The time of each rank is that of its own work: how long it waits for the others at the end is a sample of the barrier. The phase lasts as long as its slowest rank: the gate. With `stonewall`, loops in it end early; see there."
             example "phase \"write\" { write(\"a-$$rank\", 4k); } phase \"delete\" { delete(\"a-$$rank\"); }";
         Rate "rate" "rate n/s S\nrate n/s poisson S"
             "Starts the statement n times a second where a loop repeats it: at even intervals, or with exponential gaps. It does not wait for what is late; each sample carries its intended start, so that the response time counts from there."
@@ -130,7 +131,7 @@ mod list {
             "Does a failed command end the program? At first it does not: failures are counted, and the exit status is 3."
             example "on_error stop;";
         Verify "verify" "verify S"
-            "Reads inside compare what they read with what the program wrote there."
+            "Reads inside compare what they read with what this program, or an earlier run, wrote there."
             example "write(\"a.dat\", 4k); verify read(\"a.dat\"); delete(\"a.dat\");";
         Stonewall "stonewall" "phase \"name\" stonewall S\nphase \"name\" stonewall time S"
             "Ranks that are still at work when others have finished measure an idle machine. With a stonewall, all loops in the phase end, at their next round, as soon as one rank is through with the phase, or when the time is over, whichever comes first; what stands behind a loop is still done, so that files are closed. How much the ranks did is noted, the least and the most. Nothing collective may stand in a loop there."
@@ -171,6 +172,22 @@ mod list {
 }
 
 pub use list::{Keyword, Word};
+
+/// The constant that a word spells, in any case: the name of an errno, of a flag of `open`, of a position.
+pub(crate) fn constant(word: &str) -> Option<&'static str> {
+    let positions = ["SEEK_SET", "SEEK_CUR", "SEEK_END"];
+    let mut known = positions.into_iter().chain(mode::FLAGS.iter().copied()).chain(errno::names());
+    known.find(|name| name.eq_ignore_ascii_case(word))
+}
+
+/// Is it a word that means something inside a certain statement, and nothing elsewhere?
+pub(crate) fn is_part_of_a_form(word: &str) -> bool {
+    const WORDS: [&str; 17] = [
+        "param", "groups", "pattern", "ranks", "space", "report", "hints", "from", "to", "in", "each",
+        "stop", "step", "s", "poisson", "depth", "errno",
+    ];
+    WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
 
 /// Every word that can begin a statement.
 pub(crate) fn statement_words() -> impl Iterator<Item = &'static str> {

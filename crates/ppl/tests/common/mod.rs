@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ppl::commands::{Command, mode};
-use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Wait, run};
+use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Times, Wait, run};
 use ppl::plan::{GroupId, Plan, Settings, SiteId};
 use ppl::{Diagnostic, Source, Value, compile};
 
@@ -123,8 +123,19 @@ impl<'a> Memory<'a> {
         }
     }
 
-    fn act(&mut self, command: Command, arguments: &Arguments) -> Reply {
+    /// Bytes that all ranks of a group transfer together by the pattern that is argument 1.
+    fn by_pattern(&self, site: SiteId, arguments: &Arguments) -> u64 {
+        let Some(pattern) = arguments.int(1).and_then(|number| self.plan.patterns.get(number as usize))
+        else {
+            return 0;
+        };
+        let group = pattern.group.unwrap_or(self.plan.sites()[site.0 as usize].group);
+        self.plan.groups[group.0 as usize].ranks.len() as u64 * pattern.iterations * pattern.element
+    }
+
+    fn act(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         let name = arguments.text(0).to_owned();
+        let folder = format!("{name}/");
         let size_of = |me: &Self, name: &str| me.out.files.get(name).copied();
         match command {
             Command::Fcreat => self.open(&name, &["O_WRONLY", "O_CREAT", "O_TRUNC"]),
@@ -143,12 +154,19 @@ impl<'a> Memory<'a> {
                     None => Reply::failed(EBADF),
                 }
             }
-            Command::Fwrite
-            | Command::Fread
-            | Command::Fseek
-            | Command::Fsync
-            | Command::Pfwrite
-            | Command::Pfread => self.on_open_file(command, arguments),
+            Command::Pfwrite => {
+                let bytes = self.by_pattern(site, arguments);
+                match arguments.file(0).and_then(|at| self.files.get(at as usize)?.as_ref()) {
+                    None => Reply::failed(EBADF),
+                    Some(open) => {
+                        self.out.files.insert(open.name.clone(), bytes);
+                        Reply::moved(bytes)
+                    }
+                }
+            }
+            Command::Fwrite | Command::Fread | Command::Fseek | Command::Fsync | Command::Pfread => {
+                self.on_open_file(command, arguments)
+            }
             Command::Write | Command::Dwrite => {
                 let size = self.size(arguments, 1);
                 self.out.files.insert(name, arguments.size(2, 0) + size);
@@ -176,14 +194,15 @@ impl<'a> Memory<'a> {
                 Reply::done()
             }
             Command::Mkdir => {
-                if self.out.files.insert(name, 0).is_some() {
+                if self.out.files.insert(folder, 0).is_some() {
                     Reply::failed(EEXIST)
                 } else {
                     Reply::done()
                 }
             }
             Command::Delete | Command::Rmdir | Command::Unlink | Command::Pdelete => {
-                if self.out.files.remove(&name).is_some() { Reply::done() } else { Reply::failed(ENOENT) }
+                let gone = self.out.files.remove(&name).or_else(|| self.out.files.remove(&folder));
+                if gone.is_some() { Reply::done() } else { Reply::failed(ENOENT) }
             }
             Command::Rename => match self.out.files.remove(&name) {
                 Some(size) => {
@@ -192,7 +211,7 @@ impl<'a> Memory<'a> {
                 }
                 None => Reply::failed(ENOENT),
             },
-            Command::Stat | Command::Lookup => match size_of(self, &name) {
+            Command::Stat | Command::Lookup => match size_of(self, &name).or(size_of(self, &folder)) {
                 Some(size) => Reply::value(Value::Int(size as i64)),
                 None => Reply::failed(ENOENT),
             },
@@ -201,7 +220,8 @@ impl<'a> Memory<'a> {
                 Reply::value(Value::Buffer(self.buffers.len() as u32 - 1))
             }
             Command::Pwrite => {
-                self.out.files.insert(name, 1);
+                let bytes = self.by_pattern(site, arguments);
+                self.out.files.insert(name, bytes);
                 Reply::done()
             }
             _ => Reply::done(),
@@ -210,9 +230,9 @@ impl<'a> Memory<'a> {
 }
 
 impl Machine for Memory<'_> {
-    fn command(&mut self, command: Command, _: SiteId, arguments: &Arguments) -> Reply {
+    fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         self.now += self.cost;
-        let reply = self.act(command, arguments);
+        let reply = self.act(command, site, arguments);
         let seen = self.out.commands.entry(command.name()).or_default();
         if reply.errno == 0 {
             seen.0 += 1;
@@ -275,11 +295,12 @@ impl Machine for Memory<'_> {
 
     fn claimed(&mut self, claim: ppl::claim::Claim, _: bool) {
         let plan = self.plan;
-        let judged = ppl::claim::judge(plan, &claim, &mut |name, asked| self.statistic(name, asked));
+        let judged =
+            ppl::claim::judge(plan, &claim, &mut |name, asked, times| self.statistic(name, asked, times));
         self.out.asserts.push(judged.is_ok_and(|(holds, _)| holds));
     }
 
-    fn statistic(&mut self, name: &str, _: Statistic) -> Option<f64> {
+    fn statistic(&mut self, name: &str, _: Statistic, _: Times) -> Option<f64> {
         matches!(name, "known" | "getpid" | "read").then_some(0.002)
     }
 
@@ -292,6 +313,14 @@ impl Machine for Memory<'_> {
 /// Compiles a program with these parameters.
 pub fn plan_with(program: &str, settings: &Settings<'_>) -> Result<(Plan, Vec<Diagnostic>), Vec<Diagnostic>> {
     compile(&mut Source::new("p.ppl", program), settings, false, None)
+}
+
+/// As [`plan_with`], read as the original read it.
+pub fn classic_plan_with(
+    program: &str,
+    settings: &Settings<'_>,
+) -> Result<(Plan, Vec<Diagnostic>), Vec<Diagnostic>> {
+    compile(&mut Source::new("p.pbl", program), settings, true, None)
 }
 
 /// Compiles a program that must be right.

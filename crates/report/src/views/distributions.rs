@@ -98,7 +98,7 @@ fn ranges(places: &[&Place], left_out: &str) -> Figure {
 
 /// Quantiles of many operations, a row each; `left_out` ends the caption.
 pub(crate) fn ranges_figure(numbers: QuantileRanges, left_out: &str) -> Figure {
-    // One unit would not do from nanoseconds to seconds: an axis of powers of ten in seconds does.
+    // No single unit suits nanoseconds to seconds: the axis shows powers of ten in seconds.
     let hover = |what: &str| format!("%{{y}}: {what} %{{customdata}}<extra></extra>");
     let shown = |values: &[f64]| values.iter().map(|value| rounded(value.max(1e-12))).collect::<Vec<_>>();
     let texts = |values: &[f64]| values.iter().map(|value| duration(*value)).collect::<Vec<_>>();
@@ -235,6 +235,8 @@ pub(crate) fn survival_figure(run: &Run, overlay: Overlay) -> Figure {
             let share = index as f64 / (curves.len().max(2) - 1) as f64;
             let mut line = draw::line(&curve.name, x, y, (&ramp(share), "solid"), &hover);
             line["hovertemplate"] = json!(format!("{hover}<extra>{}</extra>", curve.name));
+            // A share stays until the next value: a slope would show values where there are none.
+            line["line"]["shape"] = json!("hv");
             line
         })
         .collect();

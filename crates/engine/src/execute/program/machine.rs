@@ -2,7 +2,7 @@
 
 use ppl::claim::Claim;
 use ppl::commands::Command;
-use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Wait, Work};
+use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Times, Wait, Work};
 use ppl::plan::{GroupId, SiteId};
 use ppl::source::Position;
 use samples::Warning;
@@ -48,12 +48,15 @@ impl Machine for Rank<'_, '_> {
         self.halted().map_or(Ok(()), Err)
     }
 
-    fn agree(&mut self, group: GroupId, value: u64) -> Result<u64, Halt> {
+    fn agree(&mut self, step: u32, group: GroupId, value: u64) -> Result<u64, Halt> {
         if let Some(halt) = self.halted() {
             return Err(halt);
         }
+        if self.agrees_at.0 != step {
+            self.agrees_at = (step, self.plan.place(step).line);
+        }
         let comm = self.groups.get(group.index()).and_then(Option::as_deref);
-        let agreed = self.session.agree(comm, value);
+        let agreed = self.session.agree(self.agrees_at, comm, value);
         agreed.map_err(|stop| {
             let halt = Halt::Machine(stop.to_string());
             self.stop(stop);
@@ -107,6 +110,16 @@ impl Machine for Rank<'_, '_> {
         self.note(left);
     }
 
+    fn leave_phase(&mut self, site: SiteId, waits: SiteId, group: GroupId) -> Result<(), Halt> {
+        if let Some(halt) = self.halted() {
+            return Err(halt);
+        }
+        let comm = self.groups.get(group.index()).and_then(Option::as_deref);
+        let met = self.session.leave_phase(site.index(), waits.index(), comm);
+        self.note(met);
+        self.halted().map_or(Ok(()), Err)
+    }
+
     fn print(&mut self, text: &str) {
         let line = format!("[{}] {text}\n", self.session.rank());
         let printed = self.session.print(line.as_bytes());
@@ -143,10 +156,10 @@ impl Machine for Rank<'_, '_> {
         self.keep_unopened(failure);
         let stops = self.judgement.stop_on_error;
         let mut words = String::new();
-        if stops || self.session.words_wanted(place, errno) {
+        if stops || self.session.words_wanted_at(place, errno) {
             words = self.words(failure);
-            if let Some(at) = wrong {
-                words += &format!(": byte {at} is not what was written there;");
+            if let Some(wrong) = wrong {
+                words += &format!(": {wrong};");
             }
         }
         let told = self.session.failed(place, &words, errno, failure.bytes);
@@ -178,8 +191,8 @@ impl Machine for Rank<'_, '_> {
         self.halted()
     }
 
-    fn statistic(&mut self, name: &str, statistic: Statistic) -> Option<f64> {
-        let found = self.session.durations(name);
+    fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {
+        let found = self.session.durations(name, times);
         let mut durations = found.map_err(|stop| self.stop(stop)).unwrap_or_default();
         statistic.of(&mut durations)
     }
@@ -189,8 +202,9 @@ impl Machine for Rank<'_, '_> {
         if each {
             let rank = self.session.rank();
             let plan = self.plan;
-            let judged =
-                ppl::claim::judge(plan, &claim, &mut |name, statistic| self.statistic(name, statistic));
+            let judged = ppl::claim::judge(plan, &claim, &mut |name, statistic, times| {
+                self.statistic(name, statistic, times)
+            });
             let words = |evidence: &[_]| format!(": {} of rank {rank}", ppl::claim::words(evidence));
             let text = match judged {
                 Ok((true, _)) => return,

@@ -5,12 +5,14 @@
 
 use samples::Outcome;
 
+use super::open_blocks::WorkDone;
 use super::state::{Judgement, StartedOperation};
 use super::stop::Stop;
 use super::work::Session;
 use crate::execute::call::{Call, Completed, Patience, Started};
 use crate::flags::{errno_name, errno_text};
 use ppl::commands::Moves;
+use record::Entry;
 
 impl Session<'_> {
     /// Operations that follow may be under way at the same time, so many.
@@ -28,6 +30,9 @@ impl Session<'_> {
         }
         let warning = self.instrument.begin_async(depth);
         self.in_flight.in_order = warning.is_some();
+        if !self.in_flight.in_order && !std::mem::replace(&mut self.in_flight.unordered, true) {
+            self.recorder.note(&Entry::Unordered)?;
+        }
         self.in_flight.all.clear();
         self.in_flight.all.resize_with(depth as usize, StartedOperation::default);
         self.in_flight.free = (0..depth).rev().collect();
@@ -73,11 +78,13 @@ impl Session<'_> {
                     self.in_flight.free.pop();
                     self.in_flight.under_way += 1;
                     let late_ns = self.late(begin);
+                    let block = self.blocks.started();
                     let started = &mut self.in_flight.all[number as usize];
                     (started.place, started.site, started.late_ns) = (place, site, late_ns);
+                    started.block = block;
                     started.judgement = judgement;
                     started.note(&call);
-                    // One that is done already ends now, not when the program comes by again.
+                    // A job that is done already ends now, not when the program next looks.
                     return self.take_completed().map(|()| None);
                 }
                 Ok(Started::Conflict) => self.complete_one()?,
@@ -106,7 +113,7 @@ impl Session<'_> {
         match self.instrument.completed(Patience::Wait) {
             Some(completed) => self.finish(&completed),
             None => {
-                // Nothing is under way: whatever the numbers say, all are free.
+                // Nothing is in flight: all job numbers are free.
                 self.in_flight.under_way = 0;
                 self.in_flight.free = (0..self.in_flight.depth).rev().collect();
                 Ok(())
@@ -148,11 +155,28 @@ impl Session<'_> {
     fn finish(&mut self, completed: &Completed) -> Result<(), Stop> {
         let number = completed.number;
         let Some(started) = self.in_flight.all.get(number as usize) else { return Ok(()) };
-        let (site, place, late_ns, judgement) =
-            (started.site, started.place, started.late_ns, started.judgement);
+        let (site, place, late_ns) = (started.site, started.place, started.late_ns);
+        let (block, judgement) = (started.block, started.judgement);
         self.in_flight.free.push(number);
         self.in_flight.under_way -= 1;
+        let before = WorkDone { commands_ps: self.commands_ps, bytes: self.bytes, queue_ns: self.queue_ns };
         self.store_late(site, completed.timed, late_ns)?;
+        let after = WorkDone { commands_ps: self.commands_ps, bytes: self.bytes, queue_ns: self.queue_ns };
+        self.in_flight.done.add(after.since(before));
+        let judged = self.judge_completed(completed, (place, site, block), judgement);
+        self.blocks.ended(block, completed.timed.end, after.since(before));
+        let stored = block.map_or(Ok(()), |block| self.store_ended(block));
+        judged.and(stored)
+    }
+
+    /// Of an operation at this place and site, which was started in this block.
+    #[inline(always)]
+    fn judge_completed(
+        &mut self,
+        completed: &Completed,
+        of: (usize, u32, Option<u32>),
+        judgement: Judgement,
+    ) -> Result<(), Stop> {
         let outcome = completed.timed.outcome;
         let errno = match completed.wrong {
             Some(_) if outcome.ok() => libc::EBADMSG,
@@ -161,7 +185,7 @@ impl Session<'_> {
         if errno == 0 && judgement.expected.is_none() {
             return Ok(());
         }
-        self.judge(completed, (place, judgement), errno)
+        self.judge(completed, of, judgement, errno)
     }
 
     #[cold]
@@ -169,7 +193,8 @@ impl Session<'_> {
     fn judge(
         &mut self,
         completed: &Completed,
-        (place, judgement): (usize, Judgement),
+        (place, site, block): (usize, u32, Option<u32>),
+        judgement: Judgement,
         errno: i32,
     ) -> Result<(), Stop> {
         let Completed { number, timed, wrong } = *completed;
@@ -177,18 +202,21 @@ impl Session<'_> {
             return Ok(());
         }
         let mut words = String::new();
-        if judgement.stop_on_error || self.words_wanted(place, errno) {
+        if judgement.stop_on_error || self.words_wanted(site, errno) {
             words = self.started_words(number, place);
             if let Some(wanted) = judgement.expected {
                 let name = errno_name(wanted).map_or(format!("errno {wanted}"), str::to_owned);
                 words += &format!(", which was to fail with {name},");
             }
-            if let Some(at) = wrong {
-                words += &format!(": byte {at} is not what was written there;");
+            if let Some(wrong) = wrong {
+                words += &format!(": {wrong};");
             }
         }
         let moves = self.command(place).0.is_some_and(|command| command.spec().moves != Moves::Nothing);
-        self.failed(place, &words, errno, if moves { timed.outcome.value } else { 0 })?;
+        let moved = if moves { timed.outcome.value } else { 0 };
+        // The program may be in another block, with other labels, by now.
+        self.blocks.mark_from(block, errno);
+        self.failed_at((place, site), &words, errno, moved)?;
         if judgement.stop_on_error {
             let (line, why) = (self.line(place), errno_text(errno));
             return Err(Stop::Failed(format!(

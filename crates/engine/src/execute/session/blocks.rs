@@ -2,17 +2,28 @@
 
 use samples::{Sample, SiteKind};
 
-use super::state::Block;
+use super::open_blocks::{OpenBlocks, WorkDone};
 use super::stop::Stop;
 use super::work::Session;
 use crate::execute::call::Timed;
+use ranks::meeting::{Meeting, MeetingKind};
 use ranks::{Activity, Comm};
 use record::{Entry, Stonewalled};
 
 impl Session<'_> {
     /// Meets the ranks of `group`, or of the world.
     pub fn barrier(&mut self, place: usize, group: Option<&dyn Comm>) -> Result<(), Stop> {
+        self.meet(MeetingKind::Barrier, place, group)
+    }
+
+    /// This rank comes to a meeting: others that wait there for another one learn of it.
+    pub(super) fn comes_to(&self, kind: MeetingKind, line: u32, place: usize) {
+        self.standing.set_meeting(Meeting { kind, line, place: place as u32 }, self.rank);
+    }
+
+    fn meet(&mut self, kind: MeetingKind, place: usize, group: Option<&dyn Comm>) -> Result<(), Stop> {
         self.complete_all()?;
+        self.comes_to(kind, self.line(place), place);
         let site = self.site(place)?;
         self.recorder.begin(site);
         self.standing.set_line(self.line(place));
@@ -22,15 +33,21 @@ impl Session<'_> {
         let (begin, end) = met?;
         let commands_ps = self.commands_ps;
         self.store(site, Timed { begin, end, ..Timed::default() })?;
-        // Waiting for others is no command.
+        // Waiting for other ranks does not count as a command.
         self.commands_ps = commands_ps;
         self.operations -= 1;
         Ok(())
     }
 
-    /// Brings a number to the ranks of `group`, or of the world, and gets the largest.
-    pub fn agree(&mut self, group: Option<&dyn Comm>, value: u64) -> Result<u64, Stop> {
+    /// Brings a number to the ranks of `group`, or of the world, and gets the largest; at step `step` in line `line`.
+    pub fn agree(
+        &mut self,
+        (step, line): (u32, u32),
+        group: Option<&dyn Comm>,
+        value: u64,
+    ) -> Result<u64, Stop> {
         self.complete_all()?;
+        self.comes_to(MeetingKind::Round, line, step as usize);
         self.standing.set_activity(Activity::Waiting);
         let met = self.instrument.agree(group.unwrap_or(self.comm), value);
         self.standing.set_activity(Activity::Running);
@@ -62,39 +79,71 @@ impl Session<'_> {
         Ok(self.recorder.note(&entry)?)
     }
 
+    /// What commands did so far that were waited for; what was started counts where it was started.
+    fn done_in_turn(&self) -> WorkDone {
+        let all = WorkDone { commands_ps: self.commands_ps, bytes: self.bytes, queue_ns: self.queue_ns };
+        all.since(self.in_flight.done)
+    }
+
     /// Enters a `time`, `ctime` or `phase` block.
     pub fn enter(&mut self, place: usize, label: &str) -> Result<(), Stop> {
         self.sites.enter(label);
         // The site's number is found before the clock is read.
         self.site(place)?;
-        let (commands_ps, bytes, queue_ns) = (self.commands_ps, self.bytes, self.queue_ns);
-        self.blocks.push(Block { begin: self.instrument.now(), commands_ps, bytes, queue_ns, errno: 0 });
+        let done = self.done_in_turn();
+        let begin = self.instrument.now();
+        let late_ns = self.late(begin);
+        self.blocks.enter(begin, late_ns, done);
         Ok(())
     }
 
-    /// Leaves the block entered last and stores its sample. What was started in it ends in it.
+    /// Leaves the block entered last. Its sample is stored when what was started in it has ended.
     pub fn leave(&mut self, place: usize) -> Result<(), Stop> {
+        let end = self.instrument.now();
+        let site = self.site(place)?;
+        let left = self.blocks.leave((place, site), end, self.done_in_turn());
+        self.sites.leave();
+        left.map_or(Ok(()), |block| self.store_ended(block))
+    }
+
+    /// Leaves the phase entered last: what was started in it is waited for, its sample stored, and then the ranks of
+    /// `group` meet. That wait is a sample of its own, at the place `waits`: in the phase's it would make each rank's
+    /// time that of the slowest.
+    pub fn leave_phase(&mut self, place: usize, waits: usize, group: Option<&dyn Comm>) -> Result<(), Stop> {
         self.complete_all()?;
         let end = self.instrument.now();
-        let Some(block) = self.blocks.pop() else { return Ok(()) };
         let site = self.site(place)?;
-        let duration_ps = match self.spots.get(place).map(|spot| spot.kind) {
-            Some(SiteKind::CommandTime) => self.commands_ps - block.commands_ps,
-            _ => self.instrument.picoseconds(block.begin, end),
-        };
-        self.recorder.push(Sample {
-            start_ns: self.instrument.since_epoch_ns(block.begin),
-            duration_ps,
-            bytes: self.bytes - block.bytes,
-            queue_ns: self.queue_ns - block.queue_ns,
-            errno: block.errno,
-            site,
-            rank: self.rank,
-            batch: 1,
-            cpu: self.instrument.processor(),
-            ..Sample::default()
-        })?;
+        let left = self.blocks.leave((place, site), end, self.done_in_turn());
+        left.map_or(Ok(()), |block| self.store_ended(block))?;
+        let met = self.meet(MeetingKind::PhaseEnd, waits, group);
         self.sites.leave();
+        met
+    }
+
+    /// Stores the samples of this block and of those around it, as far as they have ended.
+    pub(super) fn store_ended(&mut self, block: u32) -> Result<(), Stop> {
+        let mut next = Some(block);
+        while let Some(block) = next.and_then(|number| self.blocks.take_ended(number)) {
+            next = OpenBlocks::around(&block);
+            let (done, end) = (block.inside(), block.left.unwrap_or(block.begin));
+            let duration_ps = match self.spots.get(block.place).map(|spot| spot.kind) {
+                Some(SiteKind::CommandTime) => done.commands_ps,
+                _ => self.instrument.picoseconds(block.begin, end),
+            };
+            self.recorder.push(Sample {
+                start_ns: self.instrument.since_epoch_ns(block.begin),
+                duration_ps,
+                late_ns: block.late_ns,
+                bytes: done.bytes,
+                queue_ns: done.queue_ns,
+                errno: block.errno,
+                site: block.site,
+                rank: self.rank,
+                batch: 1,
+                cpu: self.instrument.processor(),
+                ..Sample::default()
+            })?;
+        }
         Ok(())
     }
 
@@ -105,7 +154,7 @@ impl Session<'_> {
 
     /// Lets so many nanoseconds pass.
     pub fn pause(&mut self, ns: u64) -> Result<(), Stop> {
-        let until = self.instrument.now() + self.instrument.ticks(ns);
+        let until = self.instrument.now().saturating_add(self.instrument.ticks(ns));
         self.wait_until(until)
     }
 

@@ -9,9 +9,14 @@ use record::Entry;
 const TOLD: u64 = 3;
 
 impl Session<'_> {
-    /// Will the next failure at `place` be told in words? Otherwise nobody need find any.
-    pub fn words_wanted(&mut self, place: usize, errno: i32) -> bool {
+    /// Will the next failure at `place` be reported in words? Otherwise none need be made.
+    pub fn words_wanted_at(&mut self, place: usize, errno: i32) -> bool {
         let Ok(site) = self.site(place) else { return true };
+        self.words_wanted(site, errno)
+    }
+
+    /// The same of the site with this number.
+    pub(super) fn words_wanted(&self, site: u32, errno: i32) -> bool {
         self.is_fatal(errno) || self.failures.get(site as usize).is_none_or(|count| *count < TOLD)
     }
 
@@ -24,14 +29,23 @@ impl Session<'_> {
     #[cold]
     #[inline(never)]
     pub fn failed(&mut self, place: usize, operation: &str, errno: i32, moved: u64) -> Result<(), Stop> {
+        self.blocks.mark(errno);
+        let site = self.site(place)?;
+        self.failed_at((place, site), operation, errno, moved)
+    }
+
+    /// The same of an operation at this place and site, whose blocks know of it.
+    pub(super) fn failed_at(
+        &mut self,
+        (place, site): (usize, u32),
+        operation: &str,
+        errno: i32,
+        moved: u64,
+    ) -> Result<(), Stop> {
         self.recorder.count_failure();
-        for block in self.blocks.iter_mut().filter(|block| block.errno == 0) {
-            block.errno = errno;
-        }
         // Drop the MPI error text of an earlier, unreported failure.
         let collective = self.command(place).0.is_some_and(|command| command.is_collective());
         let said = crate::collective::take_error().filter(|_| collective);
-        let site = self.site(place)?;
         if self.failures.len() <= site as usize {
             self.failures.resize(site as usize + 1, 0);
         }

@@ -4,11 +4,12 @@ mod asynchronous;
 mod blocks;
 mod failures;
 mod notes;
+mod open_blocks;
 mod state;
 mod stop;
 mod work;
 
-pub(super) use state::Block;
+pub(super) use open_blocks::WorkDone;
 pub use state::Judgement;
 pub use stop::{OnError, Stop};
 pub use work::Session;

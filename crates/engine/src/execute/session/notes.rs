@@ -1,5 +1,6 @@
 //! What a rank prints, warns of and asserts, and its last words.
 
+use ppl::interpret::Times;
 use samples::Warning;
 
 use super::stop::Stop;
@@ -26,12 +27,12 @@ impl Session<'_> {
         }
     }
 
-    /// Durations in seconds of this rank's samples so far whose label or operation is `name`, spilled ones
+    /// Times in seconds of this rank's samples so far whose label or operation is `name`, spilled ones
     /// included.
     ///
     /// # Errors
     /// Where the file of spilled samples cannot be read.
-    pub fn durations(&self, name: &str) -> Result<Vec<f64>, Stop> {
+    pub fn durations(&self, name: &str, times: Times) -> Result<Vec<f64>, Stop> {
         if self.recorder.counts_samples() {
             return Err(Stop::Program(format!(
                 "the program asks for the durations of {name:?}, but samples are counted in histograms and not \
@@ -42,7 +43,7 @@ impl Session<'_> {
         let mut found = Vec::new();
         self.recorder.each(|sample| {
             if sample.batch > 0 && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted) {
-                found.push(sample.seconds());
+                found.push(times.seconds(sample));
             }
         })?;
         Ok(found)
@@ -71,7 +72,7 @@ impl Session<'_> {
                     .into(),
             ));
         }
-        // What is under way belongs to what the program did before.
+        // Operations in flight belong to the statements before.
         self.complete_all()?;
         let at_ns = self.instrument.since_epoch_ns(self.instrument.now());
         Ok(self.recorder.note(&Entry::Claim { claim, at_ns })?)
@@ -85,7 +86,7 @@ impl Session<'_> {
 
     /// Says what a finished or stopped rank still has to say, and how it ended.
     pub fn end(&mut self, result: &Result<(), Stop>) {
-        // Of a program that broke off: what is done is stored, what was under way is waited for.
+        // The program broke off: store what is done, wait for what is in flight.
         drop(self.complete_all());
         for (site, count) in (0..).zip(std::mem::take(&mut self.failures)) {
             if count > 0 {

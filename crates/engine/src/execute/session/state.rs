@@ -1,9 +1,10 @@
-//! What a session keeps besides its recorder: lateness, open blocks, operations under way.
+//! What a session keeps besides its recorder: lateness, and operations under way.
 
 use ppl::commands::Command;
 use record::StaticSite;
 use samples::SiteKind;
 
+use super::open_blocks::WorkDone;
 use crate::execute::call::Call;
 
 /// What each operation needs to know of its place, found once.
@@ -46,17 +47,6 @@ impl Pace {
     }
 }
 
-/// A block that was entered: what was so before.
-#[derive(Default)]
-pub(in crate::execute) struct Block {
-    pub(super) begin: u64,
-    pub(super) commands_ps: u64,
-    pub(super) bytes: u64,
-    pub(super) queue_ns: u64,
-    /// Of the first operation in it that failed.
-    pub(in crate::execute) errno: i32,
-}
-
 /// By what a result that comes later is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Judgement {
@@ -74,6 +64,8 @@ pub(super) struct StartedOperation {
     pub(super) place: usize,
     pub(super) site: u32,
     pub(super) late_ns: u64,
+    /// The block in which it was started.
+    pub(super) block: Option<u32>,
     pub(super) judgement: Judgement,
     /// What it works on, for a message.
     pub(super) file: Option<u32>,
@@ -92,6 +84,10 @@ pub(in crate::execute) struct InFlight {
     pub(super) under_way: u32,
     /// The block is under way one by one.
     pub(super) in_order: bool,
+    /// The journal says that samples stand in no order.
+    pub(super) unordered: bool,
+    /// What operations that were started have done so far; they count for the blocks in which they were started.
+    pub(super) done: WorkDone,
 }
 
 impl StartedOperation {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ppl::commands::{Command, Function, Kind, mode};
 use ppl::plan::Builtin;
-use ppl::syntax::{Defined, Keyword, Lexer, Token, TokenKind, Word};
+use ppl::syntax::{Defined, Keyword, Lexer, Token, TokenKind, Word, is_closed};
 use serde_json::{Value, json};
 
 use super::answers::documentation;
@@ -26,7 +26,7 @@ pub fn completion(document: &Document, offset: usize) -> Value {
         TokenKind::Comment => words(document),
         TokenKind::Builtin if touches => builtins(document, token),
         TokenKind::Variable if touches => variables(document, token),
-        TokenKind::Text if !text.ends_with('"') || text.len() == 1 => inside_text(document, &before, text),
+        TokenKind::Text if !is_closed(text, false) => inside_text(document, &before, text),
         _ => words(document),
     }
 }
@@ -92,7 +92,7 @@ fn names(document: &Document, kinds: &[Defined]) -> BTreeSet<String> {
 fn variables(document: &Document, token: Token) -> Value {
     let parameters = names(document, &[Defined::Parameter]);
     let all = names(document, &[Defined::Parameter, Defined::Variable]);
-    // The name that is being written is no suggestion of its own.
+    // The name being typed is not offered as a suggestion.
     let written = &document.text[token.start as usize + 1..token.end as usize];
     let defined = |name: &str| {
         document.definitions.iter().filter(|it| it.name == name && it.span.start != token.start).count() > 0

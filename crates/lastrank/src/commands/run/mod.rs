@@ -8,6 +8,7 @@ mod results;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use engine::content::Dials;
 use engine::mpi::MpiChoice;
 use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
@@ -16,16 +17,21 @@ use engine::run::{
 };
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
+use samples::Warning;
 
 pub use facts::{sections, versions};
 pub use results::stamped;
 
 use crate::cli::{PinTo, Record, RunArgs};
 use crate::exit::Status;
+use crate::output;
 use crate::program::{self, Planned};
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
+    if args.json {
+        output::keep_for_json()?;
+    }
     let backend = backend(&args.backend)?;
     let job = match surroundings(&choice(args.mpi.as_deref()))? {
         Surroundings::Alone => None,
@@ -33,12 +39,13 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     };
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings {
-        // A launcher that does not say how many ranks it started leaves it to -n; MPI has the last word.
+        // If the launcher does not say how many ranks it started, -n does; MPI's own number decides.
         ranks: job.as_ref().map(|job| job.ranks().or(args.ranks).unwrap_or(1)).or(args.ranks),
         parameters: pairs(&args.parameters, &args.set)?,
-        groups: groups(&args.group)?,
+        groups: groups(&args.group, args.classic)?,
         environment: Some(&environment),
         seed: args.seed,
+        tentative: false,
     };
     if let (Some(asked), Some(started)) = (args.ranks, job.as_ref().and_then(Job::ranks))
         && asked != started
@@ -97,6 +104,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     if args.wait {
         await_signal()?;
     }
+    let other_ranks = other_ranks(planned, args.ranks);
     let runnable = Runnable::new(&planned.plan);
     let mut bar = progress::Bar::new(!args.quiet && !args.json && job.rank() == 0, &planned.name);
     let mut delivered = Ok(Status::Ok);
@@ -105,6 +113,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
         let complete = |mut outcome: Box<Outcome>| {
             runnable.complete_facts(&mut outcome.run.facts);
             machine.complete(&mut outcome.run.facts, planned);
+            outcome.run.facts.warnings.extend(other_ranks.clone());
             outcome
         };
         delivered = match share {
@@ -129,6 +138,21 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
     bar.finish();
     delivered
+}
+
+/// A launcher started another number of ranks than the program asks for, and the user did not say so as well.
+fn other_ranks(planned: &Planned, said: Option<u32>) -> Option<Warning> {
+    let (ranks, defined) = (planned.plan.ranks, planned.plan.defined_ranks?);
+    (said.is_none() && i64::from(ranks) != defined).then(|| Warning {
+        code: "ranks-of-launcher".into(),
+        text: format!(
+            "the launcher started {ranks} ranks, where the program says `define ranks` {defined}: what it says of \
+             targets and writers may not hold"
+        ),
+        advice: format!(
+            "let the launcher start {defined}, or say -n {ranks} as well if {ranks} is what you want"
+        ),
+    })
 }
 
 fn await_signal() -> anyhow::Result<()> {
@@ -167,6 +191,7 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     options.allow.extend(args.allow.iter().cloned());
     options.root.clone_from(&args.root);
     options.skip_sleep = args.skip_sleep;
+    options.dials = Dials { compressible: args.compressible, dedupe: args.dedupe };
     options.launch.timeout = Some(Duration::from_secs(args.timeout));
     if args.clean {
         options.clean = Clean::Always;
@@ -197,11 +222,15 @@ pub fn pairs(parameters: &[String], set: &[String]) -> anyhow::Result<Vec<(Strin
     .collect()
 }
 
-/// Sizes of groups as they stand on the command line.
-pub fn groups(pairs: &[String]) -> anyhow::Result<Vec<(String, u32)>> {
+/// Sizes of groups as they stand on the command line. The original (`classic`) took a name without a size, which gives
+/// the group no rank.
+pub fn groups(pairs: &[String], classic: bool) -> anyhow::Result<Vec<(String, u32)>> {
     pairs
         .iter()
         .map(|pair| {
+            if classic && !pair.contains(':') {
+                return Ok((pair.clone(), 0));
+            }
             let parsed =
                 pair.rsplit_once(':').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
             parsed.ok_or_else(|| anyhow!("`-g {pair}` gives no group a size: write -g GROUP:RANKS"))
