@@ -99,3 +99,17 @@ fn a_creep_of_mostly_equal_values_is_said_without_a_range() {
     let text = said(&values).into_iter().find(|text| text.contains("creeps")).unwrap();
     assert!(text.contains("creeps up over the run (tau"), "{text}");
 }
+
+#[test]
+fn the_period_of_a_flush_is_named_with_what_to_look_for() {
+    let law = Gev::new(10.0, 0.3, 0.0).unwrap();
+    let mut random = Xoshiro::new(5);
+    let values: Vec<f64> =
+        (0..2000).map(|i| law.sample(&mut random) + if i % 100 == 3 { 5.0 } else { 0.0 }).collect();
+    let all = said(&values).join("\n");
+    assert!(all.contains("slow values come every 100 values"), "{all}");
+    assert!(all.contains("Look for what happens every 100 values"), "{all}");
+    let far = tail::latency::analyse(&values, &[1e4], 0.95, 1).unwrap();
+    let text = report::far_levels(&far, report::Unit::NONE, "value", "").note;
+    assert!(text.contains("slow ones come every 100 values") && !text.contains("singly"), "{text}");
+}

@@ -87,7 +87,7 @@ pub struct GoodnessOfFit {
     pub statistics: Statistics,
     /// Their bootstrap p-values.
     pub p: PValues,
-    /// Bootstrap samples.
+    /// Bootstrap samples behind the p-values: those asked for, less the samples without an interior maximum.
     pub replicates: usize,
     /// Values in each of them: fewer than were tested where their number is beyond the budget.
     #[serde(default)]
@@ -106,14 +106,14 @@ const JITTERS: usize = 10;
 /// the interval likelihood, the samples are rounded like the data, and both are jittered.
 ///
 /// # Errors
-/// As [`crate::gev::fit`].
+/// As [`crate::gev::fit`], and [`Error::NotConverged`] where most samples have no interior maximum.
 pub fn test(series: &Series, fit: &GevFit, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
     test_within(series, fit, replicates, seed, usize::MAX)
 }
 
 /// Samples are not made smaller than this: from here on the laws of the statistics no longer depend on the
 /// size of the sample, as far as 999 refits can tell (their 5 % points move by under 3 % beyond 400 values).
-const SETTLED: usize = 2000;
+pub(crate) const SETTLED: usize = 2000;
 
 /// [`test()`] with at most about `budget` values drawn and refitted in all. The statistics are always those of
 /// all the data; beyond the budget their null law is that of smaller samples (at least 2000 values), which is
@@ -134,7 +134,7 @@ pub fn test_within(
         Some(tick) if tick * (series.len() as f64).sqrt() > 0.5 * fit.scale => {
             ties(series, tick, size, replicates, seed)
         }
-        _ => Ok(continuous(series, fit, size, replicates, seed)),
+        _ => continuous(series, fit, size, replicates, seed),
     }
 }
 
@@ -143,7 +143,26 @@ fn interior(status: Status, statistics: impl FnOnce() -> Statistics) -> Option<S
     (status != Status::Boundary).then(statistics)
 }
 
-fn continuous(series: &Series, fit: &GevFit, n: usize, replicates: usize, seed: u64) -> GoodnessOfFit {
+/// Fewest samples behind a p-value, where more were asked for.
+const FEWEST: usize = 19;
+
+/// The samples with an interior maximum.
+fn usable(simulated: Vec<Option<Statistics>>, wanted: usize) -> Result<Vec<Statistics>, Error> {
+    let found: Vec<Statistics> = simulated.into_iter().flatten().collect();
+    if found.len() < FEWEST.min(wanted) {
+        Err(Error::NotConverged { model: "test of fit" })
+    } else {
+        Ok(found)
+    }
+}
+
+fn continuous(
+    series: &Series,
+    fit: &GevFit,
+    n: usize,
+    replicates: usize,
+    seed: u64,
+) -> Result<GoodnessOfFit, Error> {
     let rate = 1.0 / fit.scale;
     let standard: Vec<_> = {
         let law = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
@@ -158,9 +177,10 @@ fn continuous(series: &Series, fit: &GevFit, n: usize, replicates: usize, seed: 
         let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
         interior(best.status, || Statistics::of_sorted(&refit.y, &law))
     });
-    let simulated: Vec<Statistics> = simulated.into_iter().flatten().collect();
+    let simulated = usable(simulated, replicates)?;
     let p = p_values(&[observed], &simulated);
-    GoodnessOfFit { statistics: observed, p, replicates, sample_size: n, seed, jittered: false }
+    let replicates = simulated.len();
+    Ok(GoodnessOfFit { statistics: observed, p, replicates, sample_size: n, seed, jittered: false })
 }
 
 fn ties(series: &Series, tick: f64, n: usize, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
@@ -197,8 +217,9 @@ fn ties(series: &Series, tick: f64, n: usize, replicates: usize, seed: u64) -> R
         let best = interval::maximize_from(&censored, start, &mut Newton::new(3));
         interior(best.status, || jittered(&refit.y, &law(best.at), &mut random))
     });
-    let simulated: Vec<Statistics> = simulated.into_iter().flatten().collect();
+    let simulated = usable(simulated, replicates)?;
     let p = p_values(&observed, &simulated);
+    let replicates = simulated.len();
     let mean = |f: fn(&Statistics) -> f64| observed.iter().map(f).sum::<f64>() / JITTERS as f64;
     let statistics = Statistics {
         sqrt_n_d: mean(|s| s.sqrt_n_d),

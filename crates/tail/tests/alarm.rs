@@ -1,6 +1,6 @@
 //! Alarms: the promised rate of false ones, the delay of true ones, one alarm an event.
 
-use tail::alarm::{AlarmOptions, Baseline, Event, Level};
+use tail::alarm::{AlarmOptions, Baseline, BaselineError, Event, Level, Refusal};
 use tail::{Gev, Xoshiro};
 
 fn law() -> Gev {
@@ -110,4 +110,102 @@ fn a_short_baseline_takes_the_guaranteed_thresholds_by_itself() {
     assert!(long.cusum < long.cusum_guaranteed[0]);
     long.guarantee();
     assert!(long.guaranteed && long.spike.value == long.spike.guaranteed);
+}
+
+/// Durations with two modes: most around 1.6, a tenth around a hundred times as much.
+fn two_modes(n: usize, random: &mut Xoshiro) -> Vec<f64> {
+    (0..n)
+        .map(|_| {
+            let value = 1.6 * (0.1 * random.normal()).exp();
+            if random.uniform() < 0.1 { 100.0 * value } else { value }
+        })
+        .collect()
+}
+
+/// Chance that a run of [`two_modes`] is above a value of the slow mode.
+fn beyond(value: f64) -> f64 {
+    0.1 * tail::special::normal_cdf(-(value / 160.0).ln() / 0.1)
+}
+
+#[test]
+fn a_baseline_whose_level_moves_is_refused() {
+    let mut random = Xoshiro::new(41);
+    let mut values = quiet(400, &mut random);
+    values[200..].iter_mut().for_each(|x| *x += 0.5);
+    let found = Baseline::new(&values, &AlarmOptions::default());
+    assert!(matches!(found, Err(BaselineError::Refused(Refusal::LevelMoved { .. }))), "{found:?}");
+}
+
+#[test]
+fn a_baseline_of_a_periodic_flush_is_refused() {
+    let mut random = Xoshiro::new(42);
+    let mut values = quiet(2000, &mut random);
+    values.iter_mut().step_by(50).for_each(|x| *x += 1.0);
+    let found = Baseline::new(&values, &AlarmOptions::default());
+    assert!(matches!(found, Err(BaselineError::Refused(Refusal::Dependent { .. }))), "{found:?}");
+}
+
+#[test]
+fn where_no_law_fits_spikes_are_counted_and_keep_their_rate() {
+    let options = AlarmOptions { false_alarms: 0.02, ..AlarmOptions::default() };
+    let (mut rate, mut kept, baselines) = (0.0, 0, 50);
+    for index in 0..baselines {
+        let mut random = Xoshiro::stream(43, index);
+        let baseline = match Baseline::new(&two_modes(300, &mut random), &options) {
+            Ok(baseline) => baseline,
+            // A few are refused: their values seem to depend on each other by chance.
+            Err(BaselineError::Refused(_)) => continue,
+            Err(error) => panic!("{error}"),
+        };
+        assert!(baseline.counted.is_some());
+        // Not hundreds of times the median by an extrapolated law.
+        assert!(baseline.spike.value < 260.0, "{}", baseline.spike.value);
+        rate += beyond(baseline.spike.value);
+        kept += 1;
+    }
+    let mean = rate / f64::from(kept);
+    // 6 / 301, standard error 7 %.
+    assert!(kept >= 42 && (mean / (6.0 / 301.0) - 1.0).abs() < 0.3, "{mean} {kept}");
+}
+
+#[test]
+fn counted_levels_seldom_alarm_and_find_a_slow_down_and_its_end() {
+    let options = AlarmOptions { false_alarms: 0.02, run_length: 500.0, ..AlarmOptions::default() };
+    let mut random = Xoshiro::new(44);
+    let baseline = Baseline::new(&two_modes(2000, &mut random), &options).unwrap();
+    let counted = baseline.counted.clone().unwrap();
+    assert!(counted.slow.rate + counted.fast.rate <= 1.0 / 500.0, "{counted:?}");
+    let mut watch = baseline.watch();
+    let mut false_alarms = 0;
+    for value in two_modes(20_000, &mut random) {
+        let events = watch.push(value);
+        false_alarms +=
+            events.iter().filter(|e| matches!(e, Event::Slow { .. } | Event::Fast { .. })).count();
+    }
+    // At most forty expected.
+    assert!(false_alarms <= 55, "{false_alarms}");
+    while watch.level != Level::Quiet {
+        watch.push(two_modes(1, &mut random)[0]);
+    }
+    let slow: Vec<Event> = two_modes(80, &mut random).into_iter().flat_map(|x| watch.push(1.3 * x)).collect();
+    let told = slow.iter().filter(|e| matches!(e, Event::Slow { .. })).count();
+    assert_eq!((told, watch.level), (1, Level::Slow), "{slow:?}");
+    let text = serde_json::to_string(&watch).unwrap();
+    let mut watch: tail::alarm::Watch = serde_json::from_str(&text).unwrap();
+    let after: Vec<Event> = two_modes(80, &mut random).into_iter().flat_map(|x| watch.push(x)).collect();
+    assert!(after.iter().any(|e| matches!(e, Event::Recovered { .. })), "{after:?}");
+}
+
+#[test]
+fn a_rate_that_cannot_be_counted_is_refused_or_relaxed_where_none_was_asked_for() {
+    let mut random = Xoshiro::new(46);
+    let values = two_modes(200, &mut random);
+    let found = Baseline::new(&values, &AlarmOptions::default());
+    let Err(BaselineError::Refused(Refusal::TooFewToCount { needed, .. })) = found else {
+        panic!("{found:?}")
+    };
+    assert_eq!(needed, 999.0);
+    let relaxed = Baseline::new(&values, &AlarmOptions { relax: true, ..AlarmOptions::default() }).unwrap();
+    assert_eq!(relaxed.spike.false_alarms, 1.0 / 201.0);
+    assert!(!relaxed.clone().guarantee() && relaxed.counted.is_some());
 }

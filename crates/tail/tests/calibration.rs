@@ -8,8 +8,12 @@ mod models;
 #[allow(dead_code)]
 #[path = "../examples/calibration/studies.rs"]
 mod studies;
+#[allow(dead_code)]
+#[path = "../examples/calibration/verdicts.rs"]
+mod verdicts;
 
 use studies::{AlarmCase, Cell};
+use verdicts::Fault;
 
 /// Outside by chance less than once in a thousand cells, were the seeds not fixed.
 const ERRORS: f64 = 3.3;
@@ -35,7 +39,7 @@ fn intervals_of_the_other_models_cover() {
 
 #[test]
 fn the_tests_of_stage_one_keep_their_size() {
-    check(&studies::stage_one(400, &[100]));
+    check(&verdicts::stage_one(400, &[100]));
 }
 
 #[test]
@@ -49,8 +53,18 @@ fn likelihood_ratios_keep_their_size() {
 }
 
 #[test]
-fn true_samples_are_seldom_called_something_else() {
-    check(&studies::verdicts(120, 120, &[0.0]));
+fn true_samples_seldom_get_a_verdict_against_them() {
+    check(&verdicts::verdicts(150, &[(0.0, 120)]));
+}
+
+#[test]
+fn an_autoregression_of_four_tenths_in_a_hundred_values_is_found() {
+    check(&verdicts::power(120, &[(Fault::Autoregression(0.4), 100, 90.0)]));
+}
+
+#[test]
+fn a_small_cluster_and_a_periodic_flush_are_found() {
+    check(&verdicts::power(60, &[(Fault::Cluster(0.05), 400, 80.0), (Fault::Flush(50), 1_000, 90.0)]));
 }
 
 #[test]

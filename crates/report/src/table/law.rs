@@ -82,6 +82,7 @@ pub(crate) fn tests(found: &Independence) -> Table {
             Question::Trend => "does the level creep",
             Question::Jump => "does it jump",
             Question::Modes => "are there several modes",
+            Question::SlowValues => "do slow values come at random",
         };
         table.push(
             test.rejected,
@@ -102,7 +103,7 @@ pub(crate) fn models(found: &Assessment) -> Table {
     for rival in &found.alternatives {
         let words = match rival.vuong {
             Some(vuong) => {
-                let words = match vuong.preference() {
+                let words = match found.verdict.levels.preference(&vuong) {
                     Preference::Gev => "worse",
                     Preference::Rival => "better",
                     Preference::Neither => "not told apart",
@@ -120,12 +121,14 @@ pub(crate) fn models(found: &Assessment) -> Table {
     }
     if let Some(fit) = found.diagnostics.goodness_of_fit {
         table.note = format!(
-            "Does the GEV fit at all? Anderson-Darling A² {:.3} (p {}), upper tail AU² {:.3} (p {}); together p {}.",
+            "Does the GEV fit at all? Anderson-Darling A² {:.3} (p {}), upper tail AU² {:.3} (p {}); together p {} \
+             (the GEV is rejected below {}).",
             fit.statistics.a2,
             probability(fit.p.a2),
             fit.statistics.au2,
             probability(fit.p.au2),
-            probability(fit.p.smaller)
+            probability(fit.p.smaller),
+            significant(found.verdict.levels.fit, 3)
         );
     }
     table
@@ -152,11 +155,7 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
         let beyond = if level.extrapolated { "extrapolated" } else { "measured" };
         table.push(false, [name, value, lower, upper, beyond.into()]);
     }
-    let [_, theta] = far.extremal_index;
-    let clusters = match theta {
-        theta if theta > 0.9 => "slow ones come singly".to_string(),
-        theta => format!("slow ones come in clusters of about {}", fixed(1.0 / theta, 1)),
-    };
+    let clusters = words::slow_ones(far);
     table.note = match &far.fit {
         Some(fit) => {
             let shape = match fit.standard_errors {

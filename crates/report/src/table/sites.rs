@@ -120,7 +120,12 @@ pub(crate) fn site_name(run: &Run, site: usize) -> String {
 /// All gates of a run with their verdicts; `left_out` more are only counted.
 pub(crate) fn gates<'a>(found: impl Iterator<Item = &'a Analysis>, left_out: usize) -> Table {
     let mut table = Table::new("All gates", &["<gate", "n", "median", "p99", "max", "shape", "<verdict"]);
+    let (mut judged, mut chance) = (0, 0.0);
     for (index, gate) in found.enumerate() {
+        if let Some(assessment) = gate.tail.as_ref().and_then(|tail| tail.assessment.as_ref()) {
+            judged += 1;
+            chance += assessment.verdict.levels.whole;
+        }
         let Some(summary) = &gate.summary else { continue };
         let shape = gate.tail.as_ref().and_then(Tail::law).map_or("–".into(), |law| fixed(law.shape, 2));
         table.push(
@@ -139,6 +144,14 @@ pub(crate) fn gates<'a>(found: impl Iterator<Item = &'a Analysis>, left_out: usi
     if left_out > 0 {
         table.note =
             format!("{left_out} further gates, with less time, are left out: choose one with `--label`.");
+    }
+    if judged > 1 {
+        let note = format!(
+            "Each gate is judged on its own: of {judged} gates that are independent draws of a GEV, up to {chance:.1} \
+             on average get a verdict against it by chance."
+        );
+        table.note =
+            [table.note, note].into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ");
     }
     table
 }

@@ -1,10 +1,57 @@
-//! What weakens the promise of a baseline.
+//! What a baseline of alarms promises, what weakens that, and why there is none.
 
-use tail::alarm::{Baseline, BaselineWarning};
+use tail::alarm::{Baseline, BaselineWarning, Counted, NoLaw, Refusal};
+
+use super::number::capital;
+use crate::unit::{probability, significant};
 
 /// A sentence for each warning of a baseline.
 pub fn warnings(baseline: &Baseline) -> Vec<String> {
     baseline.warnings.iter().map(warning).collect()
+}
+
+/// Why thresholds are counted and not those of a law, a sentence.
+pub fn counted(found: &Counted) -> String {
+    format!("{}, so thresholds are counted among them and rest on no law.", capital(&no_law(&found.why)))
+}
+
+fn no_law(why: &NoLaw) -> String {
+    match why {
+        NoLaw::NoMaximum => "no GEV describes the quiet runs (the likelihood has no maximum)".into(),
+        NoLaw::Misfit { p } => {
+            format!("no GEV describes the quiet runs (test of fit, p {})", probability(*p))
+        }
+        NoLaw::SeveralModes { finding } => {
+            format!("one law does not describe the quiet runs ({})", super::finding(finding))
+        }
+    }
+}
+
+/// Why quiet runs carry no rate of false alarms, and what to do: the rest of a sentence.
+pub fn refusal(why: &Refusal) -> String {
+    match why {
+        Refusal::LevelMoved { finding } => format!(
+            "its level moves ({}), so no rate of false alarms holds for later runs; measure a steady one, or take the \
+             steady part of it",
+            super::finding(finding)
+        ),
+        Refusal::Dependent { finding } => format!(
+            "its runs depend on each other in a way that no simple memory explains ({}), so no rate of false alarms \
+             holds; space the runs further apart, or take one value for each stretch that belongs together",
+            super::finding(finding)
+        ),
+        Refusal::TooFewToCount { why, runs, rate, needed } if needed.is_finite() => format!(
+            "{}, and {runs} runs are too few to count a rate of {}; measure at least {needed:.0}, or ask for a rate of \
+             {} or more",
+            no_law(why),
+            significant(*rate, 2),
+            significant(1.0 / (*runs as f64 + 1.0), 2)
+        ),
+        Refusal::TooFewToCount { why, runs, .. } => format!(
+            "{}, and {runs} runs are too few to count so long a run length; measure more, or ask for a shorter one",
+            no_law(why)
+        ),
+    }
 }
 
 fn warning(one: &BaselineWarning) -> String {

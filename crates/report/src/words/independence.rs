@@ -1,6 +1,7 @@
 //! What the tests of independence found.
 
-use tail::independence::{Independence, Mode, TestFinding};
+use tail::independence::{Independence, Mode, SlowValues, Spacing, TestFinding};
+use tail::latency::Latency;
 
 /// What one test found, without a capital and a full stop: a part of a sentence.
 pub fn finding(found: &TestFinding) -> String {
@@ -32,6 +33,44 @@ pub fn finding(found: &TestFinding) -> String {
         }
         TestFinding::OneMode => "no sign of more than one mode".into(),
         TestFinding::SeveralModes { modes } => several_modes(modes),
+        TestFinding::SlowAtRandom => "slow values come as if at random".into(),
+        TestFinding::SlowPatterned { slow } => slow_values(slow),
+    }
+}
+
+/// When slow values come, which is not at random.
+fn slow_values(slow: &SlowValues) -> String {
+    let SlowValues { count, distance, followed, expected, dispersion, .. } = *slow;
+    let pairs = format!(
+        "of the slowest {count}, {followed} are followed by another after just {distance}, where chance gives \
+         {expected:.1}"
+    );
+    let distances =
+        format!("the distances between the slowest {count} vary {dispersion:.2} times as much as at random");
+    match slow.spacing {
+        Spacing::Periodic => format!("slow values come every {distance} values: {pairs}"),
+        Spacing::Bursts if dispersion > 1.2 => format!("slow values come in bursts: {distances}"),
+        Spacing::Bursts => format!("slow values come together: {pairs}"),
+        Spacing::Even | Spacing::Random => {
+            format!("slow values come too evenly, one in about {:.0}: {distances}", slow.mean_distance)
+        }
+    }
+}
+
+/// How the slow values of many lie in time, in a few words.
+pub(crate) fn slow_ones(found: &Latency) -> String {
+    let pattern = found.slow.filter(|slow| slow.p < 0.05);
+    let theta = found.extremal_index[1].clamp(1e-6, 1.0);
+    match pattern.map(|slow| slow.spacing) {
+        Some(Spacing::Periodic) => {
+            format!("slow ones come every {} values", pattern.map_or(0, |slow| slow.distance))
+        }
+        Some(Spacing::Even) => "slow ones come more evenly than at random".into(),
+        None | Some(Spacing::Random | Spacing::Bursts) if theta <= 0.9 => {
+            format!("slow ones come in clusters of about {:.1}", 1.0 / theta)
+        }
+        Some(Spacing::Bursts) => "slow ones come in bursts".into(),
+        None | Some(Spacing::Random) => "slow ones come singly".into(),
     }
 }
 

@@ -66,6 +66,13 @@ impl Worded for Assessment {
         verdict["text"] = super::verdict::text(self).into();
         verdict["findings"] = super::verdict::findings(self).into();
         verdict["advice"] = super::verdict::advice(self).into();
+        // Numbers that earlier versions gave and that were a p-value in other words; their keys stay.
+        verdict["runs_needed"] = Vec::<Value>::new().into();
+        for rival in json["alternatives"].as_array_mut().into_iter().flatten() {
+            if let Some(vuong) = rival["vuong"].as_object_mut() {
+                vuong.insert("values_needed".into(), Value::Null);
+            }
+        }
     }
 }
 

@@ -12,13 +12,12 @@ pub fn text(found: &Latency) -> String {
             .into();
     };
     format!(
-        "Beyond the {:.2} % quantile, {} of {} values follow a GPD with shape {:.3} (A² p {}); slow ones come in \
-         clusters of about {:.1}.",
+        "Beyond the {:.2} % quantile, {} of {} values follow a GPD with shape {:.3} (A² p {}); {}.",
         100.0 * (1.0 - fit.rate),
         fit.exceedances,
         found.n,
         fit.shape,
         probability(found.candidates[chosen].p),
-        1.0 / found.extremal_index[1].clamp(1e-6, 1.0)
+        super::slow_ones(found)
     )
 }

@@ -15,6 +15,7 @@ pub mod prediction;
 pub mod targets;
 pub mod verdict;
 
+pub(crate) use independence::slow_ones;
 pub use independence::{against, finding};
 pub(crate) use json::serialize;
 pub use json::{Worded, json};

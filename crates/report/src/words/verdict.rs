@@ -2,13 +2,27 @@
 
 use tail::assess::Assessment;
 use tail::rivals::Family;
-use tail::verdict::{Advice, Explained, FEWEST_FOR_VERDICT, Finding, Preference, RunsNeeded, VerdictCode};
+use tail::verdict::{Advice, Explained, FEWEST_FOR_VERDICT, Finding, Preference, VerdictCode};
 
 use super::number::{any_of, capital, cases, runs};
-use crate::unit::probability;
+use crate::unit::{confidence, probability, significant};
 
-/// What was found and how sure that is: one or two sentences.
+/// What was found and how sure that is: one to three sentences.
 pub fn text(found: &Assessment) -> String {
+    let text = conclusion(found);
+    match found.verdict.code {
+        VerdictCode::NotIndependent
+        | VerdictCode::NoMaximum
+        | VerdictCode::GevRejected
+        | VerdictCode::RivalPreferred => format!(
+            "{text} Of samples that are independent draws of a GEV, at most {} get a verdict against it.",
+            confidence(found.verdict.levels.whole)
+        ),
+        VerdictCode::GevConsistent | VerdictCode::GevPreferred | VerdictCode::TooFew => text,
+    }
+}
+
+fn conclusion(found: &Assessment) -> String {
     let verdict = &found.verdict;
     match verdict.code {
         VerdictCode::NotIndependent => format!(
@@ -23,16 +37,18 @@ pub fn text(found: &Assessment) -> String {
         VerdictCode::GevRejected => {
             let p = found.diagnostics.goodness_of_fit.as_ref().map_or(f64::NAN, |test| test.p.smaller);
             format!(
-                "The GEV does not fit: values this far from it come from a GEV in {} of cases. Do not \
-                 extrapolate with it.",
+                "The GEV does not fit: of samples simulated from the fitted GEV, {} are as far from their own fit. \
+                 Do not extrapolate with it.",
                 cases(p)
             )
         }
         VerdictCode::RivalPreferred => {
             let name = verdict.preferred.map_or("another law", Family::name);
             format!(
-                "A {name} law describes these values better than the GEV (Vuong's test, two-sided 5 %): the \
-                 slowest of many is not what shapes them."
+                "A {name} law describes these values better than the GEV (Vuong's z below {:.2}): do not \
+                 extrapolate with the GEV. What shapes them this does not tell: maxima of few parts, or of parts \
+                 that depend on each other, can also be closer to another law.",
+                verdict.levels.better
             )
         }
         VerdictCode::GevConsistent if found.alternatives.is_empty() => {
@@ -41,11 +57,10 @@ pub fn text(found: &Assessment) -> String {
         VerdictCode::GevConsistent => {
             let names: Vec<&str> = verdict.not_distinguished.iter().map(|family| family.name()).collect();
             format!(
-                "Consistent with a GEV ({}), but {} values do not distinguish it from {}.{}",
+                "Consistent with a GEV ({}), but {} values do not distinguish it from {}.",
                 shape(found),
                 found.n,
-                any_of(&names, "any other law"),
-                runs_that_would_tell(&verdict.runs_needed)
+                any_of(&names, "any other law")
             )
         }
         VerdictCode::GevPreferred => {
@@ -62,28 +77,6 @@ pub fn text(found: &Assessment) -> String {
             found.n,
             shape(found),
             FEWEST_FOR_VERDICT.saturating_sub(found.n)
-        ),
-    }
-}
-
-fn runs_that_would_tell(needed: &[RunsNeeded]) -> String {
-    let all = |needed: &RunsNeeded| {
-        let more = if needed.additional > 0.0 {
-            format!(" ({} more)", runs(needed.additional))
-        } else {
-            String::new()
-        };
-        format!("{} runs in all{more}", runs(needed.total))
-    };
-    match needed {
-        [] => " No number of runs that could be named would tell.".into(),
-        [one] => format!(" About {} would tell.", all(one)),
-        [first, .., last] => format!(
-            " About {} would tell it from the {} law, {} from the {} law.",
-            all(first),
-            first.rival.name(),
-            runs(last.total),
-            last.rival.name()
         ),
     }
 }
@@ -149,8 +142,9 @@ fn finding(one: &Finding, found: &Assessment) -> String {
                 probability(*p)
             )
         }
-        Finding::GoodnessOfFit { tests, of_smaller_samples } => format!(
-            "Fit of the GEV: A² {:.3} (p {}), upper-tail AU² {:.3} (p {}); together p {} from {} refits{}.",
+        Finding::GoodnessOfFit { tests, of_smaller_samples, level } => format!(
+            "Fit of the GEV: A² {:.3} (p {}), upper-tail AU² {:.3} (p {}); together p {} from {} refits{}. \
+             The GEV is rejected below {}.",
             tests.statistics.a2,
             probability(tests.p.a2),
             tests.statistics.au2,
@@ -161,7 +155,8 @@ fn finding(one: &Finding, found: &Assessment) -> String {
                 format!(" of samples of {} values", runs(tests.sample_size as f64))
             } else {
                 String::new()
-            }
+            },
+            significant(*level, 3)
         ),
         Finding::GumbelLaw { suffices, p } => {
             let words = if *suffices { "would do as well" } else { "is not enough" };
@@ -233,6 +228,13 @@ fn one_advice(advice: &Advice) -> String {
              its own."
                 .into()
         }
+        Advice::ExplainSlowValues { period: Some(period) } => format!(
+            "Look for what happens every {period} values (a flush, a timer, another job), and fit the values with \
+             it and those without on their own."
+        ),
+        Advice::ExplainSlowValues { period: None } => {
+            "Look at when the slow values come, and find what makes them come together or so evenly.".into()
+        }
         Advice::MeasureMore { runs } => format!("Measure at least {runs} more runs."),
         Advice::VaryParts => {
             "Show that the law is that of a maximum by measuring with several numbers of parallel parts: one \
@@ -281,12 +283,24 @@ mod tests {
     }
 
     #[test]
-    fn the_runs_that_would_tell_are_named_with_those_still_missing() {
+    fn no_number_of_runs_is_read_off_a_comparison_that_does_not_tell() {
+        // That number was the p-value in other words: 951 to 28 million for samples of one law.
         let alike = text(&judged(|all| {
             for rival in all {
-                rival.vuong = rival.vuong.map(|v| Vuong { z: 0.5, values_needed: 800.0, ..v });
+                rival.vuong = rival.vuong.map(|v| Vuong { z: 0.5, ..v });
             }
         }));
-        assert!(alike.contains("800 runs in all (600 more)"), "{alike}");
+        assert!(alike.contains("do not distinguish") && !alike.contains("would tell"), "{alike}");
+    }
+
+    #[test]
+    fn a_verdict_against_a_gev_says_how_often_it_errs_and_concludes_no_cause() {
+        let worse = text(&judged(|all| {
+            for rival in all {
+                rival.vuong = rival.vuong.map(|v| Vuong { z: -4.0, ..v });
+            }
+        }));
+        assert!(worse.contains("at most 5\u{202f}% get a verdict against it"), "{worse}");
+        assert!(!worse.contains("is not what shapes them"), "{worse}");
     }
 }

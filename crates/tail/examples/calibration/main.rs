@@ -1,17 +1,19 @@
 //! Checks that intervals, tests and alarms keep their nominal rates, and prints docs/statistics-calibration.md.
 //!
 //! `cargo run --release -p lastrank-tail --example calibration -- [SHARE] [SECTION …]`: SHARE of the full numbers of
-//! samples, 1 without it; sections are intervals, ends, models, stage-one, fit-tests, likelihood-ratios, verdicts,
+//! samples, 1 without it; sections are intervals, ends, models, stage-one, power, fit-tests, likelihood-ratios, verdicts,
 //! comparisons, whole-comparisons, other-sizes, alarms, extremal-index and latencies, all without one. Seeded: every
 //! run prints the same numbers. In full about an hour of one core; RAYON_NUM_THREADS=1 keeps it to one.
 
 mod answers;
 mod models;
 mod studies;
+mod verdicts;
 
 use std::time::Instant;
 
 use studies::{AlarmCase, Cell};
+use verdicts::Fault;
 
 const PAGE: &str = "\
 # Calibration
@@ -31,6 +33,23 @@ Profile intervals of a GEV are those that an assessment shows: the critical valu
 chi-square value. An end that the likelihood does not confirm is printed as not found; such intervals are left out of
 the coverage, with their share beside it.";
 
+/// What stage one should find: the fault, the values, and the least power in per cent.
+const POWER: [(Fault, usize, f64); 9] = [
+    (Fault::Autoregression(0.4), 100, 90.0),
+    (Fault::Autoregression(0.2), 400, 90.0),
+    (Fault::Autoregression(-0.4), 100, 70.0),
+    (Fault::Drift(2.0), 100, 70.0),
+    (Fault::Drift(1.0), 400, 70.0),
+    (Fault::Step(1.0), 100, 50.0),
+    (Fault::Step(0.5), 400, 50.0),
+    (Fault::Cluster(0.05), 400, 80.0),
+    (Fault::Flush(50), 1_000, 90.0),
+];
+
+/// Shapes and numbers of values of the whole verdict.
+const VERDICTS: [(f64, usize); 6] =
+    [(0.0, 100), (-0.2, 400), (0.0, 400), (0.2, 400), (0.4, 400), (0.0, 1_000)];
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut wanted: Vec<String> = std::env::args().skip(1).collect();
     let share: f64 = match wanted.first().and_then(|first| first.parse().ok()) {
@@ -48,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let alarm_cases = [alarm(400, 1e-2, 1.05), alarm(400, 1e-3, 1.02), alarm(100, 1e-2, 1.05)];
     let shapes = [-0.4, -0.2, 0.0, 0.2, 0.5, 1.0];
     type Study<'a> = (&'static str, Box<dyn Fn() -> Vec<Cell> + 'a>);
-    let all: [Study; 13] = [
+    let all: [Study; 14] = [
         (
             "intervals",
             Box::new(|| {
@@ -62,12 +81,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (
             "stage-one",
             Box::new(|| {
-                let mut cells = studies::stage_one(of(6_000), &[50]);
-                cells.extend(studies::stage_one(of(4_000), &[100]));
-                cells.extend(studies::stage_one(of(1_500), &[400]));
+                let mut cells = verdicts::stage_one(of(6_000), &[50]);
+                cells.extend(verdicts::stage_one(of(4_000), &[100]));
+                cells.extend(verdicts::stage_one(of(1_500), &[400]));
                 cells
             }),
         ),
+        ("power", Box::new(|| verdicts::power(of(2_000), &POWER))),
         (
             "fit-tests",
             Box::new(|| {
@@ -78,7 +98,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }),
         ),
         ("likelihood-ratios", Box::new(|| studies::likelihood_ratios(of(10_000), &[30, 100, 400]))),
-        ("verdicts", Box::new(|| studies::verdicts(of(800), 400, &[-0.1, 0.0, 0.1]))),
+        ("verdicts", Box::new(|| verdicts::verdicts(of(2_000), &VERDICTS))),
         (
             "comparisons",
             Box::new(|| {

@@ -3,11 +3,9 @@
 
 use rayon::prelude::*;
 use tail::alarm::{AlarmOptions, Baseline, Event};
-use tail::assess::{AssessOptions, assess};
 use tail::gev::{GevTarget, bartlett_factor};
 use tail::regression::{Covariate, Part, Regression, RegressionLaw};
-use tail::verdict::VerdictCode;
-use tail::{Gev, Gpd, Likelihood, Series, Status, Xoshiro, congestion, gof, gumbel, independence, latency};
+use tail::{Gev, Gpd, Likelihood, Series, Status, Xoshiro, congestion, gof, gumbel, latency};
 
 /// One number of the table.
 #[derive(Debug, Clone)]
@@ -123,36 +121,6 @@ pub fn intervals(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
     cells
 }
 
-/// The tests of stage one on independent values, one by one and all together.
-pub fn stage_one(samples: usize, sizes: &[usize]) -> Vec<Cell> {
-    const STUDY: &str = "Stage one, tests at 5 %";
-    let mut cells = Vec::new();
-    for &n in sizes {
-        let found: Vec<independence::Independence> = (0..samples as u64)
-            .into_par_iter()
-            .filter_map(|index| independence::check(&draw(law(0.0), n, 2_000 + n as u64, index), 0.05).ok())
-            .collect();
-        for test in 0..4 {
-            let hits: Vec<bool> = found.iter().map(|f| f.tests[test].p < 0.05).collect();
-            let what = format!("{}, n = {n}", found[0].tests[test].name);
-            let mut cell = share(STUDY, what, 5.0, SIZE, &hits);
-            if test == 3 {
-                cell.accepted = (0.0, 6.0);
-                cell.note =
-                    "the uniform law is the hardest with one mode: conservative for others".to_string();
-            }
-            cells.push(cell);
-        }
-        let hits: Vec<bool> = found.iter().map(|f| !f.passed).collect();
-        let mut all = share(STUDY, format!("all four together, n = {n}"), 5.0, (0.0, 6.0), &hits);
-        all.note = "Holm's adjustment is an upper bound".to_string();
-        cells.push(all);
-        let hits: Vec<bool> = found.iter().map(|f| f.segments.len() > 1).collect();
-        cells.push(share(STUDY, format!("PELT finds a change, n = {n}"), 5.0, (0.0, 6.0), &hits));
-    }
-    cells
-}
-
 /// The bootstrap tests of fit.
 pub fn fit_tests(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
     const STUDY: &str = "Tests of fit at 5 %, 199 refits";
@@ -199,38 +167,6 @@ pub fn likelihood_ratios(samples: usize, sizes: &[usize]) -> Vec<Cell> {
         let (gumbel, line): (Vec<bool>, Vec<bool>) = found.into_iter().unzip();
         cells.push(share(STUDY, format!("shape 0 (Hosking), n = {n}"), 5.0, SIZE, &gumbel));
         cells.push(share(STUDY, format!("line in time, n = {n}"), 5.0, SIZE, &line));
-    }
-    cells
-}
-
-/// What the whole verdict says of independent draws of a GEV.
-pub fn verdicts(samples: usize, n: usize, shapes: &[f64]) -> Vec<Cell> {
-    const STUDY: &str = "Whole verdict on true GEV samples";
-    let options = AssessOptions { bootstrap: 99, periods: vec![], ..AssessOptions::default() };
-    let mut cells = Vec::new();
-    for &shape in shapes {
-        let codes: Vec<VerdictCode> = (0..samples as u64)
-            .into_par_iter()
-            .filter_map(|index| {
-                let values = draw(law(shape), n, 5_000 + (shape * 100.0) as u64, index);
-                Some(assess(&values, &AssessOptions { seed: index, ..options.clone() }).ok()?.verdict.code)
-            })
-            .collect();
-        // Of those that reach the stage: at its own level.
-        let tested: Vec<bool> = codes
-            .iter()
-            .filter(|c| **c != VerdictCode::NotIndependent)
-            .map(|c| *c == VerdictCode::GevRejected)
-            .collect();
-        cells.push(share(STUDY, format!("rejected, n = {n}, shape {shape}"), 5.0, SIZE, &tested));
-        let bound = (0.0, 6.0);
-        for (name, code) in [
-            ("not independent", VerdictCode::NotIndependent),
-            ("another law preferred", VerdictCode::RivalPreferred),
-        ] {
-            let hits: Vec<bool> = codes.iter().map(|c| *c == code).collect();
-            cells.push(share(STUDY, format!("{name}, n = {n}, shape {shape}"), 5.0, bound, &hits));
-        }
     }
     cells
 }

@@ -2,64 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::counted::{self, Counted};
+use super::grounds::{self, Grounds};
+use super::options::{AlarmOptions, SpikeThreshold};
+use super::refusal::BaselineError;
 use super::run_length;
+use crate::gev::GevFit;
 use crate::independence::{self, TestFinding};
 use crate::series::sorted_quantile;
-use crate::{Error, Gev, Series, Status, bootstrap, gev};
-
-/// Options of a monitor.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct AlarmOptions {
-    /// Share of quiet runs that may give a spike alarm.
-    pub false_alarms: f64,
-    /// Mean number of quiet runs between false CUSUM alarms, both sides together.
-    pub run_length: f64,
-    /// Slow-down (> 1) that the CUSUM is tuned to.
-    pub factor: f64,
-    /// Bootstrap samples behind the calibration.
-    pub bootstrap: usize,
-    /// Seed of it.
-    pub seed: u64,
-    /// Runs after a confirmed new level that become the new baseline; 0 never.
-    pub rebaseline: usize,
-}
-
-impl Default for AlarmOptions {
-    fn default() -> Self {
-        AlarmOptions {
-            false_alarms: 1e-3,
-            run_length: 1000.0,
-            factor: 1.05,
-            bootstrap: 499,
-            seed: 1,
-            rebaseline: 0,
-        }
-    }
-}
-
-/// A spike threshold and its false-alarm rates.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SpikeThreshold {
-    /// Alarm above this duration.
-    pub value: f64,
-    /// The nominal false-alarm rate.
-    pub false_alarms: f64,
-    /// Exceedance probability under the fitted law at which the threshold lies: smaller than the nominal rate,
-    /// because the law is an estimate.
-    pub nominal: f64,
-    /// The distribution-free check: the largest-but-so-many of the quiet runs. A run beyond it comes with the
-    /// chance `rank_rate`, whatever the law. None where n runs cannot show so small a rate, 1 / (n + 1).
-    #[serde(default)]
-    pub rank: Option<f64>,
-    /// Exact rate of `rank` under exchangeability: at most the nominal one.
-    #[serde(default)]
-    pub rank_rate: Option<f64>,
-    /// SpikeThreshold whose true rate stays at or below the nominal one in 90 % of baselines (Gandy, Kvaløy 2013).
-    pub guaranteed: f64,
-    /// The plain quantile of the fitted law, which alarms too often.
-    pub plug_in: f64,
-}
+use crate::verdict::Levels;
+use crate::{Error, Gev, Series, bootstrap, gev};
 
 /// A quiet baseline, fitted and calibrated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,16 +22,21 @@ pub struct Baseline {
     pub options: AlarmOptions,
     /// Number of quiet runs.
     pub n: usize,
-    /// The fitted law.
+    /// The fitted law; nothing rests on it where thresholds are `counted`.
     pub law: Gev,
+    /// Thresholds that are counted, where no law describes the quiet runs.
+    #[serde(default)]
+    pub counted: Option<Counted>,
     /// Spike threshold.
     pub spike: SpikeThreshold,
     /// CUSUM threshold h of the slow side: on average over baselines its false alarms come at half of
-    /// 1 / `run_length`.
+    /// 1 / `run_length`. Where thresholds are counted, the number of runs of a block.
     pub cusum: f64,
     /// CUSUM threshold of the fast side, which has the other half.
     pub cusum_fast: f64,
-    /// Thresholds (slow, fast) at which nine of ten baselines keep the stated run length.
+    /// Thresholds (slow, fast) at which nine of ten baselines keep the stated run length; NaN (null in JSON) where counted
+    /// thresholds have none.
+    #[serde(with = "nullable_pair")]
     pub cusum_guaranteed: [f64; 2],
     /// Whether the thresholds in use are the guaranteed ones: always so below 200 quiet runs, see
     /// [`Baseline::guarantee`].
@@ -111,7 +68,8 @@ pub enum BaselineWarning {
         /// Quiet runs that would show it without a law.
         needed: f64,
     },
-    /// The level moves within the baseline, so that no rate can be promised.
+    /// The level moves within the baseline, so that no rate can be promised: in states of earlier versions, which went
+    /// on with such a baseline.
     LevelMoved,
     /// A sentence from a state that was stored before warnings had kinds.
     #[serde(untagged)]
@@ -121,63 +79,85 @@ pub enum BaselineWarning {
 impl Baseline {
     /// Fit and calibrate. `quiet` in time order, at least 50 runs.
     ///
-    /// The spike threshold is the quantile at α' with E[1 - F(q)] = α over parametric bootstrap baselines: on
-    /// average over baselines the rate is the stated one (Barndorff-Nielsen, Cox 1996). So is that of the
-    /// CUSUM, whose thresholds come from the same bootstrap baselines and the run length of each by a Markov
+    /// Where a GEV describes them, the spike threshold is the quantile at α' with E[1 - F(q)] = α over parametric
+    /// bootstrap baselines: on average over baselines the rate is the stated one (Barndorff-Nielsen, Cox 1996). So is that
+    /// of the CUSUM, whose thresholds come from the same bootstrap baselines and the run length of each by a Markov
     /// chain (Brook, Evans 1972); slow and fast side have half of the rate each. Without a bootstrap
     /// h = ln(2 run length), a bound for a known law (Lorden 1971). Below 200 runs the guaranteed thresholds
     /// are used, see [`Baseline::guarantee`]. Where neighbouring runs resemble each
     /// other, an AR(1) of the scores is taken out, and the bootstrap baselines have the effective size.
     ///
+    /// Where no GEV describes them, thresholds are counted, see [`Counted`].
+    ///
     /// # Errors
     /// As [`gev::fit`]; [`Error::Parameter`] for options out of range: false alarms below 0.1 / n cannot be
-    /// promised from n runs.
-    pub fn new(quiet: &[f64], options: &AlarmOptions) -> Result<Baseline, Error> {
+    /// promised from n runs; [`BaselineError::Refused`] for runs that can promise no rate: their level moves, they depend on each
+    /// other beyond an autoregression, or no law describes them and they are too few to count.
+    pub fn new(quiet: &[f64], options: &AlarmOptions) -> Result<Baseline, BaselineError> {
         let series = Series::clean(quiet);
         series.require(50, 4)?;
         let n = series.len();
         let alpha = options.false_alarms;
         if !(alpha >= 0.1 / n as f64 && alpha < 0.5) {
-            return Err(Error::Parameter {
-                what: "false-alarm rate",
-                value: alpha,
-                must: "below 0.5 and at least 0.1 / n of the baseline: measure more quiet runs",
-            });
+            let must = "below 0.5 and at least 0.1 / n of the baseline: measure more quiet runs";
+            return Err(Error::Parameter { what: "false-alarm rate", value: alpha, must }.into());
         }
         for (what, value) in [("run length", options.run_length), ("factor", options.factor)] {
             if !(value > 1.0 && value.is_finite()) {
-                return Err(Error::Parameter { what, value, must: "above 1" });
+                return Err(Error::Parameter { what, value, must: "above 1" }.into());
             }
         }
         let fit = gev::Likelihood::new(&series)?.fit();
-        if fit.status == Status::Boundary {
-            return Err(Error::NotConverged { model: "baseline" });
+        let checked = independence::check_share(&series, Levels::default().whole, Levels::INDEPENDENCE)?;
+        match grounds::decide(&series, &fit, &checked, options.seed)? {
+            Grounds::Law { ar1, size } => {
+                let against = checked.rejected().map(|test| test.finding.clone());
+                let mut warnings: Vec<BaselineWarning> =
+                    against.map(|finding| BaselineWarning::NotIndependent { finding }).collect();
+                if alpha < 1.0 / (n as f64 + 1.0) {
+                    let needed = (1.0 / alpha).ceil();
+                    warnings.push(BaselineWarning::RestsOnLaw { false_alarms: alpha, runs: n, needed });
+                }
+                Ok(Baseline { ar1, warnings, ..Baseline::by_law(&series, &fit, size, options)? }.settled())
+            }
+            Grounds::Counts { why } => {
+                let (spike, counted) = counted::thresholds(&series, why, options)?;
+                let limits = [counted.slow, counted.fast];
+                let guaranteed = limits.map(|limit| limit.guaranteed.map_or(f64::NAN, |count| count as f64));
+                Ok(Baseline {
+                    spike,
+                    cusum: limits[0].count as f64,
+                    cusum_fast: limits[1].count as f64,
+                    cusum_guaranteed: guaranteed,
+                    counted: Some(counted),
+                    ..Baseline::empty(&fit, n, spike, options)
+                })
+            }
         }
+    }
+
+    fn empty(fit: &GevFit, n: usize, spike: SpikeThreshold, options: &AlarmOptions) -> Baseline {
+        Baseline {
+            schema: "lastrank.watch/1".to_string(),
+            options: *options,
+            n,
+            law: fit.law(),
+            counted: None,
+            spike,
+            cusum: 0.0,
+            cusum_fast: 0.0,
+            cusum_guaranteed: [0.0; 2],
+            guaranteed: false,
+            cap: CAP,
+            ar1: 0.0,
+            warnings: Vec::new(),
+        }
+    }
+
+    fn by_law(series: &Series, fit: &GevFit, size: usize, options: &AlarmOptions) -> Result<Baseline, Error> {
         let law = fit.law();
-        let checked = independence::check_series(&series, 0.05)?;
-        let mut warnings: Vec<BaselineWarning> = checked
-            .rejected()
-            .map(|test| BaselineWarning::NotIndependent { finding: test.finding.clone() })
-            .collect();
-        let dependent =
-            checked.test(independence::Question::Autocorrelation).is_some_and(|test| test.rejected);
-        let ar1 = if dependent { checked.ar1.clamp(0.0, 0.95) } else { 0.0 };
-        if alpha < 1.0 / (n as f64 + 1.0) {
-            let needed = (1.0 / alpha).ceil();
-            warnings.push(BaselineWarning::RestsOnLaw { false_alarms: alpha, runs: n, needed });
-        }
-        // A level that moves looks like a very long memory, which no effective size describes.
-        let moving = [independence::Question::Trend, independence::Question::Jump]
-            .into_iter()
-            .any(|question| checked.test(question).is_some_and(|test| test.rejected));
-        if moving {
-            warnings.push(BaselineWarning::LevelMoved);
-        }
-        let worth = (checked.effective_size.round() as usize).clamp((n / 4).max(25), n);
-        let size = if dependent && !moving { worth } else { n };
-        let refits = bootstrap::parametric_sized(&fit, size, options.bootstrap, options.seed);
-        let spike = spike(&series, &law, &refits.laws, options)?;
-        const CAP: f64 = 3.0;
+        let refits = bootstrap::parametric_sized(fit, size, options.bootstrap, options.seed);
+        let spike = spike(series, &law, &refits.laws, options)?;
         // Both sides share the rate.
         let rate = 0.5 / options.run_length;
         let points = run_length::points(&law);
@@ -195,35 +175,58 @@ impl Baseline {
                 run_length::thresholds(&baselines, rate, CAP)
             }
         });
-        let mut baseline = Baseline {
-            schema: "lastrank.watch/1".to_string(),
-            options: *options,
-            n,
-            law,
-            spike,
-            cusum,
-            cusum_fast,
-            cusum_guaranteed: [slow, fast],
-            guaranteed: false,
-            cap: CAP,
-            ar1,
-            warnings,
-        };
-        if n < FEWEST_FOR_AVERAGE {
-            baseline.guarantee();
+        let empty = Baseline::empty(fit, series.len(), spike, options);
+        Ok(Baseline { cusum, cusum_fast, cusum_guaranteed: [slow, fast], ..empty })
+    }
+
+    /// With the guaranteed thresholds where runs are few.
+    fn settled(mut self) -> Baseline {
+        if self.n < FEWEST_FOR_AVERAGE {
+            self.guarantee();
         }
-        Ok(baseline)
+        self
+    }
+
+    /// Median of the quiet runs: of the law, or counted.
+    pub fn median(&self) -> f64 {
+        self.counted.as_ref().map_or_else(|| self.law.quantile(0.5), |counted| counted.median)
+    }
+
+    /// Chance that a quiet run is as slow as this: by the law, or counted.
+    pub fn chance(&self, value: f64) -> f64 {
+        self.counted.as_ref().map_or_else(
+            || self.law.survival(value),
+            |counted| {
+                let beyond = counted.largest.len() - counted.largest.partition_point(|x| *x < value);
+                (beyond + 1) as f64 / (self.n + 1) as f64
+            },
+        )
     }
 
     /// Use the thresholds that keep the stated rates in nine of ten baselines, not only on average over them.
     /// Below 200 quiet runs they are used from the beginning: a law of so few runs is too uncertain to
     /// calibrate its own average rate, which came out at 1.6 times the stated one for 100 runs.
-    pub fn guarantee(&mut self) {
+    ///
+    /// Counted thresholds keep their rates on average for any number of runs. Where too few runs were counted for nine of
+    /// ten baselines, they stay as they are, and `false` comes back.
+    pub fn guarantee(&mut self) -> bool {
+        let [slow, fast] = self.cusum_guaranteed;
+        if [self.spike.guaranteed, slow, fast].iter().any(|value| value.is_nan()) {
+            return false;
+        }
         self.spike.value = self.spike.guaranteed;
-        [self.cusum, self.cusum_fast] = self.cusum_guaranteed;
+        [self.cusum, self.cusum_fast] = [slow, fast];
+        if let Some(counted) = &mut self.counted {
+            counted.slow.count = slow as usize;
+            counted.fast.count = fast as usize;
+        }
         self.guaranteed = true;
+        true
     }
 }
+
+/// Largest step of the CUSUM.
+const CAP: f64 = 3.0;
 
 /// Quiet runs from which thresholds that keep the rates on average over baselines can be trusted.
 const FEWEST_FOR_AVERAGE: usize = 200;
@@ -280,4 +283,17 @@ fn spike(
         guaranteed: law.upper_quantile(guaranteed),
         plug_in: law.upper_quantile(alpha),
     })
+}
+
+/// Serialises two numbers that may not be finite as null.
+mod nullable_pair {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(pair: &[f64; 2], to: S) -> Result<S::Ok, S::Error> {
+        pair.map(|value| Some(value).filter(|value| value.is_finite())).serialize(to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[f64; 2], D::Error> {
+        Ok(<[Option<f64>; 2]>::deserialize(from)?.map(|value| value.unwrap_or(f64::NAN)))
+    }
 }

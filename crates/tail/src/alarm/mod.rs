@@ -1,7 +1,8 @@
 //! Raises alarms on a stream of durations, with a stated rate of false alarms.
 //!
 //! A spike alarm asks whether one run is too slow to be one of the baseline; a CUSUM asks whether a series of
-//! runs is (Page 1954). Both are calibrated for the error of the estimated baseline. One event is one alarm:
+//! runs is (Page 1954). Both are calibrated for the error of the estimated baseline. Where no law describes the baseline,
+//! both are counted, and where nothing can be promised, it is refused. One event is one alarm:
 //! the state latches until the runs are back, or until a lasting new level is taken as baseline.
 //!
 //! ```
@@ -17,8 +18,15 @@
 //! ```
 
 mod calibration;
+mod counted;
+mod grounds;
+mod options;
+mod refusal;
 mod run_length;
 mod watch;
 
-pub use calibration::{AlarmOptions, Baseline, BaselineWarning, SpikeThreshold};
+pub use calibration::{Baseline, BaselineWarning};
+pub use counted::{BlockLimit, Counted};
+pub use options::{AlarmOptions, SpikeThreshold};
+pub use refusal::{BaselineError, NoLaw, Refusal};
 pub use watch::{Event, Level, Watch};

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::calibration::Baseline;
+use super::counted::BlockLimit;
 use super::run_length::log_ratio;
 
 /// Where the level of the stream stands.
@@ -97,6 +98,9 @@ pub struct Watch {
     last_score: Option<f64>,
     /// The latest runs, newest last.
     recent: Vec<f64>,
+    /// Runs of the current block, where thresholds are counted.
+    #[serde(default)]
+    in_block: usize,
 }
 
 impl Baseline {
@@ -112,6 +116,7 @@ impl Baseline {
             spiking: false,
             last_score: None,
             recent: Vec::new(),
+            in_block: 0,
         }
     }
 }
@@ -137,11 +142,61 @@ impl Watch {
                 run: self.runs,
                 value,
                 threshold,
-                probability: self.baseline.law.survival(value),
+                probability: self.baseline.chance(value),
             });
         }
         self.spiking = above;
+        if self.baseline.counted.is_some() {
+            events.extend(self.count(value));
+        } else {
+            events.extend(self.weigh(value));
+        }
+        events
+    }
 
+    /// Counts a run in its block; judges the level where the block is full.
+    fn count(&mut self, value: f64) -> Option<Event> {
+        let counted = self.baseline.counted.as_ref()?;
+        let (block, slow, fast) = (counted.block, counted.slow, counted.fast);
+        self.cusum[0] += f64::from(u8::from(value > slow.value));
+        self.cusum[1] += f64::from(u8::from(value < fast.value));
+        self.in_block += 1;
+        if self.in_block < block {
+            return None;
+        }
+        let since = self.runs - block as u64;
+        let [above, below, _] = self.cusum;
+        self.in_block = 0;
+        self.cusum = [0.0; 3];
+        let far = |limit: BlockLimit, count: f64| count >= limit.count as f64;
+        let back = |limit: BlockLimit, count: f64| count <= limit.recovered(block) as f64;
+        match self.level {
+            Level::Quiet if far(slow, above) => {
+                let (statistic, threshold) = (above, slow.count as f64);
+                let factor = self.factor_since(since);
+                self.latch(Level::Slow);
+                Some(Event::Slow { run: self.runs, since: since + 1, statistic, threshold, factor })
+            }
+            Level::Quiet if far(fast, below) => {
+                let (statistic, threshold) = (below, fast.count as f64);
+                let factor = self.factor_since(since);
+                self.latch(Level::Fast);
+                Some(Event::Fast { run: self.runs, since: since + 1, statistic, threshold, factor })
+            }
+            Level::Slow if back(slow, above) => self.recover(),
+            Level::Fast if back(fast, below) => self.recover(),
+            Level::Quiet => None,
+            Level::Slow | Level::Fast => self.rebaseline(self.runs - self.zero[0].max(self.zero[1])),
+        }
+    }
+
+    fn recover(&mut self) -> Option<Event> {
+        self.latch(Level::Quiet);
+        Some(Event::Recovered { run: self.runs })
+    }
+
+    /// Adds the evidence of a run to the CUSUMs.
+    fn weigh(&mut self, value: f64) -> Option<Event> {
         let x = self.whiten(value);
         let factor = self.baseline.options.factor;
         let cap = self.baseline.cap;
@@ -153,38 +208,30 @@ impl Watch {
                 self.step(0, slow);
                 self.step(1, fast);
                 if self.cusum[0] > h {
-                    events.push(Event::Slow {
-                        run: self.runs,
-                        since: self.zero[0] + 1,
-                        statistic: self.cusum[0],
-                        threshold: h,
-                        factor: self.factor_since(self.zero[0]),
-                    });
+                    let (since, statistic) = (self.zero[0], self.cusum[0]);
+                    let factor = self.factor_since(since);
                     self.latch(Level::Slow);
-                } else if self.cusum[1] > h_fast {
-                    events.push(Event::Fast {
-                        run: self.runs,
-                        since: self.zero[1] + 1,
-                        statistic: self.cusum[1],
-                        threshold: h_fast,
-                        factor: self.factor_since(self.zero[1]),
-                    });
-                    self.latch(Level::Fast);
+                    let since = since + 1;
+                    return Some(Event::Slow { run: self.runs, since, statistic, threshold: h, factor });
                 }
+                if self.cusum[1] > h_fast {
+                    let (since, statistic) = (self.zero[1], self.cusum[1]);
+                    let factor = self.factor_since(since);
+                    self.latch(Level::Fast);
+                    let (since, threshold) = (since + 1, h_fast);
+                    return Some(Event::Fast { run: self.runs, since, statistic, threshold, factor });
+                }
+                None
             }
             Level::Slow | Level::Fast => {
                 let back = if self.level == Level::Slow { -slow } else { -fast };
                 self.step(2, back);
-                let lasting = self.runs - self.zero[0].max(self.zero[1]);
                 if self.cusum[2] > h {
-                    events.push(Event::Recovered { run: self.runs });
-                    self.latch(Level::Quiet);
-                } else if let Some(event) = self.rebaseline(lasting) {
-                    events.push(event);
+                    return self.recover();
                 }
+                self.rebaseline(self.runs - self.zero[0].max(self.zero[1]))
             }
         }
-        events
     }
 
     /// Whether the system is slow or spiking: what an exit status reports.
@@ -211,16 +258,27 @@ impl Watch {
         if wanted < 50 || lasting < wanted as u64 || self.recent.len() < wanted {
             return None;
         }
+        // Runs that cannot be a baseline are looked at again when a good part of them is new.
+        if (lasting - wanted as u64) % (wanted as u64 / 4) >= self.looked_each() {
+            return None;
+        }
         let values = &self.recent[self.recent.len() - wanted..];
         let mut options = self.baseline.options;
         // So few values cannot support a smaller probability of false alarms.
         options.false_alarms = options.false_alarms.max(0.1 / wanted as f64);
+        options.relax = true;
         let baseline = Baseline::new(values, &options).ok()?;
         self.baseline = baseline;
         self.last_score = None;
         self.spiking = false;
+        self.in_block = 0;
         self.latch(Level::Quiet);
         Some(Event::Rebaselined { run: self.runs, runs: wanted })
+    }
+
+    /// Runs from one look at the level to the next.
+    fn looked_each(&self) -> u64 {
+        self.baseline.counted.as_ref().map_or(1, |counted| counted.block as u64)
     }
 
     /// The value without the part that the previous one predicts (AR(1) of the scores), on the scale of the law.
@@ -245,6 +303,6 @@ impl Watch {
         let since = ((self.runs - zero) as usize).clamp(1, self.recent.len());
         let mut values = self.recent[self.recent.len() - since..].to_vec();
         values.sort_unstable_by(f64::total_cmp);
-        crate::series::sorted_quantile(&values, 0.5) / self.baseline.law.quantile(0.5)
+        crate::series::sorted_quantile(&values, 0.5) / self.baseline.median()
     }
 }

@@ -1,8 +1,8 @@
 //! Everything `fit` says about one series of durations, as one struct: schema `lastrank.fit/1`.
 //!
 //! [`assess`] is the entry point of the command line and the report. It asks first whether the values are
-//! independent draws of one law, then fits a GEV and its rivals, and hands out typed findings: what was found, how
-//! sure that is, and how many more runs would decide. [`Assessment::panels`] gives the points of the figures.
+//! independent draws of one law, then fits a GEV and its rivals, and hands out typed findings: what was found and how
+//! sure that is. [`Assessment::panels`] gives the points of the figures.
 //!
 //! ```
 //! use tail::assess::{AssessOptions, assess};
@@ -34,7 +34,7 @@ use rayon::prelude::*;
 
 use crate::grouped::Grouped;
 use crate::regression::{Covariate, Part, Regression, RegressionLaw};
-use crate::verdict::{self, Vuong};
+use crate::verdict::{self, Levels, Vuong};
 use crate::{
     Error, Gev, Series, Status, bootstrap, gev, gof, gumbel, independence, interval, rivals, sandwich,
 };
@@ -82,7 +82,7 @@ fn assess_series<'a>(
     }
     series.require(FEWEST, 4)?;
 
-    let independence = independence::check_series(series, options.significance)?;
+    let independence = independence::check_share(series, options.significance, Levels::INDEPENDENCE)?;
     let likelihood = gev::Likelihood::new(series)?;
     let fit = likelihood.fit();
 
@@ -349,5 +349,29 @@ impl Assessment {
     /// The Vuong comparison with a family, where both densities are positive at every value.
     pub fn vuong(&self, family: rivals::Family) -> Option<Vuong> {
         self.alternatives.iter().find(|a| a.model == family)?.vuong
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_methods_page_names_the_limits_of_the_code() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/statistics-methods.md");
+        let page = std::fs::read_to_string(page).unwrap().replace('\n', " ");
+        let limits = format!(
+            "more than {} values, each refit uses fewer, but at least {},",
+            grouped_by_thousands(BUDGET_OF_TESTS),
+            grouped_by_thousands(gof::SETTLED)
+        );
+        assert!(page.contains(&limits), "{limits}");
+    }
+
+    fn grouped_by_thousands(number: usize) -> String {
+        let digits = number.to_string();
+        let groups: Vec<&str> =
+            digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+        groups.join(" ")
     }
 }

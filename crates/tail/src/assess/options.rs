@@ -24,7 +24,7 @@ pub struct AssessOptions {
     pub level: f64,
     /// Return periods (> 1) whose levels are wanted, in numbers of values.
     pub periods: Vec<f64>,
-    /// Joint level of the tests of independence, and that of the tests of fit.
+    /// How often the whole verdict may err on independent draws of a GEV: its stages share it.
     pub significance: f64,
     /// Refits of the bootstrap behind the p-values of the fit; 0 leaves them out.
     pub bootstrap: usize,

@@ -1,19 +1,27 @@
 //! Tests whether values are independent draws of one law, which everything else assumes.
 //!
-//! Four tests, their p-values adjusted together (Holm 1979): Ljung-Box on ranks (dependence of
-//! neighbours), Mann-Kendall corrected for autocorrelation (trend), Pettitt (jump) and
-//! Hartigan's dip (several modes). A good fit of the pooled values answers none of these.
+//! Five tests, their p-values adjusted together (Holm 1979, weighted): lag 1 and Ljung-Box on ranks (dependence of
+//! neighbours), Mann-Kendall corrected for autocorrelation (trend), Pettitt (jump), Hartigan's dip and a gap before
+//! a cluster (several modes), and the places of the slow values in time (periods, bursts). A good fit of the pooled
+//! values answers none of these.
 
 mod autocorrelation;
 mod change;
+mod cluster;
 mod modes;
+mod montecarlo;
+mod neighbours;
+mod slow;
 mod split;
 mod trend;
 
 pub(crate) use autocorrelation::order;
-pub use autocorrelation::{autocorrelations, ljung_box, ljung_box_of_ranks, ranks};
+pub use autocorrelation::{autocorrelations, ljung_box, ranks};
 pub use change::{Jump, change_points, gumbel_scores, pettitt};
+pub use cluster::{Gap, separated};
 pub use modes::{Dip, dip_test};
+pub use neighbours::{Neighbours, neighbours};
+pub use slow::{SlowValues, Spacing, slow_values};
 pub use split::{Mode, modes};
 pub use trend::{Trend, mann_kendall, theil_sen};
 
@@ -27,28 +35,42 @@ use crate::{Error, Series, Xoshiro, argument};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
-    /// Neighbouring values resemble each other (Ljung-Box on ranks).
+    /// Neighbouring values resemble each other (lag 1 and Ljung-Box on ranks).
     Autocorrelation,
     /// The level creeps (Mann-Kendall).
     Trend,
     /// The level jumps (Pettitt).
     Jump,
-    /// Several modes (dip).
+    /// Several modes (dip, and a gap before a cluster).
     Modes,
+    /// Slow values come at a period, in bursts, or too evenly.
+    SlowValues,
+}
+
+impl Question {
+    /// Share of the error of all tests that this one has. Dependence of neighbours is what series of runs have most
+    /// often; the test of modes keeps far below its level on laws with a peak.
+    fn weight(self) -> f64 {
+        match self {
+            Question::Autocorrelation => 0.5,
+            Question::Trend | Question::Jump | Question::SlowValues => 0.13,
+            Question::Modes => 0.11,
+        }
+    }
 }
 
 /// What one test found, with the numbers that a sentence about it needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TestFinding {
-    /// Ljung-Box: nothing speaks against independence.
+    /// Lag 1 and Ljung-Box: nothing speaks against independence.
     NoAutocorrelation {
         /// Correlation of the ranks of neighbouring values.
         lag_one: f64,
         /// Lags tested.
         lags: usize,
     },
-    /// Ljung-Box: neighbouring values resemble each other.
+    /// Lag 1 or Ljung-Box: neighbouring values resemble each other.
     Autocorrelation {
         /// Correlation of the ranks of neighbouring values.
         lag_one: f64,
@@ -83,12 +105,19 @@ pub enum TestFinding {
         /// Number of values.
         n: usize,
     },
-    /// Hartigan's dip: no sign of more than one mode.
+    /// Neither the dip nor a gap shows more than one mode.
     OneMode,
-    /// Hartigan's dip: several modes.
+    /// The dip or a gap shows several modes.
     SeveralModes {
         /// The modes, fastest first; empty where they could not be told apart.
         modes: Vec<Mode>,
+    },
+    /// The slow values come as if at random.
+    SlowAtRandom,
+    /// The slow values come at a period, in bursts, or more evenly than at random.
+    SlowPatterned {
+        /// What was seen.
+        slow: SlowValues,
     },
 }
 
@@ -103,7 +132,8 @@ pub struct Test {
     pub statistic: f64,
     /// Its p-value.
     pub p: f64,
-    /// The p-value adjusted for all tests of the stage (Holm 1979).
+    /// The p-value adjusted for all tests of the stage (Holm 1979, weighted), and for further stages where the stage
+    /// has only a share of the error.
     pub p_adjusted: f64,
     /// Whether it speaks against independent draws of one law.
     pub rejected: bool,
@@ -129,6 +159,9 @@ pub struct Independence {
     pub passed: bool,
     /// Level of the adjusted tests.
     pub significance: f64,
+    /// Share of that level which all tests together have: 1 where nothing else is tested.
+    #[serde(default = "whole")]
+    pub share: f64,
     /// The tests, in the order of [`Question`].
     pub tests: Vec<Test>,
     /// Autocorrelations of the ranks at lags 1, 2, …
@@ -145,13 +178,23 @@ pub struct Independence {
     pub trend: Trend,
     /// The most likely jump.
     pub jump: Jump,
-    /// The modes.
+    /// The dip.
     pub dip: Dip,
+    /// The gap between values that speaks most for a cluster of its own; none of few values.
+    #[serde(default)]
+    pub gap: Option<Gap>,
+    /// The places of the slow values in time; none of few values.
+    #[serde(default)]
+    pub slow: Option<SlowValues>,
     /// The stretches between change points (one stretch: none found).
     pub segments: Vec<Segment>,
-    /// The modes, fastest first, where the dip test finds several; else empty.
+    /// The modes, fastest first, where several are found; else empty.
     #[serde(default)]
     pub modes: Vec<Mode>,
+}
+
+fn whole() -> f64 {
+    1.0
 }
 
 impl Independence {
@@ -166,7 +209,7 @@ impl Independence {
     }
 }
 
-/// Put the four tests to values in time order, at the joint `significance` (0.05 is usual). Values that are
+/// Put the tests to values in time order, at the joint `significance` (0.05 is usual). Values that are
 /// not finite are left out.
 ///
 /// # Errors
@@ -176,7 +219,19 @@ pub fn check(values: &[f64], significance: f64) -> Result<Independence, Error> {
 }
 
 /// [`check`] of a series.
+///
+/// # Errors
+/// As [`check`].
 pub fn check_series(series: &Series, significance: f64) -> Result<Independence, Error> {
+    check_share(series, significance, 1.0)
+}
+
+/// [`check`] as one stage of several that share the error: all tests together reject a `share` of `significance` of
+/// independent draws at most, and adjusted p-values are still compared with `significance`.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Independence, Error> {
     series.require(10, 2)?;
     argument::between_0_and_1("significance", significance)?;
     let values = series.values();
@@ -185,72 +240,64 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
     let lags = 20.min(n / 5);
 
     let ranks = ranks(values);
-    let (q, q_p) = ljung_box_of_ranks(&ranks, lags);
+    let neighbours = neighbours(&ranks, lags);
     let trend = mann_kendall(values, lags);
     let jump = change::pettitt_of_ranks(&ranks);
     let spread = spread_ties(series);
-    let dip = dip_test(&spread, 999, 1);
+    let dip = dip_test(&spread, DIPS, 1);
+    let gap = separated(&spread);
+    let slow = slow_values(values, series.sorted());
     let correlations = autocorrelations(&ranks, 40.min(n / 4));
-
-    let mut starts = vec![0];
-    starts.extend(change::change_points_of_ranks(&ranks));
-    let segments: Vec<Segment> = starts
-        .iter()
-        .enumerate()
-        .map(|(k, &start)| {
-            let end = starts.get(k + 1).copied().unwrap_or(n);
-            Segment { start, end, median: median(&values[start..end]) }
-        })
-        .collect();
-
-    // Dependence within the segments: a jump alone would pass for a very long memory.
-    let mut within = ranks.clone();
-    for segment in &segments {
-        let part = &mut within[segment.start..segment.end];
-        let mean = part.iter().sum::<f64>() / part.len() as f64;
-        part.iter_mut().for_each(|r| *r -= mean);
-    }
+    let segments = segments(values, &ranks);
+    let within = within_segments(&ranks, &segments);
     let effective_size = crate::gev::effective_size(&within);
     let ar1 = autocorrelations(&within, 1).first().copied().unwrap_or(0.0);
 
-    let p = [q_p, trend.p, jump.p_corrected(n), dip.p];
-    let adjusted = holm(&p);
-    let rejected: Vec<bool> = adjusted.iter().map(|p| *p < significance).collect();
-    let modes = if rejected[3] { split::modes(&spread, significance) } else { Vec::new() };
+    let dip_p = dip.p / (1.0 - GAP);
+    let gap_p = gap.map_or(1.0, |gap| gap.p / GAP);
+    let mut done = vec![
+        (Question::Autocorrelation, "lag 1 and Ljung-Box on ranks", neighbours.portmanteau, neighbours.p),
+        (Question::Trend, "Mann-Kendall (Hamed-Rao)", trend.z / trend.variance_factor.sqrt(), trend.p),
+        (Question::Jump, "Pettitt", jump.statistic, jump.p_corrected(n)),
+        (Question::Modes, "Hartigan dip, gap before a cluster", dip.dip, dip_p.min(gap_p).min(1.0)),
+    ];
+    done.extend(
+        slow.map(|slow| (Question::SlowValues, "places of slow values", slow.followed as f64, slow.p)),
+    );
+    let weighted: Vec<(f64, f64)> = done.iter().map(|(question, _, _, p)| (*p, question.weight())).collect();
+    let adjusted: Vec<f64> = holm_weighted(&weighted).into_iter().map(|p| (p / share).min(1.0)).collect();
+    let several = adjusted[3] < significance;
+    let cut = gap.filter(|_| several && gap_p <= dip_p).map(|gap| gap.below);
+    let modes = if several { split::modes(&spread, cut, significance) } else { Vec::new() };
     let lag_one = correlations.first().copied().unwrap_or(0.0);
-    let findings = [
-        if rejected[0] {
-            TestFinding::Autocorrelation { lag_one, lags, n, effective_size }
-        } else {
-            TestFinding::NoAutocorrelation { lag_one, lags }
-        },
-        if rejected[1] { trend_found(&trend, series) } else { TestFinding::NoTrend { tau: trend.tau } },
-        if rejected[2] { jump_found(&jump, values) } else { TestFinding::NoJump },
-        if rejected[3] { TestFinding::SeveralModes { modes: modes.clone() } } else { TestFinding::OneMode },
-    ];
-    let kinds = [
-        (Question::Autocorrelation, "Ljung-Box on ranks", q),
-        (Question::Trend, "Mann-Kendall (Hamed-Rao)", trend.z / trend.variance_factor.sqrt()),
-        (Question::Jump, "Pettitt", jump.statistic),
-        (Question::Modes, "Hartigan dip", dip.dip),
-    ];
-    let tests: Vec<Test> = kinds
+    let tests: Vec<Test> = done
         .into_iter()
-        .zip(findings)
-        .enumerate()
-        .map(|(i, ((question, name, statistic), finding))| Test {
-            question,
-            name: name.to_string(),
-            statistic,
-            p: p[i],
-            p_adjusted: adjusted[i],
-            rejected: rejected[i],
-            finding,
+        .zip(adjusted)
+        .map(|((question, name, statistic, p), p_adjusted)| {
+            let rejected = p_adjusted < significance;
+            let finding = match (question, rejected) {
+                (Question::Autocorrelation, true) => {
+                    TestFinding::Autocorrelation { lag_one, lags, n, effective_size }
+                }
+                (Question::Autocorrelation, false) => TestFinding::NoAutocorrelation { lag_one, lags },
+                (Question::Trend, true) => trend_found(&trend, series),
+                (Question::Trend, false) => TestFinding::NoTrend { tau: trend.tau },
+                (Question::Jump, true) => jump_found(&jump, values),
+                (Question::Jump, false) => TestFinding::NoJump,
+                (Question::Modes, true) => TestFinding::SeveralModes { modes: modes.clone() },
+                (Question::Modes, false) => TestFinding::OneMode,
+                (Question::SlowValues, true) => {
+                    slow.map_or(TestFinding::SlowAtRandom, |slow| TestFinding::SlowPatterned { slow })
+                }
+                (Question::SlowValues, false) => TestFinding::SlowAtRandom,
+            };
+            Test { question, name: name.to_string(), statistic, p, p_adjusted, rejected, finding }
         })
         .collect();
     Ok(Independence {
         passed: !tests.iter().any(|test| test.rejected),
         significance,
+        share,
         tests,
         autocorrelations: correlations,
         autocorrelation_bound: 1.96 / size.sqrt(),
@@ -260,20 +307,56 @@ pub fn check_series(series: &Series, significance: f64) -> Result<Independence, 
         trend,
         jump,
         dip,
+        gap,
+        slow,
         segments,
         modes,
     })
 }
 
+/// Most simulated samples of the dip.
+const DIPS: usize = 3999;
+/// Share of the error of the test of modes that the gap has: the dip keeps far below its level.
+const GAP: f64 = 0.75;
+
+fn segments(values: &[f64], ranks: &[f64]) -> Vec<Segment> {
+    let mut starts = vec![0];
+    starts.extend(change::change_points_of_ranks(ranks));
+    let of = |(k, &start): (usize, &usize)| {
+        let end = starts.get(k + 1).copied().unwrap_or(values.len());
+        Segment { start, end, median: median(&values[start..end]) }
+    };
+    starts.iter().enumerate().map(of).collect()
+}
+
+/// The ranks without the levels of the segments: a jump alone would pass for a very long memory.
+fn within_segments(ranks: &[f64], segments: &[Segment]) -> Vec<f64> {
+    let mut within = ranks.to_vec();
+    for segment in segments {
+        let part = &mut within[segment.start..segment.end];
+        let mean = part.iter().sum::<f64>() / part.len() as f64;
+        part.iter_mut().for_each(|r| *r -= mean);
+    }
+    within
+}
+
 /// Adjust p-values so that the chance of any false rejection stays at the level (Holm 1979).
 pub fn holm(p: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..p.len()).collect();
-    order.sort_by(|&a, &b| p[a].total_cmp(&p[b]));
-    let mut out = vec![0.0; p.len()];
+    holm_weighted(&p.iter().map(|p| (*p, 1.0)).collect::<Vec<_>>())
+}
+
+/// [`holm`] of pairs of p-value and weight: a test has its share of the weights of those not yet rejected.
+pub fn holm_weighted(tests: &[(f64, f64)]) -> Vec<f64> {
+    let ratio = |i: usize| tests[i].0 / tests[i].1;
+    let mut order: Vec<usize> = (0..tests.len()).collect();
+    order.sort_by(|&a, &b| ratio(a).total_cmp(&ratio(b)));
+    let mut rest: f64 = tests.iter().map(|(_, weight)| weight).sum();
+    let mut out = vec![0.0; tests.len()];
     let mut running = 0.0f64;
-    for (rank, &i) in order.iter().enumerate() {
-        running = running.max(((p.len() - rank) as f64 * p[i]).min(1.0));
+    for i in order {
+        running = running.max((ratio(i) * rest).min(1.0));
         out[i] = running;
+        rest -= tests[i].1;
     }
     out
 }
@@ -321,6 +404,14 @@ mod tests {
         let found = holm(&[0.04, 0.01, 0.03, 0.9]);
         for (a, b) in found.iter().zip([0.09, 0.04, 0.09, 0.9]) {
             assert!((a - b).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn a_weighted_test_has_its_share_of_the_level_and_the_rest_when_others_are_rejected() {
+        let found = holm_weighted(&[(0.02, 0.5), (0.001, 0.1), (0.9, 0.4)]);
+        for (a, b) in found.iter().zip([0.036, 0.01, 0.9]) {
+            assert!((a - b).abs() < 1e-12, "{found:?}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::montecarlo::{MonteCarlo, probability};
 use crate::Xoshiro;
 
 /// The dip: how far the values are from any distribution with one peak.
@@ -16,8 +17,11 @@ pub struct Dip {
     pub modal_interval: [f64; 2],
 }
 
-/// Dip test of ascending values; the p-value from `replicates` seeded uniform samples. Ties must have been
-/// spread over their tick before.
+/// Uniform samples as far out as the data after which no more are drawn.
+const ENOUGH: u32 = 20;
+
+/// Dip test of ascending values; the p-value from at most `replicates` seeded uniform samples, fewer where it is large.
+/// Ties must have been spread over their tick before.
 pub fn dip_test(sorted: &[f64], replicates: usize, seed: u64) -> Dip {
     let n = sorted.len();
     let (dip, from, to) = dip(sorted);
@@ -27,16 +31,16 @@ pub fn dip_test(sorted: &[f64], replicates: usize, seed: u64) -> Dip {
     let wanted = dip * (n as f64).sqrt() / (size as f64).sqrt();
     let mut random = Xoshiro::new(seed);
     let mut uniform = vec![0.0; size];
-    let mut above = 0;
-    for _ in 0..replicates {
+    let how = MonteCarlo { most: replicates as u32, enough: ENOUGH };
+    let (p, _) = probability(how, || {
         let mut total = 0.0;
         for slot in &mut uniform {
             total += random.exponential();
             *slot = total;
         }
-        above += usize::from(self::dip(&uniform).0 >= wanted);
-    }
-    Dip { dip, p: (above + 1) as f64 / (replicates + 1) as f64, modal_interval }
+        self::dip(&uniform).0 >= wanted
+    });
+    Dip { dip, p, modal_interval }
 }
 
 /// The dip and the indices of the modal interval: the interval shrinks to where the greatest convex minorant

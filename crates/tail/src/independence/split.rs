@@ -29,9 +29,13 @@ const FEWEST: usize = 10;
 
 /// Split ascending values (ties spread over their tick) where the dip test finds more than one mode, and the
 /// parts again, as long as it does: at the valley of a Gaussian kernel density whose bandwidth is the largest
-/// with two modes of at least 5 % each (Silverman 1981). One mode: a single entry.
-pub fn modes(sorted: &[f64], significance: f64) -> Vec<Mode> {
+/// with two modes of at least 5 % each (Silverman 1981). A `gap` that was found before is cut first: so many values lie
+/// below it. One mode: a single entry.
+pub fn modes(sorted: &[f64], gap: Option<usize>, significance: f64) -> Vec<Mode> {
     let mut cuts = vec![0, sorted.len()];
+    if let Some(below) = gap.filter(|below| (1..sorted.len()).contains(below)) {
+        cuts.insert(1, below);
+    }
     let mut at = 0;
     while at + 1 < cuts.len() && cuts.len() <= MOST {
         let (from, to) = (cuts[at], cuts[at + 1]);
@@ -125,7 +129,7 @@ mod tests {
 
     #[test]
     fn three_kinds_of_run_are_told_apart_with_their_shares() {
-        let found = modes(&mixture(&[(200, 0.0), (100, 8.0), (60, 16.0)]), 0.05);
+        let found = modes(&mixture(&[(200, 0.0), (100, 8.0), (60, 16.0)]), None, 0.05);
         assert_eq!(found.len(), 3, "{found:?}");
         for (mode, (count, at)) in found.iter().zip([(200usize, 0.0), (100, 8.0), (60, 16.0)]) {
             assert!(mode.count.abs_diff(count) <= 3 && (mode.location - at).abs() < 0.5, "{mode:?}");
@@ -135,7 +139,7 @@ mod tests {
 
     #[test]
     fn one_kind_of_run_stays_whole() {
-        assert_eq!(modes(&mixture(&[(400, 0.0)]), 0.05).len(), 1);
-        assert!(modes(&[], 0.05).is_empty());
+        assert_eq!(modes(&mixture(&[(400, 0.0)]), None, 0.05).len(), 1);
+        assert!(modes(&[], None, 0.05).is_empty());
     }
 }

@@ -17,6 +17,7 @@ pub use threshold::Candidate;
 
 use serde::{Deserialize, Serialize};
 
+use crate::independence::{self, SlowValues};
 use crate::{Error, Interval, Series, argument, gpd};
 
 /// The tail of many latencies; schema `lastrank.latency/1`.
@@ -38,6 +39,9 @@ pub struct Latency {
     /// Extremal index by intervals and by K-gaps, at the chosen threshold or the 98 % quantile, whichever is
     /// higher: 1 independent, 1/θ the mean cluster size.
     pub extremal_index: [f64; 2],
+    /// When the slow values come: at random, in bursts, at a period.
+    #[serde(default)]
+    pub slow: Option<SlowValues>,
     /// Levels reached once in so many operations.
     pub levels: Vec<LatencyLevel>,
 }
@@ -98,6 +102,7 @@ pub fn analyse_series(series: &Series, operations: &[f64], level: f64, seed: u64
         fit,
         clusters,
         extremal_index,
+        slow: independence::slow_values(series.values(), series.sorted()),
         levels,
     })
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Evidence, FEWEST_FOR_VERDICT, VerdictCode};
-use crate::independence::Question;
+use crate::independence::{Question, Spacing};
 
 /// One piece of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,11 @@ pub enum Advice {
     FitEachStretch,
     /// Fit each kind of run on its own.
     FitEachMode,
+    /// Find what makes values slow together or at a period.
+    ExplainSlowValues {
+        /// The period, in values, where there is one.
+        period: Option<usize>,
+    },
     /// Measure more runs.
     MeasureMore {
         /// At least so many more.
@@ -44,6 +49,12 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
             Question::Trend => Advice::DiscardWarmUp,
             Question::Jump => Advice::FitEachStretch,
             Question::Modes => Advice::FitEachMode,
+            Question::SlowValues => Advice::ExplainSlowValues {
+                period: independence
+                    .slow
+                    .filter(|slow| slow.spacing == Spacing::Periodic)
+                    .map(|slow| slow.distance),
+            },
         })
         .collect();
     if evidence.n < FEWEST_FOR_VERDICT && code != VerdictCode::NotIndependent {

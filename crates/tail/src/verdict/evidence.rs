@@ -46,7 +46,7 @@ pub struct Evidence<'a> {
     pub diagnostics: &'a Diagnostics,
     /// Stage three.
     pub alternatives: &'a [Alternative],
-    /// Level of the test of fit.
+    /// How often the whole verdict may err on independent draws of a GEV.
     pub significance: f64,
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Evidence, VerdictCode};
+use super::levels::Levels;
 use super::vuong::Preference;
 use crate::Status;
 use crate::gev::Influence;
@@ -50,6 +51,9 @@ pub enum Finding {
         tests: GoodnessOfFit,
         /// Whether the refits had fewer values than the sample.
         of_smaller_samples: bool,
+        /// The GEV is rejected where the p-value of both statistics together is below this.
+        #[serde(default)]
+        level: f64,
     },
     /// Whether a Gumbel law, shape 0, would do as well.
     GumbelLaw {
@@ -101,10 +105,14 @@ pub enum Explained {
 }
 
 /// The findings of all stages, in the order of telling.
-pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Finding> {
+pub(super) fn of(code: VerdictCode, evidence: &Evidence, levels: &Levels) -> Vec<Finding> {
     let mut out = of_independence(evidence);
     if let Some(tests) = evidence.diagnostics.goodness_of_fit {
-        out.push(Finding::GoodnessOfFit { tests, of_smaller_samples: tests.sample_size < evidence.n });
+        out.push(Finding::GoodnessOfFit {
+            tests,
+            of_smaller_samples: tests.sample_size < evidence.n,
+            level: levels.fit,
+        });
     }
     if let Some(gumbel) = &evidence.diagnostics.gumbel {
         out.push(Finding::GumbelLaw { suffices: gumbel.p >= 0.05, p: gumbel.p });
@@ -112,7 +120,7 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Finding> {
     for rival in evidence.alternatives {
         out.push(Finding::Rival {
             family: rival.model,
-            preference: rival.vuong.map(|vuong| vuong.preference()),
+            preference: rival.vuong.map(|vuong| levels.preference(&vuong)),
             z: rival.vuong.map_or(f64::NAN, |vuong| vuong.z),
             aic_weight: rival.aic_weight,
         });

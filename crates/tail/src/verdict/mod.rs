@@ -1,12 +1,14 @@
-//! Judges the tests together: a verdict in three stages.
+//! Judges the tests together: a verdict in three stages, with one error.
 //!
 //! One: are the values independent draws of one law; if not, nothing else is said plainly. Two: does the GEV
-//! fit at all (A² and upper-tail AU², bootstrap p-values). Three: is any rival law better, or as good, and
-//! how many more values would tell (Vuong 1989). A good GEV plot alone is no evidence of a maximum.
+//! fit at all (A² and upper-tail AU², bootstrap p-values). Three: is any rival law better, or as good (Vuong 1989). A
+//! good GEV plot alone is no evidence of a maximum. The stages share the error ([`Levels`]), so that the verdict errs
+//! against independent draws of a GEV as often as it says, and not as often as each stage.
 
 mod advice;
 mod evidence;
 mod findings;
+mod levels;
 mod vuong;
 
 pub use advice::Advice;
@@ -15,6 +17,7 @@ pub use evidence::{
     VerdictCode,
 };
 pub use findings::{Explained, Finding};
+pub use levels::Levels;
 pub use vuong::{Preference, Vuong, long_run_variance, vuong};
 
 use serde::{Deserialize, Serialize};
@@ -22,22 +25,14 @@ use serde::{Deserialize, Serialize};
 use crate::Status;
 use crate::rivals::Family;
 
-/// How many values would decide between the GEV and its closest rival.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct RunsNeeded {
-    /// The rival.
-    pub rival: Family,
-    /// Values in all for 80 % power at the 5 % level, if the mean difference seen is the true one.
-    pub total: f64,
-    /// Values beyond those measured.
-    pub additional: f64,
-}
-
 /// What it all means.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Stable code.
     pub code: VerdictCode,
+    /// How often it errs on independent draws of a GEV, and the part of each stage.
+    #[serde(default)]
+    pub levels: Levels,
     /// The findings behind it, by stage.
     pub findings: Vec<Finding>,
     /// What to do next; may be empty.
@@ -46,22 +41,20 @@ pub struct Verdict {
     pub not_distinguished: Vec<Family>,
     /// The family preferred to the GEV, where one is.
     pub preferred: Option<Family>,
-    /// How many values would tell the GEV from each law of `not_distinguished`, fewest first.
-    pub runs_needed: Vec<RunsNeeded>,
 }
 
 /// The verdict on the evidence.
 pub fn decide(evidence: &Evidence) -> Verdict {
+    let levels = Levels::of(evidence.significance);
     let compared: Vec<(&Alternative, Vuong)> =
         evidence.alternatives.iter().filter_map(|a| Some((a, a.vuong.filter(|v| !v.z.is_nan())?))).collect();
-    let better = preferred(&compared);
+    let better = preferred(&compared, &levels);
     let alike: Vec<&(&Alternative, Vuong)> =
-        compared.iter().filter(|(_, v)| v.preference() == Preference::Neither).collect();
+        compared.iter().filter(|(_, v)| levels.preference(v) == Preference::Neither).collect();
     // No Vuong statistic: both densities agree everywhere, or one is 0 somewhere. That is no preference.
     let incomparable =
         evidence.alternatives.iter().filter(|a| a.vuong.is_none_or(|v| v.z.is_nan())).map(|a| a.model);
-    let misfit =
-        evidence.diagnostics.goodness_of_fit.as_ref().is_some_and(|g| g.p.smaller < evidence.significance);
+    let misfit = evidence.diagnostics.goodness_of_fit.as_ref().is_some_and(|g| g.p.smaller < levels.fit);
 
     let code = if !evidence.diagnostics.independence.passed {
         VerdictCode::NotIndependent
@@ -78,30 +71,20 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     } else {
         VerdictCode::GevPreferred
     };
-    let mut runs_needed: Vec<RunsNeeded> = alike
-        .iter()
-        .filter(|(_, v)| v.values_needed.is_finite())
-        .map(|(a, v)| RunsNeeded {
-            rival: a.model,
-            total: v.values_needed.max(evidence.n as f64),
-            additional: (v.values_needed - evidence.n as f64).max(0.0),
-        })
-        .collect();
-    runs_needed.sort_by(|a, b| a.total.total_cmp(&b.total));
     let not_distinguished: Vec<Family> = alike.iter().map(|(a, _)| a.model).chain(incomparable).collect();
     Verdict {
         code,
-        findings: findings::of(code, evidence),
+        levels,
+        findings: findings::of(code, evidence, &levels),
         advice: advice::of(code, evidence),
         not_distinguished,
         preferred: better.map(|a| a.model),
-        runs_needed,
     }
 }
 
 /// The rival that is clearly better than the GEV, the clearest first.
-fn preferred<'a>(compared: &[(&'a Alternative, Vuong)]) -> Option<&'a Alternative> {
-    let better = compared.iter().filter(|(_, v)| v.preference() == Preference::Rival);
+fn preferred<'a>(compared: &[(&'a Alternative, Vuong)], levels: &Levels) -> Option<&'a Alternative> {
+    let better = compared.iter().filter(|(_, v)| levels.preference(v) == Preference::Rival);
     better.min_by(|a, b| a.1.z.total_cmp(&b.1.z)).map(|(a, _)| *a)
 }
 
@@ -142,7 +125,6 @@ mod tests {
             }
         });
         assert_eq!(not_a_number.code, VerdictCode::GevConsistent);
-        assert!(not_a_number.runs_needed.is_empty());
     }
 
     #[test]
@@ -150,15 +132,14 @@ mod tests {
         let worse = |z: f64| {
             move |all: &mut Vec<Alternative>| {
                 for a in all {
-                    a.vuong = a.vuong.map(|v| Vuong { z, values_needed: 800.0, ..v });
+                    a.vuong = a.vuong.map(|v| Vuong { z, ..v });
                 }
             }
         };
         assert_eq!(evidence(worse(3.0)).code, VerdictCode::GevPreferred);
-        assert_eq!(evidence(worse(-3.0)).code, VerdictCode::RivalPreferred);
-        let alike = evidence(worse(0.5));
-        assert_eq!(alike.code, VerdictCode::GevConsistent);
-        let fewest = alike.runs_needed[0];
-        assert_eq!((fewest.total, fewest.additional), (800.0, 600.0));
+        assert_eq!(evidence(worse(-4.0)).code, VerdictCode::RivalPreferred);
+        assert_eq!(evidence(worse(0.5)).code, VerdictCode::GevConsistent);
+        // One of eight comparisons at 5 % is no preference at 5 % of the verdict.
+        assert_eq!(evidence(worse(-2.6)).code, VerdictCode::GevConsistent);
     }
 }

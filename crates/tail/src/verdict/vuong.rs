@@ -7,8 +7,8 @@ use crate::special::normal_two_sided;
 /// Vuong's comparison of two fits to the same values (Vuong 1989) with a Newey-West variance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Vuong {
-    /// Σ d / (ω √n), d = ln f₁ - ln f₂ value by value: above 1.96 the first model is preferred, below -1.96
-    /// the second.
+    /// Σ d / (ω √n), d = ln f₁ - ln f₂ value by value: far above 0 the first model is preferred, far below it
+    /// the second ([`super::Levels`]).
     pub z: f64,
     /// Two-sided p-value.
     pub p: f64,
@@ -16,33 +16,18 @@ pub struct Vuong {
     pub mean: f64,
     /// ω, the long-run standard deviation of d.
     pub deviation: f64,
-    /// Values that would decide with 80 % power at 5 %: (2.80 ω / mean d)²; infinite where the mean is 0.
-    pub values_needed: f64,
 }
 
-/// Which of two models is preferred, at the two-sided 5 % level.
+/// Which of two models is preferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preference {
-    /// The GEV: z above 1.96.
+    /// The GEV.
     Gev,
-    /// The rival: z below -1.96.
+    /// The rival.
     Rival,
     /// Neither.
     Neither,
-}
-
-impl Vuong {
-    /// Which model is preferred, where the first is a GEV and the second a rival.
-    pub fn preference(&self) -> Preference {
-        if self.z > 1.96 {
-            Preference::Gev
-        } else if self.z < -1.96 {
-            Preference::Rival
-        } else {
-            Preference::Neither
-        }
-    }
 }
 
 /// Compare by the log-densities under both fits, in time order. `None` where a density is 0 at some value or
@@ -65,13 +50,7 @@ pub fn vuong(first: &[f64], second: &[f64]) -> Option<Vuong> {
     }
     let deviation = variance.sqrt();
     let z = mean * size.sqrt() / deviation;
-    Some(Vuong {
-        z,
-        p: normal_two_sided(z),
-        mean,
-        deviation,
-        values_needed: (2.80 * deviation / mean).powi(2),
-    })
+    Some(Vuong { z, p: normal_two_sided(z), mean, deviation })
 }
 
 /// Newey-West variance with Bartlett weights and bandwidth 4 (n / 100)^(2/9) (Newey, West 1987, 1994); the

@@ -1,7 +1,7 @@
 //! Reads and calibrates the baseline, and words its stated rates of false alarms.
 
 use anyhow::{Context, anyhow, bail};
-use tail::alarm::{AlarmOptions, Baseline};
+use tail::alarm::{AlarmOptions, Baseline, BaselineError, Counted};
 
 use crate::cli::WatchArgs;
 use crate::values::{self, Values};
@@ -60,6 +60,7 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
         factor,
         rebaseline: args.rebaseline.unwrap_or(0),
         seed: args.seed,
+        relax: args.false_alarm_rate.is_none(),
         ..AlarmOptions::default()
     };
     Ok(QuietRuns { fingerprint: fingerprint(&values.numbers), values, options })
@@ -107,10 +108,21 @@ impl QuietRuns {
                 self.values.numbers.len()
             );
         }
-        let mut baseline = Baseline::new(&self.values.numbers, &self.options)
-            .with_context(|| format!("{} cannot be a baseline", self.values.name))?;
-        if guaranteed {
-            baseline.guarantee();
+        let name = &self.values.name;
+        let mut baseline = match Baseline::new(&self.values.numbers, &self.options) {
+            Err(BaselineError::Refused(why)) => {
+                bail!("{name} cannot be a baseline: {}", report::words::alarm::refusal(&why))
+            }
+            found => found.with_context(|| format!("{name} cannot be a baseline"))?,
+        };
+        if guaranteed && !baseline.guarantee() {
+            let needed = (0.1f64.ln() / (-baseline.spike.false_alarms).ln_1p()).ceil();
+            bail!(
+                "--guaranteed: no law describes {name}, and its {} runs are too few to keep a rate of {} in 90 % of \
+                 baselines by counting; measure at least {needed:.0}, or ask for a higher rate",
+                baseline.n,
+                report::significant(baseline.spike.false_alarms, 2)
+            );
         }
         Ok(baseline)
     }
@@ -118,14 +130,26 @@ impl QuietRuns {
 
 /// What the monitor promises, for a reader.
 pub fn words(quiet: &QuietRuns, baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
-    let spike = &baseline.spike;
-    let options = &baseline.options;
     let mut text = format!(
         "Baseline {}: {} quiet runs, median {}.\n",
         quiet.values.name,
         baseline.n,
-        unit.show(baseline.law.quantile(0.5))
+        unit.show(baseline.median())
     );
+    text += &match &baseline.counted {
+        Some(counted) => by_counting(baseline, counted, unit),
+        None => by_law(baseline, unit, asked),
+    };
+    for warning in quiet.values.warnings().into_iter().chain(report::words::alarm::warnings(baseline)) {
+        text += &report::sentence("warning:   ", &warning);
+    }
+    text
+}
+
+/// The promise that rests on the fitted law.
+fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
+    let spike = &baseline.spike;
+    let options = &baseline.options;
     let once = samples::units::count((1.0 / spike.false_alarms).round() as u64);
     let guaranteed = baseline.guaranteed;
     let rest = match guaranteed {
@@ -137,7 +161,7 @@ pub fn words(quiet: &QuietRuns, baseline: &Baseline, unit: report::Unit, asked: 
             format!("on average over baselines; kept in 90 % of them above {}", unit.show(spike.guaranteed))
         }
     };
-    text += &report::sentence(
+    let mut text = report::sentence(
         "  Spike:   ",
         &format!("a run above {}. A quiet system gives one in {once} runs ({rest}).", unit.show(spike.value)),
     );
@@ -178,9 +202,44 @@ pub fn words(quiet: &QuietRuns, baseline: &Baseline, unit: report::Unit, asked: 
             ),
         );
     }
-    for warning in quiet.values.warnings().into_iter().chain(report::words::alarm::warnings(baseline)) {
-        text += &report::sentence("warning:   ", &warning);
-    }
+    text
+}
+
+/// The promise of thresholds that are counted.
+fn by_counting(baseline: &Baseline, counted: &Counted, unit: report::Unit) -> String {
+    let spike = &baseline.spike;
+    let kept = if baseline.guaranteed { "in 90 % of baselines" } else { "on average over baselines" };
+    let once = |rate: f64| samples::units::count((1.0 / rate).floor() as u64);
+    let mut text = report::sentence("  Counted: ", &report::words::alarm::counted(counted));
+    text += &report::sentence(
+        "  Spike:   ",
+        &format!(
+            "a run above {}. A quiet system gives at most one in {} runs ({kept}, whatever their law).",
+            unit.show(spike.value),
+            once(spike.false_alarms)
+        ),
+    );
+    text += &report::sentence(
+        "  Level:   ",
+        &format!(
+            "slower where {} of {block} runs in a row are above {}, faster where {} are below {}; not tuned to a size. \
+             A quiet system gives at most one false one in {} runs ({kept}, whatever their law).",
+            counted.slow.count,
+            unit.show(counted.slow.value),
+            counted.fast.count,
+            unit.show(counted.fast.value),
+            once(counted.slow.rate + counted.fast.rate),
+            block = counted.block
+        ),
+    );
+    text += &report::sentence(
+        "  Carries: ",
+        &format!(
+            "false-alarm rates down to {}, one in {} runs.",
+            report::significant(1.0 / (baseline.n as f64 + 1.0), 2),
+            baseline.n + 1
+        ),
+    );
     text
 }
 

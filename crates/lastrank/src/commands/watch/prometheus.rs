@@ -79,12 +79,7 @@ impl Metrics<'_> {
             "A run above this is a spike.",
             &[("", baseline.spike.value)],
         );
-        metric(
-            "baseline_median_seconds",
-            "gauge",
-            "Median of the baseline's law.",
-            &[("", baseline.law.quantile(0.5))],
-        );
+        metric("baseline_median_seconds", "gauge", "Median of the baseline.", &[("", baseline.median())]);
         metric(
             "false_alarm_rate",
             "gauge",

@@ -49,8 +49,7 @@ impl<'a> Session<'a> {
             Some(state) => state,
             None => State::new(&quiet, args.guaranteed, quiet.calibrate(args.guaranteed)?.watch()),
         };
-        let law = state.watch.baseline.law;
-        let unit = quiet.values.unit(law.quantile(0.5));
+        let unit = quiet.values.unit(state.watch.baseline.median());
         if args.prometheus.is_some() && !quiet.values.seconds {
             bail!("--prometheus wants seconds: say with --unit which unit the plain numbers are in");
         }
@@ -111,7 +110,7 @@ impl<'a> Session<'a> {
     /// Takes one number of a text, in the unit of `--unit`, without it in that of the baseline.
     pub fn push_plain(&mut self, number: f64) -> anyhow::Result<()> {
         let value = number * self.factor();
-        let median = self.state.watch.baseline.law.quantile(0.5);
+        let median = self.state.watch.baseline.median();
         let known = self.args.choice.unit.is_some() || !self.quiet.values.seconds;
         if !known && self.values == 0 && !(0.01..100.0).contains(&(value / median)) {
             self.note(&format!(
@@ -157,7 +156,7 @@ impl<'a> Session<'a> {
                     if self.args.guaranteed {
                         baseline.guarantee();
                     }
-                    self.unit = self.quiet.values.unit(baseline.law.quantile(0.5));
+                    self.unit = self.quiet.values.unit(baseline.median());
                 }
             }
             self.tell(&event, before)?;
@@ -199,7 +198,7 @@ impl<'a> Session<'a> {
             Event::Recovered { run } => format!("run {run}: back at the level of the baseline"),
             Event::Rebaselined { run, runs } => format!(
                 "run {run}: the last {runs} runs are the baseline now, median {}; a spike is a run above {}",
-                self.unit.show(self.state.watch.baseline.law.quantile(0.5)),
+                self.unit.show(self.state.watch.baseline.median()),
                 self.unit.show(self.state.watch.baseline.spike.value)
             ),
         }

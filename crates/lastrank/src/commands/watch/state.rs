@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use tail::alarm::{AlarmOptions, Watch};
+use tail::alarm::{AlarmOptions, BaselineWarning, Watch};
 
 use super::baseline::QuietRuns;
 use crate::exit::BrokenInput;
@@ -106,6 +106,13 @@ impl State {
             serde_json::from_str(&text).map_err(|error| broken(format!("a damaged state ({error})")))?;
         if state.baseline.fingerprint != quiet.fingerprint {
             bail!("{} was made from another baseline ({}); {anew}", path.display(), state.baseline.name);
+        }
+        if state.watch.baseline.warnings.contains(&BaselineWarning::LevelMoved) {
+            bail!(
+                "{} was made by an earlier version from a baseline whose level moves, for which no rate of false \
+                 alarms holds: measure a steady one and {anew}",
+                path.display()
+            );
         }
         let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
         let (then, now) = (&state.options, &quiet.options);

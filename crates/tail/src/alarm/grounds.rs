@@ -1,0 +1,90 @@
+//! Decides what the promise of a baseline rests on: the fitted law, counting alone, or nothing.
+
+use super::refusal::{BaselineError, NoLaw, Refusal};
+use crate::gev::GevFit;
+use crate::independence::{self, Independence, Question};
+use crate::verdict::Levels;
+use crate::{Series, Status, gof, special};
+
+/// What thresholds rest on.
+pub(super) enum Grounds {
+    /// The fitted law.
+    Law {
+        /// First-order autocorrelation of the normal scores that is taken out.
+        ar1: f64,
+        /// How many independent runs the quiet ones are worth.
+        size: usize,
+    },
+    /// Counting.
+    Counts {
+        /// Why not the law.
+        why: NoLaw,
+    },
+}
+
+/// The p-value below which what is left after the autoregression still depends.
+const LEFT: f64 = 0.01;
+/// Refits of the test of fit, and values in all of them.
+const REFITS: usize = 199;
+const BUDGET: usize = 400_000;
+
+/// The grounds on which these quiet runs can promise anything.
+///
+/// # Errors
+/// [`BaselineError::Refused`] where they cannot.
+pub(super) fn decide(
+    series: &Series,
+    fit: &GevFit,
+    checked: &Independence,
+    seed: u64,
+) -> Result<Grounds, BaselineError> {
+    let levels = Levels::default();
+    let found = |question: Question| {
+        checked.test(question).filter(|test| test.rejected).map(|test| test.finding.clone())
+    };
+    let refuse = |refusal: Refusal| Err(BaselineError::Refused(refusal));
+    if let Some(finding) = found(Question::Trend).or_else(|| found(Question::Jump)) {
+        return refuse(Refusal::LevelMoved { finding });
+    }
+    if let Some(finding) = found(Question::SlowValues) {
+        return refuse(Refusal::Dependent { finding });
+    }
+    let tested = || gof::test_within(series, fit, REFITS, seed, BUDGET).map_or(1.0, |test| test.p.smaller);
+    let no_law = if fit.status == Status::Boundary {
+        Some(NoLaw::NoMaximum)
+    } else if let Some(finding) = found(Question::Modes) {
+        Some(NoLaw::SeveralModes { finding })
+    } else {
+        Some(tested()).filter(|p| *p < levels.fit).map(|p| NoLaw::Misfit { p })
+    };
+    let neighbours = found(Question::Autocorrelation);
+    match (no_law, neighbours) {
+        (None, None) => Ok(Grounds::Law { ar1: 0.0, size: series.len() }),
+        (Some(why), None) => Ok(Grounds::Counts { why }),
+        (Some(_), Some(finding)) => refuse(Refusal::Dependent { finding }),
+        (None, Some(finding)) => {
+            let (ar1, explained) = autoregression(series, fit);
+            if !explained {
+                return refuse(Refusal::Dependent { finding });
+            }
+            let n = series.len();
+            let size = (checked.effective_size.round() as usize).clamp((n / 4).max(25), n);
+            Ok(Grounds::Law { ar1, size })
+        }
+    }
+}
+
+/// The first-order autocorrelation of the normal scores under the fitted law, and whether without it neighbours no
+/// longer resemble each other.
+fn autoregression(series: &Series, fit: &GevFit) -> (f64, bool) {
+    let law = fit.law();
+    let scores: Vec<f64> = series
+        .values()
+        .iter()
+        .map(|x| special::normal_upper_quantile(law.survival(*x).clamp(1e-15, 1.0 - 1e-15)))
+        .collect();
+    let ar1 = independence::autocorrelations(&scores, 1).first().copied().unwrap_or(0.0).clamp(-0.95, 0.95);
+    let left: Vec<f64> = scores.windows(2).map(|pair| pair[1] - ar1 * pair[0]).collect();
+    let lags = 20.min(left.len() / 5);
+    (ar1, independence::neighbours(&independence::ranks(&left), lags).p >= LEFT)
+}
