@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use ranks::job::ForkError;
-use ranks::launcher::this_launcher;
+use ranks::launcher::{refuse_alone, this_launcher};
 use ranks::{Comm, Launch, LaunchError, RankEnds, RanksView, Single};
 use serde::Serialize;
 
@@ -42,10 +42,13 @@ pub enum Surroundings {
 /// [`LaunchError::BuiltWithoutMpi`] where one did, or where the user names an MPI library.
 pub fn surroundings(choice: &MpiChoice) -> Result<Surroundings, LaunchError> {
     let evidence = match choice {
-        MpiChoice::None => None,
+        MpiChoice::None => {
+            refuse_alone(this_launcher().as_ref())?;
+            None
+        }
         MpiChoice::Path(path) => Some(format!("--mpi {}", path.display())),
         MpiChoice::Auto => {
-            let several = this_launcher().filter(|launcher| launcher.ranks != Some(1));
+            let several = this_launcher().filter(|launcher| launcher.is_of_several());
             several.map(|launcher| launcher.evidence)
         }
     };

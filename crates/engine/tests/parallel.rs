@@ -234,3 +234,17 @@ fn simulated_workers_overlap_in_virtual_time() {
     });
     assert_eq!(said, "42 60 ms");
 }
+
+#[test]
+fn a_file_that_cannot_be_opened_for_each_worker_is_named_with_the_reason() {
+    let said = alone("a_file_that_cannot_be_opened_for_each_worker_is_named_with_the_reason", || {
+        let limit = libc::rlimit { rlim_cur: 64, rlim_max: 64 };
+        // SAFETY: `limit` is valid to read; this process is the test's own.
+        assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
+        let outcome = run("$f = fcreat(\"data\"); $g = fcreat(\"other\"); parallel 60 { fwrite($f, 1); }");
+        let why = outcome.run.facts.failures.join(" ");
+        format!("{} {}", outcome.exit_status(), why)
+    });
+    assert!(said.starts_with("3 ") && said.contains("workers cannot be started: \""), "{said}");
+    assert!(said.contains("which is open, cannot be opened for each of them: EMFILE"), "{said}");
+}

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::bail;
-use report::Subject;
+use anyhow::{Context, bail};
+use report::{PlaceKey, Subject};
 use samples::{Facts, Run};
 
 use crate::cli::Choice;
@@ -48,23 +48,73 @@ pub fn open(file: &Path) -> anyhow::Result<Run> {
 
 /// The durations that are wanted of a run, which came from `file`.
 pub fn of_run(run: Run, file: &Path, choice: &Choice) -> anyhow::Result<Values> {
+    let subject = subject(&run, file, choice)?;
+    Ok(Values::of_subject(subject, run.facts, file))
+}
+
+/// What is wanted of a run.
+fn subject(run: &Run, file: &Path, choice: &Choice) -> anyhow::Result<Subject> {
     if let Some(column) = choice.column() {
         bail!("--column {column} is for CSV files; {} is a run: choose samples with --label", file.display());
     }
     if choice.unit.is_some() {
         bail!("--unit is for plain numbers; {} is a run, whose durations are known", file.display());
     }
-    every_sample(&run, file)?;
+    every_sample(run, file)?;
     let gate = if choice.gate { Some(true) } else { choice.label.as_ref().map(|_| false) };
-    let subject = Subject::choose(&run, choice.label.as_deref(), gate)
-        .map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))?;
-    Ok(Values {
-        numbers: subject.values(),
-        name: format!("{}, {}", file.display(), subject.describe()),
-        seconds: true,
-        subject: Some(subject),
-        facts: Some(run.facts),
-    })
+    Subject::choose(run, choice.label.as_deref(), gate)
+        .map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))
+}
+
+/// The same of two files that are compared. Of two runs, samples are matched by label and operation: what has no
+/// counterpart in the other run is left out, and told in the notes.
+pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values; 2], Vec<String>)> {
+    if !files.iter().all(|file| *file != Path::new("-") && store::is_run(file)) {
+        return Ok(([read(files[0], choice)?, read(files[1], choice)?], Vec::new()));
+    }
+    let runs = [open(files[0])?, open(files[1])?];
+    let one = subject(&runs[0], files[0], choice)?;
+    let gate = Some(one.gate);
+    // Without a label the second run is asked for what the first one gave.
+    let other = if choice.label.is_some() {
+        subject(&runs[1], files[1], choice)?
+    } else {
+        every_sample(&runs[1], files[1])?;
+        Subject::of_keys(&runs[1], one.keys.clone(), gate).with_context(|| {
+            format!(
+                "{} has no sample of `{}`, which {} is about: choose with --label what both have",
+                files[1].display(),
+                one.name,
+                files[0].display()
+            )
+        })?
+    };
+    let shared: Vec<PlaceKey> = one.keys.iter().filter(|key| other.keys.contains(key)).cloned().collect();
+    let mut notes = Vec::new();
+    for (keys, file, without) in [(&one.keys, files[0], files[1]), (&other.keys, files[1], files[0])] {
+        for key in keys.iter().filter(|key| !shared.contains(key)) {
+            let (file, without) = (file.display(), without.display());
+            notes.push(format!("`{key}` of {file} has no counterpart in {without} and is left out"));
+        }
+    }
+    let none = || {
+        format!(
+            "{} and {} have nothing of this in common: {}",
+            files[0].display(),
+            files[1].display(),
+            notes.join("; ")
+        )
+    };
+    let [quiet, new] = runs;
+    let again = |run: &Run, whole: Subject| match whole.keys.len() == shared.len() {
+        true => Some(whole),
+        false => Subject::of_keys(run, shared.clone(), gate),
+    };
+    let one = again(&quiet, one).with_context(none)?;
+    let other = again(&new, other).with_context(none)?;
+    let pair =
+        [Values::of_subject(one, quiet.facts, files[0]), Values::of_subject(other, new.facts, files[1])];
+    Ok((pair, notes))
 }
 
 /// Refuses a run that counted its operations: its samples are the slowest only.
@@ -114,6 +164,16 @@ pub fn why_not_comparable(one: &Values, other: &Values) -> Option<String> {
 }
 
 impl Values {
+    fn of_subject(subject: Subject, facts: Facts, file: &Path) -> Self {
+        Values {
+            numbers: subject.values(),
+            name: format!("{}, {}", file.display(), subject.describe()),
+            seconds: true,
+            subject: Some(subject),
+            facts: Some(facts),
+        }
+    }
+
     fn plain(mut numbers: Vec<f64>, name: String, choice: &Choice) -> Self {
         let factor = choice.unit.map_or(1.0, |unit| unit.seconds());
         numbers.iter_mut().for_each(|number| *number *= factor);

@@ -95,3 +95,61 @@ fn mistakes_name_the_thing_and_the_way_out() {
     }
     assert_snapshot!(said);
 }
+
+/// A run of one program; `gev` is its simulated law.
+fn run(folder: &std::path::Path, name: &str, text: &str) {
+    std::fs::write(folder.join("p.ppl"), text).unwrap();
+    let arguments =
+        ["run", "p.ppl", "--backend", "simulate:gev(10ms,300us,0.05)", "--report", "none", "-o", name];
+    let done = lastrank(folder, &arguments);
+    assert_eq!(done.status, Some(0), "{}", done.err);
+}
+
+#[test]
+fn runs_are_matched_by_label_and_operation_and_the_rest_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let part = |label: &str| format!("time[\"{label}\"] {{ repeat 60 {{ write(\"a\", 4k); }} }}\n");
+    run(path, "quiet.parquet", &format!("{}{}{}", part("one"), part("two"), part("one")));
+    run(path, "new.parquet", &format!("sleep(0);\n\n{}{}", part("three"), part("one")));
+    let json = |arguments: &[&str]| -> Value {
+        let done =
+            lastrank(path, &[&["compare", "quiet.parquet", "new.parquet", "--json"], arguments].concat());
+        serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}", done.err))
+    };
+    // Lines differ, and the label stands twice in one of them: all of `one` against all of `one`.
+    let found = json(&["--label", "one/write"]);
+    assert_eq!((&found["quiet"]["n"], &found["new"]["n"]), (&120.into(), &60.into()));
+    assert_eq!(found["warnings"], serde_json::json!([]));
+    // An operation in labels that only one run has: what both have, and the rest by name.
+    let found = json(&["--label", "write"]);
+    assert_eq!((&found["quiet"]["n"], &found["new"]["n"]), (&120.into(), &60.into()));
+    let told = found["warnings"].to_string();
+    assert!(
+        told.contains("`two / write` of quiet.parquet") && told.contains("`three / write` of new.parquet"),
+        "{told}"
+    );
+    let none = lastrank(path, &["compare", "quiet.parquet", "new.parquet", "--label", "two/write"]);
+    assert!(none.status == Some(2) && none.err.contains("no sample of `two/write`"), "{}", none.err);
+}
+
+#[test]
+fn a_difference_that_is_not_one_factor_is_not_quoted_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let draw = |scale: f64, seed: u64| -> String {
+        let law = tail::Gev::new(10.0, scale, 0.0).unwrap();
+        let mut random = tail::Xoshiro::new(seed);
+        (0..300).map(|_| format!("{:.6}\n", law.sample(&mut random))).collect()
+    };
+    std::fs::write(folder.path().join("quiet.txt"), draw(0.2, 3)).unwrap();
+    std::fs::write(folder.path().join("new.txt"), draw(0.9, 4)).unwrap();
+    let done = lastrank(folder.path(), &["compare", "quiet.txt", "new.txt", "-o", "page.html"]);
+    let found: Value =
+        serde_json::from_str(&lastrank(folder.path(), &["compare", "quiet.txt", "new.txt", "--json"]).out)
+            .unwrap();
+    assert_eq!((&found["headline"]["by_law"], &found["code"]), (&false.into(), &"other-difference".into()));
+    let (verdict, table) = (done.out.find("Verdict: ").unwrap(), done.out.find("Congestion factor").unwrap());
+    assert!(verdict < table && done.out[table..].contains("not to be used"), "{}", done.out);
+    let k = format!("{:.4}", found["factor"]["value"].as_f64().unwrap());
+    assert!(!done.out[verdict..table].contains(&k), "{}", done.out);
+}

@@ -232,3 +232,41 @@ fn options_that_do_not_fit_name_the_thing_and_the_way_out() {
     }
     assert_snapshot!(said);
 }
+
+#[test]
+fn a_bare_number_is_no_share_of_values_that_have_a_unit() {
+    let folder = tempfile::tempdir().unwrap();
+    let law = tail::Gpd { threshold: 0.01, scale: 0.002, shape: 0.1 };
+    let mut random = tail::Xoshiro::new(9);
+    let text: String = (0..2000).map(|_| format!("{:.9}\n", law.sample(&mut random))).collect();
+    std::fs::write(folder.path().join("secs.txt"), text).unwrap();
+    let refused = fit(folder.path(), "secs.txt --unit s --model gpd --threshold 0.015");
+    assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
+    assert!(refused.err.contains("0.015s") && refused.err.contains("1.5%"), "{}", refused.err);
+    let threshold = |arguments: &str| {
+        json(folder.path(), &format!("secs.txt {arguments} --model gpd"))["gpd"]["threshold"].clone()
+    };
+    for (arguments, chosen) in [("--unit s --threshold 15ms", "value"), ("--threshold 0.015", "value")] {
+        let found = threshold(arguments);
+        assert!(
+            (found["value"].as_f64().unwrap() - 0.015).abs() < 1e-12 && found["chosen"] == chosen,
+            "{found}"
+        );
+    }
+    let share = threshold("--unit s --threshold 90%");
+    assert!((share["share"].as_f64().unwrap() - 0.9).abs() < 1e-9 && share["chosen"] == "share", "{share}");
+}
+
+#[test]
+fn an_outlier_that_moves_the_fit_is_named_before_the_levels() {
+    let folder = tempfile::tempdir().unwrap();
+    let law = tail::Gev::new(10.0, 0.3, 0.0).unwrap();
+    let mut random = tail::Xoshiro::new(5);
+    let text: String = (0..400)
+        .map(|i| if i == 171 { "100\n".into() } else { format!("{:.6}\n", law.sample(&mut random)) })
+        .collect();
+    std::fs::write(folder.path().join("out10.txt"), text).unwrap();
+    let said = fit(folder.path(), "out10.txt").out;
+    let at = |what: &str| said.find(what).unwrap_or_else(|| panic!("no `{what}` in {said}"));
+    assert!(at("Verdict: ") < at("Outlier: The largest value") && at("Outlier: ") < at("Return levels"));
+}

@@ -236,6 +236,13 @@ impl Comm for Mpi {
         self.news.borrow_mut().settle(&self.link, phase)
     }
 
+    fn one_thread(&self) -> Option<String> {
+        self.world().one_thread.then(|| {
+            let library = self.world().library.version();
+            format!("{library} grants MPI_THREAD_SINGLE only, so that this process may have no second thread")
+        })
+    }
+
     fn abandon(&self, why: &str) {
         self.world().abandon(&format!("rank {} gave up: {why}", self.world().rank));
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ranks::job::{Abort, ExitStatus, JobIdentity, JobLink, SignalSet, Supervisor, start};
-use ranks::launcher::{MpiChoice, this_launcher};
+use ranks::launcher::{MpiChoice, refuse_alone, this_launcher};
 use ranks::{Comm, CommError, ControlBlock, Launch, LaunchError, RankEnd, RankEnds, RanksView};
 
 use crate::communicator::Mpi;
@@ -32,9 +32,13 @@ pub enum Surroundings {
 /// Finds out whether a launcher started this process. Starts and opens nothing.
 ///
 /// # Errors
-/// None in a build with MPI; one without refuses to run several ranks as so many worlds of one.
+/// Several processes of a launcher do not run as so many worlds of one.
 pub fn surroundings(choice: &MpiChoice) -> Result<Surroundings, LaunchError> {
-    Ok(match (choice, this_launcher()) {
+    let launcher = this_launcher();
+    if *choice == MpiChoice::None {
+        refuse_alone(launcher.as_ref())?;
+    }
+    Ok(match (choice, launcher) {
         (MpiChoice::None, _) | (MpiChoice::Auto, None) => Surroundings::Alone,
         (_, launcher) => Surroundings::Job(Job {
             choice: choice.clone(),

@@ -34,6 +34,8 @@ pub(crate) struct World {
     timeout: Option<Duration>,
     /// Fewer processors than ranks: a waiting rank must yield the processor to others.
     crowded: bool,
+    /// The library grants less than `MPI_THREAD_FUNNELED`: no thread beside the one that calls it.
+    pub(crate) one_thread: bool,
     /// What this rank shares with its parent.
     pub(crate) block: &'static ControlBlock,
     lost: OnceCell<CommError>,
@@ -62,6 +64,7 @@ impl World {
             )
         };
         library.check("MPI_Init_thread", code)?;
+        let one_thread = provided < library.k.thread_funneled;
         let returns = library.k.errors_return;
         // SAFETY: world and error handler are predefined handles of this library.
         library
@@ -81,6 +84,7 @@ impl World {
             size: 0,
             timeout,
             crowded: false,
+            one_thread,
             block,
             lost: OnceCell::new(),
             notified: Cell::new(false),

@@ -75,6 +75,11 @@ pub trait Comm: std::fmt::Debug {
         Ok(())
     }
 
+    /// Why this process may have no second thread, if that is so. Not collective.
+    fn one_thread(&self) -> Option<String> {
+        None
+    }
+
     /// Tells the others that this rank gives up, so that they do not wait for it. Not collective.
     fn abandon(&self, why: &str);
 

@@ -42,12 +42,23 @@ pub enum LaunchError {
     /// A launcher started several ranks, and this build has no MPI to connect them.
     #[error(
         "this is one of several ranks ({evidence}), but this lastrank was built without MPI: install one with \
-         the feature `mpi`, or start without a launcher (`lastrank run -n RANKS`); `--mpi none` runs this \
-         process alone"
+         the feature `mpi`, or start without a launcher (`lastrank run -n RANKS`)"
     )]
     BuiltWithoutMpi {
         /// The variable by which we know the launcher, or the option that asks for MPI.
         evidence: String,
+    },
+    /// A launcher started several processes, each of which is to run alone.
+    #[error(
+        "this is one of several processes of a launcher ({evidence}): with `--mpi none` each would run the whole \
+         program and write the same files; leave `--mpi none` out, or start without the launcher (where one process \
+         alone calls lastrank, `env -u {variable} lastrank run …`)"
+    )]
+    EachAlone {
+        /// The variable by which we know the launcher, and its value.
+        evidence: String,
+        /// The variable.
+        variable: String,
     },
     /// This process has several threads, or they cannot be counted.
     #[error("cannot start ranks: {0}")]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::LaunchError;
+
 /// What the user wants: `--mpi PATH|none`, or nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum MpiChoice {
@@ -80,6 +82,27 @@ pub fn launcher_in(variable: impl Fn(&str) -> Option<String>) -> Option<Launcher
         })
 }
 
+impl Launcher {
+    /// Did it start several processes, or does it not say how many?
+    pub fn is_of_several(&self) -> bool {
+        self.ranks != Some(1)
+    }
+}
+
+/// Refuses to run alone where a launcher started several of us: all would do the same to the same files.
+///
+/// # Errors
+/// [`LaunchError::EachAlone`].
+pub fn refuse_alone(launcher: Option<&Launcher>) -> Result<(), LaunchError> {
+    match launcher.filter(|launcher| launcher.is_of_several()) {
+        None => Ok(()),
+        Some(launcher) => Err(LaunchError::EachAlone {
+            evidence: launcher.evidence.clone(),
+            variable: launcher.evidence.split('=').next().unwrap_or_default().to_owned(),
+        }),
+    }
+}
+
 /// The launcher of this very process.
 pub fn this_launcher() -> Option<Launcher> {
     launcher_in(|name| std::env::var(name).ok())
@@ -130,6 +153,22 @@ mod tests {
         let slurm = [("SLURM_STEP_ID", "0"), ("SLURM_STEP_NUM_TASKS", "6")];
         assert_eq!(seen(&slurm), Some((LauncherKind::Slurm, Some(6))));
         assert_eq!(seen(&[&slurm[..], &[("PMIX_RANK", "2")]].concat()), Some((LauncherKind::Pmix, Some(6))));
+    }
+
+    #[test]
+    fn a_process_of_several_does_not_run_alone() {
+        let refused = |variables: &[(&str, &str)]| {
+            refuse_alone(with(variables).as_ref()).map_err(|why| why.to_string())
+        };
+        let why = refused(&[("OMPI_COMM_WORLD_SIZE", "2")]).unwrap_err();
+        assert!(
+            why.contains("OMPI_COMM_WORLD_SIZE=2") && why.contains("env -u OMPI_COMM_WORLD_SIZE "),
+            "{why}"
+        );
+        assert!(refused(&[("PMI_RANK", "0")]).is_err());
+        assert_eq!(refused(&[("PMI_RANK", "0"), ("PMI_SIZE", "1")]), Ok(()));
+        // A batch script of Slurm that is not yet a step.
+        assert_eq!(refused(&[("SLURM_NTASKS", "16"), ("SLURM_PROCID", "0")]), Ok(()));
     }
 
     #[test]

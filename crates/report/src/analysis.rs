@@ -50,7 +50,8 @@ impl Analysis {
         let targets = (subject.gate && subject.ranks.len() > 1)
             .then(|| tail::targets::analyse(&subject.of_rank, options.level).ok())
             .flatten()
-            .filter(|found| found.residual_sd > 0.0);
+            .filter(|found| found.residual_sd > 0.0)
+            .map(|found| found.of_ranks(&subject.ranks));
         Analysis { tail, targets, ..Analysis::far(subject, &series, options) }
     }
 

@@ -183,7 +183,7 @@ fn single_operations(
     let site = (0..run.sites.len())
         .filter(|&site| run.sites[site].kind == SiteKind::Operation && totals[site].1 >= 1_000)
         .max_by_key(|&site| (run.sites[site].labels.starts_with(labels), totals[site].0))
-        .filter(|&site| analysed.is_none_or(|subject| subject.site as usize != site))?;
+        .filter(|&site| analysed.is_none_or(|subject| !subject.sites.contains(&(site as u32))))?;
     let found = Analysis::of_far_tail(Subject::of_site(run, site as u32, false)?, options);
     let name = format!("The far tail of {}", found.subject.describe());
     Some(found.far_tail("operation-", &name)).filter(|chapter| !chapter.is_empty())
@@ -192,25 +192,28 @@ fn single_operations(
 /// All gates of a run besides the first: a table of them, and a folded chapter for each.
 fn further_gates(run: &Run, main: Option<&Analysis>, options: &ReportOptions) -> Vec<Chapter> {
     let Some(main) = main.filter(|main| main.subject.gate) else { return Vec::new() };
-    let mut sites: Vec<(u128, u32)> = (0..run.sites.len() as u32)
-        .filter(|site| {
-            let kind = run.sites[*site as usize].kind;
-            *site != main.subject.site && matches!(kind, SiteKind::Time | SiteKind::Phase)
-        })
-        .map(|site| (run.of_site(site).map(|sample| u128::from(sample.duration_ps)).sum(), site))
-        .filter(|(time, _)| *time > 0)
-        .collect();
-    if sites.is_empty() {
+    let mut gates: Vec<(u128, Subject)> = Vec::new();
+    for site in 0..run.sites.len() as u32 {
+        let kind = run.sites[site as usize].kind;
+        let known = main.subject.sites.contains(&site)
+            || gates.iter().any(|(_, gate): &(_, Subject)| gate.sites.contains(&site));
+        if known || !matches!(kind, SiteKind::Time | SiteKind::Phase) {
+            continue;
+        }
+        if let Some(gate) = Subject::of_site(run, site, main.subject.gate) {
+            let time = gate.samples(run).map(|sample| u128::from(sample.duration_ps)).sum();
+            gates.push((time, gate));
+        }
+    }
+    gates.retain(|(time, _)| *time > 0);
+    if gates.is_empty() {
         return Vec::new();
     }
-    sites.sort_unstable_by_key(|(time, site)| (std::cmp::Reverse(*time), *site));
-    let total = sites.len();
-    sites.truncate(MOST_FURTHER);
-    let found: Vec<Analysis> = sites
-        .iter()
-        .filter_map(|(_, site)| Subject::of_site(run, *site, main.subject.gate))
-        .map(|subject| Analysis::of(subject, &options.fit))
-        .collect();
+    gates.sort_by_key(|(time, gate)| (std::cmp::Reverse(*time), gate.site));
+    let total = gates.len();
+    gates.truncate(MOST_FURTHER);
+    let found: Vec<Analysis> =
+        gates.into_iter().map(|(_, subject)| Analysis::of(subject, &options.fit)).collect();
     let lead = "Each opens with its own figures and tables.";
     let mut chapters = vec![
         Chapter::new("gates", "All gates", lead)

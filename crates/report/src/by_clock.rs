@@ -25,7 +25,7 @@ impl ByClock {
             return None;
         }
         let clock = CommonClock::of(&run.facts);
-        let gates = gates_by_clock(run.of_site(subject.site), &clock);
+        let gates = gates_by_clock(subject.samples(run), &clock);
         // Steps in which an operation failed are no part of T either.
         let whole: Vec<f64> =
             subject.steps.iter().filter_map(|step| Some(gates.get(step.iteration)?.seconds)).collect();

@@ -24,7 +24,7 @@ pub struct Slowness {
     pub label: String,
     /// The operation.
     pub operation: String,
-    /// Durations as they were, in seconds.
+    /// Durations of one operation as they were, in seconds: a batch counts as the mean of its operations.
     pub raw: Summary,
     /// Durations less the wait for a processor, in seconds; none unless most of the calls block: one
     /// that computes is interrupted, and taking the wait off would not undo that.
@@ -65,9 +65,13 @@ pub(crate) fn of(run: &Run) -> Vec<Slowness> {
 
 fn slowness(run: &Run, site: u32, samples: &[&Sample]) -> Option<Slowness> {
     let found = attribute(samples.iter().copied())?;
+    let batch = |sample: &Sample| f64::from(sample.batch.max(1));
     let summary = |value: fn(&Sample) -> f64| {
-        Summary::of(&samples.iter().map(|sample| value(sample)).collect::<Vec<_>>())
+        Summary::of(&samples.iter().map(|sample| value(sample) / batch(sample)).collect::<Vec<_>>())
     };
+    let mut batches: Vec<u32> = samples.iter().map(|sample| sample.batch.max(1)).collect();
+    batches.sort_unstable();
+    let usual = f64::from(batches.get(batches.len() / 2).copied().unwrap_or(1));
     let blocking = samples.iter().filter(|sample| Causes(sample.causes).has(Cause::Blocked)).count();
     let described = &run.sites[site as usize];
     Some(Slowness {
@@ -76,7 +80,7 @@ fn slowness(run: &Run, site: u32, samples: &[&Sample]) -> Option<Slowness> {
         operation: described.operation.clone(),
         raw: summary(Sample::seconds)?,
         corrected: if 2 * blocking > samples.len() { summary(Sample::corrected_seconds) } else { None },
-        slow_from_s: found.limit_ps as f64 * 1e-12,
+        slow_from_s: found.limit_ps as f64 * 1e-12 / usual,
         excess_s: found.excess_ps as f64 * 1e-12,
         attributed: found.attributed(),
         shares: found.parts().into_iter().map(|(part, share)| (part.name().to_owned(), share)).collect(),
@@ -191,6 +195,19 @@ mod tests {
         };
         let chapter = chapter(&run(reads(slow)), &of(&run(reads(slow)))).expect("causes were seen");
         insta::assert_snapshot!(chapter.tables.iter().map(Table::text).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn a_batch_counts_as_the_mean_of_its_operations() {
+        let slow = |_| Sample { duration_ps: 4_050_000_000, queue_ns: 4_000_000, ..Sample::default() };
+        let single = of(&run(reads(slow)));
+        let batched =
+            of(&run(reads(slow).into_iter().map(|sample| Sample { batch: 10, ..sample }).collect()));
+        let of_one = |found: &[Slowness]| (found[0].raw.median, found[0].raw.max, found[0].slow_from_s);
+        let ((a, b, c), (x, y, z)) = (of_one(&single), of_one(&batched));
+        for (one, of_ten) in [(a, x), (b, y), (c, z)] {
+            assert!((of_ten / one - 0.1).abs() < 1e-12, "{of_ten} of {one}");
+        }
     }
 
     #[test]

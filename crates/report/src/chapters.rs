@@ -72,7 +72,7 @@ impl Analysis {
         let chapter = Chapter::new(
             &format!("{prefix}ranks"),
             "Who is slow?",
-            "S is what one rank took, T what the step took: the slowest S.",
+            &format!("S is what one rank took for {}, T what the step took: the slowest S.", subject.name),
         );
         if !subject.gate || subject.ranks.len() < 2 {
             return chapter;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use tail::congestion::Comparison;
+use tail::congestion::{Comparison, ComparisonCode};
 
 use crate::figures::curve::{Curve, Curves, above};
 use crate::figures::{Figure, Numbers, draw, thin};
@@ -98,24 +98,26 @@ impl ComparisonReport {
             format!("{:.0} % interval {lower:.4} to {upper:.4}", 100.0 * k.interval.level)
         };
         let robust = &found.robust.hodges_lehmann;
-        let tiles = vec![
-            Tile::new(
-                "Congestion factor k",
-                &format!("{:.4}", k.value),
-                &ends(k.interval.lower, k.interval.upper),
-            ),
-            Tile::new(
-                "Without a law, by all pairs",
-                &format!("{:.4}", robust.value),
-                &ends(robust.interval.lower, robust.interval.upper),
-            ),
+        let by_law = Tile::new(
+            "Congestion factor k",
+            &format!("{:.4}", k.value),
+            &ends(k.interval.lower, k.interval.upper),
+        );
+        let by_pairs = Tile::new(
+            "Without a law, by all pairs",
+            &format!("{:.4}", robust.value),
+            &ends(robust.interval.lower, robust.interval.upper),
+        );
+        // A factor that the verdict says not to use has no tile.
+        let mut tiles = if found.headline().by_law { vec![by_law, by_pairs] } else { vec![by_pairs] };
+        tiles.extend([
             Tile::new(
                 "Median, quiet",
                 &self.unit.show(found.quiet.median),
                 &format!("{} values", found.quiet.n),
             ),
             Tile::new("Median, new", &self.unit.show(found.new.median), &format!("{} values", found.new.n)),
-        ];
+        ]);
         let code = serde_json::to_value(found.code).ok();
         Document {
             title: &self.title,
@@ -171,12 +173,14 @@ fn likelihood(found: &Comparison) -> Figure {
     if holds_one {
         traces.push(draw::guide("k = 1", vec![1.0; 2], vec![0.0, 1.0]));
     }
-    let verdict = if lower <= 1.0 && 1.0 <= upper {
-        "1 lies inside: a difference is not shown"
-    } else if lower > 1.0 {
-        "all of it lies above 1: slower"
-    } else {
-        "all of it lies below 1: faster"
+    let verdict = match found.code {
+        ComparisonCode::NoDifference => "a difference is not shown",
+        ComparisonCode::Slower => "all of it lies above 1: slower",
+        ComparisonCode::Faster => "all of it lies below 1: faster",
+        ComparisonCode::OtherDifference => "but one factor does not describe the difference: do not use it",
+        ComparisonCode::NotIndependent => {
+            "but it takes the runs as independent, which they are not: do not use it"
+        }
     };
     let title = "How likely is each factor".to_string();
     Figure {

@@ -45,7 +45,7 @@ pub use chapter::Chapter;
 pub use figures::Figure;
 pub use plain_fit::fit_text;
 pub use report::Report;
-pub use subject::{Step, Subject};
+pub use subject::{PlaceKey, Step, Subject};
 pub use summary::{Summary, quantile};
 pub use table::{Column, Row, Table, far_levels};
 pub use tail_of::Tail;

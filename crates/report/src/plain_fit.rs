@@ -7,22 +7,27 @@ use crate::text::sentence;
 use crate::unit::Unit;
 use crate::words;
 
-/// The assessment of `found` as text: values, law, levels, rivals, tests and verdict. `what` is what one value
+/// The assessment of `found` as text: verdict, values, tests, law, levels and rivals. `what` is what one value
 /// is called: `value`, `step`, `block`.
 pub fn fit_text(found: &Assessment, unit: Unit, what: &str) -> String {
-    let mut tables = vec![values(found, unit)];
-    tables.push(table::tests(&found.diagnostics.independence));
-    tables.push(table::parameters(found, unit));
-    tables.push(table::levels(found, unit, what));
-    tables.push(table::models(found));
     let mut out = String::new();
-    for table in &tables {
-        out.push_str(&table.text());
-        out.push('\n');
-    }
+    // The verdict says whether the levels below may be used.
     out.push_str(&sentence("Verdict: ", &words::verdict::text(found)));
+    if let Some(outlier) = words::verdict::outlier(found) {
+        out.push_str(&sentence("Outlier: ", &outlier));
+    }
     for advice in words::verdict::advice(found) {
         out.push_str(&sentence("       → ", &advice));
+    }
+    for table in [
+        values(found, unit),
+        table::tests(&found.diagnostics.independence),
+        table::parameters(found, unit),
+        table::levels(found, unit, what),
+        table::models(found),
+    ] {
+        out.push('\n');
+        out.push_str(&table.text());
     }
     out
 }

@@ -1,8 +1,8 @@
 //! Chooses the samples that a report analyses: a site, alone or as the gate over ranks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use samples::{Run, Sample, SiteKind};
+use samples::{Run, Sample, Site, SiteKind};
 use serde::Serialize;
 
 /// One step of the analysed site: what every rank took, and who was last.
@@ -20,13 +20,51 @@ pub struct Step {
     pub last: u32,
 }
 
+/// What samples have in common wherever in a program they come from: innermost label, operation, kind of interval.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct PlaceKey {
+    label: String,
+    operation: String,
+    kind: SiteKind,
+}
+
+impl PlaceKey {
+    fn of(site: &Site) -> PlaceKey {
+        PlaceKey {
+            label: site.labels.last().cloned().unwrap_or_default(),
+            operation: site.operation.clone(),
+            kind: site.kind,
+        }
+    }
+
+    fn is_operation(&self) -> bool {
+        matches!(self.kind, SiteKind::Operation | SiteKind::Barrier)
+    }
+}
+
+impl std::fmt::Display for PlaceKey {
+    /// `write / fwrite`, the label of a block, or an operation without a label.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.is_operation(), self.label.is_empty()) {
+            (true, false) => write!(f, "{} / {}", self.label, self.operation),
+            (_, true) => f.write_str(&self.operation),
+            (false, false) => f.write_str(&self.label),
+        }
+    }
+}
+
 /// The samples that the report analyses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Subject {
     /// What T is, for titles: `write`.
     pub name: String,
-    /// Index of the site in the run.
+    /// Index in the run of the site with the most of their time.
     pub site: u32,
+    /// All sites that they come from, ascending.
+    pub sites: Vec<u32>,
+    /// What they have in common; several where an operation was asked for that stands below several labels.
+    #[serde(skip)]
+    pub keys: Vec<PlaceKey>,
     /// Whether T is the maximum over ranks.
     pub gate: bool,
     /// The ranks that took part, ascending.
@@ -65,7 +103,11 @@ impl Subject {
 
     /// What an axis of durations is called.
     pub fn axis_name(&self) -> String {
-        if self.gate && self.ranks.len() > 1 { "T, the slowest rank".into() } else { "duration".into() }
+        if self.gate && self.ranks.len() > 1 {
+            format!("T of {}, the slowest rank", self.name)
+        } else {
+            format!("duration of {}", self.name)
+        }
     }
 
     /// What an axis of time order is called.
@@ -78,12 +120,12 @@ impl Subject {
         if self.gate { "step" } else { "sample" }
     }
 
-    /// Chooses what to analyse.
+    /// Chooses what to analyse: always all samples of a label and operation, from wherever in the program.
     ///
-    /// `wanted` names a site (see [`samples::Site::matches`]); without it the program's own hint
-    /// decides (`define report {"gate": "write"}` or `{"samples": "write"}`), and without a hint the
-    /// site with the most time. `gate` decides whether T is the maximum over ranks; without it the
-    /// hint does, and without a hint T is a gate wherever there are several ranks.
+    /// `wanted` names them (see [`samples::Site::matches`]; of a label also `label/time`, `label/ctime` or
+    /// `label/phase`); without it the program's own hint decides (`define report {"gate": "write"}` or
+    /// `{"samples": "write"}`), and without a hint those with the most time are taken. `gate` decides whether T is the
+    /// maximum over ranks; without it the hint does, and without a hint T is a gate wherever there are several ranks.
     ///
     /// # Errors
     /// A sentence that says why there is nothing to analyse.
@@ -95,63 +137,152 @@ impl Subject {
             (None, None, Some(samples)) => (Some(samples), Some(false)),
             (None, None, None) => (None, None),
         };
-        let mut time: BTreeMap<u32, u128> = BTreeMap::new();
-        for sample in &run.samples {
-            *time.entry(sample.site).or_default() += u128::from(sample.duration_ps);
-        }
-        let kind_order = |site: u32| match run.sites.get(site as usize).map(|site| site.kind) {
-            Some(SiteKind::Time | SiteKind::Phase | SiteKind::CommandTime) => 2,
-            Some(SiteKind::Operation) => 1,
-            _ => 0,
-        };
-        let site = time
-            .iter()
-            .filter(|(site, _)| {
-                wanted.is_none_or(|wanted| run.sites.get(**site as usize).is_some_and(|s| s.matches(wanted)))
-            })
-            .max_by_key(|(site, time)| (kind_order(**site), **time))
-            .map(|(site, _)| *site)
-            .ok_or_else(|| match wanted {
-                Some(wanted) => format!("no sample of `{wanted}`; sites with samples: {}", known(run, &time)),
+        let places = places(run);
+        let named: Vec<&SampledPlace> =
+            places.iter().filter(|place| wanted.is_none_or(|wanted| place.is_called(run, wanted))).collect();
+        // Blocks come before single operations, and these before waits.
+        let first =
+            named.iter().max_by_key(|place| (place.order(), place.time)).ok_or_else(|| match wanted {
+                Some(wanted) => format!("no sample of `{wanted}`; sites with samples: {}", known(&places)),
                 None => "the run holds no samples".into(),
             })?;
-        let of_rank = by_rank(run, site);
-        let gate = gate.or(hinted_gate).unwrap_or(of_rank.len() > 1);
-        Ok(made(run, site, gate, &of_rank))
+        let chosen: Vec<&SampledPlace> = match wanted {
+            None => vec![first],
+            Some(wanted) => {
+                let alike: Vec<&SampledPlace> =
+                    named.iter().copied().filter(|place| place.order() == first.order()).collect();
+                if let Some(other) = alike.iter().find(|place| place.key.kind != first.key.kind) {
+                    return Err(format!(
+                        "`{wanted}` names blocks of two kinds: choose `{wanted}/{}` or `{wanted}/{}`",
+                        first.key.operation, other.key.operation
+                    ));
+                }
+                alike
+            }
+        };
+        let keys = chosen.iter().map(|place| place.key.clone()).collect();
+        Subject::of_keys(run, keys, gate.or(hinted_gate)).ok_or_else(|| "the run holds no samples".into())
     }
 
-    /// The samples of one site, as a gate or one by one; none where it has no sample.
+    /// All samples that have one of these in common; none where there is no sample.
+    pub fn of_keys(run: &Run, mut keys: Vec<PlaceKey>, gate: Option<bool>) -> Option<Subject> {
+        let found: Vec<SampledPlace> =
+            places(run).into_iter().filter(|place| keys.contains(&place.key)).collect();
+        keys.retain(|key| found.iter().any(|place| place.key == *key));
+        let most = found.iter().max_by_key(|place| place.most)?;
+        let name = match keys.as_slice() {
+            [one] => one.to_string(),
+            [one, ..] => one.operation.clone(),
+            [] => return None,
+        };
+        let mut sites: Vec<u32> = found.iter().flat_map(|place| place.sites.iter().copied()).collect();
+        sites.sort_unstable();
+        let of_rank = by_rank(run, &sites);
+        let whole = Subject {
+            name,
+            site: most.site,
+            sites,
+            keys,
+            gate: gate.unwrap_or(of_rank.len() > 1),
+            ranks: of_rank.keys().copied().collect(),
+            steps: Vec::new(),
+            of_rank: Vec::new(),
+            failed: 0,
+            unfinished: 0,
+        };
+        Some(if whole.gate { gated(whole, &of_rank) } else { alone(whole, &of_rank) })
+    }
+
+    /// All samples with the label and operation of a site, as a gate or one by one; none where there is no sample.
     pub fn of_site(run: &Run, site: u32, gate: bool) -> Option<Subject> {
-        let of_rank = by_rank(run, site);
-        (!of_rank.is_empty()).then(|| made(run, site, gate, &of_rank))
+        Subject::of_keys(run, vec![PlaceKey::of(run.sites.get(site as usize)?)], Some(gate))
+    }
+
+    /// The samples of the run that it was made of, as they stand there.
+    pub fn samples<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Sample> {
+        run.samples.iter().filter(|sample| self.sites.binary_search(&sample.site).is_ok())
     }
 }
 
-fn by_rank(run: &Run, site: u32) -> BTreeMap<u32, Vec<&Sample>> {
+/// All sites with samples that have label, operation and kind in common.
+struct SampledPlace {
+    key: PlaceKey,
+    sites: Vec<u32>,
+    /// Time of all samples, in picoseconds.
+    time: u128,
+    /// The site with the most time, and that time.
+    site: u32,
+    most: u128,
+}
+
+impl SampledPlace {
+    fn order(&self) -> u32 {
+        match self.key.kind {
+            SiteKind::Time | SiteKind::Phase | SiteKind::CommandTime => 2,
+            SiteKind::Operation => 1,
+            SiteKind::Barrier => 0,
+        }
+    }
+
+    fn is_called(&self, run: &Run, wanted: &str) -> bool {
+        let of_block = || {
+            let (label, operation) = wanted.rsplit_once('/')?;
+            Some(
+                !self.key.is_operation()
+                    && label.trim() == self.key.label
+                    && operation.trim() == self.key.operation,
+            )
+        };
+        run.sites.get(self.site as usize).is_some_and(|site| site.matches(wanted))
+            || of_block().unwrap_or(false)
+    }
+}
+
+/// In the order of their first sites.
+fn places(run: &Run) -> Vec<SampledPlace> {
+    let mut time: BTreeMap<u32, u128> = BTreeMap::new();
+    for sample in &run.samples {
+        *time.entry(sample.site).or_default() += u128::from(sample.duration_ps);
+    }
+    let mut places: Vec<SampledPlace> = Vec::new();
+    let mut index: HashMap<PlaceKey, usize> = HashMap::new();
+    for (site, time) in time {
+        let Some(key) = run.sites.get(site as usize).map(PlaceKey::of) else { continue };
+        let at = *index.entry(key.clone()).or_insert_with(|| {
+            places.push(SampledPlace { key, sites: Vec::new(), time: 0, site, most: 0 });
+            places.len() - 1
+        });
+        let place = &mut places[at];
+        place.sites.push(site);
+        place.time += time;
+        if time > place.most {
+            (place.site, place.most) = (site, time);
+        }
+    }
+    places
+}
+
+fn known(places: &[SampledPlace]) -> String {
+    let names: Vec<String> = places.iter().map(|place| place.key.to_string()).collect();
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}
+
+/// The samples of each rank, in time order where they come from several sites.
+fn by_rank<'a>(run: &'a Run, sites: &[u32]) -> BTreeMap<u32, Vec<&'a Sample>> {
     let mut of_rank: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
-    for sample in run.of_site(site) {
+    for sample in run.samples.iter().filter(|sample| sites.binary_search(&sample.site).is_ok()) {
         of_rank.entry(sample.rank).or_default().push(sample);
+    }
+    if sites.len() > 1 {
+        of_rank.values_mut().for_each(|samples| samples.sort_by_key(|sample| sample.start_ns));
     }
     of_rank
 }
 
-fn made(run: &Run, site: u32, gate: bool, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
-    let name = run.sites.get(site as usize).map(samples::Site::name).unwrap_or_default();
-    if gate { gated(name, site, of_rank) } else { alone(name, site, of_rank) }
-}
-
-fn known(run: &Run, time: &BTreeMap<u32, u128>) -> String {
-    let mut names: Vec<String> =
-        time.keys().filter_map(|site| run.sites.get(*site as usize)).map(samples::Site::name).collect();
-    names.dedup();
-    if names.is_empty() { "none".into() } else { names.join(", ") }
-}
-
-fn gated(name: String, site: u32, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
+fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
     let reached = of_rank.values().map(Vec::len).min().unwrap_or(0);
     let longest = of_rank.values().map(Vec::len).max().unwrap_or(0);
-    let ranks: Vec<u32> = of_rank.keys().copied().collect();
-    let mut durations = vec![Vec::with_capacity(reached); ranks.len()];
+    let mut durations = vec![Vec::with_capacity(reached); of_rank.len()];
     let mut steps = Vec::with_capacity(reached);
     for iteration in 0..reached {
         let row: Vec<&Sample> = of_rank.values().map(|samples| samples[iteration]).collect();
@@ -171,19 +302,10 @@ fn gated(name: String, site: u32, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subj
         durations.iter_mut().zip(&row).for_each(|(of_rank, sample)| of_rank.push(sample.seconds()));
     }
     let failed = reached - steps.len();
-    Subject {
-        name,
-        site,
-        gate: true,
-        ranks,
-        steps,
-        of_rank: durations,
-        failed,
-        unfinished: longest - reached,
-    }
+    Subject { steps, of_rank: durations, failed, unfinished: longest - reached, ..whole }
 }
 
-fn alone(name: String, site: u32, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
+fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
     let mut all: Vec<(usize, &Sample)> =
         of_rank.values().flat_map(|samples| samples.iter().copied().enumerate()).collect();
     all.sort_by_key(|(_, sample)| (sample.start_ns, sample.rank));
@@ -200,8 +322,7 @@ fn alone(name: String, site: u32, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subj
         })
         .collect();
     let failed = total - steps.len();
-    let ranks = of_rank.keys().copied().collect();
-    Subject { name, site, gate: false, ranks, steps, of_rank: Vec::new(), failed, unfinished: 0 }
+    Subject { steps, failed, ..whole }
 }
 
 #[cfg(test)]
@@ -241,6 +362,31 @@ mod tests {
         let subject = Subject::choose(&run, None, None).unwrap();
         assert_eq!((subject.steps.len(), subject.failed, subject.unfinished), (28, 1, 1));
         assert_eq!(subject.steps[0].iteration, 1);
+    }
+
+    #[test]
+    fn a_selection_is_every_sample_of_its_label_and_operation() {
+        // The same label and operation in three lines: all of it, not the line with the most time.
+        let mut run = run();
+        let of = run.sites.iter().position(|site| site.operation == "fwrite").unwrap() as u32;
+        let all = run.of_site(of).count();
+        for line in [90, 91] {
+            let site = Site { line, ..run.sites[of as usize].clone() };
+            run.sites.push(site);
+        }
+        let last = run.sites.len() as u32;
+        for (n, sample) in run.samples.iter_mut().filter(|sample| sample.site == of).enumerate() {
+            sample.site = [of, last - 2, last - 1][n % 3];
+        }
+        for wanted in ["fwrite", "write/fwrite"] {
+            let subject = Subject::choose(&run, Some(wanted), Some(false)).unwrap();
+            assert_eq!((subject.steps.len(), subject.sites.len()), (all, 3), "{wanted}");
+            assert_eq!(subject.name, "write / fwrite");
+            assert!(subject.steps.is_sorted_by_key(|step| step.start_s));
+        }
+        run.facts.report.clear();
+        run.samples.retain(|sample| [of, last - 2, last - 1].contains(&sample.site));
+        assert_eq!(Subject::choose(&run, None, Some(false)).unwrap().steps.len(), all, "also unasked");
     }
 
     #[test]

@@ -58,7 +58,11 @@ impl Tail {
     /// The verdict in words.
     pub fn text(&self) -> String {
         match (&self.assessment, &self.refusal) {
-            (Some(found), _) => words::verdict::text(found),
+            (Some(found), _) => {
+                let outlier =
+                    words::verdict::outlier(found).map_or(String::new(), |outlier| format!(" {outlier}"));
+                words::verdict::text(found) + &outlier
+            }
             (None, why) => format!("No law was fitted: {}.", why.as_deref().unwrap_or("there are no values")),
         }
     }

@@ -23,6 +23,14 @@ pub(crate) fn of(report: &Report) -> String {
             out.push_str(&sentence("         ", &format!("→ {}", warning.advice)));
         }
     }
+    // The verdict says whether what follows may be used.
+    if let Some(tail) = report.tail().filter(|_| report.brief.is_empty()) {
+        out.push('\n');
+        out.push_str(&sentence("Verdict: ", &tail.text()));
+        for advice in tail.advice() {
+            out.push_str(&sentence("       → ", &advice));
+        }
+    }
     for table in report
         .chapters
         .iter()
@@ -35,12 +43,6 @@ pub(crate) fn of(report: &Report) -> String {
     if !report.brief.is_empty() {
         out.push('\n');
         out.push_str(&sentence("In short: ", &report.brief.join(" ")));
-    } else if let Some(tail) = report.tail() {
-        out.push('\n');
-        out.push_str(&sentence("Verdict: ", &tail.text()));
-        for advice in tail.advice() {
-            out.push_str(&sentence("       → ", &advice));
-        }
     }
     out
 }

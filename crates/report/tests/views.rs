@@ -307,3 +307,11 @@ fn damaged_tours_make_no_trouble() {
         assert!(made.report().html().contains("</html>"));
     }
 }
+
+#[test]
+fn a_share_that_takes_longer_is_drawn_as_steps() {
+    let report = transfers().report();
+    let overlay = report.figures().find(|figure| figure.id.starts_with("overlay-")).expect("distributions");
+    let lines = overlay.plot["data"].as_array().unwrap();
+    assert!(lines.len() > 1 && lines.iter().all(|line| line["line"]["shape"] == "hv"), "{lines:?}");
+}

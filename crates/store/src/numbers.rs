@@ -173,8 +173,16 @@ fn number(text: &str) -> Result<f64, &'static str> {
         Ok(value) if value.is_infinite() => Err("is infinite (or too large for a double)"),
         Ok(value) => Ok(value),
         Err(_) if text.is_empty() => Err("is empty where a number is expected"),
+        Err(_) if has_decimal_comma(text) => {
+            Err("has a comma in it: write decimals with a point, and groups of digits without a mark")
+        }
         Err(_) => Err("is not a number"),
     }
+}
+
+/// Whether it would be a number with a point, or nothing, for each comma.
+fn has_decimal_comma(text: &str) -> bool {
+    text.contains(',') && text.replace(',', "").parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// Columns that an error lists.
@@ -201,7 +209,8 @@ struct LineLayout {
 impl LineLayout {
     /// Layout as the first line shows it, and whether that line is a header.
     fn of(line: &str, wanted: Option<&str>) -> Result<(Self, bool), String> {
-        let separator = [',', ';', '\t'].into_iter().find(|&c| fields(line, Some(c)).len() > 1);
+        // A comma may be the decimal one where something else separates.
+        let separator = ['\t', ';', ','].into_iter().find(|&c| fields(line, Some(c)).len() > 1);
         let names = fields(line, separator);
         let listed = || {
             let mut quoted: Vec<_> =
@@ -211,6 +220,21 @@ impl LineLayout {
             }
             quoted.join(", ")
         };
+        // `10,5` alone on a line is one number of half the world, and two columns of the other half.
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let signed = |text: &str| digits(text.trim_start_matches(['+', '-']));
+        if separator == Some(',')
+            && names.len() == 2
+            && !line.contains(", ")
+            && signed(&names[0])
+            && digits(&names[1])
+        {
+            return Err(format!(
+                "`{}` may be one number with a decimal comma or two columns: write decimals with a point, or give the \
+                 columns a header line (or a blank after each comma)",
+                shown(line)
+            ));
+        }
         let all_numbers = names.iter().all(|name| name.parse::<f64>().is_ok());
         let position = |wanted: &str| {
             wanted.parse().ok().filter(|n| (1..=names.len()).contains(n)).map(|n: usize| n - 1)

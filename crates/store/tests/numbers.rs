@@ -41,7 +41,10 @@ fn what_cannot_be_a_number_is_named_with_its_line() {
         ("", "t.csv: it holds no numbers"),
         ("# nothing\n\n", "t.csv: it holds no numbers"),
         ("x\n", "t.csv: it holds no numbers"),
-        ("1\n2,3\n", "t.csv, line 2: `2,3` is not a number"),
+        (
+            "1\n2,3\n",
+            "t.csv, line 2: `2,3` has a comma in it: write decimals with a point, and groups of digits without a mark",
+        ),
     ];
     for (text, said) in cases {
         assert_eq!(read(text, None).unwrap_err(), said);
@@ -80,7 +83,7 @@ fn an_unclear_choice_lists_the_columns() {
         "t.csv: it has no column `c`; its columns are `a`, `b`"
     );
     assert_eq!(
-        read("1,2\n", None).unwrap_err(),
+        read("1.5,2\n", None).unwrap_err(),
         "t.csv: it has 2 columns and no header: choose one by position, from 1"
     );
 }
@@ -101,4 +104,29 @@ proptest::proptest! {
         }
         let _ = read(&junk, None);
     }
+}
+
+#[test]
+fn a_decimal_comma_is_seen_and_refused_never_cut_off() {
+    // One column whose comma looks like a separator: 10 and 13 were read.
+    for column in [None, Some("1"), Some("2")] {
+        let said = read("10,408948\n13,471287\n", column).unwrap_err();
+        assert!(said.contains("`10,408948` may be one number with a decimal comma or two columns"), "{said}");
+    }
+    // Beside another separator it is one.
+    for text in [
+        "name;seconds\na;10,408948\n",
+        "a;10,408948\n",
+        "10,5;13,2\n",
+        "10,5\t13,2\n",
+        "x,y\tseconds\n1\t10,5\n",
+    ] {
+        let said = read(text, Some("2")).unwrap_err();
+        assert!(said.contains("has a comma in it: write decimals with a point"), "{text}: {said}");
+    }
+    // Two columns are shown by a header, a blank, or a number with a point.
+    assert_eq!(read("a,b\n10,4\n", Some("1")).unwrap(), [10.0]);
+    assert_eq!(read("10, 4\n13,5\n", Some("2")).unwrap(), [4.0, 5.0]);
+    assert_eq!(read("10.5,4\n", Some("1")).unwrap(), [10.5]);
+    assert_eq!(read("1,2,3\n", Some("3")).unwrap(), [3.0]);
 }

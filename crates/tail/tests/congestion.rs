@@ -88,3 +88,48 @@ fn durations_must_be_positive() {
     let values: Vec<f64> = (0..20).map(|i| f64::from(i) - 3.0).collect();
     assert!(compare(&values, &values, &CompareOptions::default()).is_err());
 }
+
+/// Pairs of equal samples; of how many the answer is anything but "no difference".
+fn wrong_answers(pairs: u64, n: usize, of: impl Fn(&mut Xoshiro) -> f64) -> usize {
+    let options = CompareOptions { bootstrap: 19, ..CompareOptions::default() };
+    (0..pairs)
+        .filter(|&seed| {
+            let mut random = Xoshiro::new(7000 + seed);
+            let mut draw = || (0..n).map(|_| of(&mut random)).collect::<Vec<f64>>();
+            let (quiet, new) = (draw(), draw());
+            compare(&quiet, &new, &options).unwrap().code != ComparisonCode::NoDifference
+        })
+        .count()
+}
+
+#[test]
+fn the_whole_answer_is_wrong_for_at_most_five_in_a_hundred_equal_pairs() {
+    let law = Gev::new(10.0, 0.5, 0.1).unwrap();
+    // 10 expected of 200, a standard deviation of 3.1; 11.6 % would be 23.
+    let gev = wrong_answers(200, 60, |random| law.sample(random));
+    assert!(gev <= 18, "{gev} of 200 pairs of a GEV");
+    // Not a GEV: one value in ten from another mode.
+    let mixed = wrong_answers(200, 60, |random| {
+        let far = if random.uniform() < 0.1 { 4.0 } else { 0.0 };
+        10.0 + far + 0.3 * random.normal()
+    });
+    assert!(mixed <= 18, "{mixed} of 200 pairs of two modes");
+}
+
+#[test]
+fn what_is_quoted_is_never_what_the_verdict_says_not_to_use() {
+    let quiet = draw(Gev::new(10.0, 0.2, 0.0).unwrap(), 300, 3);
+    let spread = draw(Gev::new(10.3, 0.9, 0.0).unwrap(), 300, 4);
+    let drifting: Vec<f64> = quiet.iter().enumerate().map(|(i, x)| x * (1.0 + i as f64 / 1000.0)).collect();
+    let options = CompareOptions { bootstrap: 99, ..CompareOptions::default() };
+    for (new, code) in [(spread, ComparisonCode::OtherDifference), (drifting, ComparisonCode::NotIndependent)]
+    {
+        let found = compare(&quiet, &new, &options).unwrap();
+        assert_eq!(found.code, code);
+        let quoted = found.headline();
+        assert!(!quoted.by_law && quoted.value == found.robust.hodges_lehmann.value);
+    }
+    let slower: Vec<f64> = quiet.iter().map(|x| 1.05 * x).collect();
+    let found = compare(&quiet, &slower, &options).unwrap();
+    assert!(found.code == ComparisonCode::Slower && found.headline().by_law && found.p_equal < 1e-6);
+}

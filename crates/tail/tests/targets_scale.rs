@@ -29,6 +29,45 @@ fn the_slow_target_is_named_and_no_other() {
 }
 
 #[test]
+fn a_target_is_compared_with_the_others_not_with_a_mean_that_holds_itself() {
+    // Target 1 takes 1.8 times as long as each other one, whatever their number.
+    for m in 2..8 {
+        let mut random = Xoshiro::new(m as u64);
+        let all: Vec<Vec<f64>> = (0..m)
+            .map(|i| {
+                let factor = if i == 1 { 1.8 } else { 1.0 };
+                (0..400).map(|_| factor * (0.02 * random.normal()).exp()).collect()
+            })
+            .collect();
+        let found = targets::analyse(&all, 0.95).unwrap();
+        let slow = &found.targets[1];
+        assert!((slow.relative / 1.8 - 1.0).abs() < 0.01 && slow.slow, "{m}: {slow:?}");
+        // By hand: the mean of ln S less the mean over the others.
+        let mean = |i: usize| all[i].iter().map(|s| s.ln()).sum::<f64>() / 400.0;
+        for (i, target) in found.targets.iter().enumerate() {
+            let others: f64 = (0..m).filter(|j| *j != i).map(mean).sum::<f64>() / (m - 1) as f64;
+            assert!((target.relative.ln() - (mean(i) - others)).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn the_interval_of_two_targets_holds_their_ratio_in_its_share() {
+    let held = (0..400)
+        .filter(|&seed| {
+            let mut random = Xoshiro::new(seed);
+            let all: Vec<Vec<f64>> =
+                [1.8, 1.0].map(|k| (0..60).map(|_| k * (0.2 * random.normal()).exp()).collect()).into();
+            let found = targets::analyse(&all, 0.95).unwrap();
+            assert!((found.targets[0].relative * found.targets[1].relative - 1.0).abs() < 1e-12);
+            found.targets[0].interval.contains(1.8)
+        })
+        .count();
+    // 380 expected, a standard deviation of 4.4.
+    assert!((364..=394).contains(&held), "{held} of 400");
+}
+
+#[test]
 fn equal_targets_are_seldom_accused() {
     let accused = (0..60)
         .filter(|&seed| {
@@ -177,4 +216,19 @@ fn a_constant_shape_shows_no_drift() {
         })
         .count();
     assert!(drifted <= 4, "{drifted} of 20");
+}
+
+#[test]
+fn growth_beyond_that_of_independent_parts_is_refused() {
+    // Each size takes twice as long as the one before: no exponent explains it, least of all the largest searched.
+    let law = Gev::new(10.0, 0.3, 0.0).unwrap();
+    let mut random = Xoshiro::new(11);
+    let sizes: Vec<(f64, Vec<f64>)> = [4.0f64, 16.0, 64.0]
+        .map(|m| (m, (0..200).map(|_| m.sqrt() * law.sample(&mut random)).collect()))
+        .into();
+    let found = joint(&sizes, 0.95).unwrap();
+    assert!(found.at_bound && found.interval.upper_end == tail::End::Bound, "{found:?}");
+    assert_eq!(found.trust, Trust::Refused);
+    assert!(found.warnings.contains(&PredictionWarning::ExponentAtBound { bound: 1.5 }));
+    assert_eq!(found.predict(256.0, &[0.5], 0.95).unwrap().trust, Trust::Refused);
 }

@@ -89,6 +89,11 @@ impl Session<'_> {
         if self.instrument.is_virtual() {
             return self.in_turn(count, &work);
         }
+        if let Some(why) = self.comm.one_thread() {
+            return Err(Stop::Failed(format!(
+                "workers cannot be started: {why}; use ranks instead of `parallel`"
+            )));
+        }
         let seeds = (0..count).map(|_| self.instrument.seed()).collect::<Result<Vec<_>, _>>();
         let seeds = seeds.map_err(|why| Stop::Failed(format!("workers cannot be started: {why}")))?;
         self.recorder.note(&Entry::Unordered)?;

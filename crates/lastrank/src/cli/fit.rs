@@ -25,8 +25,8 @@ pub struct FitArgs {
     /// Fit the maxima of blocks: of so many values (100), or of so much time (10s) of a run
     #[arg(long, value_name = "N|TIME")]
     pub block: Option<String>,
-    /// Where the tail begins, for gpd and point-process: a value with its unit (12ms), a share of the
-    /// values (99% or 0.99), or `auto` [default: auto from 1000 values on, else 90%]
+    /// Where the tail begins, for gpd and point-process: a value, with its unit where the values have
+    /// one (12ms), a share of the values (99%), or `auto` [default: auto from 1000 values on, else 90%]
     #[arg(long, value_name = "VALUE|SHARE|auto")]
     pub threshold: Option<String>,
     /// Largest values of each block, for r-largest [default: 5, or fewer where blocks are smaller]

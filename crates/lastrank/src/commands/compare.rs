@@ -4,14 +4,14 @@ use anyhow::{Context, anyhow, bail};
 use report::comparison::{ComparedSample, ComparisonReport};
 use report::{Table, Unit, confidence, fixed, probability, sentence, words};
 use serde_json::{Value, json};
-use tail::congestion::{CompareOptions, Comparison, SCHEMA, compare, single_run};
+use tail::congestion::{CompareOptions, Comparison, ComparisonCode, SCHEMA, compare, single_run};
 use tail::{Gev, Interval, Likelihood, Series};
 
 use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, read, why_not_comparable};
+use crate::values::{Values, read_pair, why_not_comparable};
 
 /// Below so many new runs each is judged by itself.
 const FEWEST: usize = 10;
@@ -31,12 +31,13 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     if !(args.level > 0.0 && args.level < 1.0) {
         bail!("--level {}: between 0 and 1, for example 0.95", args.level);
     }
-    let (quiet, new) = (read(&args.quiet, &args.choice)?, read(&args.new, &args.choice)?);
+    let ([quiet, new], unmatched) = read_pair([&args.quiet, &args.new], &args.choice)?;
     if quiet.seconds != new.seconds {
         let plain = if quiet.seconds { &new } else { &quiet };
         bail!("the unit of the numbers of {} is not known; --unit says it", plain.name);
     }
     let mut warnings: Vec<String> = quiet.warnings().into_iter().chain(new.warnings()).collect();
+    warnings.extend(unmatched);
     warnings.extend(why_not_comparable(&quiet, &new));
     let lower = if new.numbers.len() < FEWEST {
         if args.output.is_some() {
@@ -66,7 +67,7 @@ fn limit(condition: &str) -> anyhow::Result<f64> {
         .ok_or_else(|| anyhow!("--fail-if `{condition}`: write `k>NUMBER`, for example `--fail-if 'k>1.05'`"))
 }
 
-/// Compare two samples; the lower end of k.
+/// Compare two samples; the lower end of the factor that is quoted.
 fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]) -> anyhow::Result<f64> {
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare(&quiet.numbers, &new.numbers, &options)
@@ -91,7 +92,9 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
             output::print(&format!("\nReport: {}\n", page.display()))?;
         }
     }
-    Ok(found.factor.interval.lower)
+    let lower = found.headline().interval.lower;
+    // A difference that is not shown fails no limit.
+    Ok(if found.code == ComparisonCode::NoDifference { lower.min(1.0) } else { lower })
 }
 
 /// Judge each of a few new runs by itself; the smallest lower end of k.
@@ -189,6 +192,11 @@ fn text(
     let unit = quiet.unit(found.quiet.median);
     let mut text = heads(quiet, new, unit, found.quiet.median, Some(found.new.median));
     text += &said(warnings);
+    text.push('\n');
+    text += &sentence("Verdict: ", &words::comparison::text(found));
+    for advice in words::comparison::advice(found) {
+        text += &sentence("       → ", &advice);
+    }
     let level = found.factor.interval.level;
     let from = format!("{} from", confidence(level));
     let mut table = Table::new("Congestion factor: new = k · quiet", &["<", "k", &from, "to", "<"]);
@@ -197,7 +205,8 @@ fn text(
         let cells = [name.into(), fixed(value, 4), fixed(interval.lower, 4), fixed(interval.upper, 4)];
         table.push(false, cells.into_iter().chain([note.to_string()]));
     };
-    row("by the law of maxima", found.factor.value, &found.factor.interval, "profile likelihood");
+    let note = if found.headline().by_law { "profile likelihood" } else { "not to be used: see the verdict" };
+    row("by the law of maxima", found.factor.value, &found.factor.interval, note);
     row(
         "by all pairs",
         ratio.hodges_lehmann.value,
@@ -216,6 +225,14 @@ fn text(
     text += &format!("\n{}\n", table.text());
 
     let mut table = Table::new("Is it a factor at all?", &["<question", "<found", "p"]);
+    table.push(
+        false,
+        [
+            "one law for both, whatever it is".into(),
+            "normal scores of level and spread".into(),
+            probability(found.p_equal),
+        ],
+    );
     table.push(false, ["no difference, k = 1".into(), String::new(), probability(found.p_no_difference)]);
     table.push(
         false,
@@ -261,9 +278,5 @@ fn text(
             ),
         },
     );
-    text += &sentence("Verdict: ", &words::comparison::text(found));
-    for advice in words::comparison::advice(found) {
-        text += &sentence("       → ", &advice);
-    }
     text
 }

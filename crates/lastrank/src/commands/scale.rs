@@ -3,6 +3,7 @@
 use anyhow::{Context, bail};
 use report::{Table, Unit, fixed, probability, words};
 use serde_json::json;
+use tail::End;
 use tail::scale::{Joint, ScaleOptions, Scaled, Trust, joint, scale_at};
 
 use crate::cli::ScaleArgs;
@@ -98,6 +99,14 @@ fn sizes(args: &ScaleArgs) -> anyhow::Result<Vec<Size>> {
         }
         sizes.push(Size { parts, values });
     }
+    let name = |size: &Size| size.values.subject.as_ref().map(|subject| subject.name.clone());
+    if let Some(other) = sizes.iter().find(|size| name(size) != name(&sizes[0])) {
+        bail!(
+            "{} and {} are not the same operation: choose with --label what all have",
+            sizes[0].values.name,
+            other.values.name
+        );
+    }
     sizes.sort_by(|a, b| a.parts.total_cmp(&b.parts));
     Ok(sizes)
 }
@@ -146,7 +155,7 @@ fn text(
         ),
     };
     text.push('\n');
-    text += &table(predictions, periods, unit, &percent).text();
+    let mut said = String::new();
     for found in predictions {
         let lead = match found.trust {
             // The assumptions for a single size were stated above.
@@ -156,10 +165,14 @@ fn text(
             Trust::Refused => format!("not to be used, {} ranks: ", found.to),
         };
         for warning in words::prediction::warnings(&found.warnings) {
-            text += &report::sentence(&lead, &warning);
+            said += &report::sentence(&lead, &warning);
         }
     }
-    text
+    if !said.is_empty() {
+        text += &said;
+        text.push('\n');
+    }
+    text + &table(predictions, periods, unit, &percent, several.is_some()).text()
 }
 
 /// What several sizes say of dependence.
@@ -174,17 +187,23 @@ fn dependence(joint: &Joint, percent: &str) -> String {
     let mut text = table.text();
     text.push('\n');
     let ratio = joint.largest / joint.smallest;
+    let at_top = joint.at_bound && joint.exponent > 1.0;
     text += &report::sentence(
         "Dependence: ",
         &format!(
-            "exponent {} ({} to {}, {percent}): going from {} to {} ranks, {} times as many, is like {} times as \
+            "exponent {} ({} to {}, {percent}): going from {} to {} ranks, {} times as many, is like {}{} times as \
              many independent ones. 1 is independence (p {}), 0 is all slow together.",
-            fixed(joint.exponent, 2),
+            if at_top { format!("at least {}", fixed(joint.exponent, 2)) } else { fixed(joint.exponent, 2) },
             fixed(joint.interval.lower, 2),
-            fixed(joint.interval.upper, 2),
+            if joint.interval.upper_end == End::Reached {
+                fixed(joint.interval.upper, 2)
+            } else {
+                "no upper end found".into()
+            },
             joint.smallest,
             joint.largest,
             report::significant(ratio, 3),
+            if at_top { "at least " } else { "" },
             report::significant(joint.effective_ratio, 3),
             probability(joint.p_independent)
         ),
@@ -192,7 +211,7 @@ fn dependence(joint: &Joint, percent: &str) -> String {
     text
 }
 
-fn table(predictions: &[Scaled], periods: &[f64], unit: Unit, percent: &str) -> Table {
+fn table(predictions: &[Scaled], periods: &[f64], unit: Unit, percent: &str, several: bool) -> Table {
     let mut table =
         Table::new("The slowest of that many ranks", &["ranks", "<quantity", "value", "from", "to", "<"]);
     for found in predictions {
@@ -226,7 +245,14 @@ fn table(predictions: &[Scaled], periods: &[f64], unit: Unit, percent: &str) -> 
             );
         }
     }
-    table.note =
-        format!("from, to: {percent} interval of the fit; it does not know of what the warnings name.");
+    table.note = match several {
+        true => format!(
+            "from, to: {percent} interval that reaches beyond what models with and without a drift of the shape predict, by \
+             as much as these differ."
+        ),
+        false => {
+            format!("from, to: {percent} interval of the fit; it does not know of what the warnings name.")
+        }
+    };
     table
 }

@@ -67,7 +67,7 @@ pub fn plan(
     let found = maker.diagnostics.len();
     maker.environment();
     let (parameters, given) = maker.parameters();
-    maker.ranks();
+    let defined_ranks = maker.ranks();
     let (groups, notes) = maker.groups();
     let patterns = maker.patterns();
     let space = maker.space();
@@ -88,6 +88,7 @@ pub fn plan(
         sites: Arc::new(sites(&code, source)),
         code: Arc::new(code),
         ranks,
+        defined_ranks,
         groups,
         patterns,
         parameters,
@@ -244,17 +245,11 @@ impl Maker<'_> {
         Some(Value::Text(text.into()))
     }
 
-    fn ranks(&mut self) {
-        let ranks = match (self.settings.ranks, self.definitions.ranks) {
-            (Some(ranks), Some((index, span))) => {
-                // Evaluated nevertheless, to find mistakes in it.
-                self.value(index, span);
-                i64::from(ranks)
-            }
-            (Some(ranks), None) => i64::from(ranks),
-            (None, Some((index, span))) => self.value(index, span).integer().unwrap_or(0),
-            (None, None) => 1,
-        };
+    /// How many ranks there are; what `define ranks` says of it.
+    fn ranks(&mut self) -> Option<i64> {
+        // Evaluated also where others decide, so that a mistake in it is found.
+        let defined = self.definitions.ranks.map(|(at, span)| self.value(at, span).integer().unwrap_or(0));
+        let ranks = self.settings.ranks.map(i64::from).or(defined).unwrap_or(1);
         self.ranks = match u32::try_from(ranks) {
             Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => ranks,
             // A mistake in the definition was reported already.
@@ -266,6 +261,7 @@ impl Maker<'_> {
                 1
             }
         };
+        defined
     }
 
     fn patterns(&mut self) -> Vec<Pattern> {

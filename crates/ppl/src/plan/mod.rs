@@ -109,6 +109,8 @@ pub struct Plan {
     pub code: Arc<Code>,
     /// How many ranks there are.
     pub ranks: u32,
+    /// What `define ranks` says, whoever decided in the end.
+    pub defined_ranks: Option<i64>,
     /// The groups; the first is the world.
     pub groups: Vec<Group>,
     /// The patterns.

@@ -153,7 +153,7 @@ impl Machine for Visitor<'_, '_> {
         self.hall.meet(self.rank, group, site, 0).map(|_| ())
     }
 
-    fn agree(&mut self, group: GroupId, value: u64) -> Result<u64, Stop> {
+    fn agree(&mut self, _step: u32, group: GroupId, value: u64) -> Result<u64, Stop> {
         if self.workers {
             return Err(Stop::Machine("a worker".into()));
         }

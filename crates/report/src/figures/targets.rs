@@ -7,14 +7,15 @@ use tail::targets::Targets;
 use super::figure::{Figure, Input, Numbers};
 use super::{draw, thin};
 use crate::subject::Subject;
-use crate::unit::{percent, rounded, significant};
+use crate::unit::{percent, rounded};
+use crate::words;
 
 /// How much slower than the others each target is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TargetEffects {
     /// Ranks, ascending.
     pub rank: Vec<u32>,
-    /// Typical duration over that of all: 1 is like the others.
+    /// Typical duration over that of the other ranks: 1 is like the others.
     pub relative: Vec<f64>,
     /// Lower end of its interval, joint over all ranks.
     pub lower: Vec<f64>,
@@ -55,46 +56,6 @@ impl TargetEffects {
             shares: found.variance_shares,
             effective: found.extremal.map(|extremal| extremal.effective),
         }
-    }
-
-    /// What was found, in a sentence or two.
-    pub(crate) fn words(&self) -> String {
-        let slow: Vec<usize> = (0..self.rank.len()).filter(|&at| self.slow[at]).collect();
-        let over = |factor: f64| crate::unit::fixed(100.0 * (factor - 1.0), 1);
-        let of = |&at: &usize| {
-            format!(
-                "rank {} by {} % ({} to {} %)",
-                self.rank[at],
-                over(self.relative[at]),
-                over(self.lower[at]),
-                over(self.upper[at])
-            )
-        };
-        let mut text = match slow.len() {
-            0 => "No rank is slower than the others.".to_string(),
-            n @ 1..=3 => {
-                let listed: Vec<String> = slow.iter().map(of).collect();
-                format!(
-                    "Slower than the others: {}.",
-                    if n == 1 { listed[0].clone() } else { listed.join(", ") }
-                )
-            }
-            n => {
-                let worst = slow.iter().max_by(|a, b| self.relative[**a].total_cmp(&self.relative[**b]));
-                format!(
-                    "{n} ranks are slower than the others, most of all {}.",
-                    worst.map(of).unwrap_or_default()
-                )
-            }
-        };
-        let [targets, steps, rest] = self.shares;
-        text.push_str(&format!(
-            " Of the variation, {} lies between ranks, {} is shared by all ranks of a step, {} is neither.",
-            percent(targets),
-            percent(steps),
-            percent(rest)
-        ));
-        text
     }
 }
 
@@ -145,25 +106,14 @@ fn effects(prefix: &str, subject: &Subject, found: &Targets) -> Figure {
     if ranks.len() <= 32 {
         x["dtick"] = json!(1);
     }
-    let effective = numbers.effective.map_or(String::new(), |effective| {
-        format!(
-            " In slow steps the {} ranks behave like {} independent ones.",
-            ranks.len(),
-            significant(effective, 3)
-        )
-    });
+    let said = words::targets::findings(found).join(" ");
     Figure {
         id: format!("{prefix}targets"),
         caption: format!(
             "A bar that stays above the dotted line belongs to a rank that is slower than the rest whatever the \
-             step. {}{effective}",
-            numbers.words()
+             step. {said}"
         ),
-        alternative: format!(
-            "Typical duration of each of {} ranks against the others. {}",
-            ranks.len(),
-            numbers.words()
-        ),
+        alternative: format!("Typical duration of each of {} ranks against the others. {said}", ranks.len()),
         wide: false,
         plot: draw::figure(&title, traces, x, draw::axis("slower than the others (%)")),
         title,

@@ -19,11 +19,13 @@ const APART: f64 = 1.5;
 /// Every duration with the unit that suits it.
 fn quantiles(summary: &Summary) -> [String; 7] {
     let optional = |value: Option<f64>| value.map_or("–".into(), duration);
+    // One observation is no distribution: it stands as the mean and the maximum.
+    let several = |value: f64| optional((summary.n > 1).then_some(value));
     [
         units::count(summary.n as u64),
         duration(summary.mean),
-        duration(summary.median),
-        duration(summary.p90),
+        several(summary.median),
+        several(summary.p90),
         optional(summary.p99),
         optional(summary.p999),
         duration(summary.max),
@@ -47,7 +49,10 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
         }
     };
     if let Some(subject) = subject.filter(|subject| subject.gate && subject.ranks.len() > 1) {
-        let line = run.sites.get(subject.site as usize).map_or(String::new(), |site| site.line.to_string());
+        let mut lines: Vec<u32> =
+            subject.sites.iter().filter_map(|site| Some(run.sites.get(*site as usize)?.line)).collect();
+        lines.dedup();
+        let line = lines.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
         let name = format!("T = {}", subject.describe());
         let longest = Summary::of(&subject.values());
         let median = longest.as_ref().map_or(f64::INFINITY, |longest| longest.median);
@@ -89,7 +94,7 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
         let line = run.sites[*site].line;
         let line = if line == 0 { String::new() } else { line.to_string() };
         let strong = subject.is_some_and(|subject| {
-            (!subject.gate || subject.ranks.len() == 1) && subject.site as usize == *site
+            (!subject.gate || subject.ranks.len() == 1) && subject.sites.contains(&(*site as u32))
         });
         push(strong, site_name(run, *site), line, Summary::of(values), *failed);
     }
@@ -142,7 +147,7 @@ pub(crate) fn gates<'a>(found: impl Iterator<Item = &'a Analysis>, left_out: usi
 pub(crate) fn targets(effects: &TargetEffects, last: &LastRanks) -> Table {
     let mut table = Table::new(
         "Ranks against each other",
-        &["<rank", "slower than all by", "from", "to", "last in", "from", "to", "<"],
+        &["<rank", "slower than the others by", "from", "to", "last in", "from", "to", "<"],
     );
     let mut order: Vec<usize> = (0..effects.rank.len()).collect();
     if order.len() > MOST_ROWS {

@@ -109,6 +109,9 @@ pub(super) fn chapter(places: &[Place]) -> Option<Chapter> {
     table.note = "Calls a second by the median of batches, where the clock's own cost does not count; single calls have it \
                   in them."
         .into();
+    if places.iter().any(|place| place.ranks > 1) {
+        table.note += " Of one rank: ranks that call at the same time make more together.";
+    }
     let quickest = table.rows.iter().filter(|row| row.cells[3] == "batches").take(3);
     let brief: Vec<String> = quickest.map(|row| format!("{} {}", row.cells[0], row.cells[2])).collect();
     let lead = "What a call costs when it is repeated, and what a single one may cost.";

@@ -235,6 +235,8 @@ pub(crate) fn survival_figure(run: &Run, overlay: Overlay) -> Figure {
             let share = index as f64 / (curves.len().max(2) - 1) as f64;
             let mut line = draw::line(&curve.name, x, y, (&ramp(share), "solid"), &hover);
             line["hovertemplate"] = json!(format!("{hover}<extra>{}</extra>", curve.name));
+            // A share stays until the next value: a slope would show values where there are none.
+            line["line"]["shape"] = json!("hv");
             line
         })
         .collect();

@@ -65,6 +65,16 @@ impl AffineFit {
         self.misfit < 3.0 && self.latency > 0.0 && self.per_byte > 0.0
     }
 
+    /// Whether the times tell the bandwidth: a slope of nothing lies outside the interval.
+    pub fn resolves_bandwidth(&self) -> bool {
+        self.per_byte_interval[0] > 0.0
+    }
+
+    /// Whether they tell the latency.
+    pub fn resolves_latency(&self) -> bool {
+        self.latency_interval[0] > 0.0
+    }
+
     /// The time of a transfer of so many bytes, in seconds.
     pub fn at(&self, bytes: f64) -> f64 {
         self.latency + self.per_byte * bytes
@@ -99,6 +109,16 @@ mod tests {
         assert!(found.latency_interval[0] < 120e-6 && 120e-6 < found.latency_interval[1]);
         assert!(found.per_byte_interval[0] < 5e-9 && 5e-9 < found.per_byte_interval[1]);
         assert!(found.misfit < 2.0);
+    }
+
+    #[test]
+    fn a_bandwidth_that_the_times_do_not_tell_is_not_resolved() {
+        // Hardly any slope: all of it lies in the errors of the medians.
+        let points: Vec<(f64, f64, f64)> =
+            [512.0, 1024.0, 2048.0, 4096.0].map(|x: f64| (x, 120e-6 + x * 1e-13, 2e-6)).into();
+        let found = AffineFit::through(&points).unwrap();
+        assert!(found.holds() && found.resolves_latency() && !found.resolves_bandwidth(), "{found:?}");
+        assert!(found.per_byte_interval[1] > 0.0, "at least so many bytes a second");
     }
 
     #[test]

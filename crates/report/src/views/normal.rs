@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::json;
-use tail::special::{normal_cdf, normal_pdf};
+use tail::special::normal_cdf;
 
 use super::place::Place;
 use crate::figures::curve::above;
@@ -42,7 +42,9 @@ pub struct AgainstNormal {
     pub seconds: Vec<f64>,
     /// Share above each.
     pub share: Vec<f64>,
-    /// The same share by the normal law.
+    /// Where the normal law is evaluated: evenly from the first value to where it has fallen below all shares.
+    pub normal_seconds: Vec<f64>,
+    /// Its share above each of these.
     pub normal_share: Vec<f64>,
 }
 
@@ -91,6 +93,8 @@ impl AgainstNormal {
             .collect();
         kept.dedup();
         let seconds: Vec<f64> = kept.iter().map(|at| x[*at]).collect();
+        let floor = 0.1 * y.last().copied().unwrap_or(1.0);
+        let (normal_seconds, normal_share) = normal_curve((mean, deviation), (min, max), floor);
         Some(AgainstNormal {
             mean,
             deviation,
@@ -101,10 +105,22 @@ impl AgainstNormal {
             tail_edges,
             tail,
             share: kept.iter().map(|at| y[*at]).collect(),
-            normal_share: seconds.iter().map(|x| normal_cdf((mean - x) / deviation)).collect(),
+            normal_seconds,
+            normal_share,
             seconds,
         })
     }
+}
+
+/// Share above by the normal law, as far as it is above `floor`: on a grid of its own, not only where values are,
+/// because between the bulk and an outlier it has long fallen off.
+fn normal_curve((mean, deviation): (f64, f64), (min, max): (f64, f64), floor: f64) -> (Vec<f64>, Vec<f64>) {
+    let end = max.min(mean + 9.0 * deviation);
+    (0..=POINTS)
+        .map(|k| min + (end - min) * k as f64 / POINTS as f64)
+        .map(|x| (x, normal_cdf((mean - x) / deviation)))
+        .take_while(|(_, share)| *share > floor)
+        .unzip()
 }
 
 /// One folded chapter for every place.
@@ -207,12 +223,9 @@ fn tail(id: &str, numbers: &AgainstNormal, unit: Unit, found: &str) -> Option<Fi
         numbers.tail_edges.windows(2).map(|edge| rounded(unit.scale(0.94 * (edge[1] - edge[0])))).collect();
     let title = "The tail, beyond it".to_string();
     let n: u64 = numbers.body.iter().sum::<u64>() + numbers.tail.iter().sum::<u64>();
-    let density = |x: f64| normal_pdf((x - numbers.mean) / numbers.deviation) / numbers.deviation;
-    let normal: Vec<f64> = middle
-        .iter()
-        .zip(numbers.tail_edges.windows(2))
-        .map(|(x, edge)| n as f64 * density(*x) * (edge[1] - edge[0]))
-        .collect();
+    let above = |x: f64| normal_cdf((numbers.mean - x) / numbers.deviation);
+    let normal: Vec<f64> =
+        numbers.tail_edges.windows(2).map(|edge| n as f64 * (above(edge[0]) - above(edge[1]))).collect();
     let shown: Vec<(f64, f64)> =
         middle.iter().copied().zip(normal).filter(|(_, count)| *count > 1e-2).collect();
     let mut traces = vec![json!({
@@ -248,20 +261,17 @@ fn tail(id: &str, numbers: &AgainstNormal, unit: Unit, found: &str) -> Option<Fi
 }
 
 fn survival(id: &str, numbers: &AgainstNormal, unit: Unit, logarithmic: bool, found: &str) -> Option<Figure> {
-    let floor = 0.1 * numbers.share.last().copied().unwrap_or(1.0);
     let shares = |shares: &[f64]| shares.iter().map(|y| rounded(*y)).collect::<Vec<_>>();
     let x = unit.scale_all(&numbers.seconds);
-    let reach = numbers.normal_share.partition_point(|y| *y > floor);
     let hover = format!("%{{y:.3g}} take longer than %{{x}} {}<extra></extra>", unit.name);
-    let mut measured =
-        draw::line("measured", x.clone(), shares(&numbers.share), (draw::DATA, "solid"), &hover);
+    let mut measured = draw::line("measured", x, shares(&numbers.share), (draw::DATA, "solid"), &hover);
     measured["line"]["shape"] = json!("hv");
     let traces = vec![
         measured,
         draw::line(
             "normal law",
-            x[..reach].to_vec(),
-            shares(&numbers.normal_share[..reach]),
+            unit.scale_all(&numbers.normal_seconds),
+            shares(&numbers.normal_share),
             (draw::OTHER, "dash"),
             &hover,
         ),
@@ -306,4 +316,24 @@ fn survival(id: &str, numbers: &AgainstNormal, unit: Unit, logarithmic: bool, fo
         title: title.into(),
         numbers: Numbers::new("against_normal", numbers.clone()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_normal_law_has_fallen_off_long_before_an_outlier() {
+        // 400 values around 10 and one of 100: no value lies where the law falls off.
+        let mut values: Vec<f64> = (0..400).map(|k| 9.5 + f64::from(k) / 400.0).collect();
+        values.push(100.0);
+        let numbers = AgainstNormal::of(&values).unwrap();
+        assert_eq!(numbers.normal_seconds.len(), numbers.normal_share.len());
+        let below = |x: f64| numbers.normal_seconds.iter().filter(|at| **at < x).count();
+        assert!(below(60.0) > 50 + below(11.0), "evaluated between the bulk and the outlier");
+        for (x, share) in numbers.normal_seconds.iter().zip(&numbers.normal_share) {
+            assert!((share - normal_cdf((numbers.mean - x) / numbers.deviation)).abs() < 1e-15);
+        }
+        assert!(numbers.normal_seconds.last().unwrap() < &60.0, "and not where it is nothing");
+    }
 }

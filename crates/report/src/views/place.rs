@@ -1,6 +1,6 @@
 //! All samples of one label and operation in one line of the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use samples::{Run, SiteKind};
 
@@ -34,6 +34,10 @@ pub(crate) struct Place {
     pub total_s: f64,
     /// From the first start to the last end, in seconds.
     pub span_s: f64,
+    /// When any rank was inside one of them: begin and end in picoseconds, apart and ascending.
+    pub busy: Vec<(u64, u64)>,
+    /// How many ranks did them.
+    pub ranks: usize,
     /// How many samples failed.
     pub failed: usize,
     /// Ascending.
@@ -63,6 +67,7 @@ impl Place {
         }
         let mut batches: Vec<Vec<u32>> = vec![Vec::new(); places.len()];
         let mut spans = vec![(u64::MAX, 0u64); places.len()];
+        let mut ranks: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); places.len()];
         let mut bytes: Vec<Option<(u64, u32)>> = vec![None; places.len()];
         let mut equal = vec![true; places.len()];
         for sample in &run.samples {
@@ -78,6 +83,9 @@ impl Place {
             place.bytes += sample.bytes;
             place.total_s += sample.seconds();
             batches[at].push(batch);
+            ranks[at].insert(sample.rank);
+            let begin_ps = sample.start_ns.saturating_mul(1000);
+            place.busy.push((begin_ps, begin_ps.saturating_add(sample.duration_ps)));
             let (begin, end) = &mut spans[at];
             *begin = (*begin).min(sample.start_ns);
             *end = (*end).max(sample.start_ns + sample.duration_ps / 1000);
@@ -92,6 +100,8 @@ impl Place {
             });
             place.bytes_each = bytes[at].filter(|_| equal[at]).map(|(bytes, batch)| bytes / u64::from(batch));
             place.span_s = spans[at].1.saturating_sub(spans[at].0) as f64 * 1e-9;
+            place.busy = together(std::mem::take(&mut place.busy));
+            place.ranks = ranks[at].len();
             place.sorted = place.seconds.clone();
             place.sorted.sort_unstable_by(f64::total_cmp);
         }
@@ -118,6 +128,8 @@ impl Place {
             bytes_each: None,
             total_s: 0.0,
             span_s: 0.0,
+            busy: Vec::new(),
+            ranks: 0,
             failed: 0,
             sorted: Vec::new(),
         }
@@ -147,4 +159,17 @@ impl Place {
     pub fn median(&self) -> f64 {
         crate::quantile(&self.sorted, 0.5)
     }
+}
+
+/// Stretches of time that overlap or meet as one, ascending.
+pub(crate) fn together(mut stretches: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    stretches.sort_unstable();
+    let mut apart: Vec<(u64, u64)> = Vec::new();
+    for (begin, end) in stretches {
+        match apart.last_mut() {
+            Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+            _ => apart.push((begin, end)),
+        }
+    }
+    apart
 }

@@ -88,7 +88,7 @@ fn rungs_table(tour: &TourFacts) -> Table {
     let show = |ps: Option<f64>| ps.map_or("–".into(), |ps| duration(ps.max(0.0) * PS));
     let (mut batched, mut corrected) = (false, false);
     for rung in &tour.rungs {
-        let quantiles = rung.corrected.unwrap_or(rung.raw);
+        let quantiles = rung.raw;
         batched |= rung.batch > 1;
         corrected |= rung.corrected.is_some();
         let causes: Vec<String> = rung
@@ -121,7 +121,7 @@ fn rungs_table(tour: &TourFacts) -> Table {
         );
     }
     if corrected {
-        notes.push("* without the wait for a processor.".into());
+        notes.push("* some of it was a wait for a processor: the next table has both.".into());
     }
     if !tour.skipped.is_empty() {
         notes.push(format!("Left out: {}.", tour.skipped.join("; ")));
@@ -158,8 +158,7 @@ fn side_by_side(tour: &TourFacts) -> Option<Table> {
 }
 
 fn rungs_figure(tour: &TourFacts) -> Figure {
-    let quantiles: Vec<RungQuantiles> =
-        tour.rungs.iter().map(|rung| rung.corrected.unwrap_or(rung.raw)).collect();
+    let quantiles: Vec<RungQuantiles> = tour.rungs.iter().map(|rung| rung.raw).collect();
     let of = |value: fn(&RungQuantiles) -> f64| quantiles.iter().map(|q| (value(q) * PS).max(0.0)).collect();
     let optional = |value: fn(&RungQuantiles) -> Option<f64>| {
         quantiles.iter().map(|q| value(q).map(|ps| ps * PS)).collect()

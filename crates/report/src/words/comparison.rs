@@ -1,13 +1,29 @@
 //! The verdict of a comparison of two samples.
 
-use tail::congestion::{Comparison, ComparisonAdvice, ComparisonCode, Slowdown};
+use tail::Interval;
+use tail::congestion::{Comparison, ComparisonAdvice, ComparisonCode, ERROR_SHARES, Slowdown};
 
-use crate::unit::probability;
+use crate::unit::{probability, significant};
 
-/// What was found, in one to three sentences.
+/// What was found, in two to four sentences.
 pub fn text(found: &Comparison) -> String {
-    let k = &found.factor;
-    let interval = format!("k = {:.4} ({:.4} to {:.4})", k.value, k.interval.lower, k.interval.upper);
+    format!("{} {}", answer(found), error(found))
+}
+
+/// How often the answer is wrong.
+fn error(found: &Comparison) -> String {
+    format!(
+        "Of pairs of equal samples, {} % are not answered with \u{201c}no difference\u{201d}.",
+        significant(100.0 * found.error, 2)
+    )
+}
+
+fn answer(found: &Comparison) -> String {
+    let headline = found.headline();
+    let numbers = |value: f64, interval: &Interval| {
+        format!("{value:.4} ({:.4} to {:.4})", interval.lower, interval.upper)
+    };
+    let quoted = numbers(headline.value, &headline.interval);
     match found.code {
         ComparisonCode::NotIndependent => {
             let mut against: Vec<String> = Vec::new();
@@ -15,27 +31,47 @@ pub fn text(found: &Comparison) -> String {
                 against.extend(arm.against.iter().map(|one| format!("{name} runs: {}", super::finding(one))));
             }
             format!(
-                "{interval}, but the runs are not independent draws of one law, so its interval is too narrow. {}.",
+                "The runs are not independent draws of one law ({}). Over all pairs of runs, the new ones take {quoted} \
+                 times as long, with an interval that allows for dependence.",
                 against.join("; ")
             )
         }
-        ComparisonCode::NoDifference => format!("No difference is shown: {interval}."),
+        ComparisonCode::NoDifference => {
+            let outside = if headline.interval.contains(1.0) {
+                String::new()
+            } else {
+                format!(
+                    " That 1 lies outside the interval is not enough: p of equal laws is {}, and below {} counts.",
+                    probability(found.p_equal),
+                    significant(ERROR_SHARES[1] * found.error, 2)
+                )
+            };
+            format!("No difference is shown: k = {quoted}.{outside}")
+        }
         ComparisonCode::Slower | ComparisonCode::Faster => {
-            let percent = 100.0 * (k.value - 1.0).abs();
-            let direction = if k.value > 1.0 { "slower" } else { "faster" };
+            let percent = 100.0 * (headline.value - 1.0).abs();
+            let direction = if headline.value > 1.0 { "slower" } else { "faster" };
             let kind = match found.slowdown() {
                 Slowdown::Factor => "Every run takes k times as long, rather than the same amount longer.",
                 Slowdown::Shift => "Every run takes the same amount longer, rather than k times as long.",
                 Slowdown::Undecided => "Whether it is a factor or a constant amount, these runs do not tell.",
             };
-            format!("{percent:.1} % {direction}: {interval}. {kind}")
+            format!("{percent:.1} % {direction}: k = {quoted}. {kind}")
         }
-        ComparisonCode::OtherDifference => format!(
-            "The runs differ, but not by one factor: {interval} is only a rough average (separate laws fit \
-             better, p {}{}).",
-            probability(k.p),
-            if found.agrees { "" } else { "; the model-free ratio disagrees" }
-        ),
+        ComparisonCode::OtherDifference => {
+            let why = if found.factor.p < 0.05 {
+                format!("separate laws fit better, p {}", probability(found.factor.p))
+            } else {
+                format!(
+                    "the factor of the law, {:.4}, disagrees with the ratio over all pairs",
+                    found.factor.value
+                )
+            };
+            format!(
+                "The runs differ, but not by one factor ({why}). Over all pairs of runs, the new ones take {quoted} times \
+                 as long; small and large values differ by other factors than this."
+            )
+        }
     }
 }
 
@@ -44,13 +80,6 @@ pub fn advice(found: &Comparison) -> Vec<String> {
     let sentence = |advice: &ComparisonAdvice| match advice {
         ComparisonAdvice::MeasureMore { runs } => {
             format!("About {runs:.0} runs of each would tell a factor from a constant amount.")
-        }
-        ComparisonAdvice::UseModelFreeRatio => {
-            let ratio = &found.robust.hodges_lehmann;
-            format!(
-                "Use the model-free ratio, whose interval allows for dependence: {:.4} ({:.4} to {:.4}).",
-                ratio.value, ratio.interval.lower, ratio.interval.upper
-            )
         }
         ComparisonAdvice::Interleave => {
             "Interleave quiet and new runs (ABAB): otherwise drift is read as congestion.".into()
@@ -72,6 +101,6 @@ mod tests {
             (0..200).map(|_| law.sample(&mut random)).collect::<Vec<_>>()
         });
         let found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
-        insta::assert_snapshot!(super::text(&found), @"No difference is shown: k = 0.9983 (0.9895 to 1.0072).");
+        insta::assert_snapshot!(super::text(&found), @"No difference is shown: k = 0.9983 (0.9895 to 1.0072). Of pairs of equal samples, 5.0 % are not answered with “no difference”.");
     }
 }

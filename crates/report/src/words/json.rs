@@ -73,6 +73,7 @@ impl Worded for Comparison {
     fn word(&self, json: &mut Value) {
         json["text"] = super::comparison::text(self).into();
         json["advice"] = super::comparison::advice(self).into();
+        json["headline"] = serde_json::to_value(self.headline()).unwrap_or_default();
         for (key, arm) in [("quiet", &self.quiet), ("new", &self.new)] {
             json[key]["against"] = arm.against.iter().map(super::finding).collect();
         }

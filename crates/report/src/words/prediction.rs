@@ -38,7 +38,7 @@ fn warning(one: &PredictionWarning) -> String {
         }
         PredictionWarning::ShapeDrifts { limit, p } => format!(
             "The shape drifts with the size, towards {limit:.3} for very many parts (p {}): predictions carry the \
-             drift.",
+             drift, whose form is an approximation.",
             probability(*p)
         ),
         PredictionWarning::SizesDisagree { p } => format!(
@@ -46,9 +46,19 @@ fn warning(one: &PredictionWarning) -> String {
              sizes were not measured alike.",
             probability(*p)
         ),
+        PredictionWarning::ExponentAtBound { bound } => format!(
+            "The slowest grows faster with the number of ranks than independent ranks could make it: the exponent is at \
+             least {bound:.2}, the most that was looked for. Something else changes with the size; nothing can be \
+             predicted from this."
+        ),
+        PredictionWarning::ModelErrorUnknown => {
+            "How far the maxima of these sizes are from their limiting law cannot be told, so the intervals do not know \
+             of it."
+                .into()
+        }
         PredictionWarning::FarFromSizes { to, smallest, largest } => format!(
             "{to:.0} parts are far outside the measured {smallest:.0} to {largest:.0}: the law of larger maxima \
-             changes by some percent on the way."
+             changes on the way, by more than the intervals know."
         ),
     }
 }

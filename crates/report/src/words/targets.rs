@@ -1,44 +1,65 @@
 //! What the analysis of parallel targets found.
 
-use tail::targets::{TargetFinding, Targets};
+use tail::targets::{Target, TargetFinding, Targets};
 
-use crate::unit::probability;
+use crate::unit::{fixed, probability};
 
-/// All findings, a sentence each. They name a target by its index.
+/// More slow ranks than these are counted, and the slowest named.
+const MOST_NAMED: usize = 3;
+
+/// All findings, a sentence each.
 pub fn findings(found: &Targets) -> Vec<String> {
-    found.findings.iter().map(|one| finding(one, found)).collect()
+    let is_slow = |one: &TargetFinding| matches!(one, TargetFinding::Slow { .. });
+    let slow = found.findings.iter().filter(|one| is_slow(one)).count();
+    let mut sentences = Vec::new();
+    if slow > MOST_NAMED {
+        sentences.push(many_slow(slow, found));
+    }
+    let told = found.findings.iter().filter(|one| slow <= MOST_NAMED || !is_slow(one));
+    sentences.extend(told.map(|one| finding(one, found)));
+    sentences
 }
 
-/// The findings that name no single target: for readers who know targets by other names than their index.
-pub fn findings_without_names(found: &Targets) -> Vec<String> {
-    let unnamed = found.findings.iter().filter(|one| !matches!(one, TargetFinding::Slow { .. }));
-    unnamed.map(|one| finding(one, found)).collect()
+/// `80.1 % slower than the others (78.0 to 82.2 %)`.
+fn slower(target: &Target, found: &Targets) -> String {
+    let over = |factor: f64| fixed(100.0 * (factor - 1.0), 1);
+    format!(
+        "{} % slower than the other{} ({} to {} %)",
+        over(target.relative),
+        if found.m == 2 { "" } else { "s" },
+        over(target.interval.lower),
+        over(target.interval.upper)
+    )
+}
+
+fn many_slow(slow: usize, found: &Targets) -> String {
+    let worst = found.targets.iter().filter(|target| target.slow);
+    let worst = worst.max_by(|a, b| a.relative.total_cmp(&b.relative)).map_or(String::new(), |target| {
+        format!(", most of all rank {}: {}", found.name(target.target), slower(target, found))
+    });
+    format!("{slow} ranks are slower than the others{worst}.")
 }
 
 fn finding(one: &TargetFinding, found: &Targets) -> String {
     match *one {
-        TargetFinding::NoneSlow => "No target is slower than the others.".into(),
+        TargetFinding::NoneSlow => "No rank is slower than the others.".into(),
         TargetFinding::Slow { target } => {
             let target = &found.targets[target];
             format!(
-                "Target {} is {:.1} % slower than the others ({:.1} to {:.1} %) and was last in {:.0} % of the steps.",
-                target.target,
-                100.0 * (target.relative - 1.0),
-                100.0 * (target.interval.lower - 1.0),
-                100.0 * (target.interval.upper - 1.0),
+                "Rank {} is {} and was last in {:.0} % of the steps.",
+                found.name(target.target),
+                slower(target, found),
                 100.0 * target.last_share
             )
         }
-        TargetFinding::LastEqually => {
-            "All targets are last equally often, as far as these steps tell.".into()
-        }
+        TargetFinding::LastEqually => "All ranks are last equally often, as far as these steps tell.".into(),
         TargetFinding::LastUnequally { top } => {
             let top = &found.targets[top];
             format!(
-                "The targets are not last equally often (p {}): target {} was last in {:.0} % of the steps ({:.0} \
+                "The ranks are not last equally often (p {}): rank {} was last in {:.0} % of the steps ({:.0} \
                  to {:.0} %), an equal share is {:.0} %. The maximum is then not one of equals.",
                 probability(found.last.p),
-                top.target,
+                found.name(top.target),
                 100.0 * top.last_share,
                 100.0 * top.last_interval.lower,
                 100.0 * top.last_interval.upper,
@@ -48,13 +69,13 @@ fn finding(one: &TargetFinding, found: &Targets) -> String {
         TargetFinding::Variation => {
             let [targets, steps, rest] = found.variance_shares.map(|share| 100.0 * share);
             format!(
-                "Of the variation, {targets:.0} % lies between targets, {steps:.0} % is common to all targets of a \
+                "Of the variation, {targets:.0} % lies between ranks, {steps:.0} % is common to all ranks of a \
                  step (congestion), {rest:.0} % is neither."
             )
         }
         TargetFinding::EffectiveTargets => {
             let effective = found.extremal.map_or(f64::NAN, |extremal| extremal.effective);
-            format!("In slow steps the {} targets behave like {effective:.1} independent ones.", found.m)
+            format!("In slow steps the {} ranks behave like {effective:.1} independent ones.", found.m)
         }
     }
 }

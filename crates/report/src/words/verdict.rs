@@ -110,6 +110,12 @@ pub fn findings(found: &Assessment) -> Vec<String> {
     found.verdict.findings.iter().map(|one| finding(one, found)).collect()
 }
 
+/// The value that moves the fit by itself, where there is one: to be told beside the verdict.
+pub fn outlier(found: &Assessment) -> Option<String> {
+    let influence = found.verdict.findings.iter().find(|one| matches!(one, Finding::Influence { .. }))?;
+    Some(finding(influence, found))
+}
+
 fn finding(one: &Finding, found: &Assessment) -> String {
     match one {
         Finding::Independence { test } => {

@@ -2,8 +2,10 @@
 //!
 //! x ~ GEV(location, scale, shape) and y ~ GEV(k location, k scale, shape): one likelihood, k profiled. The
 //! model is tested against separate fits and compared with a shift (y = x + D) and with model-free ratios.
-//! Schema `lastrank.compare/1`. Interleave quiet and new runs (ABAB): drift is otherwise read as congestion.
+//! Whether the samples differ at all is tested by ranks, for any law; of pairs of equal samples the whole answer, with
+//! its tests of independence, calls a share of 1 - level anything but equal. Schema `lastrank.compare/1`. Interleave quiet and new runs (ABAB): drift is otherwise read as congestion.
 
+mod equality;
 mod likelihood;
 mod robust;
 
@@ -75,7 +77,7 @@ pub struct LinkFit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonCode {
-    /// The interval of k holds 1.
+    /// Equality of the two laws is not rejected, or the interval of k holds 1 where k explains all.
     NoDifference,
     /// Slower by a factor, and the factor explains it.
     Slower,
@@ -107,10 +109,20 @@ pub enum ComparisonAdvice {
         /// Runs of each sample.
         runs: f64,
     },
-    /// Use the model-free ratio ([`Robust::hodges_lehmann`]), whose interval allows for dependence.
-    UseModelFreeRatio,
     /// Interleave quiet and new runs.
     Interleave,
+}
+
+/// The number that a comparison is quoted with.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Headline {
+    /// How many times as long the new runs take.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Interval,
+    /// Whether it is the factor of the common law ([`Comparison::factor`]); else it is the ratio over all pairs
+    /// ([`Robust::hodges_lehmann`]), which needs no law and allows for dependence.
+    pub by_law: bool,
 }
 
 /// The answer: k and everything that speaks for or against it.
@@ -124,6 +136,10 @@ pub struct Comparison {
     pub new: Arm,
     /// Congestion factor: y = k x in law.
     pub factor: LinkFit,
+    /// p-value of one law for both samples, whatever it is ([`ERROR_SHARES`] of the error are spent on it).
+    pub p_equal: f64,
+    /// Share of pairs of equal samples for which the whole answer is anything but [`ComparisonCode::NoDifference`].
+    pub error: f64,
     /// p-value of k = 1 (likelihood ratio, one degree of freedom).
     pub p_no_difference: f64,
     /// Shift: y = x + D in law.
@@ -143,6 +159,9 @@ pub struct Comparison {
     /// What to do next.
     pub advice: Vec<ComparisonAdvice>,
 }
+
+/// How the error of the whole answer is spent: on the independence of each sample, and on their equality.
+pub const ERROR_SHARES: [f64; 2] = [0.2, 0.6];
 
 /// Compare positive durations of a quiet and a new system, each in time order. Values that are not finite
 /// are left out and counted.
@@ -184,12 +203,15 @@ pub fn compare(quiet: &[f64], new: &[f64], options: &CompareOptions) -> Result<C
 
     let hl = robust.hodges_lehmann.interval;
     let agrees = factor.interval.lower <= hl.upper && hl.lower <= factor.interval.upper;
+    let error = 1.0 - options.level;
     let weight = 1.0 / (1.0 + (0.5 * (factor.aic - shift.aic)).exp());
     let mut comparison = Comparison {
         schema: SCHEMA.to_string(),
-        quiet: arm(&quiet)?,
-        new: arm(&new)?,
+        quiet: arm(&quiet, ERROR_SHARES[0] * error)?,
+        new: arm(&new, ERROR_SHARES[0] * error)?,
         factor,
+        p_equal: equality::p_equal(&quiet, &new),
+        error,
         p_no_difference: chi_square_survival((2.0 * (without - best.value)).max(0.0), 1.0),
         shift,
         negative_log_likelihood_separate: separate,
@@ -208,17 +230,35 @@ pub fn compare(quiet: &[f64], new: &[f64], options: &CompareOptions) -> Result<C
 impl Comparison {
     fn judge(&self) -> ComparisonCode {
         let k = &self.factor;
-        let differs = !k.interval.contains(1.0);
+        let one_factor = k.p >= 0.05;
         if !(self.quiet.independent && self.new.independent) {
             ComparisonCode::NotIndependent
-        } else if k.p < 0.05 || (differs && !self.agrees) {
-            ComparisonCode::OtherDifference
-        } else if !differs {
+        } else if !self.is_unequal() || (one_factor && k.interval.contains(1.0)) {
             ComparisonCode::NoDifference
+        } else if !one_factor || !self.agrees {
+            ComparisonCode::OtherDifference
         } else if k.value > 1.0 {
             ComparisonCode::Slower
         } else {
             ComparisonCode::Faster
+        }
+    }
+
+    /// Whether the test of equality alone tells the samples apart, at its share of the error.
+    pub fn is_unequal(&self) -> bool {
+        self.p_equal < ERROR_SHARES[1] * self.error
+    }
+
+    /// The number to quote: the factor where one factor describes the samples, else the ratio over all pairs.
+    pub fn headline(&self) -> Headline {
+        match self.code {
+            ComparisonCode::NoDifference | ComparisonCode::Slower | ComparisonCode::Faster => {
+                Headline { value: self.factor.value, interval: self.factor.interval, by_law: true }
+            }
+            ComparisonCode::OtherDifference | ComparisonCode::NotIndependent => {
+                let ratio = &self.robust.hodges_lehmann;
+                Headline { value: ratio.value, interval: ratio.interval, by_law: false }
+            }
         }
     }
 
@@ -242,9 +282,6 @@ impl Comparison {
                 advice.push(ComparisonAdvice::MeasureMore { runs });
             }
         }
-        if self.code == ComparisonCode::NotIndependent {
-            advice.push(ComparisonAdvice::UseModelFreeRatio);
-        }
         advice.push(ComparisonAdvice::Interleave);
         advice
     }
@@ -267,8 +304,8 @@ fn link(joint: &TwoSamples, link: Link, best: &likelihood::Maximum, at: Interval
     }
 }
 
-fn arm(series: &Series) -> Result<Arm, Error> {
-    let checked = independence::check_series(series, 0.05)?;
+fn arm(series: &Series, significance: f64) -> Result<Arm, Error> {
+    let checked = independence::check_series(series, significance)?;
     Ok(Arm {
         n: series.len(),
         dropped: series.dropped(),

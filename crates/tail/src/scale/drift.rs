@@ -169,7 +169,7 @@ pub(super) struct WithoutDrift {
     pub separate: f64,
 }
 
-/// Fit the drift to standardised samples of at least four sizes, all above one part.
+/// Fit the drift to standardised samples of at least three sizes, all above one part.
 pub(super) fn fit(
     sizes: &[f64],
     samples: &[Vec<f64>],
@@ -178,7 +178,7 @@ pub(super) fn fit(
 ) -> Option<ShapeDrift> {
     let &WithoutDrift { at: start, value: constant, separate } = without;
     let smallest = *sizes.first()?;
-    if sizes.len() < 4 || smallest < 2.0 {
+    if sizes.len() < 3 || smallest < 2.0 {
         return None;
     }
     let rows: Vec<(f64, Vec<f64>)> =

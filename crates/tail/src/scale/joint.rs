@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::drift::{self, ShapeDrift, WithoutDrift};
-use super::{FEW, Judgement, PredictionWarning, Scaled, ScaledQuantile, Trust, check_probabilities};
+use super::{FAR, FEW, Judgement, PredictionWarning, Scaled, ScaledQuantile, Trust, check_probabilities};
 use crate::newton::{Objective, brent_minimum, brent_root};
-use crate::{Error, Gev, Interval, Series, argument, gev, independence, kernel, linalg, special};
+use crate::{End, Error, Gev, Interval, Series, argument, gev, independence, kernel, linalg, special};
 
 /// Several measured sizes fitted together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,8 +16,11 @@ pub struct Joint {
     pub smallest: f64,
     /// Exponent of dependence g.
     pub exponent: f64,
-    /// Its profile interval, within 0 to 1.5.
+    /// Its profile interval, within 0 to 1.5; an end that is such a bound says so.
     pub interval: Interval,
+    /// Whether the exponent lies at a bound of what was searched: it is then no estimate, the true one may lie beyond.
+    #[serde(default)]
+    pub at_bound: bool,
     /// p-value of independence, g = 1 (likelihood ratio, one degree of freedom).
     pub p_independent: f64,
     /// p-value of the whole model against a fit of each size on its own.
@@ -30,8 +33,8 @@ pub struct Joint {
     pub largest: f64,
     /// Covariance of (location, ln scale, shape, exponent); none where the maximum is not an interior one.
     pub covariance: Option<[[f64; 4]; 4]>,
-    /// The fit with a shape that drifts with the size, from four sizes on (the smallest at least 2). Where it
-    /// is clearly better, predictions rest on it.
+    /// The fit with a shape that drifts with the size (the smallest at least 2). Where it is clearly better,
+    /// predictions rest on it; where it is not, their intervals cover it.
     #[serde(default)]
     pub drift: Option<ShapeDrift>,
     /// What weakens every prediction from it, and whether it forbids one.
@@ -39,6 +42,9 @@ pub struct Joint {
     /// The reasons.
     pub warnings: Vec<PredictionWarning>,
 }
+
+/// Largest exponent that is searched. Above 1 the slowest grows faster with the size than that of independent parts.
+const LARGEST: f64 = 1.5;
 
 /// Fit values measured at three or more sizes with one law and one exponent of dependence:
 /// F_m = F_0^((m / m0)^g).
@@ -86,7 +92,7 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
         }
         best
     };
-    let (exponent, value) = brent_minimum(&mut profile, 0.0, 1.5, 1e-7);
+    let (exponent, value) = brent_minimum(&mut profile, 0.0, LARGEST, 1e-7);
     if !value.is_finite() {
         return Err(Error::NotConverged { model: "several sizes" });
     }
@@ -97,9 +103,14 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
     };
     let mut end = |bound: f64| {
         let there = excess(bound);
-        if there <= 0.0 { bound } else { brent_root(&mut excess, (exponent, -z), (bound, there), 1e-7) }
+        if there <= 0.0 {
+            (bound, End::Bound)
+        } else {
+            (brent_root(&mut excess, (exponent, -z), (bound, there), 1e-7), End::Reached)
+        }
     };
-    let interval = Interval::new(end(0.0), end(1.5), level);
+    let interval = Interval::from_ends([end(0.0), end(LARGEST)], level);
+    let at_bound = exponent < 1e-4 || exponent > LARGEST - 1e-4;
     let independent = profile(1.0);
     profile(exponent);
     let covariance = covariance(&Powers { rows: &rows, exponent }, warm, spread);
@@ -118,12 +129,16 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
             separate: separate - count as f64 * spread.ln(),
         },
     );
-    let judged = judge(&series, &measured, p_model, drift.as_ref())?;
+    let mut judged = judge(&series, &measured, p_model, drift.as_ref())?;
+    if exponent > LARGEST - 1e-4 {
+        judged.warn(Trust::Refused, PredictionWarning::ExponentAtBound { bound: LARGEST });
+    }
     Ok(Joint {
         law: Gev { location: center + spread * warm[0], scale: spread * warm[1].exp(), shape: warm[2] },
         smallest,
         exponent,
         interval,
+        at_bound,
         p_independent: special::chi_square_survival((2.0 * (independent - value)).max(0.0), 1.0),
         p_model,
         shapes,
@@ -154,9 +169,13 @@ fn judge(
             judged.warn(Trust::Refused, PredictionWarning::NotIndependent { parts, finding });
         }
     }
+    // Maxima of few parts are not yet of their limiting law, however well it fits; only the drift tells by how much.
+    if drift.is_none_or(|drift| drift.covariance.is_none()) {
+        judged.warn(Trust::Warned, PredictionWarning::ModelErrorUnknown);
+    }
     let drift = drift.filter(|drift| drift.is_clear());
     if let Some(&ShapeDrift { limit, p, .. }) = drift {
-        judged.warn(Trust::Supported, PredictionWarning::ShapeDrifts { limit, p });
+        judged.warn(Trust::Warned, PredictionWarning::ShapeDrifts { limit, p });
     }
     // Whichever model carries the predictions is the one that must describe the sizes.
     let p = drift.map_or(p_model, |drift| drift.p_model);
@@ -196,7 +215,8 @@ fn covariance(best: &Powers, at: [f64; 3], spread: f64) -> Option<[[f64; 4]; 4]>
 
 impl Joint {
     /// Quantiles of the slowest of `to` parts. Intervals by the delta method on the logarithm, so that they
-    /// stay positive; they know the error of the fit and of the exponent, not of the model.
+    /// stay positive. They know the error of the fit and of the exponent, and reach beyond what both models predict
+    /// (one shape for all sizes; a shape that drifts) by as much as these differ.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a size below 1, a probability or a level out of range.
@@ -204,34 +224,35 @@ impl Joint {
         check_probabilities(probabilities)?;
         argument::at_least_1("parts asked for", to)?;
         argument::confidence_level(level)?;
-        let drift = self.drift.as_ref().filter(|drift| drift.is_clear() && to >= 2.0);
-        let ln_size = (to / self.smallest).ln();
-        let power = self.exponent * ln_size;
-        let Gev { location, scale, shape } = self.law;
+        let drifting = self.drift.as_ref().filter(|_| to >= 2.0);
+        let drift = drifting.filter(|drift| drift.is_clear());
+        let power = self.exponent * (to / self.smallest).ln();
         let z = special::normal_upper_quantile(0.5 * (1.0 - level));
+        let interval = |(value, error): (f64, Option<f64>)| {
+            let factor = (z * error.filter(|_| value > 0.0)? / value).exp();
+            Some(Interval::new(value / factor, value * factor, level))
+        };
         let quantiles = probabilities
             .iter()
             .map(|&probability| {
-                let (value, error) = drift.map_or_else(
-                    || {
-                        let c = -(-probability.ln()).ln() + power;
-                        let (b, b_shape, _) = kernel::box_cox(c, shape);
-                        let gradient = [1.0, scale * b, scale * b_shape, scale * (shape * c).exp() * ln_size];
-                        let error =
-                            |v: [[f64; 4]; 4]| linalg::quadratic(v.as_flattened(), &gradient).max(0.0).sqrt();
-                        (location + scale * b, self.covariance.map(error))
-                    },
-                    |drift| drift.quantile(to, probability),
-                );
-                let interval = error.filter(|_| value > 0.0).map(|error| {
-                    let factor = (z * error / value).exp();
-                    Interval::new(value / factor, value * factor, level)
-                });
-                ScaledQuantile { probability, value, standard_error: error, interval }
+                let alike = self.alike(to, probability);
+                let drifted = drifting.map(|drift| drift.quantile(to, probability));
+                let (value, standard_error) = drifted.filter(|_| drift.is_some()).unwrap_or(alike);
+                let interval = match (interval(alike), drifted.and_then(interval)) {
+                    (Some(one), Some(other)) => {
+                        // What no limiting law has reached yet may lie beyond both, by as much as they differ.
+                        let apart = drifted.map_or(1.0, |(value, _)| (value / alike.0).max(alike.0 / value));
+                        let (lower, upper) = (one.lower.min(other.lower), one.upper.max(other.upper));
+                        Some(Interval::new(lower / apart, upper * apart, level))
+                    }
+                    (one, _) if drift.is_none() => one,
+                    (_, other) => other,
+                };
+                ScaledQuantile { probability, value, standard_error, interval }
             })
             .collect();
         let mut judged = Judgement { trust: self.trust, warnings: self.warnings.clone() };
-        if to / self.largest > 64.0 || self.smallest / to > 64.0 {
+        if to / self.largest > FAR || self.smallest / to > FAR {
             let (smallest, largest) = (self.smallest, self.largest);
             judged.warn(Trust::Warned, PredictionWarning::FarFromSizes { to, smallest, largest });
         }
@@ -247,6 +268,19 @@ impl Joint {
             trust: judged.trust,
             warnings: judged.warnings,
         })
+    }
+}
+
+impl Joint {
+    /// The quantile of the slowest of `to` parts with one shape for all sizes, and its standard error.
+    fn alike(&self, to: f64, probability: f64) -> (f64, Option<f64>) {
+        let ln_size = (to / self.smallest).ln();
+        let Gev { location, scale, shape } = self.law;
+        let c = -(-probability.ln()).ln() + self.exponent * ln_size;
+        let (b, b_shape, _) = kernel::box_cox(c, shape);
+        let gradient = [1.0, scale * b, scale * b_shape, scale * (shape * c).exp() * ln_size];
+        let error = |v: [[f64; 4]; 4]| linalg::quadratic(v.as_flattened(), &gradient).max(0.0).sqrt();
+        (location + scale * b, self.covariance.map(error))
     }
 }
 

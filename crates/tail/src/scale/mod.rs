@@ -87,6 +87,14 @@ pub enum PredictionWarning {
         /// p-value of the model.
         p: f64,
     },
+    /// The exponent lies at the upper bound of what was searched: the slowest grows faster with the size than any
+    /// number of independent parts explains.
+    ExponentAtBound {
+        /// The bound.
+        bound: f64,
+    },
+    /// A drift of the shape could not be fitted, so the intervals know nothing of the error of the model.
+    ModelErrorUnknown,
     /// The predicted size is far outside the measured ones.
     FarFromSizes {
         /// Parts of the prediction.
@@ -126,7 +134,8 @@ pub struct ScaledQuantile {
     pub value: f64,
     /// Standard error by the delta method, of the fit alone.
     pub standard_error: Option<f64>,
-    /// Profile interval, of the fit alone: not of the assumptions.
+    /// Its interval. From one size: of the fit alone, not of the assumptions. From several: of what models with and
+    /// without a drift of the shape predict.
     pub interval: Option<Interval>,
 }
 
@@ -234,7 +243,7 @@ fn judge(series: &Series, status: Status, times: f64, ratio: f64, exponent: f64)
         judged.warn(Trust::Refused, PredictionWarning::NotIndependent { parts: None, finding });
     }
     let far = times.max(1.0 / times);
-    if far > 8.0 {
+    if far > FAR {
         judged.warn(Trust::Warned, PredictionWarning::FarFromOneSize { times: far, larger: times > 1.0 });
     }
     if exponent == 1.0 && times != 1.0 {
@@ -245,6 +254,9 @@ fn judge(series: &Series, status: Status, times: f64, ratio: f64, exponent: f64)
     }
     Ok(judged)
 }
+
+/// Beyond so many times the largest (or below so small a part of the smallest) size a prediction is warned of.
+const FAR: f64 = 8.0;
 
 /// Below so many runs of a size a prediction is warned of.
 const FEW: usize = 30;

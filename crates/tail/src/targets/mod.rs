@@ -15,11 +15,12 @@ use crate::{Error, Interval, argument};
 pub struct Target {
     /// Index of the target (rank) in the input.
     pub target: usize,
-    /// Its typical duration over that of all targets: exp(a_i - mean a).
+    /// Its typical duration over that of the other targets: exp(a_i - mean of the other a).
     pub relative: f64,
-    /// Interval of that, joint over all targets (Bonferroni).
+    /// Interval of that, joint over all comparisons (Bonferroni).
     pub interval: Interval,
-    /// p-value of being as fast as the rest, adjusted for all targets (Holm 1979).
+    /// p-value of being as fast as the others, adjusted for all targets (Holm 1979); of two targets there is one
+    /// comparison, so nothing is adjusted.
     pub p: f64,
     /// Slower than the rest by these tests.
     pub slow: bool,
@@ -63,6 +64,9 @@ pub struct Targets {
     pub schema: String,
     /// Number of targets.
     pub m: usize,
+    /// What each target is called: its rank, or its index in the input.
+    #[serde(default)]
+    pub ranks: Vec<u32>,
     /// Number of steps.
     pub steps: usize,
     /// Each target, in input order.
@@ -148,23 +152,28 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
         .max(0.0);
     let total = (residual_variance + step_variance + target_variance).max(f64::MIN_POSITIVE);
 
-    // Against the mean of the *other* targets, each target with its own variance and memory.
+    // Against the mean of the *other* targets: a_i - (m grand - a_i) / (m - 1) = (a_i - grand) m / (m - 1), and each
+    // step's own contrast is its residual by the same factor. Each target has its own variance and memory.
+    let stretch = size / (size - 1.0);
     let contrasts: Vec<(f64, f64)> = (0..m)
         .map(|i| {
             let own: Vec<f64> = (0..steps).map(|t| residual(i, t)).collect();
-            let variance = own.iter().map(|e| e * e).sum::<f64>() / (count - 1.0) * size / (size - 1.0);
+            let variance = own.iter().map(|e| e * e).sum::<f64>() / (count - 1.0);
             let effective = crate::gev::effective_size(&own);
-            (effects[i] - grand, (variance * (size - 1.0) / size / effective).sqrt())
+            (stretch * (effects[i] - grand), stretch * (variance / effective).sqrt())
         })
         .collect();
     let raw: Vec<f64> =
         contrasts.iter().map(|(a, se)| if *se > 0.0 { normal_two_sided(a / se) } else { 1.0 }).collect();
-    let adjusted = holm(&raw);
-    let z = normal_upper_quantile(0.5 * (1.0 - level) / size);
+    // Two targets are compared once, seen from either side.
+    let comparisons = if m == 2 { 1.0 } else { size };
+    let adjusted = if m == 2 { raw } else { holm(&raw) };
+    let z = normal_upper_quantile(0.5 * (1.0 - level) / comparisons);
 
     let mut last = vec![0u64; m];
     (0..steps).for_each(|t| {
-        let slowest = (0..m).max_by(|&a, &b| logs[a][t].total_cmp(&logs[b][t])).unwrap_or(0);
+        // Of equally late ones the first, as in the steps of a gate.
+        let slowest = (1..m).fold(0, |last, i| if logs[i][t] > logs[last][t] { i } else { last });
         last[slowest] += 1;
     });
     let targets: Vec<Target> = (0..m)
@@ -191,6 +200,7 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
     let mut found = Targets {
         schema: "lastrank.targets/1".to_string(),
         m,
+        ranks: (0..m as u32).collect(),
         steps,
         targets,
         ln_k,
@@ -236,6 +246,19 @@ pub fn extremal(logs: &[Vec<f64>], threshold: f64) -> Option<Extremal> {
 }
 
 impl Targets {
+    /// The same with targets called by these ranks, one for each.
+    pub fn of_ranks(mut self, ranks: &[u32]) -> Self {
+        if ranks.len() == self.m {
+            self.ranks = ranks.to_vec();
+        }
+        self
+    }
+
+    /// What the target with this index is called.
+    pub fn name(&self, target: usize) -> u32 {
+        self.ranks.get(target).copied().unwrap_or(target as u32)
+    }
+
     fn find(&self) -> Vec<TargetFinding> {
         let slow = self.targets.iter().filter(|target| target.slow);
         let mut out: Vec<TargetFinding> =

@@ -7,6 +7,7 @@ use super::layer::Layer;
 use super::table::{Buffers, OpenFile, OpenFiles};
 use crate::content::{Author, Catalogue};
 use crate::driver::{AnyDriver, Handle};
+use crate::flags::errno_text;
 use clock::Clock;
 use ranks::StopFlag;
 
@@ -37,14 +38,19 @@ impl Instrument {
         let guard = self.layer.guard.of_worker();
         let layer = &self.layer;
         let own = &mut self.driver;
+        let mut failed = None;
         let mut copy = |open: &OpenFile| {
             let shared = own.share(open.handle?, &open.path, &mut worker);
-            let handle = shared.ok().then_some(Handle(shared.value))?;
-            let copy = OpenFile::new(Some(handle), (&open.path, open.name), open.position);
+            if !shared.ok() {
+                failed.get_or_insert_with(|| (open.path.clone(), shared.errno));
+                return None;
+            }
+            let copy = OpenFile::new(Some(Handle(shared.value)), (&open.path, open.name), open.position);
             Some(OpenFile { shared: true, ..copy })
         };
         let files = layer.files.iter().map(|file| file.and_then(&mut copy)).collect();
-        Ok(Seed {
+        // Dropped, it closes what it has.
+        let seed = Seed {
             driver: Some(worker),
             files: OpenFiles::of_worker(files),
             buffers: layer.buffers.clone(),
@@ -56,7 +62,15 @@ impl Instrument {
             verifying: layer.verifying,
             watching: layer.bracket.is_watching(),
             stop: layer.stop,
-        })
+        };
+        match failed {
+            None => Ok(seed),
+            Some((path, errno)) => Err(format!(
+                "\"{}\", which is open, cannot be opened for each of them: {}",
+                path.to_string_lossy(),
+                errno_text(errno)
+            )),
+        }
     }
 }
 

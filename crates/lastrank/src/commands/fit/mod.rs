@@ -114,7 +114,9 @@ fn fit(args: &FitArgs, values: Values, sample: FittedSample) -> anyhow::Result<F
     let covariates = covariate::fit(args, &values, &sample, &fitted)?;
     let targets = match &values.subject {
         Some(subject) if subject.gate && subject.ranks.len() > 1 => {
-            tail::targets::analyse(&subject.of_rank, args.level).ok()
+            tail::targets::analyse(&subject.of_rank, args.level)
+                .ok()
+                .map(|found| found.of_ranks(&subject.ranks))
         }
         _ => None,
     };
@@ -176,10 +178,8 @@ fn object(args: &FitArgs, found: &FitResult) -> anyhow::Result<Value> {
     if let Some(covariates) = &found.covariates {
         add("covariates", serde_json::to_value(covariates)?);
     }
-    if let (Some(targets), Some(subject)) = (&found.targets, subject) {
-        let mut targets = words::json(targets)?;
-        targets["ranks"] = json!(subject.ranks);
-        add("targets", targets);
+    if let Some(targets) = &found.targets {
+        add("targets", words::json(targets)?);
     }
     if let Some(latency) = &found.latency {
         add("latency", words::json(latency)?);

@@ -38,7 +38,7 @@ pub fn of(args: &FitArgs, found: &FitResult) -> String {
             }
             let mut levels = levels(&gumbel.return_levels, unit, found);
             levels.title = "Return levels of the Gumbel law".into();
-            format!("{}\n{}\n{}", table.text(), levels.text(), report::fit_text(assessed, unit, what(found)))
+            format!("{}\n{}\n{}", report::fit_text(assessed, unit, what(found)), table.text(), levels.text())
         }
         Fitted::Gpd(pareto) => pareto_text(pareto, unit, found, args.level),
         Fitted::Maxima(maxima) => maxima_text(maxima, unit, found, args.level),
@@ -150,7 +150,7 @@ fn pareto_text(found: &Pareto, unit: Unit, all: &FitResult, level: f64) -> Strin
         count(all.values.numbers.len() as u64),
         status_note(found.status)
     );
-    let mut text = format!("{}\n", table.text());
+    let mut text = format!("{}\n{}", table.text(), independent(&found.values));
     let mut levels = levels(&found.return_levels, unit, all);
     if found.extremal_index < 0.9 {
         levels.note = format!(
@@ -160,9 +160,9 @@ fn pareto_text(found: &Pareto, unit: Unit, all: &FitResult, level: f64) -> Strin
         );
     }
     if !found.return_levels.is_empty() {
-        text += &levels.text();
+        text += &format!("\n{}", levels.text());
     }
-    text + "\n" + &independent(&found.values)
+    text
 }
 
 fn maxima_text(found: &Maxima, unit: Unit, all: &FitResult, level: f64) -> String {
@@ -208,8 +208,8 @@ fn maxima_text(found: &Maxima, unit: Unit, all: &FitResult, level: f64) -> Strin
         table.note = "Where the model holds, the rows differ by their errors only.".into();
         text += &format!("{}\n", table.text());
     }
-    text += &format!("{}\n", levels(&found.return_levels, unit, all).text());
-    text + &independent(&found.series)
+    text += &independent(&found.series);
+    text + "\n" + &levels(&found.return_levels, unit, all).text()
 }
 
 /// One sentence for the four tests.
@@ -254,8 +254,12 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64) -> String {
     }
     let mut text = format!("{}\n", table.text());
     for term in &found.terms {
+        let words = match term.p < 1.0 - level {
+            true => "needed: without it the fit is worse",
+            false => "not shown to be needed: without it the fit is about as good",
+        };
         text += &format!(
-            "{}: without it the fit is worse; so much by chance with p {} (likelihood ratio {}, {} df)\n",
+            "{}: {words} (p {}, likelihood ratio {}, {} df)\n",
             term.name,
             probability(term.p),
             fixed(term.statistic, 2),
@@ -281,9 +285,7 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64) -> String {
 }
 
 fn targets(found: &FitResult, level: f64) -> String {
-    let (Some(targets), Some(subject)) = (&found.targets, &found.values.subject) else {
-        return String::new();
-    };
+    let Some(targets) = &found.targets else { return String::new() };
     let mut order: Vec<_> = targets.targets.iter().collect();
     order.sort_by(|a, b| b.relative.total_cmp(&a.relative));
     let from = format!("{} from", confidence(level));
@@ -291,7 +293,7 @@ fn targets(found: &FitResult, level: f64) -> String {
         Table::new("Ranks, slowest first", &["rank", "against the others", &from, "to", "p", "last in", "<"]);
     let percent = |factor: f64| format!("{}\u{202f}%", fixed(100.0 * (factor - 1.0), 2));
     for target in order.iter().take(MOST_RANKS) {
-        let rank = subject.ranks.get(target.target).map_or("–".into(), u32::to_string);
+        let rank = targets.name(target.target).to_string();
         table.push(
             target.slow,
             [
@@ -309,13 +311,7 @@ fn targets(found: &FitResult, level: f64) -> String {
         table.note = format!("and {} faster ones", order.len() - MOST_RANKS);
     }
     let mut text = format!("\n{}\n", table.text());
-    // Findings name a target by its place; that is its rank where all ranks took part.
-    let places_are_ranks = subject.ranks.iter().enumerate().all(|(place, rank)| place == *rank as usize);
-    let findings = match places_are_ranks {
-        true => words::targets::findings(targets),
-        false => words::targets::findings_without_names(targets),
-    };
-    for finding in findings {
+    for finding in words::targets::findings(targets) {
         text += &sentence("Ranks: ", &finding);
     }
     text

@@ -86,7 +86,8 @@ enum ThresholdRequest {
 fn request(text: &str, values: &Values) -> anyhow::Result<ThresholdRequest> {
     let wrong = || {
         anyhow!(
-            "--threshold {text}: a value with its unit (12ms), a share of the values (99% or 0.99), or auto"
+            "--threshold {text}: a value, with its unit where the values have one (12ms), a share of the values (99%), \
+             or auto"
         )
     };
     if text == "auto" {
@@ -99,14 +100,19 @@ fn request(text: &str, values: &Values) -> anyhow::Result<ThresholdRequest> {
         return share(percent.trim().parse::<f64>().map_err(|_| wrong())? / 100.0);
     }
     if let Ok(number) = text.parse::<f64>() {
-        return match number {
-            n if n > 0.0 && n < 1.0 => Ok(ThresholdRequest::Share(n)),
-            n if n.is_finite() && !values.seconds => Ok(ThresholdRequest::Value(n)),
-            _ if values.seconds => {
-                Err(anyhow!("--threshold {text}: a duration needs its unit, for example {text}ms"))
-            }
-            _ => Err(wrong()),
-        };
+        if !number.is_finite() {
+            return Err(wrong());
+        }
+        // A bare number of seconds and a bare share cannot be told apart: each is written with its sign.
+        if values.seconds {
+            let share = if number > 0.0 && number < 1.0 {
+                format!("; a share of the values is written {}%", 100.0 * number)
+            } else {
+                String::new()
+            };
+            bail!("--threshold {text}: a duration needs its unit, for example {text}s or {text}ms{share}");
+        }
+        return Ok(ThresholdRequest::Value(number));
     }
     let seconds = time(text).ok_or_else(wrong)?;
     if !values.seconds {

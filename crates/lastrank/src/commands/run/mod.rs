@@ -17,6 +17,7 @@ use engine::run::{
 };
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
+use samples::Warning;
 
 pub use facts::{sections, versions};
 pub use results::stamped;
@@ -103,6 +104,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     if args.wait {
         await_signal()?;
     }
+    let other_ranks = other_ranks(planned, args.ranks);
     let runnable = Runnable::new(&planned.plan);
     let mut bar = progress::Bar::new(!args.quiet && !args.json && job.rank() == 0, &planned.name);
     let mut delivered = Ok(Status::Ok);
@@ -111,6 +113,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
         let complete = |mut outcome: Box<Outcome>| {
             runnable.complete_facts(&mut outcome.run.facts);
             machine.complete(&mut outcome.run.facts, planned);
+            outcome.run.facts.warnings.extend(other_ranks.clone());
             outcome
         };
         delivered = match share {
@@ -135,6 +138,21 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
     bar.finish();
     delivered
+}
+
+/// A launcher started another number of ranks than the program asks for, and the user did not say so as well.
+fn other_ranks(planned: &Planned, said: Option<u32>) -> Option<Warning> {
+    let (ranks, defined) = (planned.plan.ranks, planned.plan.defined_ranks?);
+    (said.is_none() && i64::from(ranks) != defined).then(|| Warning {
+        code: "ranks-of-launcher".into(),
+        text: format!(
+            "the launcher started {ranks} ranks, where the program says `define ranks` {defined}: what it says of \
+             targets and writers may not hold"
+        ),
+        advice: format!(
+            "let the launcher start {defined}, or say -n {ranks} as well if {ranks} is what you want"
+        ),
+    })
 }
 
 fn await_signal() -> anyhow::Result<()> {

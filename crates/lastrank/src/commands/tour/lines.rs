@@ -13,7 +13,8 @@ pub fn heading() -> String {
 
 /// One rung: the number to quote, quantiles, a picture of the tail, causes.
 pub fn rung(rung: &RungFacts) -> String {
-    let quantiles = rung.corrected.as_ref().unwrap_or(&rung.raw);
+    // As it was, like the typical time: what it was without the wait stands below.
+    let quantiles = &rung.raw;
     let show = |ps: Option<f64>| ps.map_or("–".into(), |ps| duration(ps.max(0.0) * 1e-12));
     let causes: Vec<String> = rung
         .causes
@@ -84,7 +85,7 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
         }
     }
     text += "\n";
-    text += &with_the_wait(found);
+    text += &without_the_wait(found);
     for skipped in &found.skipped {
         text += &format!("left out: {skipped}\n");
     }
@@ -102,7 +103,7 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
         );
     }
     text += &format!(
-        "{:.0} s in all. Times are less the clock's own; with * also less the wait for a processor.\n\
+        "{:.0} s in all. Times are less the clock's own; of those with * some was a wait for a processor.\n\
          Typical: the median of blocks of a millisecond. Tail: what one in 2, 8, 32 … 32,768 exceeds,\n\
          ▁ about the median, █ 3,000 times as much or more; `--json` has every number.\n",
         found.elapsed_s
@@ -110,8 +111,8 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
     text
 }
 
-/// The rungs marked with `*` as they were, where the wait for a processor made a difference.
-fn with_the_wait(found: &TourFacts) -> String {
+/// The rungs marked with `*` without the wait for a processor, where that made a difference.
+fn without_the_wait(found: &TourFacts) -> String {
     let mut text = String::new();
     let show = |ps: Option<f64>| ps.map_or("–".into(), |ps| duration(ps.max(0.0) * 1e-12));
     for rung in &found.rungs {
@@ -127,16 +128,16 @@ fn with_the_wait(found: &TourFacts) -> String {
             continue;
         }
         if text.is_empty() {
-            text += "With the wait for a processor (above: without):\n";
+            text += "Without the wait for a processor (above: with it):\n";
         }
         text += &format!(
             "{:18} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
             rung.name,
             "",
-            show(Some(raw.median_ps)),
-            show(raw.p99_ps),
-            show(raw.p999_ps),
-            show(Some(raw.max_ps))
+            show(Some(less.median_ps)),
+            show(less.p99_ps),
+            show(less.p999_ps),
+            show(Some(less.max_ps))
         );
     }
     if text.is_empty() { text } else { text + "\n" }
@@ -150,6 +151,28 @@ fn level(code: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_holds_times_of_one_kind() {
+        let quantiles = |scale: f64| samples::RungQuantiles {
+            median_ps: 4e9 * scale,
+            p99_ps: Some(5e9 * scale),
+            p999_ps: None,
+            max_ps: 6e9 * scale,
+            ..samples::RungQuantiles::default()
+        };
+        let of = RungFacts {
+            name: "switch".into(),
+            headline_ps: 4e9,
+            raw: quantiles(1.0),
+            corrected: Some(quantiles(0.1)),
+            ..RungFacts::default()
+        };
+        let row = rung(&of);
+        assert!(row.contains("4.00 ms") && row.contains("6.00 ms*") && !row.contains("600"), "{row}");
+        let below = without_the_wait(&TourFacts { rungs: vec![of], ..TourFacts::default() });
+        assert!(below.contains("Without the wait") && below.contains("600"), "{below}");
+    }
 
     #[test]
     fn a_short_tail_is_flat_a_long_one_rises_and_what_is_not_known_is_blank() {

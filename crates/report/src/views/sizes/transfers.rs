@@ -48,6 +48,9 @@ pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily]) -> 
     table.note = "Fitted to the medians. A line that does not fit means that cost does not grow evenly with the size: \
                   look at the figure."
         .into();
+    if places.iter().any(|place| place.ranks > 1) {
+        table.note += " Rates are those of one rank; ranks that work at the same time move more together.";
+    }
     chapter.tables.push(table);
     if lines.is_empty() {
         lines.push("no straight line fits, cost does not grow evenly with the size".into());
@@ -59,11 +62,26 @@ pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily]) -> 
     chapter
 }
 
+/// MiB a second of a time a byte.
+fn bandwidth(per_byte: f64) -> String {
+    significant(1.0 / per_byte / (1u64 << 20) as f64, 4)
+}
+
+/// `120 µs and 190 MiB/s`; of what the times do not tell, the end that they do tell.
+fn latency_and_bandwidth(line: &AffineFit) -> String {
+    let latency = match line.resolves_latency() {
+        true => duration(line.latency),
+        false => format!("at most {}", duration(line.latency_interval[1])),
+    };
+    let rate = |per_byte: f64| significant(1.0 / per_byte / (1u64 << 20) as f64, 3);
+    match line.resolves_bandwidth() {
+        true => format!("{latency} and {} MiB/s", rate(line.per_byte)),
+        false => format!("{latency} and at least {} MiB/s", rate(line.per_byte_interval[1])),
+    }
+}
+
 fn push_line(table: &mut Table, family: &SizeCurve) {
     let Some(line) = family.line else { return };
-    let bandwidth = |per_byte: f64| {
-        if per_byte > 0.0 { significant(1.0 / per_byte / (1u64 << 20) as f64, 4) } else { "∞".into() }
-    };
     let unit = Unit::of_duration(line.latency);
     let [latency, from, to] =
         unit.with_interval(line.latency, line.latency_interval[0], line.latency_interval[1]);
@@ -91,12 +109,16 @@ fn push_line(table: &mut Table, family: &SizeCurve) {
         [
             family.name.clone(),
             family.size.len().to_string(),
-            unit.named(&latency),
-            unit.named(&from),
+            if line.resolves_latency() { unit.named(&latency) } else { "not resolved".into() },
+            if line.resolves_latency() { unit.named(&from) } else { "at most".into() },
             unit.named(&to),
-            bandwidth(line.per_byte),
-            bandwidth(line.per_byte_interval[1]),
-            bandwidth(line.per_byte_interval[0]),
+            if line.resolves_bandwidth() { bandwidth(line.per_byte) } else { "not resolved".into() },
+            if line.resolves_bandwidth() {
+                bandwidth(line.per_byte_interval[1])
+            } else {
+                format!("at least {}", bandwidth(line.per_byte_interval[1]))
+            },
+            if line.resolves_bandwidth() { bandwidth(line.per_byte_interval[0]) } else { String::new() },
             String::new(),
         ],
     );
@@ -113,6 +135,11 @@ fn transfer_figure(operation: &str, numbers: &[SizeCurve]) -> (Figure, Vec<Strin
         traces.push(points);
         let straight = |line: &AffineFit| line.latency > 0.0 && line.per_byte > 0.0 && line.holds();
         let Some(line) = family.line.filter(straight) else { continue };
+        found.push(format!("{}: {}", family.name, latency_and_bandwidth(&line)));
+        // A line whose slope or foot the times do not tell is not drawn.
+        if !(line.resolves_latency() && line.resolves_bandwidth()) {
+            continue;
+        }
         let (first, last) = (family.size[0].max(1.0), family.size[family.size.len() - 1]);
         let x: Vec<f64> =
             (0..=60).map(|k| rounded(first * (last / first).powf(f64::from(k) / 60.0))).collect();
@@ -121,9 +148,6 @@ fn transfer_figure(operation: &str, numbers: &[SizeCurve]) -> (Figure, Vec<Strin
         fitted["hoverinfo"] = json!("skip");
         fitted["showlegend"] = json!(false);
         traces.push(fitted);
-        let rate = 1.0 / line.per_byte / (1u64 << 20) as f64;
-        found
-            .push(format!("{}: {} and {} MiB/s", family.name, duration(line.latency), significant(rate, 3),));
     }
     let sizes: Vec<f64> = numbers.iter().flat_map(|family| family.size.iter().copied()).collect();
     let title = format!("Time of one {operation} by size");
