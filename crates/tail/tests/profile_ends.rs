@@ -7,128 +7,13 @@ use tail::interval::Rounding;
 use tail::regression::{Covariate, Part, Regression, RegressionLaw};
 use tail::{End, Gev, Gpd, Interval, Likelihood, Series, Status, Xoshiro, gumbel, interval};
 
+#[path = "common/slow_profile.rs"]
+mod slow_profile;
+
+use slow_profile::{SlowRows, SlowTarget, gumbel_level, least, standard_quantile};
+
 /// The critical value of 95 %.
 const CRITICAL: f64 = 3.841_458_820_694_124;
-
-/// (exp(shape c) - 1) / shape.
-fn standard_quantile(c: f64, shape: f64) -> f64 {
-    if (shape * c).abs() < 1e-9 { c } else { (shape * c).exp_m1() / shape }
-}
-
-fn gumbel_level(period: f64) -> f64 {
-    -(-(-1.0 / period).ln_1p()).ln()
-}
-
-/// What is held in a profile.
-#[derive(Clone, Copy)]
-enum SlowTarget {
-    Location,
-    Scale,
-    /// Beyond this Gumbel level.
-    Level(f64),
-}
-
-/// A likelihood of rows: a value, how often it counts with a density, and for how many blocks nothing exceeds it.
-struct SlowRows(Vec<[f64; 3]>);
-
-impl SlowRows {
-    fn maxima(values: &[f64]) -> SlowRows {
-        SlowRows(values.iter().map(|x| [*x, 1.0, 1.0]).collect())
-    }
-
-    /// Negative log-likelihood, infinite outside the support.
-    fn height(&self, m: f64, scale: f64, shape: f64) -> f64 {
-        let ln_scale = scale.ln();
-        let mut sum = 0.0;
-        for [x, density, blocks] in &self.0 {
-            let z = (x - m) / scale;
-            let w = 1.0 + shape * z;
-            if w <= 0.0 {
-                return f64::INFINITY;
-            }
-            let h = if shape.abs() < 1e-9 { z } else { w.ln() / shape };
-            sum += density * (ln_scale + (1.0 + shape) * h);
-            if *blocks > 0.0 {
-                sum += blocks * (-h).exp();
-            }
-        }
-        sum
-    }
-
-    /// The least height of the laws of shape -1 to 5 with something held at `value`.
-    fn held(&self, what: SlowTarget, value: f64) -> f64 {
-        let mut sorted: Vec<f64> = self.0.iter().map(|row| row[0]).collect();
-        sorted.sort_by(f64::total_cmp);
-        let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
-        let spread = sorted[sorted.len() * 3 / 4] - sorted[sorted.len() / 4];
-        let of_shape = |shape: f64| match what {
-            SlowTarget::Scale => {
-                // Locations that hold all values.
-                let room = value / shape.abs().max(1e-6);
-                let from = if shape < 0.0 { high - room } else { low - 6.0 * spread };
-                let to = if shape < 0.0 { high + 3.0 * spread } else { (low + room).min(high + spread) };
-                let slack = 1e-12 * (to - from).abs();
-                least(
-                    |m| self.height(m, value, shape),
-                    (from + slack).max(low - 9.0 * spread),
-                    to - slack,
-                    40,
-                )
-            }
-            SlowTarget::Level(c) if c > 0.5 => {
-                // Locations whose scale holds all values.
-                let b = standard_quantile(c, shape);
-                let ratio = 1.0 / (b * shape.abs().max(1e-9));
-                let end = if shape < 0.0 {
-                    (value * ratio - high) / (ratio - 1.0).max(1e-12)
-                } else {
-                    (low + value * ratio) / (1.0 + ratio)
-                };
-                let from = low - 4.0 * spread;
-                let to = end.min(high).min(value) - 1e-12 * spread;
-                least(|m| self.height(m, (value - m) / b, shape), from.min(to - spread), to, 20)
-            }
-            SlowTarget::Location | SlowTarget::Level(_) => {
-                let b = if let SlowTarget::Level(c) = what { standard_quantile(c, shape) } else { 0.0 };
-                // Scales that hold all values: 1 + shape (x - value + scale b) / scale > 0.
-                let inner = 1.0 + shape * b;
-                let needed = [low, high].iter().map(|x| shape * (value - x) / inner).fold(0.0, f64::max);
-                let from = (needed * (1.0 + 1e-12)).max(1e-2 * spread).ln();
-                least(|phi| self.height(value - phi.exp() * b, phi.exp(), shape), from, from + 8.0, 20)
-            }
-        };
-        // Denser near -1, where the likelihood bends most.
-        least(|t| of_shape(-1.0 + 6.0 * t * t), 0.0, 1.0, 40)
-    }
-}
-
-/// The least of `f` between `low` and `high`: a grid of `steps`, then golden section around its least point.
-fn least(f: impl Fn(f64) -> f64, low: f64, high: f64, steps: usize) -> f64 {
-    let width = (high - low) / steps as f64;
-    let (mut best, mut at) = (f64::INFINITY, low);
-    for i in 0..=steps {
-        let here = f(low + width * i as f64);
-        if here < best {
-            (best, at) = (here, low + width * i as f64);
-        }
-    }
-    let golden = 0.618_033_988_749_894_9;
-    let (mut a, mut b) = ((at - width).max(low), (at + width).min(high));
-    let (mut x, mut y) = (b - golden * (b - a), a + golden * (b - a));
-    let (mut fx, mut fy) = (f(x), f(y));
-    for _ in 0..28 {
-        if fx <= fy {
-            (b, y, fy) = (y, x, fx);
-            x = b - golden * (b - a);
-            fx = f(x);
-        } else {
-            (a, x, fx) = (x, y, fy);
-            y = a + golden * (b - a);
-            fy = f(y);
-        }
-    }
-    best.min(fx).min(fy)
-}
 
 /// Ends of intervals that were looked at, and what is wrong with them.
 #[derive(Default)]
@@ -456,4 +341,52 @@ fn under_a_fine_clock_levels_end_where_those_of_exact_values_end() {
             assert!((found.upper / plain.upper - 1.0).abs() < 1e-5, "{found:?} against {plain:?}");
         }
     }
+}
+
+#[test]
+fn shapes_end_at_their_bound_or_where_a_slow_profile_ends() {
+    let (mut reached, mut bound) = (0, 0);
+    for (shape, seed) in [(-0.6, 1), (-0.6, 2), (-0.4, 3), (-0.4, 4), (-0.3, 5), (0.0, 6), (0.8, 7)] {
+        let series = sample(&Gev { location: 300.0, scale: 40.0, shape }, 20, seed);
+        let likelihood = Likelihood::new(&series).unwrap();
+        let fit = likelihood.fit();
+        if fit.status == Status::Boundary {
+            continue;
+        }
+        let rows = SlowRows::maxima(series.values());
+        let (low, high) = (series.sorted()[0], series.sorted()[19]);
+        let deviance = |shape: f64| {
+            let at_scale = |phi: f64| {
+                let room = phi.exp() / shape.abs().max(1e-9);
+                let (from, to) = if shape < 0.0 { (high - room, high) } else { (low - 50.0, low + room) };
+                let slack = 1e-12 * (to - from).abs();
+                least(
+                    |m| rows.height(m, phi.exp(), shape),
+                    from.max(low - 200.0) + slack,
+                    to.min(high) - slack,
+                    40,
+                )
+            };
+            2.0 * (least(at_scale, 1.0, 7.0, 60) - fit.negative_log_likelihood)
+        };
+        let interval = likelihood.profile(&fit, GevTarget::Shape, 0.95).unwrap();
+        for (end, kind) in [(interval.lower, interval.lower_end), (interval.upper, interval.upper_end)] {
+            match kind {
+                End::Reached => {
+                    assert!(
+                        (deviance(end) / CRITICAL - 1.0).abs() < 0.01,
+                        "{shape} {seed}: {}",
+                        deviance(end)
+                    );
+                    reached += 1;
+                }
+                End::Bound => {
+                    assert!(end == -1.0 && deviance(-0.9999) < CRITICAL, "{shape} {seed}: {end}");
+                    bound += 1;
+                }
+                End::Infinite | End::NotFound => panic!("{shape} {seed}: {interval:?}"),
+            }
+        }
+    }
+    assert!(reached > 8 && bound > 0, "{reached} reached, {bound} at the bound");
 }
