@@ -110,7 +110,7 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
         }
     };
     let interval = Interval::from_ends([end(0.0), end(LARGEST)], level);
-    let at_bound = exponent < 1e-4 || exponent > LARGEST - 1e-4;
+    let at_bound = !(1e-4..=LARGEST - 1e-4).contains(&exponent);
     let independent = profile(1.0);
     profile(exponent);
     let covariance = covariance(&Powers { rows: &rows, exponent }, warm, spread);

@@ -159,7 +159,6 @@ mod tests {
             p99_ps: Some(5e9 * scale),
             p999_ps: None,
             max_ps: 6e9 * scale,
-            ..samples::RungQuantiles::default()
         };
         let of = RungFacts {
             name: "switch".into(),
