@@ -60,6 +60,10 @@ ONE_FILE_ONE_ENTRY = {
     ),
 }
 
+# Where commands of the language are named one by one: the table, and who carries out each class.
+COMMAND_TABLE = "crates/ppl/src/commands/table.rs"
+CARRY_OUT_COMMANDS = ("crates/engine/src/execute/program/", "crates/ppl/src/interpret/call.rs")
+
 
 def crates() -> list[str]:
     return sorted(manifest.parent.name for manifest in CRATES.glob("*/Cargo.toml"))
@@ -291,6 +295,31 @@ def test_one_file_and_one_entry_in_a_list_are_all_that_is_needed(recipe: str) ->
             if not is_own and re.search(rf"\b(?:{ways})::{name}::", path.read_text()):
                 others.append(shown(path))
         assert not others, f"{recipe} `{name}` is named in {', '.join(others)} too"
+
+
+def test_a_command_is_named_in_the_table_and_where_it_is_carried_out() -> None:
+    table = (ROOT / COMMAND_TABLE).read_text()
+    commands = re.findall(r'^    ([A-Z]\w+) "\w+" \(', table, re.M)
+    assert len(commands) > 50 and {"Fwrite", "Pfopen", "Chase", "Glob"} <= set(commands), f"{COMMAND_TABLE} has moved"
+    named = re.compile(rf"\b(?:File|Collective|Kernel|Language)?Command::({'|'.join(commands)})\b")
+    elsewhere = []
+    for path in sorted(CRATES.glob("*/src/**/*.rs")):
+        if shown(path) == COMMAND_TABLE or shown(path).startswith(CARRY_OUT_COMMANDS):
+            continue
+        code = re.split(r"^#\[cfg\(test\)\]", path.read_text(), maxsplit=1, flags=re.M)[0]
+        elsewhere += [f"{shown(path)}: {name}" for name in named.findall(code)]
+    expect_none(elsewhere, "commands named where their row in the table should be asked")
+
+
+def test_a_setting_of_the_kernel_is_named_in_the_list_only() -> None:
+    index = ROOT / "crates/machine/src/settings.rs"
+    settings = re.findall(r'^    [A-Z_]+: \w+ = ("[\w/]+");$', index.read_text(), re.M)
+    assert len(settings) > 5, f"the list in {shown(index)} has moved"
+    elsewhere = []
+    for path in sorted(CRATES.glob("*/src/**/*.rs")):
+        code = re.split(r"^#\[cfg\(test\)\]", path.read_text(), maxsplit=1, flags=re.M)[0]
+        elsewhere += [f"{shown(path)}: {name}" for name in settings if path != index and name in code]
+    expect_none(elsewhere, "settings named where the constant of the list should be used")
 
 
 def test_the_version_is_the_same_everywhere() -> None:

@@ -171,7 +171,7 @@ mod tests {
             while read::monotonic_raw_ns() - raw < 100_000_000 {}
             let ps = clock.picoseconds(begin, clock.now());
             let truth = (read::monotonic_raw_ns() - raw) * 1000;
-            // Only a switch between two neighbouring reads can part them.
+            // Two neighbouring reads differ only where the thread was switched between them.
             assert!(ps.abs_diff(truth) < truth / 10, "{kind:?}: {ps} for {truth}");
         }
     }

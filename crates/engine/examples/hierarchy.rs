@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clock::Clock;
 use perf::Watch;
-use probes::{Instruments, Kernel, Request, Settings, build, measure};
+use probes::{Instruments, Kernel, MeasureSettings, Request, build, measure};
 use record::{Recorder, SampleRegion};
 use samples::histogram::{BUCKETS, bucket};
 
@@ -70,11 +70,11 @@ fn headline(request: &Request, seconds: f64) -> Done {
 fn headline_ns(request: &Request, seconds: f64) -> Result<f64, Box<dyn std::error::Error>> {
     let (clock, facts) = Clock::choose();
     let mut kernel = build(request)?;
-    let settings = Settings {
+    let settings = MeasureSettings {
         budget: Duration::from_secs_f64(seconds),
         observations: 0,
         blocks: 1 << 16,
-        ..Settings::default()
+        ..MeasureSettings::default()
     };
     let found = measure(
         kernel.as_mut(),
@@ -87,7 +87,8 @@ fn headline_ns(request: &Request, seconds: f64) -> Result<f64, Box<dyn std::erro
 fn check(bytes: u64) -> Done {
     let (clock, facts) = Clock::choose();
     let mut kernel = build(&Request::Chase { bytes, huge: bytes >= 2 << 20, seed: 1 })?;
-    let settings = Settings { budget: Duration::from_secs(2), observations: 1000, ..Settings::default() };
+    let settings =
+        MeasureSettings { budget: Duration::from_secs(2), observations: 1000, ..MeasureSettings::default() };
     let found = measure(
         kernel.as_mut(),
         &mut Instruments { clock, facts: &facts, watch: &mut Watch::of_this_thread() },

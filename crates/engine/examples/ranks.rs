@@ -7,7 +7,7 @@ mod endings;
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 
-use engine::collective::{self, Blocks, Direction, Layout, ParallelMode, ViewKind};
+use engine::collective::{self, Blocks, Direction, Layout, ParallelMode, Preparations, ViewKind};
 use engine::driver::Posix;
 use engine::mpi::MpiChoice;
 use engine::mpi::{Surroundings, surroundings};
@@ -303,12 +303,14 @@ fn transfer(
 ) -> Result<(), (&'static str, i32)> {
     let mode = if direction == Direction::Write { ParallelMode::WRITE } else { ParallelMode::READ };
     let mut driver = Posix::default();
-    let mut file = collective::open(&mut driver, comm, (path, mode), hints)
+    let mut preparations = Preparations::default();
+    let prepared =
+        preparations.of(&driver, comm, hints, Some(layout)).map_err(|outcome| ("prepare", outcome.errno))?;
+    let mut file = collective::open(&mut driver, comm, (path, mode), &prepared)
         .map_err(|outcome| ("open", outcome.errno))?;
-    file.prepare(layout).map_err(|errno| ("prepare", errno))?;
     // SAFETY: the memory holds every block, one behind the other, and lives beyond the transfer.
     let blocks = unsafe { Blocks::new(memory.as_mut_ptr(), memory.len(), layout, false) };
-    let moved = file.transfer(&mut driver, comm, (layout, direction), &blocks);
+    let moved = file.transfer(&mut driver, comm, (layout, direction), (&blocks, &prepared));
     if !moved.ok() || moved.value != memory.len() as u64 {
         return Err(("transfer", moved.errno));
     }
@@ -345,15 +347,17 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
     // SAFETY: the memory holds every block, one behind the other, and lives beyond the transfers.
     let blocks = unsafe { Blocks::new(memory.as_mut_ptr(), memory.len(), &layout, false) };
     let mut driver = Posix::default();
-    let mut file = collective::open(&mut driver, comm, (&path, ParallelMode::WRITE), &[])
+    let mut preparations = Preparations::default();
+    let prepared =
+        preparations.of(&driver, comm, &[], Some(&layout)).map_err(|outcome| errno(outcome.errno))?;
+    let mut file = collective::open(&mut driver, comm, (&path, ParallelMode::WRITE), &prepared)
         .map_err(|outcome| errno(outcome.errno))?;
-    file.prepare(&layout).map_err(errno)?;
     let mut durations = Vec::with_capacity(rounds as usize);
     // The first round makes the file.
     for round in 0..=rounds {
         comm.barrier(0).map_err(text)?;
         let start = Instant::now();
-        let moved = file.transfer(&mut driver, comm, (&layout, Direction::Write), &blocks);
+        let moved = file.transfer(&mut driver, comm, (&layout, Direction::Write), (&blocks, &prepared));
         let took = start.elapsed().as_nanos() as u64;
         if !moved.ok() || moved.value != layout.bytes() {
             return Err(format!("{} of {} bytes, {}", moved.value, layout.bytes(), errno(moved.errno)));

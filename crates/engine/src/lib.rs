@@ -2,6 +2,7 @@
 
 pub mod buffers;
 pub mod collective;
+pub mod content;
 pub mod driver;
 pub mod execute;
 pub mod files;

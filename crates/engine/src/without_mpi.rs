@@ -137,6 +137,31 @@ pub mod io {
     #[derive(Debug)]
     pub enum File {}
 
+    /// The library's description of a layout.
+    #[derive(Clone, Copy)]
+    pub enum LayoutTypes {}
+
+    /// What files and transfers of a communicator need.
+    pub enum FileTools {}
+
+    impl FileTools {
+        /// For the ranks of `mpi`.
+        ///
+        /// # Errors
+        /// None: there is no communicator.
+        pub fn new(mpi: &Mpi, _hints: &Hints) -> Result<Self, Outcome> {
+            match *mpi {}
+        }
+
+        /// The types that a transfer of `layout` needs.
+        ///
+        /// # Errors
+        /// None: there is no communicator.
+        pub fn types(&mut self, _layout: &Layout) -> Result<LayoutTypes, i32> {
+            match *self {}
+        }
+    }
+
     /// Removes a file.
     pub fn delete(mpi: &Mpi, _path: &CStr) -> Outcome {
         match *mpi {}
@@ -147,20 +172,23 @@ pub mod io {
         ///
         /// # Errors
         /// None: there is no communicator.
-        pub fn open(mpi: &Mpi, _path: &CStr, _mode: ParallelMode, _hints: &Hints) -> Result<Self, Outcome> {
+        pub fn open(
+            mpi: &Mpi,
+            _path: &CStr,
+            _mode: ParallelMode,
+            _with: &FileTools,
+        ) -> Result<Self, Outcome> {
             match *mpi {}
         }
 
-        /// Makes the types that a transfer needs.
-        ///
-        /// # Errors
-        /// None: there is no file.
-        pub fn prepare(&mut self, _layout: &Layout) -> Result<(), i32> {
-            match *self {}
-        }
-
         /// Moves the bytes of a layout.
-        pub fn transfer(&mut self, _layout: &Layout, _direction: Direction, _blocks: &Blocks) -> Outcome {
+        pub fn transfer(
+            &mut self,
+            _layout: &Layout,
+            _types: LayoutTypes,
+            _direction: Direction,
+            _blocks: &Blocks,
+        ) -> Outcome {
             match *self {}
         }
 

@@ -67,3 +67,102 @@ fn patterns_of_any_size_after_transfers_of_any_size_verify() {
     });
     assert_eq!(said, "");
 }
+
+/// Two programs after each other in one directory; between them `change` changes files.
+fn in_turn(first: &str, change: impl FnOnce(&std::path::Path), second: &str, ranks: u32) -> (String, String) {
+    let home = tempfile::tempdir().expect("a directory");
+    let written = told(&run_in(home.path(), first, ranks, 7));
+    change(home.path());
+    (written, told(&run_in(home.path(), second, ranks, 7)))
+}
+
+/// Copies `length` bytes of `from` at an offset to `to` at another.
+fn copy(home: &std::path::Path, (from, at): (&str, u64), (to, there): (&str, u64), length: usize) {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = vec![0; length];
+    let source = std::fs::File::open(home.join(from)).expect("there");
+    source.read_exact_at(&mut bytes, at).expect("long enough");
+    let place = std::fs::OpenOptions::new().write(true).open(home.join(to)).expect("there");
+    place.write_all_at(&bytes, there).expect("room");
+}
+
+#[test]
+fn a_later_run_verifies_what_an_earlier_one_wrote() {
+    let said = alone("a_later_run_verifies_what_an_earlier_one_wrote", || {
+        let first = r#"
+            write("f-$$rank", 3MiB); write("small-$$rank", 100); barrier;
+            define pattern {"p", 5, 70000, 3}; pwrite("shared", "p");
+            $f = fopen("unaligned-$$rank", "w"); repeat 50 fwrite($f, 777); fclose($f);
+            append("log-$$rank", 1000); append("log-$$rank", 1000);
+            $b = alloc(5000); $g = fopen("from-buffer-$$rank", "w"); fwrite($g, $b); fwrite($g, $b); fclose($g);
+        "#;
+        let second = r#"
+            define pattern {"q", 10, 35000, 1};
+            $other = 1 - $$rank;
+            verify {
+                read("f-$other"); read("small-$other"); read("shared"); read("unaligned-$other"); read("log-$other");
+                read("from-buffer-$other");
+                pread("shared", "q");
+                $f = fopen("f-$other", "r"); repeat $i 100 fread($f, 4096, $i * 5003); fclose($f);
+            }
+        "#;
+        let (written, read) = in_turn(first, |_| (), second, 2);
+        format!("{written}{read}")
+    });
+    assert_eq!(said, "exit 0\nexit 0\n");
+}
+
+#[test]
+fn blocks_of_a_mebibyte_that_moved_are_told() {
+    let said = alone("blocks_of_a_mebibyte_that_moved_are_told", || {
+        let write = r#"write("f-$$rank", 8MiB);"#;
+        let read = r#"verify read("f-$$rank");"#;
+        let mut said = String::new();
+        for (from, at, there) in [("f-0", 0, 3 << 20), ("f-1", 2 << 20, 2 << 20), ("f-1", 5 << 20, 1 << 20)] {
+            let (_, told) = in_turn(write, |home| copy(home, (from, at), ("f-0", there), 1 << 20), read, 2);
+            said += &told;
+        }
+        // A block of the run before, which a write of this one did not replace.
+        let home = tempfile::tempdir().expect("a directory");
+        run_in(home.path(), write, 1, 7);
+        std::fs::rename(home.path().join("f-0"), home.path().join("before")).expect("rename");
+        run_in(home.path(), write, 1, 7);
+        copy(home.path(), ("before", 6 << 20), ("f-0", 6 << 20), 1 << 20);
+        said += &told(&run_in(home.path(), read, 1, 7));
+        said.lines()
+            .map(|line| {
+                line.split(" in the run of")
+                    .next()
+                    .unwrap_or("")
+                    .replace(home.path().to_str().unwrap_or("/"), "")
+                    + "\n"
+            })
+            .collect()
+    });
+    for word in [
+        "byte 3145728 is not what was written there: there is offset 0 of this file, written by rank 0",
+        "byte 2097152 is not what was written there: there is offset 2097152 of \"",
+        "byte 1048576 is not what was written there: there is offset 5242880 of \"",
+        "byte 6291456 is not what was written there: there is offset 6291456 of this file, written by rank 0",
+    ] {
+        assert!(said.contains(word), "{word}:\n{said}");
+    }
+    assert_eq!(said.matches("exit 3").count(), 4, "{said}");
+    assert_eq!(said.matches("/f-1\", written by rank 1").count(), 2, "{said}");
+}
+
+#[test]
+fn files_that_the_program_renames_and_links_verify() {
+    let said = alone("files_that_the_program_renames_and_links_verify", || {
+        let text = r#"
+            mkdir("d"); write("d/a", 5000); rename("d/a", "d/b"); verify read("d/b");
+            link("d/b", "c"); verify read("c"); symlink("d/b", "s"); verify read("s");
+            rename("d", "e"); verify read("e/b");
+            write("d2", 100); delete("d2"); write("d2", 700); verify read("d2");
+            repeat 3 { write("over", 6000); verify read("over"); append("over", 100); verify read("over"); }
+        "#;
+        let home = tempfile::tempdir().expect("a directory");
+        told(&run_in(home.path(), text, 1, 7))
+    });
+    assert_eq!(said, "exit 0\n");
+}

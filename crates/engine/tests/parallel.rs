@@ -128,6 +128,43 @@ fn samples_of_workers_of_a_killed_rank_are_kept() {
 }
 
 #[test]
+fn kernels_of_workers_and_ranks_do_not_use_each_others_files() {
+    let said = alone("kernels_of_workers_and_ranks_do_not_use_each_others_files", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let text = r#"parallel 4 { repeat 300 { create_delete("."); open_close("."); fopen_fclose("."); fstat("."); } }"#;
+        let outcome = run_in(home.path(), text, 2, 7);
+        let left = std::fs::read_dir(home.path()).expect("there").count();
+        format!(
+            "{} {} {left}",
+            outcome.exit_status(),
+            outcome.run.samples.iter().filter(|s| s.errno != 0).count()
+        )
+    });
+    assert_eq!(said, "0 0 0");
+}
+
+#[test]
+fn a_killed_rank_leaves_no_file_of_a_kernel() {
+    let said = alone("a_killed_rank_leaves_no_file_of_a_kernel", || {
+        let home = tempfile::tempdir().expect("a directory");
+        std::env::set_current_dir(home.path()).expect("the directory");
+        let text = "fstat(\".\"); open_close(\".\"); parallel 2 { for 60s { create_delete(\".\"); stat(\".\"); fstat(\".\"); } }";
+        let (mut killed, mut there) = (false, 0);
+        let outcome = engine::run(&plan(text, 1, 7), &Options::new(1), |watch| {
+            if !killed && watch.status(0).samples() > 1000 {
+                killed = true;
+                there = std::fs::read_dir(home.path()).expect("there").count();
+                kill_child(0);
+            }
+        })
+        .expect("a run");
+        let left = std::fs::read_dir(home.path()).expect("there").count();
+        format!("{} {} {left}", outcome.exit_status(), there >= 4)
+    });
+    assert_eq!(said, "3 true 0");
+}
+
+#[test]
 fn a_worker_that_stops_ends_the_others_and_gives_its_reason() {
     let said = alone("a_worker_that_stops_ends_the_others_and_gives_its_reason", || {
         let outcome = run(

@@ -161,14 +161,14 @@ fn patterns_put_the_same_bytes_at_the_same_places_on_every_level() {
             $f = pfopen("f4", "crw"); pfwrite($f, "p3"); pfread($f, "p0"); pfclose($f);
             barrier;
             pdelete("f4");
-            master { write("whole", 12000); verify { read("f0"); read("f1"); read("f2"); read("f3"); } }
+            master { verify { read("f0"); read("f1"); read("f2"); read("f3"); } }
             "#,
             4,
         );
-        let read = |name: &str| std::fs::read(home.path().join(name)).unwrap_or_default();
-        let whole = read("whole");
-        let same: Vec<bool> = ["f0", "f1", "f2", "f3"].map(|name| read(name) == whole).into();
-        format!("{same:?}\n{}", told(&outcome))
+        // `verify` above says that they hold what belongs there.
+        let length = |name: &str| std::fs::metadata(home.path().join(name)).map_or(0, |found| found.len());
+        let lengths: Vec<u64> = ["f0", "f1", "f2", "f3"].map(length).into();
+        format!("{lengths:?}\n{}", told(&outcome))
     });
     insta::assert_snapshot!(said);
 }

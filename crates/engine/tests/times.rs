@@ -64,3 +64,26 @@ fn under_a_rate_an_assertion_is_about_response_times_unless_it_asks_for_service(
     });
     insta::assert_snapshot!(said);
 }
+
+#[test]
+fn a_wait_below_0_or_beyond_292_years_ends_the_program_and_a_long_one_waits() {
+    let said = alone("a_wait_below_0_or_beyond_292_years_ends_the_program_and_a_long_one_waits", || {
+        let of = |text: &str| {
+            let outcome = simulated(text, 1);
+            let waited: u64 = outcome.run.facts.spans.iter().map(|span| span.paused_ns / 1_000_000_000).sum();
+            format!("{text} {} {waited} s {}", outcome.exit_status(), outcome.run.facts.failures.join(" "))
+        };
+        let texts = [
+            "sleep(9223372036854775807);",
+            "sleep(1000000000000);",
+            "sleep(-1);",
+            "think -5ms;",
+            "sleep(max(0ms, -5ms));",
+            "expect errno == 4294967298 stat(\"a\");",
+            "print(1e308 * 10.0);",
+            "think pareto(0.001, 1h);",
+        ];
+        texts.map(of).join("\n")
+    });
+    insta::assert_snapshot!(said);
+}

@@ -98,6 +98,12 @@ pub struct RunArgs {
     /// Seed of all random draws
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// So much of what is written can be compressed (zeros in each 512 bytes), at most 80 %
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent::<80>)]
+    pub compressible: u8,
+    /// So many of all blocks of 128 KiB are copies of each other, for storage that deduplicates
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent::<100>)]
+    pub dedupe: u8,
     /// Keep every sample (64 bytes each), or count them in a histogram of each place and keep the slowest
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Record::Samples)]
     pub record: Record,
@@ -126,7 +132,8 @@ pub struct RunArgs {
     /// Only what the program prints and errors
     #[arg(long, short = 's')]
     pub quiet: bool,
-    /// The result as JSON on standard output (schema lastrank.run/1)
+    /// The result as one JSON document on standard output (schema lastrank.run/1); what the program prints goes to
+    /// standard error
     #[arg(long)]
     pub json: bool,
     /// MPI library to use, or `none` [default: found by the launcher's environment]
@@ -170,9 +177,26 @@ pub enum DiagnosticFormat {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Without -n and -g, what only a run must have is not asked for, and the number of ranks may be \
+    any unless the program defines it.\n\nExamples:\n  \
+    lastrank check my.ppl\n  \
+    lastrank check my.ppl -n 6 -g writers:2 --set size=512MiB"
+)]
 pub struct CheckArgs {
     /// A program file (*.ppl), `-` for standard input, or the name of a shipped experiment
     pub program: String,
+    /// Parameters of the program as NAME=VALUE, the classic way
+    pub parameters: Vec<String>,
+    /// Look at a run with so many ranks
+    #[arg(short = 'n', long, value_name = "RANKS")]
+    pub ranks: Option<u32>,
+    /// Set a parameter of the program
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Give a group its number of ranks
+    #[arg(short = 'g', long, value_name = "GROUP:SIZE")]
+    pub group: Vec<String>,
     /// How diagnostics are written
     #[arg(long, value_enum, default_value_t = DiagnosticFormat::Text)]
     pub format: DiagnosticFormat,
@@ -240,6 +264,9 @@ pub struct ReportArgs {
     /// The report's tables and words on standard output too
     #[arg(long)]
     pub text: bool,
+    /// The document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
+    #[arg(long, conflicts_with = "text")]
+    pub json: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -326,4 +353,10 @@ pub struct TryArgs {
     /// The result as JSON (schema lastrank.tour/1)
     #[arg(long)]
     pub json: bool,
+}
+
+/// `30%`, a whole number up to `MOST`.
+fn percent<const MOST: u8>(words: &str) -> Result<u8, String> {
+    let number = words.strip_suffix('%').and_then(|number| number.trim().parse::<u8>().ok());
+    number.filter(|number| *number <= MOST).ok_or_else(|| format!("write a whole number from 0% to {MOST}%"))
 }

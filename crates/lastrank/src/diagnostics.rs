@@ -50,6 +50,23 @@ pub struct Finding<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replacement: Option<Edit<'a>>,
+    #[serde(flatten)]
+    range: TextRange,
+}
+
+/// The text that a finding proposes, and the part of the program in whose place it belongs.
+#[derive(Debug, Serialize)]
+struct Edit<'a> {
+    text: &'a str,
+    #[serde(flatten)]
+    range: TextRange,
+}
+
+/// A part of one file.
+#[derive(Debug, Serialize)]
+struct TextRange {
     file: String,
     line: u32,
     column: u32,
@@ -57,23 +74,33 @@ pub struct Finding<'a> {
     end_column: u32,
 }
 
+impl TextRange {
+    fn of(source: &Source, span: Span) -> Self {
+        let (start, end) = (source.position(span.start), source.position(span.end));
+        Self {
+            file: start.file,
+            line: start.line,
+            column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+        }
+    }
+}
+
 /// All findings with their places.
 pub fn findings<'a>(source: &Source, diagnostics: &'a [Diagnostic]) -> Vec<Finding<'a>> {
     diagnostics
         .iter()
-        .map(|diagnostic| {
-            let (start, end) = (source.position(diagnostic.span.start), source.position(diagnostic.span.end));
-            Finding {
-                code: diagnostic.code.to_string(),
-                severity: diagnostic.severity,
-                message: &diagnostic.message,
-                help: diagnostic.help.as_deref(),
-                file: start.file,
-                line: start.line,
-                column: start.column,
-                end_line: end.line,
-                end_column: end.column,
-            }
+        .map(|diagnostic| Finding {
+            code: diagnostic.code.to_string(),
+            severity: diagnostic.severity,
+            message: &diagnostic.message,
+            help: diagnostic.help.as_deref(),
+            replacement: diagnostic.replacement.as_ref().map(|replacement| Edit {
+                text: &replacement.text,
+                range: TextRange::of(source, replacement.span),
+            }),
+            range: TextRange::of(source, diagnostic.span),
         })
         .collect()
 }

@@ -1,9 +1,11 @@
 //! Writes text to standard output and error, without a panic when the reader has gone away.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 
 /// Write `text` to standard output.
 ///
@@ -29,11 +31,26 @@ pub fn say(words: std::fmt::Arguments<'_>) {
     let _ = io::stderr().lock().write_fmt(words);
 }
 
+/// Where the one JSON document goes, if standard output is kept for it.
+static DOCUMENT: OnceLock<File> = OnceLock::new();
+
+/// Keeps standard output for one JSON document: what else is written there, by programs that ranks start too, goes to
+/// standard error from now on.
+pub fn keep_for_json() -> anyhow::Result<()> {
+    let output = ranks::divert_output().context("cannot keep standard output for JSON")?;
+    let _ = DOCUMENT.set(output);
+    Ok(())
+}
+
 /// Write `value` as indented JSON and a final line feed.
 pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
-    Ok(print(&text)?)
+    let Some(mut document) = DOCUMENT.get() else { return Ok(print(&text)?) };
+    match document.write_all(text.as_bytes()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
 }
 
 /// Write `value` as JSON in one line, for as long as somebody reads it (see [`tell`]).

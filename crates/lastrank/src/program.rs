@@ -12,11 +12,11 @@ pub struct Program {
     /// The file's stem or the experiment's name.
     pub name: String,
     /// The text with everything it includes.
-    pub source: Source,
+    source: Source,
     checked: check::Checked,
 }
 
-/// Load, parse and check. Findings are in [`Program::diagnostics`]; nothing is printed.
+/// Load, parse and check. Nothing is printed.
 ///
 /// With a `root`, only files below it are included.
 pub fn load(program: &str, classic: bool, root: Option<&Path>) -> anyhow::Result<Program> {
@@ -52,9 +52,11 @@ fn lies_below(path: &Path, root: &Path) -> bool {
 }
 
 impl Program {
-    /// Everything that was found, in the order of the text.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.checked.diagnostics
+    /// Everything that is wrong with it in a run with these settings, and the text.
+    pub fn findings(self, settings: &Settings<'_>) -> (Source, Vec<Diagnostic>) {
+        let Self { source, checked, .. } = self;
+        let (Ok((_, found)) | Err(found)) = plan::plan(checked, &source, settings);
+        (source, found)
     }
 
     /// Adds ranks and parameters; `None` if there are errors. Findings are printed on standard error if this process

@@ -6,6 +6,8 @@ use samples::units::{bytes, duration};
 use samples::{ClockKind, Machine, PathFacts, Warning};
 use serde::{Deserialize, Serialize};
 
+use crate::settings::{NUMA_BALANCING, PERF_EVENT_PARANOID};
+
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -14,7 +16,7 @@ pub enum Severity {
     Note,
     /// Results will be worse than they could be.
     Warning,
-    /// Results will not be worth much before this is mended.
+    /// Results are unreliable until this is fixed.
     Problem,
 }
 
@@ -158,7 +160,7 @@ fn judge_processor(machine: &Machine, found: &mut Vec<Finding>) {
 }
 
 fn judge_kernel(machine: &Machine, found: &mut Vec<Finding>) {
-    let balancing = machine.kernel.settings.get("kernel/numa_balancing").is_some_and(|on| on != "0");
+    let balancing = NUMA_BALANCING.of(&machine.kernel).is_some_and(|mode| mode != 0);
     if balancing && machine.processor.nodes.len() > 1 {
         found.push(finding(
             "numa-balancing",
@@ -178,8 +180,8 @@ fn judge_kernel(machine: &Machine, found: &mut Vec<Finding>) {
             "start no more ranks than cores where the processor matters",
         ));
     }
-    let paranoid = machine.kernel.settings.get("kernel/perf_event_paranoid").and_then(|n| n.parse().ok());
-    if paranoid.is_some_and(|level: i32| level > 2) && !machine.limits.root {
+    let paranoid = PERF_EVENT_PARANOID.of(&machine.kernel);
+    if paranoid.is_some_and(|level| level > 2) && !machine.limits.root {
         found.push(finding(
             "causes-unseen",
             Severity::Note,

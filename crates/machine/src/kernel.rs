@@ -1,36 +1,14 @@
-//! Reads the kernel's version, its memory and scheduling policy, and its settings.
-
-use std::path::{Path, PathBuf};
+//! Reads the kernel's version, its memory and scheduling policy; its settings are listed in `settings`.
 
 use rustix::time::{ClockId, clock_getres};
 use samples::Kernel;
 
 use crate::files::{chosen, field, number, text};
-
-/// Files of one value, kept in [`Kernel::settings`] under the name given here: a path below `/proc/sys`, or an
-/// absolute path. A fact of this kind is one line in this list; a change during a run becomes a warning by itself.
-const SETTINGS: &[&str] = &[
-    "kernel/perf_event_paranoid",
-    "kernel/sched_rt_runtime_us",
-    "kernel/numa_balancing",
-    "kernel/randomize_va_space",
-    "vm/swappiness",
-    "vm/dirty_ratio",
-    "vm/dirty_background_ratio",
-    "vm/dirty_bytes",
-    "vm/dirty_expire_centisecs",
-    "vm/overcommit_memory",
-    "vm/zone_reclaim_mode",
-];
-
-fn setting_path(name: &str) -> PathBuf {
-    Path::new("/proc/sys").join(name)
-}
+use crate::settings;
 
 /// The kernel that runs now.
 pub fn describe() -> Kernel {
     let huge = "/sys/kernel/mm/transparent_hugepage";
-    let setting = |name: &&str| Some(((*name).to_owned(), text(setting_path(name))?));
     Kernel {
         name: text("/proc/sys/kernel/ostype"),
         release: text("/proc/sys/kernel/osrelease"),
@@ -49,7 +27,7 @@ pub fn describe() -> Kernel {
         timer_hertz: timer_hertz(),
         security: text("/sys/kernel/security/lsm"),
         page_size: u64::try_from(rustix::param::page_size()).ok(),
-        settings: SETTINGS.iter().filter_map(setting).collect(),
+        settings: settings::read(),
     }
 }
 
@@ -80,22 +58,4 @@ fn preemption(shown: Option<&str>, version: &str, command_line: &str) -> Option<
 fn timer_hertz() -> Option<u32> {
     let period = clock_getres(ClockId::MonotonicCoarse);
     (period.tv_sec == 0 && period.tv_nsec > 0).then(|| (1e9 / period.tv_nsec as f64).round() as u32)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::files::tests::Elsewhere;
-
-    #[test]
-    fn a_setting_is_read_from_its_path() {
-        assert_eq!(setting_path("vm/swappiness"), Path::new("/proc/sys/vm/swappiness"));
-        assert_eq!(setting_path("/sys/module/zswap/x"), Path::new("/sys/module/zswap/x"));
-        let files: Vec<(String, &str)> =
-            SETTINGS.iter().map(|name| (setting_path(name).display().to_string(), "7")).collect();
-        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-        let _other = Elsewhere::new(&files);
-        assert!(describe().settings.values().all(|value| value == "7"));
-        assert_eq!(describe().settings.len(), SETTINGS.len());
-    }
 }

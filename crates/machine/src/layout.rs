@@ -118,7 +118,7 @@ fn lustre_composite(bytes: &[u8]) -> Option<FileLayout> {
         let entry = 32 + 48 * index;
         let (begin, end, at) = (long(entry + 8)?, long(entry + 16)?, word(bytes, entry + 24)?);
         let inside = bytes.get(usize::try_from(at).ok()?..)?;
-        // A part of parts would be none that Lustre writes.
+        // Lustre does not write components inside components.
         let layout = (word(inside, 0)? != LUSTRE_COMPOSITE).then(|| lustre(inside))??;
         let place = match (begin, end) {
             (_, u64::MAX) => format!("from {}", units::bytes(begin)),
@@ -278,7 +278,7 @@ mod tests {
             found.as_deref(),
             Some("to 64 MiB striped over 1 target of 1 MiB; from 64 MiB striped over all targets of 4 MiB")
         );
-        // What is cut short is told as far as it goes.
+        // A truncated layout is reported as far as it was read.
         let cut = lustre(&bytes[..40]).and_then(|layout| words(&layout));
         assert_eq!(cut.as_deref(), Some("composite layout of 2 parts"));
     }

@@ -28,6 +28,7 @@ mod nfs;
 mod path;
 mod processor;
 mod redact;
+pub mod settings;
 mod show;
 mod speed;
 mod virtualisation;

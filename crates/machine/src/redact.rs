@@ -123,7 +123,7 @@ const VALUED: [&str; 52] = [
 #[must_use]
 pub fn redact(machine: &Machine) -> Machine {
     let mut copy = machine.clone();
-    // What another version knew may hold names.
+    // Fields of another version may contain names.
     copy.other.clear();
     let host = copy.host.take();
     copy.host = host.as_ref().map(|_| HIDDEN.into());
@@ -203,7 +203,7 @@ fn redact_option(option: &mut String) {
         None => PLAIN.contains(&option.as_str()),
         Some((key, value)) => {
             VALUED.contains(&key) && value.len() < 16 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.' || b == b':')
-                // An address is no number with a dot.
+                // A number with a dot is not an address.
                 && (value.matches(['.', ':']).count() < 2 || number(value))
         }
     };
@@ -313,7 +313,7 @@ mod tests {
         for name in ["alice", "10.9.8.7", "fe80", "REALM", "/home"] {
             assert!(!json.contains(name), "{name}: {json}");
         }
-        // What tells how it works stays.
+        // What describes how it works is kept.
         for kept in ["rw", "vers=4.2", "rsize=1048576", "data=ordered", "6.1.0"] {
             assert!(json.contains(kept), "{kept}: {json}");
         }

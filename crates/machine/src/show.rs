@@ -5,6 +5,7 @@ use samples::units::bytes;
 use samples::{Cache, Machine, MemoryNode, PathFacts};
 
 use crate::path;
+use crate::settings::PERF_EVENT_PARANOID;
 
 /// Joins what is known; none where nothing is.
 fn join(parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
@@ -157,7 +158,7 @@ fn kernel_words(machine: &Machine) -> Option<String> {
         machine.distribution.clone(),
         kernel.preemption.as_ref().map(|model| format!("preemption {model}")),
         machine.processor.clock_source.as_ref().map(|name| format!("clock source {name}")),
-        kernel.settings.get("kernel/perf_event_paranoid").map(|n| format!("perf_event_paranoid {n}")),
+        PERF_EVENT_PARANOID.of(kernel).map(|n| format!("perf_event_paranoid {n}")),
         kernel.security.as_ref().map(|names| format!("security modules {}", names.replace(',', " "))),
     ])
 }

@@ -40,7 +40,7 @@ impl Mpi {
         let (world, handle) = World::start(library, search, planned, timeout, block)?;
         let link = Link { world, handle, rank: world.rank, members: (0..world.size).collect() };
         let mpi = Self { link, news: RefCell::default() };
-        // A number that no other job has, so that traces of an earlier one are not taken for ours.
+        // A number unique to the job, so that files left by an earlier one are not mistaken for ours.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let id = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
         block.set_job(JobIdentity { id, rank: world.rank, size: world.size });
@@ -92,14 +92,16 @@ impl Comm for Mpi {
             return Err(error);
         }
         // After an error the library may still write here, so the box is leaked then.
-        let values = Box::into_raw(Box::new([value, 0_u64]));
+        let meeting = self.status().meeting(self.world().rank);
+        // The largest of a number and of its complement are the largest and the least number.
+        let values = Box::into_raw(Box::new([[value, meeting, !meeting], [0_u64; 3]]));
         let mut request: Handle = 0;
         let code = unsafe {
-            // SAFETY: both numbers live until the request is complete, or for ever.
+            // SAFETY: both triples live until the request is complete, or for ever.
             (library.f.iallreduce)(
                 values.cast::<c_void>(),
-                values.cast::<u64>().add(1).cast::<c_void>(),
-                1,
+                values.cast::<[u64; 3]>().add(1).cast::<c_void>(),
+                3,
                 library.k.uint64,
                 library.k.max,
                 self.link.handle,
@@ -110,7 +112,13 @@ impl Comm for Mpi {
         self.world().wait(&mut request, &self.link.members)?;
         // SAFETY: the request is complete, so that the library no longer uses the box.
         let values = unsafe { Box::from_raw(values) };
-        Ok(values[1])
+        let [value, most, least] = values[1];
+        if ranks::meeting::is_same(most, !least) {
+            return Ok(value);
+        }
+        let text = ranks::meeting::apart(most, !least);
+        self.abandon(&text);
+        Err(CommError::Apart { text })
     }
 
     fn broadcast(&self, root: u32, bytes: &mut Vec<u8>) -> Result<(), CommError> {
@@ -260,7 +268,7 @@ impl Comm for Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        // The world is not ours to free, and after a loss nothing can be freed together.
+        // MPI_COMM_WORLD must not be freed, and after a loss no collective call can complete.
         if self.link.handle != self.link.library().k.comm_world
             && self.world().lost().is_none()
             && !self.world().ended()

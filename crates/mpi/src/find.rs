@@ -10,7 +10,7 @@ use crate::library::{MpiLibrary, OpenError};
 
 /// A library worth trying, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub(crate) struct LibraryCandidate {
     /// A path, or a name that the dynamic linker looks for.
     pub(crate) name: PathBuf,
     /// Why it is tried.
@@ -24,16 +24,16 @@ const STANDARD: &[&str] = &["libmpi_abi.so.1", "libmpi_abi.so.0"];
 
 /// What to try for `launcher`, best first: beside the launcher itself, where the environment says an
 /// MPI is installed, then by name where the dynamic linker looks.
-fn candidates(launcher: Option<&Launcher>) -> Vec<Candidate> {
+fn candidates(launcher: Option<&Launcher>) -> Vec<LibraryCandidate> {
     let families: Vec<&str> = match launcher.map(|launcher| launcher.kind) {
         Some(LauncherKind::OpenMpi | LauncherKind::Pmix) => [OPEN_MPI, STANDARD, MPICH].concat(),
         Some(LauncherKind::Pmi) => [MPICH, STANDARD, OPEN_MPI].concat(),
         Some(LauncherKind::Slurm) | None => [OPEN_MPI, MPICH, STANDARD].concat(),
     };
-    let mut found: Vec<Candidate> = Vec::new();
+    let mut found: Vec<LibraryCandidate> = Vec::new();
     let mut add = |name: PathBuf, why: String| {
         if !found.iter().any(|known| known.name == name) {
-            found.push(Candidate { name, why });
+            found.push(LibraryCandidate { name, why });
         }
     };
     let beside = launcher.map(|_| launcher_directories()).unwrap_or_default();
@@ -169,7 +169,7 @@ pub(crate) struct LibrarySearch {
     /// What started this process, if anything did.
     pub(crate) launcher: Option<Launcher>,
     /// Candidates that could not be used, and why.
-    pub(crate) refused: Vec<(Candidate, OpenError)>,
+    pub(crate) refused: Vec<(LibraryCandidate, OpenError)>,
     /// The one that can.
     pub(crate) found: Option<FoundLibrary>,
 }
@@ -190,7 +190,7 @@ impl LibrarySearch {
 pub(crate) fn search(choice: &MpiChoice, launcher: Option<Launcher>) -> (LibrarySearch, Option<MpiLibrary>) {
     let tries = match choice {
         MpiChoice::None => Vec::new(),
-        MpiChoice::Path(path) => vec![Candidate { name: path.clone(), why: "--mpi names it".into() }],
+        MpiChoice::Path(path) => vec![LibraryCandidate { name: path.clone(), why: "--mpi names it".into() }],
         MpiChoice::Auto => candidates(launcher.as_ref()),
     };
     let mut search = LibrarySearch { launcher, ..LibrarySearch::default() };

@@ -86,7 +86,7 @@ impl Job {
     ) -> Result<RankEnds, LaunchError> {
         let block =
             ControlBlock::new(1, launch.timeout).map_err(|error| LaunchError::Memory { ranks: 1, error })?;
-        // Every process would write what stands in our own output buffer as well.
+        // Otherwise every process would also write what is in this one's output buffer.
         let _ = std::io::stdout().flush();
         let supervised = SignalSet::supervised();
         let before = supervised.block();
@@ -127,7 +127,7 @@ impl Job {
             save(&ends);
             block.set_saved();
         });
-        // Signals stay blocked: this process is about to end, with a status that tells what happened.
+        // Signals stay blocked: this process is about to end with a meaningful status.
         Ok(ends)
     }
 
@@ -147,7 +147,7 @@ impl Job {
         };
         match body(&world) {
             Ok(()) => match world.conclude() {
-                // Some libraries take leave of the launcher in a function registered with atexit.
+                // Some libraries disconnect from the launcher in a function registered with atexit.
                 // SAFETY: a single-threaded rank ends here, after the library's own end.
                 Ok(()) => unsafe { libc::exit(ExitStatus::Finished as i32) },
                 Err(error) => Err(error.to_string()),
@@ -183,7 +183,7 @@ fn settle_losses(
     save();
     if !ends.complete() {
         losses.wait_for_all(grace);
-        // Before MPI has started, nobody else can end the others but the launcher.
+        // Before MPI has started only the launcher can end the other processes.
         if job.is_some() {
             relay::finalize();
         }

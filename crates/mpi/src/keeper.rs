@@ -26,7 +26,7 @@ pub(crate) enum Role {
 pub(crate) struct Launched(Pid);
 
 impl Launched {
-    /// It was killed: nobody waits for us any more.
+    /// It was killed: no process waits for this one any more.
     pub(crate) fn is_gone(self) -> bool {
         getppid() != Some(self.0)
     }
@@ -64,7 +64,7 @@ fn wait_for(keeper: Pid, supervised: &SignalSet, block: &ControlBlock) -> i32 {
         let Ok(Some((_, status))) = waitpid(Some(keeper), WaitOptions::NOHANG) else { continue };
         let ended = match status.terminating_signal() {
             Some(signal) if !block.saved() => return signal,
-            // As a shell tells it.
+            // As a shell reports it.
             Some(signal) => 128 + signal,
             None => status.exit_status().unwrap_or_default(),
         };

@@ -26,7 +26,7 @@ pub(crate) enum OpenError {
 /// Room for an `MPI_Status` of any library, aligned for all.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(8))]
-pub(crate) struct Status([u64; 8]);
+pub(crate) struct MpiStatus([u64; 8]);
 
 macro_rules! functions {
     (required { $($name:ident = $symbol:literal ($($argument:ty),*);)* }
@@ -71,10 +71,10 @@ required {
     comm_set_errhandler = "MPI_Comm_set_errhandler" (Handle, Handle);
     send = "MPI_Send" (*const c_void, c_int, Handle, c_int, c_int, Handle);
     isend = "MPI_Isend" (*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle);
-    recv = "MPI_Recv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Status);
-    iprobe = "MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut Status);
-    test = "MPI_Test" (*mut Handle, *mut c_int, *mut Status);
-    get_count = "MPI_Get_count" (*const Status, Handle, *mut c_int);
+    recv = "MPI_Recv" (*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut MpiStatus);
+    iprobe = "MPI_Iprobe" (c_int, c_int, Handle, *mut c_int, *mut MpiStatus);
+    test = "MPI_Test" (*mut Handle, *mut c_int, *mut MpiStatus);
+    get_count = "MPI_Get_count" (*const MpiStatus, Handle, *mut c_int);
     iallreduce = "MPI_Iallreduce" (*const c_void, *mut c_void, c_int, Handle, Handle, Handle, *mut Handle);
     bcast = "MPI_Bcast" (*mut c_void, c_int, Handle, c_int, Handle);
     allgather = "MPI_Allgather" (*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle);
@@ -96,16 +96,16 @@ required {
     info_get_nkeys = "MPI_Info_get_nkeys" (Handle, *mut c_int);
     info_get_nthkey = "MPI_Info_get_nthkey" (Handle, c_int, *mut c_char);
     file_set_view = "MPI_File_set_view" (Handle, i64, Handle, Handle, *const c_char, Handle);
-    file_read_at = "MPI_File_read_at" (Handle, i64, *mut c_void, c_int, Handle, *mut Status);
-    file_read_at_all = "MPI_File_read_at_all" (Handle, i64, *mut c_void, c_int, Handle, *mut Status);
-    file_write_at = "MPI_File_write_at" (Handle, i64, *const c_void, c_int, Handle, *mut Status);
-    file_write_at_all = "MPI_File_write_at_all" (Handle, i64, *const c_void, c_int, Handle, *mut Status);
+    file_read_at = "MPI_File_read_at" (Handle, i64, *mut c_void, c_int, Handle, *mut MpiStatus);
+    file_read_at_all = "MPI_File_read_at_all" (Handle, i64, *mut c_void, c_int, Handle, *mut MpiStatus);
+    file_write_at = "MPI_File_write_at" (Handle, i64, *const c_void, c_int, Handle, *mut MpiStatus);
+    file_write_at_all = "MPI_File_write_at_all" (Handle, i64, *const c_void, c_int, Handle, *mut MpiStatus);
 }
 optional {
     abi_version = "MPI_Abi_get_version" (*mut c_int, *mut c_int);
     info_get = "MPI_Info_get" (Handle, *const c_char, c_int, *mut c_char, *mut c_int);
     info_get_string = "MPI_Info_get_string" (Handle, *const c_char, *mut c_int, *mut c_char, *mut c_int);
-    get_elements_x = "MPI_Get_elements_x" (*const Status, Handle, *mut i64);
+    get_elements_x = "MPI_Get_elements_x" (*const MpiStatus, Handle, *mut i64);
 }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use ranks::CommError;
 
 use crate::abi::Handle;
-use crate::library::{MpiLibrary, Status};
+use crate::library::{MpiLibrary, MpiStatus};
 use crate::world::World;
 
 /// A communicator of the library, as this rank sees it.
@@ -28,7 +28,7 @@ impl Link {
 
     pub(crate) fn receive(&self, from: u32, tag: c_int, into: &mut [u8]) -> Result<(), CommError> {
         let library = self.library();
-        let mut status = Status::default();
+        let mut status = MpiStatus::default();
         // SAFETY: the buffer holds as many bytes as are asked for.
         let code = unsafe {
             (library.f.recv)(

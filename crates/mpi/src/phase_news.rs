@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ranks::CommError;
 
 use crate::abi::Handle;
-use crate::library::Status;
+use crate::library::MpiStatus;
 use crate::link::Link;
 
 /// On the communicator for data, which has tags 1 and 2 for itself.
@@ -88,7 +88,7 @@ impl PhaseNews {
         }
         self.listened = Some(now);
         let before = self.silent.len();
-        // An error shows at the barrier that follows.
+        // An error is reported by the barrier that follows.
         if self.listen(link).is_ok() && self.silent.len() < before {
             self.announce(link, phase);
         }
@@ -100,7 +100,7 @@ impl PhaseNews {
         let library = link.library();
         let mut still = Vec::with_capacity(self.silent.len());
         for rank in std::mem::take(&mut self.silent) {
-            let mut status = Status::default();
+            let mut status = MpiStatus::default();
             let mut here = 0;
             // SAFETY: the communicator is valid; flag and status are live.
             let code = unsafe {
@@ -134,7 +134,7 @@ impl PhaseNews {
             }
         }
         for (mut request, message) in std::mem::take(&mut self.sent) {
-            // Every neighbour will listen until it has our message.
+            // Every neighbour receives until it has our message.
             let waited = link.world.wait(&mut request, &link.members);
             if waited.is_err() {
                 std::mem::forget(message);

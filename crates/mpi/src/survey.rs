@@ -48,7 +48,7 @@ pub fn survey(choice: &MpiChoice) -> Result<Survey, ForkError> {
 
 fn survey_by(
     choice: &MpiChoice,
-    open: impl Fn(&dyn Fn() -> Answer) -> Result<Answer, ForkError>,
+    open: impl Fn(&dyn Fn() -> SurveyAnswer) -> Result<SurveyAnswer, ForkError>,
 ) -> Result<Survey, ForkError> {
     let launcher = this_launcher();
     let evidence = launcher.as_ref().map(|launcher| launcher.evidence.clone());
@@ -68,9 +68,9 @@ fn survey_by(
             let answer = open(&|| {
                 let (search, _library) = search(choice, launcher.clone());
                 let (all_missing, refused) = (search.all_missing(), search.refusals());
-                Answer { found: search.found, refused, all_missing }
+                SurveyAnswer { found: search.found, refused, all_missing }
             })?;
-            let Answer { found, refused, all_missing } = answer;
+            let SurveyAnswer { found, refused, all_missing } = answer;
             Ok(SurveyedChoice { launcher: name, found, refused, all_missing })
         })
         .collect::<Result<_, ForkError>>()?;
@@ -105,14 +105,14 @@ impl Survey {
 
 /// What was found in another process.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Answer {
+struct SurveyAnswer {
     found: Option<FoundLibrary>,
     refused: Vec<String>,
     all_missing: bool,
 }
 
 /// What `open` finds, in a process of its own.
-fn in_own_process(open: &dyn Fn() -> Answer) -> Result<Answer, ForkError> {
+fn in_own_process(open: &dyn Fn() -> SurveyAnswer) -> Result<SurveyAnswer, ForkError> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| ForkError::System(error.into()))?;
     let (mut reader, writer) = (File::from(reader), File::from(writer));
     let child = match fork()? {
@@ -123,7 +123,7 @@ fn in_own_process(open: &dyn Fn() -> Answer) -> Result<Answer, ForkError> {
     let mut text = Vec::new();
     let read = reader.read_to_end(&mut text);
     let status = waitpid(Some(child), WaitOptions::empty()).ok().flatten().map(|(_, status)| status);
-    let refused = |why: String| Answer { refused: vec![why], ..Answer::default() };
+    let refused = |why: String| SurveyAnswer { refused: vec![why], ..SurveyAnswer::default() };
     if let Err(error) = read {
         return Ok(refused(error.to_string()));
     }
@@ -138,7 +138,7 @@ fn in_own_process(open: &dyn Fn() -> Answer) -> Result<Answer, ForkError> {
     }))
 }
 
-fn answer_and_exit(writer: &File, open: &dyn Fn() -> Answer) -> ! {
+fn answer_and_exit(writer: &File, open: &dyn Fn() -> SurveyAnswer) -> ! {
     let written = serde_json::to_writer(writer, &open());
     // SAFETY: _exit ends the process without running what was registered for its end.
     unsafe { libc::_exit(i32::from(written.is_err())) }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     /// Opens in this process: the test harness has threads, and `libm` ends nothing.
-    fn here(open: &dyn Fn() -> Answer) -> Result<Answer, ForkError> {
+    fn here(open: &dyn Fn() -> SurveyAnswer) -> Result<SurveyAnswer, ForkError> {
         Ok(open())
     }
 

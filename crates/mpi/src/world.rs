@@ -10,7 +10,7 @@ use ranks::{Activity, CommError, ControlBlock, RankStatus};
 use crate::abi::Handle;
 use crate::error::MpiError;
 use crate::find::LibrarySearch;
-use crate::library::{MpiLibrary, Status};
+use crate::library::{MpiLibrary, MpiStatus};
 
 /// On the control communicator: why the sender leaves.
 const TAG_LEAVES: c_int = 11;
@@ -135,7 +135,7 @@ impl World {
         }
         let error = self.block.stopped()?;
         if let CommError::Signalled { signal } = &error {
-            // Where only this rank was told to stop, the others learn it from us.
+            // If only this rank was asked to stop, it tells the others.
             self.notify_all(&signal_notice(*signal));
         }
         let _ = self.lost.set(error);
@@ -151,7 +151,7 @@ impl World {
         const PATIENCE: Duration = Duration::from_millis(2);
         let library = &self.library;
         let start = Instant::now();
-        let mut status = Status::default();
+        let mut status = MpiStatus::default();
         for look in 1_u64.. {
             let mut done = 0;
             // SAFETY: the request is one of this library's and not yet complete; the rest are live variables.
@@ -201,7 +201,7 @@ impl World {
     /// begins with the sender's rank, so that no field of a status has to be read.
     fn receive(&self, tag: c_int) -> Result<Option<(u32, Vec<u8>)>, CommError> {
         let library = &self.library;
-        let mut status = Status::default();
+        let mut status = MpiStatus::default();
         let mut here = 0;
         // SAFETY: the control communicator is valid; flag and status are live.
         let code = unsafe {

@@ -11,7 +11,7 @@
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::events::{self, Event, Meaning};
+use crate::events::{self, EventMeaning, KernelEvent};
 use crate::ring::{Pages, RECORD_SAMPLE, Words};
 
 /// Rings on more processors than this are not worth their memory in every rank.
@@ -37,9 +37,9 @@ const MOST_OPEN: usize = 64;
 
 /// What one record says of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
+struct RequestStep {
     time: u64,
-    meaning: Meaning,
+    meaning: EventMeaning,
     thread: u32,
     /// Device and first sector.
     place: (u32, u64),
@@ -47,9 +47,9 @@ struct Step {
 
 /// A request of this thread that has not ended.
 #[derive(Clone, Copy, Debug)]
-struct Request {
+struct DeviceRequest {
     place: (u32, u64),
-    /// When the device got it; none while it is with the scheduler.
+    /// When it was issued to the device; `None` while the I/O scheduler holds it.
     begin: Option<u64>,
     /// Of the operation that is being watched, not of an earlier one.
     fresh: bool,
@@ -58,15 +58,15 @@ struct Request {
 /// Reads the requests to block devices on all processors.
 #[derive(Debug)]
 pub struct Devices {
-    rings: Vec<(Pages, Vec<Event>)>,
+    rings: Vec<(Pages, Vec<KernelEvent>)>,
     requests: Requests,
-    records: Vec<Step>,
+    records: Vec<RequestStep>,
 }
 
 impl Devices {
     /// For the calling thread.
     pub fn of_this_thread() -> io::Result<Self> {
-        // Workers of a rank watch too.
+        // Workers of a rank observe devices too.
         let here = WATCHING.load(Ordering::Relaxed).saturating_add(1);
         let watchers = RANKS.load(Ordering::Relaxed).saturating_mul(here);
         if watchers > MOST_WATCHERS {
@@ -148,32 +148,32 @@ fn is_idle(device: u32) -> bool {
 #[derive(Debug, Default)]
 struct Requests {
     me: u32,
-    open: Vec<Request>,
+    open: Vec<DeviceRequest>,
     /// From when to when a device was at work.
     done: Vec<(u64, u64)>,
 }
 
 impl Requests {
-    fn see(&mut self, seen: Step) {
+    fn see(&mut self, seen: RequestStep) {
         let known = self.open.iter().position(|open| open.place == seen.place);
         match (seen.meaning, known) {
-            (Meaning::RequestBegins, Some(index)) => {
+            (EventMeaning::RequestBegins, Some(index)) => {
                 let open = &mut self.open[index];
                 open.begin = Some(seen.time);
                 open.fresh |= seen.thread == self.me;
             }
-            // The one before it at this place has ended unseen.
-            (Meaning::RequestQueued, Some(index)) if seen.thread == self.me => {
-                self.open[index] = Request { place: seen.place, begin: None, fresh: true };
+            // The completion of the previous request at this sector was missed.
+            (EventMeaning::RequestQueued, Some(index)) if seen.thread == self.me => {
+                self.open[index] = DeviceRequest { place: seen.place, begin: None, fresh: true };
             }
-            (Meaning::RequestBegins | Meaning::RequestQueued, None) if seen.thread == self.me => {
+            (EventMeaning::RequestBegins | EventMeaning::RequestQueued, None) if seen.thread == self.me => {
                 if self.open.len() == MOST_OPEN {
                     self.open.remove(0);
                 }
-                let begin = (seen.meaning == Meaning::RequestBegins).then_some(seen.time);
-                self.open.push(Request { place: seen.place, begin, fresh: true });
+                let begin = (seen.meaning == EventMeaning::RequestBegins).then_some(seen.time);
+                self.open.push(DeviceRequest { place: seen.place, begin, fresh: true });
             }
-            (Meaning::RequestEnds, Some(index)) => {
+            (EventMeaning::RequestEnds, Some(index)) => {
                 if let Some(begin) = self.open.swap_remove(index).begin {
                     self.done.push((begin, seen.time));
                 }
@@ -182,7 +182,7 @@ impl Requests {
         }
     }
 
-    /// Ends at `end` the requests of this operation whose end was not told, on devices that are idle by now.
+    /// Ends at `end` the requests of this operation whose completion was missed, on devices that are idle by now.
     fn end_unseen(&mut self, end: u64, is_idle: impl Fn(u32) -> bool) {
         let mut asked = None;
         let mut idle = |device: u32| match asked {
@@ -214,24 +214,28 @@ impl Requests {
 
 /// `[header, identifier, process and thread, time, size of what follows and its first half word, …]`: the
 /// device stands 8 bytes into what follows, the sector 16.
-fn understand(kind: u32, words: &Words, meaning: impl Fn(u64) -> Option<Meaning>) -> Option<Step> {
+fn understand(
+    kind: u32,
+    words: &Words,
+    meaning: impl Fn(u64) -> Option<EventMeaning>,
+) -> Option<RequestStep> {
     if kind != RECORD_SAMPLE {
         return None;
     }
     let place = ((words[5] >> 32) as u32, words[6] >> 32 | words[7] << 32);
     let thread = (words[2] >> 32) as u32;
-    Some(Step { time: words[3], meaning: meaning(words[1])?, thread, place })
+    Some(RequestStep { time: words[3], meaning: meaning(words[1])?, thread, place })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(time: u64, meaning: Meaning, thread: u32, sector: u64) -> Step {
-        Step { time, meaning, thread, place: (8, sector) }
+    fn seen(time: u64, meaning: EventMeaning, thread: u32, sector: u64) -> RequestStep {
+        RequestStep { time, meaning, thread, place: (8, sector) }
     }
 
-    fn requests(all: &[Step]) -> Requests {
+    fn requests(all: &[RequestStep]) -> Requests {
         let mut found = Requests { me: 7, ..Requests::default() };
         all.iter().for_each(|one| found.see(*one));
         found
@@ -240,10 +244,10 @@ mod tests {
     #[test]
     fn the_time_of_a_request_is_the_device_s_and_not_the_scheduler_s() {
         let mut found = requests(&[
-            seen(10, Meaning::RequestQueued, 7, 64),
-            // Another thread's hand gives it to the device.
-            seen(15, Meaning::RequestBegins, 9, 64),
-            seen(40, Meaning::RequestEnds, 0, 64),
+            seen(10, EventMeaning::RequestQueued, 7, 64),
+            // Another thread may issue it to the device.
+            seen(15, EventMeaning::RequestBegins, 9, 64),
+            seen(40, EventMeaning::RequestEnds, 0, 64),
         ]);
         assert_eq!(found.busy_ns(0, 100), 25);
         assert_eq!(found.busy_ns(20, 30), 10);
@@ -252,14 +256,14 @@ mod tests {
     #[test]
     fn what_others_ask_for_is_not_counted_and_what_overlaps_is_counted_once() {
         let mut found = requests(&[
-            seen(5, Meaning::RequestBegins, 9, 1),
-            seen(10, Meaning::RequestBegins, 7, 2),
-            seen(20, Meaning::RequestBegins, 7, 3),
-            seen(30, Meaning::RequestEnds, 0, 2),
-            seen(50, Meaning::RequestEnds, 0, 3),
-            seen(90, Meaning::RequestEnds, 0, 1),
-            // Under way still.
-            seen(95, Meaning::RequestBegins, 7, 4),
+            seen(5, EventMeaning::RequestBegins, 9, 1),
+            seen(10, EventMeaning::RequestBegins, 7, 2),
+            seen(20, EventMeaning::RequestBegins, 7, 3),
+            seen(30, EventMeaning::RequestEnds, 0, 2),
+            seen(50, EventMeaning::RequestEnds, 0, 3),
+            seen(90, EventMeaning::RequestEnds, 0, 1),
+            // Still in flight.
+            seen(95, EventMeaning::RequestBegins, 7, 4),
         ]);
         assert_eq!(found.busy_ns(0, 100), 40);
         assert_eq!(found.open.len(), 1);
@@ -267,18 +271,18 @@ mod tests {
 
     #[test]
     fn an_end_that_was_not_told_is_when_the_thread_came_back_if_the_device_is_idle() {
-        let all = [seen(5, Meaning::RequestBegins, 7, 1), seen(10, Meaning::RequestBegins, 7, 2)];
+        let all = [seen(5, EventMeaning::RequestBegins, 7, 1), seen(10, EventMeaning::RequestBegins, 7, 2)];
         let mut found = requests(&all);
         found.end_unseen(100, |_| false);
         assert_eq!((found.busy_ns(0, 100), found.open.len()), (0, 2));
-        // One of an earlier operation may have ended long ago.
+        // A request of an earlier operation may have completed long ago.
         found.open[0].fresh = false;
         found.end_unseen(100, |device| device == 8);
         assert_eq!((found.busy_ns(0, 100), found.open.len()), (90, 1));
-        // The same place again is a new request.
+        // The same sector again is a new request.
         found.done.clear();
-        found.see(seen(110, Meaning::RequestQueued, 7, 1));
-        found.see(seen(115, Meaning::RequestBegins, 9, 1));
+        found.see(seen(110, EventMeaning::RequestQueued, 7, 1));
+        found.see(seen(115, EventMeaning::RequestBegins, 9, 1));
         found.end_unseen(200, |_| true);
         assert_eq!((found.busy_ns(100, 200), found.open.len()), (85, 0));
     }
@@ -286,9 +290,12 @@ mod tests {
     #[test]
     fn a_record_tells_thread_device_and_sector() {
         let words: Words = [0, 5, 7 << 32 | 6, 99, 0, 8 << 32, 0x1234 << 32, 1];
-        let found = understand(RECORD_SAMPLE, &words, |id| (id == 5).then_some(Meaning::RequestEnds));
+        let found = understand(RECORD_SAMPLE, &words, |id| (id == 5).then_some(EventMeaning::RequestEnds));
         let place = (8, 1 << 32 | 0x1234);
-        assert_eq!(found, Some(Step { time: 99, meaning: Meaning::RequestEnds, thread: 7, place }));
-        assert_eq!(understand(14, &words, |_| Some(Meaning::RequestEnds)), None);
+        assert_eq!(
+            found,
+            Some(RequestStep { time: 99, meaning: EventMeaning::RequestEnds, thread: 7, place })
+        );
+        assert_eq!(understand(14, &words, |_| Some(EventMeaning::RequestEnds)), None);
     }
 }

@@ -55,7 +55,7 @@ const CLOSE_ON_EXEC: u64 = 1 << 3;
 
 /// What a record of an event says happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum EventMeaning {
     /// The dummy event that carries the context-switch records.
     Switches,
     MinorFault,
@@ -76,10 +76,10 @@ pub enum Meaning {
 
 /// An open event of the calling thread.
 #[derive(Debug)]
-pub struct Event {
+pub struct KernelEvent {
     pub file: OwnedFd,
     pub identifier: u64,
-    pub meaning: Meaning,
+    pub meaning: EventMeaning,
 }
 
 /// Whose events: those of the calling thread on whatever processor it runs, or those of all threads on
@@ -98,15 +98,15 @@ struct Wanted {
     extra: u64,
     /// What a record carries.
     sample_type: u64,
-    meaning: Meaning,
+    meaning: EventMeaning,
 }
 
 impl Wanted {
-    fn software(config: u64, meaning: Meaning) -> Self {
+    fn software(config: u64, meaning: EventMeaning) -> Self {
         Self { kind: SOFTWARE, config, extra: 0, sample_type: SAMPLE, meaning }
     }
 
-    fn tracepoint(name: &'static str, meaning: Meaning) -> io::Result<Self> {
+    fn tracepoint(name: &'static str, meaning: EventMeaning) -> io::Result<Self> {
         Ok(Self { kind: TRACEPOINT, config: number(name)?, extra: 0, sample_type: SAMPLE, meaning })
     }
 
@@ -125,7 +125,7 @@ impl Wanted {
     }
 
     /// Opens the event.
-    fn open(&self, of: Of) -> io::Result<Event> {
+    fn open(&self, of: Of) -> io::Result<KernelEvent> {
         let (process, processor) = match of {
             Of::ThisThread => (0, -1),
             Of::Processor(number) => (-1, i32::try_from(number).unwrap_or(-1)),
@@ -147,7 +147,7 @@ impl Wanted {
                 if unsafe { libc::ioctl(file.as_raw_fd(), IOC_ID as _, &mut identifier) } != 0 {
                     return Err(io::Error::last_os_error());
                 }
-                return Ok(Event { file, identifier, meaning: self.meaning });
+                return Ok(KernelEvent { file, identifier, meaning: self.meaning });
             }
             last = io::Error::last_os_error();
         }
@@ -161,31 +161,31 @@ const IOC_SET_OUTPUT: u64 = 0x2405;
 const IOC_ID: u64 = 0x8008_2407;
 
 /// The event that carries the context-switch records; the ring is mapped on it.
-pub fn switches() -> io::Result<Event> {
-    Wanted { extra: CONTEXT_SWITCH, ..Wanted::software(DUMMY, Meaning::Switches) }.open(Of::ThisThread)
+pub fn switches() -> io::Result<KernelEvent> {
+    Wanted { extra: CONTEXT_SWITCH, ..Wanted::software(DUMMY, EventMeaning::Switches) }.open(Of::ThisThread)
 }
 
 /// Page faults, sampled one by one.
-pub fn faults() -> io::Result<Vec<Event>> {
+pub fn faults() -> io::Result<Vec<KernelEvent>> {
     Ok(vec![
-        Wanted::software(FAULTS_MINOR, Meaning::MinorFault).open(Of::ThisThread)?,
-        Wanted::software(FAULTS_MAJOR, Meaning::MajorFault).open(Of::ThisThread)?,
+        Wanted::software(FAULTS_MINOR, EventMeaning::MinorFault).open(Of::ThisThread)?,
+        Wanted::software(FAULTS_MAJOR, EventMeaning::MajorFault).open(Of::ThisThread)?,
     ])
 }
 
 /// The tracepoints of interrupts.
-const INTERRUPTS: [(&str, Meaning); 6] = [
-    ("irq_vectors/local_timer_entry", Meaning::TimerEnter),
-    ("irq_vectors/local_timer_exit", Meaning::TimerLeave),
-    ("irq/softirq_entry", Meaning::SoftEnter),
-    ("irq/softirq_exit", Meaning::SoftLeave),
-    ("irq/irq_handler_entry", Meaning::DeviceEnter),
-    ("irq/irq_handler_exit", Meaning::DeviceLeave),
+const INTERRUPTS: [(&str, EventMeaning); 6] = [
+    ("irq_vectors/local_timer_entry", EventMeaning::TimerEnter),
+    ("irq_vectors/local_timer_exit", EventMeaning::TimerLeave),
+    ("irq/softirq_entry", EventMeaning::SoftEnter),
+    ("irq/softirq_exit", EventMeaning::SoftLeave),
+    ("irq/irq_handler_entry", EventMeaning::DeviceEnter),
+    ("irq/irq_handler_exit", EventMeaning::DeviceLeave),
 ];
 
 /// Interrupts while this thread is current: timer, soft and device. What the machine lacks (no
 /// `irq_vectors` outside x86) is left out; an error only where nothing can be had.
-pub fn interrupts() -> io::Result<Vec<Event>> {
+pub fn interrupts() -> io::Result<Vec<KernelEvent>> {
     let mut found = Vec::new();
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for (name, meaning) in INTERRUPTS {
@@ -202,15 +202,15 @@ pub fn interrupts() -> io::Result<Vec<Event>> {
 const REQUEST: u64 = SAMPLE | (1 << 1) | (1 << 10);
 
 /// The tracepoints of requests to block devices; the first has no records where there is no scheduler.
-const REQUESTS: [(&str, Meaning); 3] = [
-    ("block/block_rq_issue", Meaning::RequestBegins),
-    ("block/block_rq_complete", Meaning::RequestEnds),
-    ("block/block_rq_insert", Meaning::RequestQueued),
+const REQUESTS: [(&str, EventMeaning); 3] = [
+    ("block/block_rq_issue", EventMeaning::RequestBegins),
+    ("block/block_rq_complete", EventMeaning::RequestEnds),
+    ("block/block_rq_insert", EventMeaning::RequestQueued),
 ];
 
 /// Requests to block devices on one processor, whoever makes them: the thread that waits for one is not
 /// the one that sees it end. Needs CAP_PERFMON.
-pub fn requests(processor: u32) -> io::Result<Vec<Event>> {
+pub fn requests(processor: u32) -> io::Result<Vec<KernelEvent>> {
     let open = |(name, meaning)| {
         Wanted { sample_type: REQUEST, ..Wanted::tracepoint(name, meaning)? }.open(Of::Processor(processor))
     };
@@ -220,7 +220,7 @@ pub fn requests(processor: u32) -> io::Result<Vec<Event>> {
 /// Finds the numbers of all tracepoints, so that forked ranks need not.
 pub fn prepare() {
     for (name, _) in INTERRUPTS.into_iter().chain(REQUESTS) {
-        // What is missing is told when it is opened.
+        // A missing tracepoint is reported when it is opened.
         drop(number(name));
     }
 }
@@ -301,22 +301,22 @@ fn unmounted(path: &str) -> io::Result<String> {
 }
 
 /// Lets the records of `event` go to the ring of `leader`.
-pub fn redirect(event: &Event, leader: &Event) -> io::Result<()> {
+pub fn redirect(event: &KernelEvent, leader: &KernelEvent) -> io::Result<()> {
     request(event, IOC_SET_OUTPUT, leader.file.as_raw_fd())
 }
 
 /// Starts an event.
-pub fn enable(event: &Event) -> io::Result<()> {
+pub fn enable(event: &KernelEvent) -> io::Result<()> {
     request(event, IOC_ENABLE, 0)
 }
 
 /// Stops an event for a while.
-pub fn disable(event: &Event) -> io::Result<()> {
+pub fn disable(event: &KernelEvent) -> io::Result<()> {
     request(event, IOC_DISABLE, 0)
 }
 
 /// Makes one of the requests above that take a number.
-fn request(event: &Event, code: u64, argument: libc::c_int) -> io::Result<()> {
+fn request(event: &KernelEvent, code: u64, argument: libc::c_int) -> io::Result<()> {
     // SAFETY: the descriptor is an open perf event; none of the requests takes a pointer.
     match unsafe { libc::ioctl(event.file.as_raw_fd(), code as _, argument) } {
         0 => Ok(()),

@@ -4,11 +4,11 @@
 //! whether anything happened is one load. Layout: `perf_event_open(2)`, "MMAP layout".
 
 use std::io;
-use std::os::fd::AsRawFd;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use crate::events::{self, Event, Meaning};
+use memmap2::{Advice, MmapOptions, MmapRaw};
+
+use crate::events::{self, EventMeaning, KernelEvent};
 
 /// Pages of records; with the page of control data they stay below what an ordinary user may lock for
 /// dozens of ranks. They are drained at every operation.
@@ -25,13 +25,13 @@ const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
 /// What one record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum EventRecord {
     /// The thread left the processor; `preempted` where it still wanted it.
     Out { preempted: bool },
     /// The thread is back.
     In,
     /// An event of ours happened.
-    Event(Meaning),
+    Event(EventMeaning),
     /// That many records did not fit into the ring.
     Lost(u64),
 }
@@ -39,7 +39,7 @@ pub enum Record {
 /// The mapped pages of one event.
 #[derive(Debug)]
 pub struct Pages {
-    base: NonNull<u8>,
+    map: MmapRaw,
     page: usize,
     tail: u64,
 }
@@ -49,27 +49,12 @@ pub type Words = [u64; 8];
 
 impl Pages {
     /// Maps the ring of `leader`.
-    pub fn map(leader: &Event) -> io::Result<Self> {
-        // SAFETY: asks for a number.
-        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
-        // SAFETY: a new shared mapping of an open perf event; the kernel chooses the place.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                (PAGES + 1) * page,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                leader.file.as_raw_fd(),
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::InvalidData)?;
-        let mut pages = Self { base, page, tail: 0 };
-        // SAFETY: a forked child must not write the parent's tail; the mapping is ours and page aligned.
-        unsafe { libc::madvise(base.as_ptr().cast(), (PAGES + 1) * page, libc::MADV_DONTFORK) };
+    pub fn map(leader: &KernelEvent) -> io::Result<Self> {
+        let page = rustix::param::page_size();
+        let map = MmapOptions::new().len((PAGES + 1) * page).map_raw(&leader.file)?;
+        // A forked child must not write the parent's tail.
+        map.advise(Advice::DontFork)?;
+        let mut pages = Self { map, page, tail: 0 };
         pages.tail = pages.head();
         Ok(pages)
     }
@@ -79,7 +64,7 @@ impl Pages {
     fn counter(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: `offset` is 1024 or 1032, eight-byte aligned, inside the mapped control page, which
         // lives as long as `self`; the kernel changes it with whole stores.
-        unsafe { &*self.base.as_ptr().add(offset).cast::<AtomicU64>() }
+        unsafe { &*self.map.as_mut_ptr().add(offset).cast::<AtomicU64>() }
     }
 
     #[inline]
@@ -119,27 +104,20 @@ impl Pages {
     fn word(&self, at: u64) -> u64 {
         let offset = (at % (PAGES * self.page) as u64) as usize;
         // SAFETY: records are eight-byte aligned, so the word lies wholly within the data pages.
-        unsafe { self.base.as_ptr().add(self.page + offset).cast::<u64>().read_volatile() }
-    }
-}
-
-impl Drop for Pages {
-    fn drop(&mut self) {
-        // SAFETY: unmaps exactly what `map` mapped; no reference into it outlives `self`.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), (PAGES + 1) * self.page) };
+        unsafe { self.map.as_mut_ptr().add(self.page + offset).cast::<u64>().read_volatile() }
     }
 }
 
 /// The mapped ring and the events that write into it.
 #[derive(Debug)]
-pub struct Ring {
+pub struct EventRing {
     pages: Pages,
-    events: Vec<Event>,
+    events: Vec<KernelEvent>,
 }
 
-impl Ring {
+impl EventRing {
     /// Maps a ring on `leader` and lets the other events write into it too.
-    pub fn map(leader: Event, others: Vec<Event>) -> io::Result<Self> {
+    pub fn map(leader: KernelEvent, others: Vec<KernelEvent>) -> io::Result<Self> {
         let pages = Pages::map(&leader)?;
         let mut ring = Self { pages, events: vec![leader] };
         for event in others {
@@ -155,14 +133,16 @@ impl Ring {
 
     /// Switches the fault events off or on; the other events go on.
     pub fn see_faults(&self, see: bool) {
-        let faults = |event: &&Event| matches!(event.meaning, Meaning::MinorFault | Meaning::MajorFault);
+        let faults = |event: &&KernelEvent| {
+            matches!(event.meaning, EventMeaning::MinorFault | EventMeaning::MajorFault)
+        };
         for event in self.events.iter().filter(faults) {
             // Without it faults cost a microsecond more, or stay unseen: no reason to stop.
             let _ = if see { events::enable(event) } else { events::disable(event) };
         }
     }
 
-    /// Has nothing been written since the last [`Ring::drain`]?
+    /// Has nothing been written since the last [`EventRing::drain`]?
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.pages.is_quiet()
@@ -170,7 +150,7 @@ impl Ring {
 
     /// Hands every new record, with its time on CLOCK_MONOTONIC_RAW in ns, to `see` and gives its
     /// place back to the kernel.
-    pub fn drain(&mut self, mut see: impl FnMut(u64, Record)) {
+    pub fn drain(&mut self, mut see: impl FnMut(u64, EventRecord)) {
         let events = &self.events;
         let meaning = |identifier: u64| {
             events.iter().find(|event| event.identifier == identifier).map(|event| event.meaning)
@@ -194,15 +174,15 @@ fn understand(
     kind: u32,
     misc: u16,
     words: &Words,
-    meaning: impl Fn(u64) -> Option<Meaning>,
-) -> Option<(u64, Record)> {
+    meaning: impl Fn(u64) -> Option<EventMeaning>,
+) -> Option<(u64, EventRecord)> {
     match kind {
         RECORD_SWITCH if misc & MISC_SWITCH_OUT != 0 => {
-            Some((words[1], Record::Out { preempted: misc & MISC_SWITCH_OUT_PREEMPT != 0 }))
+            Some((words[1], EventRecord::Out { preempted: misc & MISC_SWITCH_OUT_PREEMPT != 0 }))
         }
-        RECORD_SWITCH => Some((words[1], Record::In)),
-        RECORD_SAMPLE => meaning(words[1]).map(|meaning| (words[2], Record::Event(meaning))),
-        RECORD_LOST => Some((words[3], Record::Lost(words[2]))),
+        RECORD_SWITCH => Some((words[1], EventRecord::In)),
+        RECORD_SAMPLE => meaning(words[1]).map(|meaning| (words[2], EventRecord::Event(meaning))),
+        RECORD_LOST => Some((words[3], EventRecord::Lost(words[2]))),
         _ => None,
     }
 }
@@ -215,18 +195,18 @@ mod tests {
     fn a_preemption_is_told_from_giving_up() {
         let words = [0, 77, 1, 0, 0, 0, 0, 0];
         let out = |misc| understand(RECORD_SWITCH, misc, &words, |_| None);
-        assert_eq!(out(MISC_SWITCH_OUT), Some((77, Record::Out { preempted: false })));
+        assert_eq!(out(MISC_SWITCH_OUT), Some((77, EventRecord::Out { preempted: false })));
         assert_eq!(
             out(MISC_SWITCH_OUT | MISC_SWITCH_OUT_PREEMPT),
-            Some((77, Record::Out { preempted: true }))
+            Some((77, EventRecord::Out { preempted: true }))
         );
-        assert_eq!(out(0), Some((77, Record::In)));
+        assert_eq!(out(0), Some((77, EventRecord::In)));
     }
 
     #[test]
     fn a_sample_is_named_by_its_identifier() {
         let words = [0, 5, 99, 0, 0, 0, 0, 0];
-        let found = understand(RECORD_SAMPLE, 0, &words, |id| (id == 5).then_some(Meaning::MinorFault));
-        assert_eq!(found, Some((99, Record::Event(Meaning::MinorFault))));
+        let found = understand(RECORD_SAMPLE, 0, &words, |id| (id == 5).then_some(EventMeaning::MinorFault));
+        assert_eq!(found, Some((99, EventRecord::Event(EventMeaning::MinorFault))));
     }
 }

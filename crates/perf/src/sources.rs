@@ -5,13 +5,13 @@ use std::io;
 use samples::{Cause, Coverage, Tier};
 
 use crate::device::Devices;
-use crate::events::{self, Event, Meaning};
-use crate::ring::Ring;
+use crate::events::{self, EventMeaning, KernelEvent};
+use crate::ring::EventRing;
 
 /// What a watch reads besides the counters of its thread.
 pub struct Sources {
     /// Records of switches, faults and interrupts.
-    pub ring: Option<Ring>,
+    pub ring: Option<EventRing>,
     /// Requests to block devices.
     pub devices: Option<Devices>,
     /// What these let it observe.
@@ -32,7 +32,8 @@ pub fn open(limit: Tier, queue: bool) -> Sources {
     let mut interrupts = (limit >= Tier::Tracepoints).then(events::interrupts);
     let ring = (limit >= Tier::Events).then(|| {
         let found = interrupts.as_mut().and_then(|found| found.as_mut().ok());
-        let meanings: Vec<Meaning> = found.iter().flat_map(|all| all.iter()).map(|one| one.meaning).collect();
+        let meanings: Vec<EventMeaning> =
+            found.iter().flat_map(|all| all.iter()).map(|one| one.meaning).collect();
         open_ring(found.map(std::mem::take).unwrap_or_default()).map(|ring| (ring, meanings))
     });
     if let Some(Err(error)) = &interrupts {
@@ -45,9 +46,9 @@ pub fn open(limit: Tier, queue: bool) -> Sources {
         Some(Ok((ring, meanings))) => {
             coverage.tier = if matches!(interrupts, Some(Ok(_))) { Tier::Tracepoints } else { Tier::Events };
             let pairs = [
-                (Meaning::TimerEnter, Cause::Timer),
-                (Meaning::SoftEnter, Cause::SoftInterrupt),
-                (Meaning::DeviceEnter, Cause::DeviceInterrupt),
+                (EventMeaning::TimerEnter, Cause::Timer),
+                (EventMeaning::SoftEnter, Cause::SoftInterrupt),
+                (EventMeaning::DeviceEnter, Cause::DeviceInterrupt),
             ];
             let seen = pairs.iter().filter(|(meaning, _)| meanings.contains(meaning));
             coverage.sees.extend(seen.map(|(_, cause)| *cause));
@@ -70,11 +71,11 @@ pub fn open(limit: Tier, queue: bool) -> Sources {
 }
 
 /// A ring for switches, faults and `interrupts`.
-fn open_ring(interrupts: Vec<Event>) -> io::Result<Ring> {
+fn open_ring(interrupts: Vec<KernelEvent>) -> io::Result<EventRing> {
     let leader = events::switches()?;
     let mut others = events::faults()?;
     others.extend(interrupts);
-    Ring::map(leader, others)
+    EventRing::map(leader, others)
 }
 
 /// Rings for the requests to block devices, where tracepoints are available.

@@ -2,8 +2,8 @@
 
 use samples::{Cause, Causes};
 
-use crate::events::Meaning;
-use crate::ring::Record;
+use crate::events::EventMeaning;
+use crate::ring::EventRecord;
 
 /// Sums over everything a [`crate::Watch`] saw, between operations too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Totals {
 
 /// What the records of one operation say.
 #[derive(Default)]
-pub struct Tally {
+pub struct EventTally {
     pub causes: Causes,
     /// A switch was recorded, or records were lost: the wait on the run queue is to be read.
     pub switched: bool,
@@ -38,59 +38,62 @@ pub struct Tally {
     pub away: Option<(u64, u64)>,
 }
 
-impl Tally {
+impl EventTally {
     /// Adds one record. `left` is when the thread left the processor, where it has not come back.
-    pub fn add(&mut self, totals: &mut Totals, left: &mut Option<u64>, time: u64, record: Record) {
+    pub fn add(&mut self, totals: &mut Totals, left: &mut Option<u64>, time: u64, record: EventRecord) {
         match record {
-            Record::In => {
+            EventRecord::In => {
                 if let Some(left) = left.take() {
                     self.away_ns += time.saturating_sub(left);
                     self.away = Some((self.away.map_or(left, |(first, _)| first), time));
                 }
             }
-            Record::Out { preempted } => {
+            EventRecord::Out { preempted } => {
                 *left = Some(time);
                 self.switched = true;
                 *(if preempted { &mut totals.involuntary } else { &mut totals.voluntary }) += 1;
                 self.cause(if preempted { Cause::Preempted } else { Cause::Blocked });
             }
-            Record::Lost(count) => {
+            EventRecord::Lost(count) => {
                 totals.lost += count;
                 // A switch may be among the lost ones.
                 self.switched = true;
             }
-            Record::Event(meaning) => self.event(totals, meaning),
+            EventRecord::Event(meaning) => self.event(totals, meaning),
         }
     }
 
-    fn event(&mut self, totals: &mut Totals, meaning: Meaning) {
+    fn event(&mut self, totals: &mut Totals, meaning: EventMeaning) {
         match meaning {
-            Meaning::MinorFault => {
+            EventMeaning::MinorFault => {
                 totals.minor_faults += 1;
                 self.cause(Cause::MinorFault);
             }
-            Meaning::MajorFault => {
+            EventMeaning::MajorFault => {
                 totals.major_faults += 1;
                 self.cause(Cause::MajorFault);
             }
-            Meaning::TimerEnter => {
+            EventMeaning::TimerEnter => {
                 totals.timer += 1;
                 self.cause(Cause::Timer);
             }
-            Meaning::SoftEnter => {
+            EventMeaning::SoftEnter => {
                 totals.soft += 1;
                 self.cause(Cause::SoftInterrupt);
             }
-            Meaning::DeviceEnter => {
+            EventMeaning::DeviceEnter => {
                 totals.device += 1;
                 self.cause(Cause::DeviceInterrupt);
             }
             // An interrupt may have begun before the operation.
-            Meaning::TimerLeave => self.cause(Cause::Timer),
-            Meaning::SoftLeave => self.cause(Cause::SoftInterrupt),
-            Meaning::DeviceLeave => self.cause(Cause::DeviceInterrupt),
+            EventMeaning::TimerLeave => self.cause(Cause::Timer),
+            EventMeaning::SoftLeave => self.cause(Cause::SoftInterrupt),
+            EventMeaning::DeviceLeave => self.cause(Cause::DeviceInterrupt),
             // Switches have records of their own, and requests have rings of their own.
-            Meaning::Switches | Meaning::RequestQueued | Meaning::RequestBegins | Meaning::RequestEnds => {}
+            EventMeaning::Switches
+            | EventMeaning::RequestQueued
+            | EventMeaning::RequestBegins
+            | EventMeaning::RequestEnds => {}
         }
     }
 

@@ -73,7 +73,7 @@ fn the_queue_wait_is_the_growth_of_schedstat() {
     stir();
     let end = accounting.queue_ns();
     let seen = watch.after();
-    // What fell between the neighbouring readings is the difference, a switch or two at most.
+    // The difference is what happened between the neighbouring readings: a switch or two at most.
     assert!(seen.queue_ns >= end - begin, "{seen:?} {begin} {end}");
 }
 
@@ -112,8 +112,8 @@ fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
     };
     file.sync_all().expect("on the disk");
     #[repr(align(4096))]
-    struct Block([u8; 4096]);
-    let mut block = Box::new(Block([0; 4096]));
+    struct PageBlock([u8; 4096]);
+    let mut block = Box::new(PageBlock([0; 4096]));
     let (mut found, mut blocked_ns, mut device_ns) = (0, 0, 0);
     for n in 0..100 {
         use std::os::unix::fs::FileExt;
@@ -127,7 +127,7 @@ fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
         device_ns += seen.device_ns;
         assert!(seen.causes.has(Cause::Blocked) || !seen.causes.has(Cause::Device), "{seen:?}");
     }
-    // A file system in memory or behind a process has no device; then nothing may be put down to one.
+    // A file system in memory or in user space has no device; then no time may be attributed to one.
     let place = machine::describe(&[folder.path()]).paths.remove(0);
     match place.device {
         Some(_) => {

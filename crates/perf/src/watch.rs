@@ -4,9 +4,9 @@ use samples::{Cause, Causes, Coverage, Tier};
 
 use crate::accounting::{Accounting, Counters};
 use crate::device::Devices;
-use crate::ring::Ring;
+use crate::ring::EventRing;
 use crate::sources::{self, Sources};
-use crate::tally::{Tally, Totals};
+use crate::tally::{EventTally, Totals};
 
 /// What was seen during one operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Observed {
 #[derive(Debug)]
 pub struct Watch {
     accounting: Accounting,
-    ring: Option<Ring>,
+    ring: Option<EventRing>,
     devices: Option<Devices>,
     coverage: Coverage,
     /// Counters before the operation (accounting), or after the last switch (events: only `queue_ns`).
@@ -143,7 +143,7 @@ impl Watch {
         self.totals
     }
 
-    /// What lies in the ring belongs to nothing that is timed.
+    /// Discard the records in the ring: they belong to no timed operation.
     #[cold]
     fn before_records(&mut self) {
         if self.drain().switched {
@@ -217,8 +217,8 @@ impl Watch {
         Observed { queue_ns, causes, ..Observed::default() }
     }
 
-    fn drain(&mut self) -> Tally {
-        let mut tally = Tally::default();
+    fn drain(&mut self) -> EventTally {
+        let mut tally = EventTally::default();
         if let Some(ring) = &mut self.ring {
             ring.drain(|time, record| tally.add(&mut self.totals, &mut self.left, time, record));
         }

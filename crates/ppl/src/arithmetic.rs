@@ -173,7 +173,7 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Val
         (_, Duration(_), _) | (_, _, Duration(_)) => Err(mismatch(op, left, right)),
         (op, a, b) => {
             let (a, b) = (a.float().unwrap_or(f64::NAN), b.float().unwrap_or(f64::NAN));
-            Ok(Float(match op {
+            let result = match op {
                 Add => a + b,
                 Subtract => a - b,
                 Multiply => a * b,
@@ -181,7 +181,12 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Val
                 Divide => a / b,
                 Modulo => a % b,
                 _ => a.powf(b),
-            }))
+            };
+            if result.is_finite() {
+                Ok(Float(result))
+            } else {
+                Err("the result is no number, or one beyond the largest float".into())
+            }
         }
     }
 }
@@ -287,10 +292,11 @@ pub(crate) fn function(
             Some(Value::Duration(v)) => Ok(Value::Duration(v.saturating_abs())),
             _ => Err(format!("{} has no magnitude", values[0].kind())),
         },
-        F::Int if values[0].float().is_some_and(|v| v.is_nan() || v.abs() >= 9.3e18) => {
-            Err(format!("{} does not fit an integer", values[0]))
-        }
-        F::Int => values[0].integer().map(Value::Int).ok_or(format!("{} is no number", values[0].kind())),
+        F::Int => match (values[0].integer(), values[0].float()) {
+            (Some(whole), _) => Ok(Value::Int(whole)),
+            (None, Some(_)) => Err(format!("{} does not fit an integer", values[0])),
+            (None, None) => Err(format!("{} is no number", values[0].kind())),
+        },
         F::Float => values[0].float().map(Value::Float).ok_or(format!("{} is no number", values[0].kind())),
         F::Len => match &values[0] {
             Value::Text(text) => Ok(Value::Int(text.len() as i64)),

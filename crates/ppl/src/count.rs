@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::code::{GroupId, SiteId};
-use crate::commands::{Command, mode};
+use crate::commands::{Class, Command, CommandSpec, Effect, Kind, Yields, mode};
 use crate::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Times, Wait, run};
 use crate::plan::Plan;
 use crate::value::Value;
@@ -187,13 +187,6 @@ impl<'p> Counter<'p> {
         self.live = self.live.saturating_sub(size.saturating_mul(self.factor));
     }
 
-    fn size_of(&self, arguments: &Arguments, index: usize) -> u64 {
-        match arguments.buffer(index) {
-            Some(buffer) => self.buffers.get(buffer as usize).copied().unwrap_or(0),
-            None => arguments.size(index, 0),
-        }
-    }
-
     fn size_by_name(&self, name: &str) -> u64 {
         self.sizes.get(name).copied().unwrap_or(0)
     }
@@ -209,9 +202,79 @@ impl<'p> Counter<'p> {
         name.map_or(0, |name| self.size_by_name(&name))
     }
 
-    fn open_file(&mut self, creates: bool, arguments: &Arguments) -> Reply {
+    /// What the row of a command says that it does.
+    fn follow(&mut self, spec: &CommandSpec, arguments: &Arguments) -> Reply {
+        let (mut number, mut bytes) = (spec.dry_value, 0);
+        // Kernels work in memory and files of their own; the interpreter carries out its commands itself.
+        if matches!(spec.class, Class::File | Class::Collective) {
+            number = self.effect(spec, arguments);
+            if spec.moves.reads() {
+                bytes = self.read(spec, arguments);
+            }
+            if spec.moves.writes() {
+                bytes = self.write(spec, arguments);
+            }
+        }
+        match spec.yields {
+            Yields::File => self.open_file(spec, arguments),
+            Yields::Buffer => self.take_memory(spec.size().map_or(0, |at| arguments.size(at, 0))),
+            Yields::Int => Reply::value(Value::Int(number)),
+            Yields::Bytes => Reply::moved(bytes),
+            Yields::Nothing | Yields::List => Reply::done(),
+        }
+    }
+
+    /// What a command does to names, open files and memory; the integer that it gives.
+    fn effect(&mut self, spec: &CommandSpec, arguments: &Arguments) -> i64 {
+        let path = |index: usize| spec.paths().nth(index).map_or("", |at| arguments.text(at));
+        let given = |index: Option<usize>| index.map_or(0, |at| arguments.size(at, 0));
+        match spec.effect {
+            // Appended bytes are written like others.
+            Effect::Nothing | Effect::Appends => {}
+            Effect::Creates => self.create(path(0), 0),
+            Effect::MakesDirectory => {
+                show(&mut self.created, path(0));
+                self.tally.directories = self.tally.directories.saturating_add(self.factor);
+            }
+            Effect::Removes => self.remove(path(0)),
+            Effect::Renames => {
+                if let Some(size) = self.sizes.remove(path(0)) {
+                    self.sizes.insert(path(1).into(), size);
+                }
+            }
+            Effect::Extends => {
+                if let Some(name) = self.open_at(arguments).map(|file| file.name.clone()) {
+                    self.grow(&name, given(spec.offset()).saturating_add(given(spec.size())));
+                }
+            }
+            Effect::Seeks => {
+                // The offset is its only number of bytes.
+                let at = given(spec.size());
+                if let Some(file) = self.open_at(arguments) {
+                    file.position = at;
+                }
+                return at as i64;
+            }
+            Effect::Closes => {
+                if let Some(file) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize)) {
+                    *file = None;
+                }
+            }
+            Effect::AnswersSize => return self.size_by_name(path(0)) as i64,
+            Effect::Frees => {
+                if let Some(bytes) = arguments.buffer(0).and_then(|at| self.buffers.get_mut(at as usize)) {
+                    self.memory = self.memory.saturating_sub(std::mem::take(bytes));
+                }
+            }
+        }
+        spec.dry_value
+    }
+
+    fn open_file(&mut self, spec: &CommandSpec, arguments: &Arguments) -> Reply {
         let name = arguments.text(0);
-        if creates {
+        // A command without a mode creates the file.
+        let mode = spec.position(Kind::Mode).map(|at| arguments.text(at));
+        if mode.is_none_or(|mode| mode::creates(mode, spec.class == Class::Collective)) {
             self.create(name, 0);
         }
         let open = Some(CountedFile { name: name.into(), position: 0 });
@@ -228,79 +291,77 @@ impl<'p> Counter<'p> {
         Reply::value(Value::File(at as u32))
     }
 
-    fn write_bytes(&mut self, bytes: u64) -> Reply {
+    /// Counts the bytes that a command writes to the last path, or else to an open file.
+    fn write(&mut self, spec: &CommandSpec, arguments: &Arguments) -> u64 {
+        let path = spec.paths().last().map(|at| arguments.text(at));
+        let bytes = match (spec.position(Kind::Pattern), path) {
+            (Some(at), Some(path)) => {
+                let (own, all) = self.pattern_bytes(at, arguments);
+                self.create(path, all);
+                own
+            }
+            (Some(at), None) => self.pattern_bytes(at, arguments).0,
+            (None, Some(path)) => {
+                let bytes = self.transfer_size(spec, arguments, 0);
+                let from = match spec.effect {
+                    Effect::Appends => self.size_by_name(path),
+                    _ => spec.offset().map_or(0, |at| arguments.size(at, 0)),
+                };
+                self.create(path, from.saturating_add(bytes));
+                bytes
+            }
+            (None, None) => {
+                let bytes = self.transfer_size(spec, arguments, 0);
+                self.write_open_file(bytes, spec.offset().and_then(|at| arguments.int(at)), arguments);
+                bytes
+            }
+        };
         let all = self.moved(bytes);
         self.tally.written = self.tally.written.saturating_add(all);
-        Reply::moved(bytes)
+        bytes
     }
 
-    fn read_bytes(&mut self, bytes: u64) -> Reply {
+    /// Counts the bytes that a command reads from the first path, or else from an open file.
+    fn read(&mut self, spec: &CommandSpec, arguments: &Arguments) -> u64 {
+        let bytes = match spec.position(Kind::Pattern) {
+            Some(at) => self.pattern_bytes(at, arguments).0,
+            None => {
+                let whole = match spec.position(Kind::Path) {
+                    Some(at) => self.size_by_name(arguments.text(at)),
+                    None => self.open_size(arguments),
+                };
+                self.transfer_size(spec, arguments, whole)
+            }
+        };
         let all = self.moved(bytes);
         self.tally.read = self.tally.read.saturating_add(all);
-        Reply::moved(bytes)
+        bytes
     }
 
-    fn close_file(&mut self, arguments: &Arguments) -> Reply {
-        if let Some(file) = arguments.file(0).and_then(|at| self.files.get_mut(at as usize)) {
-            *file = None;
+    /// The number of bytes that a command names, itself or by a buffer; `whole` where it names none.
+    fn transfer_size(&self, spec: &CommandSpec, arguments: &Arguments, whole: u64) -> u64 {
+        let Some(at) = spec.size() else { return whole };
+        match arguments.buffer(at) {
+            Some(buffer) => self.buffers.get(buffer as usize).copied().unwrap_or(0),
+            None => arguments.size(at, whole),
         }
-        Reply::done()
     }
 
-    fn seek(&mut self, arguments: &Arguments) -> Reply {
-        let at = arguments.size(1, 0);
-        if let Some(file) = self.open_at(arguments) {
-            file.position = at;
-        }
-        Reply::moved(at)
-    }
-
-    fn extend_open_file(&mut self, arguments: &Arguments) -> Reply {
-        let end = arguments.size(1, 0).saturating_add(arguments.size(2, 0));
-        if let Some(name) = self.open_at(arguments).map(|file| file.name.clone()) {
-            self.grow(&name, end);
-        }
-        Reply::done()
-    }
-
-    fn rename(&mut self, from: &str, to: &str) -> Reply {
-        if let Some(size) = self.sizes.remove(from) {
-            self.sizes.insert(to.into(), size);
-        }
-        Reply::done()
-    }
-
-    fn make_directory(&mut self, name: &str) -> Reply {
-        show(&mut self.created, name);
-        self.tally.directories = self.tally.directories.saturating_add(self.factor);
-        Reply::done()
-    }
-
-    fn give_back_memory(&mut self, arguments: &Arguments) -> Reply {
-        if let Some(bytes) = arguments.buffer(0).and_then(|at| self.buffers.get_mut(at as usize)) {
-            self.memory = self.memory.saturating_sub(std::mem::take(bytes));
-        }
-        Reply::done()
-    }
-
-    fn write_open_file(&mut self, arguments: &Arguments) -> Reply {
-        let bytes = self.size_of(arguments, 1);
-        let (factor, given) = (self.factor, arguments.int(2));
-        if let Some(file) = self.open_at(arguments) {
-            let end = match given {
-                Some(offset) => (offset.max(0) as u64).saturating_add(bytes),
-                // Iterations of a multiplied loop write one behind the other.
-                None => {
-                    file.position = file.position.saturating_add(bytes.saturating_mul(factor));
-                    file.position
-                }
-            };
-            let name = file.name.clone();
-            let outer = std::mem::replace(&mut self.factor, 1);
-            self.grow(&name, end);
-            self.factor = outer;
-        }
-        self.write_bytes(bytes)
+    fn write_open_file(&mut self, bytes: u64, offset: Option<i64>, arguments: &Arguments) {
+        let factor = self.factor;
+        let Some(file) = self.open_at(arguments) else { return };
+        let end = match offset {
+            Some(offset) => (offset.max(0) as u64).saturating_add(bytes),
+            // Iterations of a multiplied loop write one behind the other.
+            None => {
+                file.position = file.position.saturating_add(bytes.saturating_mul(factor));
+                file.position
+            }
+        };
+        let name = file.name.clone();
+        let outer = std::mem::replace(&mut self.factor, 1);
+        self.grow(&name, end);
+        self.factor = outer;
     }
 
     fn take_memory(&mut self, bytes: u64) -> Reply {
@@ -310,9 +371,10 @@ impl<'p> Counter<'p> {
         Reply::value(Value::Buffer(self.buffers.len() as u32 - 1))
     }
 
-    fn pattern_bytes(&self, arguments: &Arguments) -> (u64, u64) {
-        let pattern = arguments.int(1).and_then(|at| self.plan.patterns.get(at as usize));
-        let group = arguments.int(2).map_or(0, |at| at as usize);
+    /// Bytes of one rank and of all ranks of the pattern that an argument names. The group may stand behind it.
+    fn pattern_bytes(&self, at: usize, arguments: &Arguments) -> (u64, u64) {
+        let pattern = arguments.int(at).and_then(|number| self.plan.patterns.get(number as usize));
+        let group = arguments.int(at + 1).map_or(0, |number| number as usize);
         let ranks = self.plan.groups.get(group).map_or(1, |group| group.ranks.len() as u64);
         pattern.map_or((0, 0), |pattern| (pattern.bytes(), pattern.bytes().saturating_mul(ranks)))
     }
@@ -324,96 +386,7 @@ impl Machine for Counter<'_> {
         self.passed(site);
         self.command = command.name();
         *self.tally.operations.entry(command.name()).or_default() += self.factor;
-        match command {
-            Command::Fcreat => self.open_file(true, arguments),
-            Command::Fopen => {
-                let flags = mode::flags(arguments.text(1));
-                self.open_file(flags.is_ok_and(|flags| flags.contains(&"O_CREAT")), arguments)
-            }
-            Command::Pfopen => self.open_file(arguments.text(1).contains('c'), arguments),
-            Command::Fclose | Command::Pfclose => self.close_file(arguments),
-            Command::Fwrite => self.write_open_file(arguments),
-            Command::Fread => {
-                let whole = self.open_size(arguments);
-                self.read_bytes(arguments.size(1, whole))
-            }
-            Command::Fseek => self.seek(arguments),
-            Command::Ftruncate | Command::Fallocate => self.extend_open_file(arguments),
-            Command::Write | Command::Dwrite => {
-                let bytes = self.size_of(arguments, 1);
-                self.create(arguments.text(0), arguments.size(2, 0).saturating_add(bytes));
-                self.write_bytes(bytes)
-            }
-            Command::Append => {
-                let (name, bytes) = (arguments.text(0), self.size_of(arguments, 1));
-                self.create(name, self.size_by_name(name).saturating_add(bytes));
-                self.write_bytes(bytes)
-            }
-            Command::Read | Command::Dread => {
-                let whole = self.size_by_name(arguments.text(0));
-                self.read_bytes(arguments.size(1, whole))
-            }
-            Command::Create => {
-                self.create(arguments.text(0), 0);
-                Reply::done()
-            }
-            Command::Mkdir => self.make_directory(arguments.text(0)),
-            Command::Delete | Command::Unlink | Command::Pdelete | Command::Rmdir => {
-                self.remove(arguments.text(0));
-                Reply::done()
-            }
-            Command::Rename => self.rename(arguments.text(0), arguments.text(1)),
-            Command::Cachestat => Reply::value(Value::Int(0)),
-            // What a program does where it is possible is what is counted.
-            Command::Odirect => Reply::value(Value::Int(512)),
-            Command::Stat => Reply::value(Value::Int(self.size_by_name(arguments.text(0)) as i64)),
-            Command::Alloc => self.take_memory(arguments.size(0, 0)),
-            Command::Free => self.give_back_memory(arguments),
-            Command::Pwrite => {
-                let (own, all) = self.pattern_bytes(arguments);
-                self.create(arguments.text(0), all);
-                self.write_bytes(own)
-            }
-            Command::Pfwrite => self.write_bytes(self.pattern_bytes(arguments).0),
-            Command::Pread | Command::Pfread => self.read_bytes(self.pattern_bytes(arguments).0),
-            // Counted, but they change nothing that is.
-            Command::Fsync
-            | Command::Fdatasync
-            | Command::Fadvise
-            | Command::Link
-            | Command::Symlink
-            | Command::Readdir
-            | Command::Lookup
-            | Command::Chmod
-            | Command::Sync
-            | Command::DropCaches
-            | Command::Stripe
-            | Command::Mmap => Reply::done(),
-            // Kernels work in memory of their own; the interpreter carries out the last three itself.
-            Command::Chase
-            | Command::Poke
-            | Command::Stream
-            | Command::Touch
-            | Command::Empty
-            | Command::Getpid
-            | Command::Getppid
-            | Command::ReadNull
-            | Command::WriteNull
-            | Command::Fstat
-            | Command::OpenClose
-            | Command::FopenFclose
-            | Command::CreateDelete
-            | Command::MmapMunmap
-            | Command::Fork
-            | Command::Spawn
-            | Command::Thread
-            | Command::Malloc
-            | Command::PipePingpong
-            | Command::ContextSwitch
-            | Command::Print
-            | Command::Sleep
-            | Command::Glob => Reply::done(),
-        }
+        self.follow(command.spec(), arguments)
     }
 
     fn barrier(&mut self, site: SiteId, _: GroupId) -> Result<(), Stop> {

@@ -32,6 +32,7 @@ pub mod explain;
 pub mod format;
 pub mod interpret;
 pub mod literal;
+mod meeting;
 pub mod number;
 pub mod plan;
 pub mod source;

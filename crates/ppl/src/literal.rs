@@ -52,7 +52,20 @@ fn meant(text: &str) -> Option<&'static str> {
         .or_else(|| crate::diagnostic::nearest(text, UNITS))
 }
 
-/// The value of a number token: an integer, a float, or a duration in nanoseconds.
+/// The radix that a prefix names, and the digits behind it.
+fn radix(text: &str) -> Option<(u32, &str)> {
+    let octal = text.strip_prefix("0o").or_else(|| text.strip_prefix("0O")).map(|digits| (8, digits));
+    octal.or_else(|| text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).map(|digits| (16, digits)))
+}
+
+/// Is this a decimal that looks like an octal number: `0644`? With what was probably meant.
+pub fn looks_octal(text: &str) -> Option<String> {
+    let digits = text.strip_prefix('0')?.trim_start_matches('0');
+    let octal = !digits.is_empty() && digits.bytes().all(|digit| matches!(digit, b'0'..=b'7'));
+    octal.then(|| format!("0o{digits}"))
+}
+
+/// The value of a number token: an integer (`0o…` octal, `0x…` hexadecimal), a float, or a duration in nanoseconds.
 ///
 /// # Errors
 /// Where it does not fit 64 bits or carries an unknown unit.
@@ -61,6 +74,13 @@ pub fn number(text: &str) -> Result<Number, BadLiteral> {
     let mut end = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if end == 0 {
         return Err(BadLiteral::NotANumber);
+    }
+    if let Some((radix, digits)) = radix(text) {
+        let wrong = !digits.chars().all(|digit| digit.is_digit(radix));
+        if digits.is_empty() || wrong {
+            return Err(BadLiteral::NotANumber);
+        }
+        return i64::from_str_radix(digits, radix).map(Number::Int).map_err(|_| BadLiteral::TooLarge);
     }
     let mut float = false;
     if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
@@ -83,6 +103,7 @@ pub fn number(text: &str) -> Result<Number, BadLiteral> {
     if float {
         let value: f64 = digits.parse().map_err(|_| BadLiteral::NotANumber)?;
         return match unit {
+            Unit::Factor(1) if value.is_infinite() => Err(BadLiteral::TooLarge),
             Unit::Factor(1) => Ok(Number::Float(value)),
             Unit::Factor(factor) => whole(value * factor as f64).map(Number::Int),
             Unit::Nanoseconds(factor) => whole(value * factor as f64).map(Number::Duration),
@@ -161,6 +182,22 @@ mod tests {
         assert_eq!(number("5ms"), Ok(Number::Duration(5_000_000)));
         assert_eq!(number("1.25s"), Ok(Number::Duration(1_250_000_000)));
         assert_eq!(number("2.5"), Ok(Number::Float(2.5)));
+    }
+
+    #[test]
+    fn octal_and_hexadecimal_numbers_have_a_prefix_and_decimals_that_look_octal_are_found() {
+        assert_eq!(number("0o644"), Ok(Number::Int(420)));
+        assert_eq!(number("0xFf"), Ok(Number::Int(255)));
+        assert_eq!(signed("-0x10"), Ok(Number::Int(-16)));
+        assert_eq!(leading("0o755"), Some(Number::Int(0o755)));
+        assert_eq!(number("0x8000000000000000"), Err(BadLiteral::TooLarge));
+        for wrong in ["0x", "0o", "0o8", "0xg", "0o644k", "0x+5"] {
+            assert_eq!(number(wrong), Err(BadLiteral::NotANumber), "{wrong}");
+        }
+        assert_eq!(number("1e999"), Err(BadLiteral::TooLarge));
+        assert_eq!(number("0644"), Ok(Number::Int(644)));
+        assert_eq!(looks_octal("0644").as_deref(), Some("0o644"));
+        assert_eq!(["0", "00", "0.5", "089", "644", "0k"].map(looks_octal), [const { None }; 6]);
     }
 
     #[test]

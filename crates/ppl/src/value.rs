@@ -77,11 +77,13 @@ impl Value {
         }
     }
 
-    /// The integer it stands for where one is wanted: a string counts as its leading number.
+    /// The integer it stands for where one is wanted: a string counts as its leading number, a fraction is cut off.
+    /// None where it is no number, or one beyond 64 bits.
     pub fn integer(&self) -> Option<i64> {
         match self {
             Value::Int(v) | Value::Duration(v) => Some(*v),
-            Value::Float(v) if v.is_finite() => Some(*v as i64),
+            // 2^63 is a float, the largest integer is none.
+            Value::Float(v) if (i64::MIN as f64..i64::MAX as f64).contains(v) => Some(*v as i64),
             Value::Text(text) => literal::leading(text).and_then(|number| Value::from(number).integer()),
             Value::File(v) | Value::Buffer(v) => Some(i64::from(*v)),
             _ => None,

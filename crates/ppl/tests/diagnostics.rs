@@ -10,6 +10,7 @@ use ppl::plan::Settings;
 use ppl::source::Loader;
 use ppl::{Diagnostic, DiagnosticCode, Severity, Source, Span, compile};
 
+#[derive(Clone, Copy)]
 struct Case {
     name: &'static str,
     program: &'static str,
@@ -17,10 +18,11 @@ struct Case {
     parameters: &'static [(&'static str, &'static str)],
     groups: &'static [(&'static str, u32)],
     ranks: Option<u32>,
+    tentative: bool,
 }
 
 const fn case(name: &'static str, program: &'static str) -> Case {
-    Case { name, program, classic: false, parameters: &[], groups: &[], ranks: None }
+    Case { name, program, classic: false, parameters: &[], groups: &[], ranks: None, tentative: false }
 }
 
 const fn on_four(name: &'static str, program: &'static str) -> Case {
@@ -30,6 +32,7 @@ const fn on_four(name: &'static str, program: &'static str) -> Case {
 const CASES: &[Case] = &[
     case("unknown character", "print(1) & print(2);"),
     case("unclosed string", "print(\"hello);\nprint(1);"),
+    case("leading zero", "chmod(\"f\", 0644);\nmkdir(\"d\", 0o755);\nprint(0xff, 0o9, 0x, 08);"),
     case("unclosed comment", "print(1); /* what follows\nprint(2);"),
     case("bad number", "write(\"f\", 10K);\nsleep(5mss);\n$x = 99999999999999999999;"),
     case("expected", "print(1)\nprint(2);\n$x 5;\nrepeat { }\n$y == 5;"),
@@ -76,7 +79,20 @@ const CASES: &[Case] = &[
     case("pattern level", "define pattern {\"p\", 4, 1k, 7};"),
     case("not constant", "$x = 1;\ndefine ranks $x;\ndefine space uniform(1, 2);\ngroup \"$x\" { }"),
     case("evaluation", "define param \"n\" $n 0\ndefine ranks 4 / $n;"),
-    case("division by zero", "print(1 / 0);"),
+    case("division by zero", "print(1 / 0);\n$x = 1;\nprint($x / 0);"),
+    case("constants that do not go together", "$x = \"a\" * 2;\n$y = -[1];\n$z = 1s + 5;\n$l = len(4);"),
+    case(
+        "bad constant",
+        "async depth=0 { }\nfor $i in 0..9 step 0 { }\nchoose { 0: print(1); 0: print(2); }\nchoose { 0 - 1: print(1); }\n\
+         repeat -3 { }\nrepeat 2s { }\nparallel 0 { }\nrate 0/s { }\nfor $x in 5 { }\nfor $i in 0..\"many\" { }",
+    ),
+    case(
+        "unknown label",
+        "define report {\"gate\": \"wirte\"};\ntime[\"write\"] write(\"f\", 1);\nrepeat $i 2 phase \"step-$i\" { }\n\
+         assert p99(\"raed\") < 5ms;\nassert p50(\"step-1\") < 1s && count(\"write/write\") > 0 && mean(\"barrier\") < 1s;",
+    ),
+    case("default outside its range", "define param \"n\" $n 0 from 1"),
+    case("pattern type", "define pattern {\"p\", 3, 4, 1k, 1};"),
     Case {
         parameters: &[("siez", "4"), ("other", "1")],
         ..case("unknown parameter", "define param \"size\" $size 4k;")
@@ -90,8 +106,20 @@ const CASES: &[Case] = &[
     },
     on_four(
         "collective",
-        "define groups {\"a\":D, \"b\":D};\nmaster barrier;\nif $$rank == 0 { barrier; }\n$n = $$rank + 1;\nrepeat $n { phase \"x\" { } }\nfor 60s { barrier; }\ndef meet() { barrier; }\nmaster { meet(); }\nparallel 2 { barrier; }\ngroup \"a\" { barrier(\"a\"); master { barrier(\"a\"); } }",
+        "define groups {\"a\":D, \"b\":D};\nmaster barrier;\nif $$rank == 0 { barrier; }\n$n = $$rank + 1;\nrepeat $n { phase \"x\" { } }\nfor 60s { barrier; }\ndef meet() { barrier; }\nmaster { meet(); }\ngroup \"a\" { barrier(\"a\"); master { barrier(\"a\"); } }",
     ),
+    on_four("collective in parallel", "parallel 2 { barrier; }"),
+    on_four(
+        "collective in another order",
+        "define groups {\"a\", \"b\"};\nif $$rank == 0 { barrier(\"a\"); barrier(\"b\"); }\nelse { barrier(\"b\"); barrier(\"a\"); }",
+    ),
+    Case {
+        tentative: true,
+        ..case(
+            "collective with any ranks",
+            "define groups {\"a\":D};\nif $$rank == 0 { barrier; }\ngroup \"a\" { barrier; }\nphase \"p\" stonewall { repeat 3 barrier; }\ndef meet() { barrier; }\nparallel 2 meet();",
+        )
+    },
     on_four(
         "collective in a group",
         "define groups {\"a\":D, \"b\":D};\ngroup \"a\" { barrier; }\ngroup \"a\" { barrier(\"a\"); }",
@@ -166,6 +194,7 @@ fn diagnose(case: &Case) -> (Vec<Diagnostic>, Source) {
         parameters: owned(case.parameters),
         groups: case.groups.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect(),
         ranks: case.ranks,
+        tentative: case.tentative,
         ..Settings::default()
     };
     let mut source = Source::new("p.ppl", case.program);
@@ -188,6 +217,33 @@ fn every_diagnostic_reads_as_its_snapshot() {
         assert!(!drawn.is_empty(), "{} finds nothing", case.name);
         insta::assert_snapshot!(case.name.replace(' ', "_"), drawn.join("\n\n"));
     }
+}
+
+#[test]
+fn what_a_help_proposes_mends_the_program_where_it_belongs() {
+    let mut mended = BTreeSet::new();
+    for case in CASES.iter().filter(|case| case.name != "too deep") {
+        for diagnostic in diagnose(case).0 {
+            let help = diagnostic.help.as_deref().unwrap_or("");
+            // What stands in the command line is no part of the program.
+            let given = diagnostic.code == DiagnosticCode::BadParameter || diagnostic.span == Span::default();
+            let asks = help.starts_with("did you mean") && !given;
+            assert_eq!(diagnostic.replacement.is_some(), asks, "{}: {}", case.name, diagnostic.message);
+            let Some(replacement) = diagnostic.replacement else { continue };
+            assert!(help.contains(&replacement.text), "{help}");
+            let (start, end) = (replacement.span.start as usize, replacement.span.end as usize);
+            let text: &str =
+                [&case.program[..start], &replacement.text, &case.program[end..]].concat().leak();
+            let again = diagnose(&Case { program: text, ..*case }).0;
+            assert!(
+                again.iter().all(|other| other.message != diagnostic.message),
+                "{text}: {}",
+                diagnostic.message
+            );
+            mended.insert(diagnostic.code);
+        }
+    }
+    assert!(mended.len() >= 6, "{mended:?}");
 }
 
 #[test]

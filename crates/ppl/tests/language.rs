@@ -3,7 +3,8 @@
 mod common;
 
 use common::{execute, plan_of, plan_with, printed};
-use ppl::count::{DEFAULT_BUDGET, count};
+use ppl::commands::{Class, Effect, Moves, Yields};
+use ppl::count::{DEFAULT_BUDGET, count, details};
 use ppl::plan::Settings;
 
 #[test]
@@ -320,6 +321,41 @@ fn counting_follows_positions_files_and_buffers() {
         "$b = alloc(1MiB); $f = fcreat(\"f\"); repeat 8 fwrite($f, $b); fclose($f); free($b); delete(\"f\");";
     let tally = count(&plan_of(program), 0, DEFAULT_BUDGET);
     assert_eq!((tally.written, tally.space, tally.files, tally.memory), (8 << 20, 8 << 20, 1, 1 << 20));
+}
+
+/// What the table says a command moves, opens, creates or removes is what is counted.
+#[test]
+fn a_command_is_counted_as_its_row_says() {
+    for command in ppl::commands::Command::all() {
+        let spec = command.spec();
+        let details = details(&plan_of(spec.example), 0, DEFAULT_BUDGET);
+        let tally = &details.tally;
+        let name = spec.name;
+        let counted = matches!(spec.class, Class::File | Class::Collective);
+        let bytes = tally.bytes.get(name).copied().unwrap_or(0);
+        assert_eq!(bytes > 0, counted && spec.moves != Moves::Nothing, "{name} moves {bytes} bytes");
+        assert!(tally.read > 0 || !counted || !spec.moves.reads(), "{name} reads");
+        assert!(tally.written > 0 || !counted || !spec.moves.writes(), "{name} writes");
+        assert!(tally.memory > 0 || spec.yields != Yields::Buffer, "{name} takes memory");
+        match spec.effect {
+            Effect::Creates | Effect::Appends => assert!(tally.files > 0, "{name} creates"),
+            Effect::MakesDirectory => assert!(tally.directories > 0, "{name} makes a directory"),
+            Effect::Extends => assert!(tally.space >= 1 << 20, "{name} extends"),
+            Effect::Removes => assert!(!details.removed.is_empty(), "{name} removes"),
+            Effect::Nothing
+            | Effect::Renames
+            | Effect::Seeks
+            | Effect::Closes
+            | Effect::AnswersSize
+            | Effect::Frees => {}
+        }
+    }
+    let of = |program: &str| count(&plan_of(program), 0, DEFAULT_BUDGET);
+    let mapped = of("write(\"f\", 64k); $n = mmap(\"f\"); write(\"g\", $n); mmap(\"f\", 4k);");
+    assert_eq!((mapped.bytes["mmap"], mapped.bytes["write"]), (68 << 10, 128 << 10));
+    let renamed =
+        of("append(\"f\", 1k); append(\"f\", 1k); rename(\"f\", \"g\"); $n = stat(\"g\"); write(\"h\", $n);");
+    assert_eq!((renamed.written, renamed.space), (4 << 10, 4 << 10));
 }
 
 #[test]

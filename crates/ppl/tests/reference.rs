@@ -59,8 +59,8 @@ fn page() -> String {
             }
             out.push('\n');
         }
-        if spec.errors != "none" {
-            writeln!(out, "Likely errors: {}.\n", spec.errors).unwrap();
+        if let Some(errors) = spec.errors {
+            writeln!(out, "Likely errors: {errors}.\n").unwrap();
         }
         writeln!(out, "{}", example(spec.example)).unwrap();
     }

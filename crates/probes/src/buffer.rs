@@ -16,14 +16,14 @@ pub fn page_size() -> usize {
 
 /// Private anonymous memory, aligned to a huge page.
 #[derive(Debug)]
-pub struct Buffer {
+pub struct KernelMemory {
     mapping: MmapMut,
     /// Where in the mapping it begins.
     offset: usize,
     bytes: usize,
 }
 
-impl Buffer {
+impl KernelMemory {
     /// Maps `bytes` without touching them, with or without huge pages as far as the kernel follows the
     /// wish. More than nine tenths of what is available is refused rather than swapped.
     pub fn reserve(bytes: u64, huge: bool) -> Result<Self, Error> {
@@ -42,7 +42,7 @@ impl Buffer {
         Ok(Self { mapping, offset, bytes: length })
     }
 
-    /// As [`Buffer::reserve`], and every page is written once so that no fault is left to be timed.
+    /// As [`KernelMemory::reserve`], and every page is written once so that no fault is left to be timed.
     pub fn touched(bytes: u64, huge: bool) -> Result<Self, Error> {
         let mut buffer = Self::reserve(bytes, huge)?;
         buffer.as_slice().iter_mut().step_by(page_size()).for_each(|byte| *byte = 1);

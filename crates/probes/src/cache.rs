@@ -1,16 +1,18 @@
 //! The kernels that a rank has in use, each built once.
 
+use std::path::PathBuf;
+
 use clock::Clock;
 
 use crate::error::Error;
-use crate::kernel::{Kernel, Timed};
-use crate::request::{Request, build};
+use crate::kernel::{Kernel, TimedOperation};
+use crate::request::{Request, build_on};
 
 /// What came of a command that is a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
     /// The two readings of the clock, and the errno.
-    pub timed: Timed,
+    pub timed: TimedOperation,
     /// Operations between them: as asked for, but rounded to what the kernel can do at once.
     pub batch: u32,
     /// Bytes that they moved.
@@ -46,12 +48,13 @@ impl Kernels {
         Some(Done { timed, batch, bytes, value: kernel.value() })
     }
 
-    /// Builds a kernel and does a first operation, so that its code and data are there.
+    /// Builds a kernel on `file`, which [`Request::own_file`] gave, and does a first operation, so that its code and
+    /// data are there.
     ///
     /// # Errors
     /// Where it cannot be built: memory, a file.
     #[cold]
-    pub fn build(&mut self, request: &Request, clock: Clock) -> Result<(), Error> {
+    pub fn build(&mut self, request: &Request, file: Option<PathBuf>, clock: Clock) -> Result<(), Error> {
         // What is in memory takes memory: one working set makes room for the next.
         if request.holds_memory() {
             self.ready.retain(|(known, _)| !known.holds_memory());
@@ -59,7 +62,7 @@ impl Kernels {
         if self.ready.len() >= Self::MOST {
             self.ready.remove(0);
         }
-        let mut kernel = build(request)?;
+        let mut kernel = build_on(request, file)?;
         let least = kernel.least();
         kernel.time(clock, least);
         self.ready.push((request.clone(), kernel));
@@ -74,7 +77,7 @@ mod tests {
     fn timed(kernels: &mut Kernels, request: Request, count: u32) -> Done {
         let clock = Clock::monotonic();
         if !kernels.is_ready(&request) {
-            kernels.build(&request, clock).expect("a kernel");
+            kernels.build(&request, request.own_file(), clock).expect("a kernel");
         }
         kernels.time(clock, &request, count).expect("it was built")
     }

@@ -155,30 +155,30 @@ pub enum Lookup {
 
 /// Operations on one file in a directory.
 #[derive(Debug)]
-pub struct Names {
+pub struct CreateDeleteNames {
     what: Lookup,
     path: CString,
     file: Option<OwnedFd>,
 }
 
-impl Names {
-    /// Works on a file of its own in `directory`, which is removed at the end.
-    pub fn new(what: Lookup, directory: &Path) -> Result<Self, Error> {
-        let path = c_path(&directory.join(format!(".lastrank-names-{}-{what:?}", std::process::id())))?;
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW;
+impl CreateDeleteNames {
+    /// Works on the file `path`, which nobody else uses and which is removed at the end.
+    pub fn new(what: Lookup, path: &Path) -> Result<Self, Error> {
+        let path = c_path(path)?;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = (what != Lookup::CreateDelete).then(|| open(&path, flags)).transpose()?;
         Ok(Self { what, path, file })
     }
 }
 
-impl Drop for Names {
+impl Drop for CreateDeleteNames {
     fn drop(&mut self) {
         // The file is our own, and may be gone already.
         let _ = rustix::fs::unlink(&self.path);
     }
 }
 
-impl Probe for Names {
+impl Probe for CreateDeleteNames {
     #[inline(always)]
     fn go(&mut self, count: u32) -> i32 {
         let path = self.path.as_ptr();
@@ -291,13 +291,15 @@ impl Probe for MmapMunmap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own_file::own_file;
 
     #[test]
     fn every_call_succeeds_and_leaves_no_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let all = [Lookup::Stat, Lookup::Fstat, Lookup::OpenClose, Lookup::FopenFclose, Lookup::CreateDelete];
         for what in all {
-            let mut names = Names::new(what, folder.path()).expect("a file in it");
+            let mut names =
+                CreateDeleteNames::new(what, &own_file(folder.path(), "names")).expect("a file in it");
             assert_eq!(names.go(3), 0, "{what:?}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
@@ -314,14 +316,15 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_not_there_is_named_in_the_error() {
-        let error = Names::new(Lookup::Stat, Path::new("/not/there")).expect_err("no folder");
+        let error =
+            CreateDeleteNames::new(Lookup::Stat, Path::new("/not/there/file")).expect_err("no folder");
         assert!(error.to_string().contains("/not/there"), "{error}");
     }
 
     #[test]
     fn a_failing_call_yields_its_errno() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut names = Names::new(Lookup::Stat, folder.path()).expect("a file in it");
+        let mut names = CreateDeleteNames::new(Lookup::Stat, &folder.path().join("f")).expect("a file in it");
         folder.close().expect("removable");
         assert_eq!(names.go(1), libc::ENOENT);
     }

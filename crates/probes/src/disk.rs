@@ -6,9 +6,10 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use crate::buffer::Buffer;
+use crate::buffer::KernelMemory;
 use crate::error::Error;
 use crate::kernel::Probe;
+use crate::own_file::own_file;
 use crate::system::{c_path, errno, failed, open};
 use samples::random::Random;
 
@@ -34,28 +35,28 @@ pub enum Access {
 pub struct FileAccess {
     access: Access,
     file: OwnedFd,
-    buffer: Buffer,
+    buffer: KernelMemory,
     blocks: u64,
     random: Random,
 }
 
 /// A file of random bytes, removed at the end.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct ScratchFile {
     path: CString,
     bytes: u64,
 }
 
-impl Scratch {
+impl ScratchFile {
     /// Writes `bytes` of random data (so that nothing is compressed or left as a hole) into a new file
     /// in `directory`, and waits until they are on the disk. `goes_on` is asked between pieces; where it
     /// says no, the file ends there.
     pub fn new(directory: &Path, bytes: u64, mut goes_on: impl FnMut() -> bool) -> Result<Self, Error> {
-        let path = c_path(&directory.join(format!(".lastrank-scratch-{}", std::process::id())))?;
+        let path = c_path(&own_file(directory, "scratch"))?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = open(&path, flags)?;
         let mut scratch = Self { path, bytes: 0 };
-        let mut piece = Buffer::touched(1 << 20, false)?;
+        let mut piece = KernelMemory::touched(1 << 20, false)?;
         let mut random = Random::new(0x5eed);
         for word in piece.as_slice().chunks_exact_mut(8) {
             word.copy_from_slice(&random.next().to_ne_bytes());
@@ -77,7 +78,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFile {
     fn drop(&mut self) {
         let _ = rustix::fs::unlink(&self.path);
     }
@@ -86,14 +87,14 @@ impl Drop for Scratch {
 impl FileAccess {
     /// Accesses of `size` bytes to `scratch`. Fails where the file system knows no `O_DIRECT` and the
     /// access needs it.
-    pub fn new(access: Access, scratch: &Scratch, size: u64, seed: u64) -> Result<Self, Error> {
+    pub fn new(access: Access, scratch: &ScratchFile, size: u64, seed: u64) -> Result<Self, Error> {
         let flags = match access {
             Access::CachedRead | Access::WriteFdatasync | Access::WriteFsync => OFlags::empty(),
             Access::DirectRead | Access::DirectWrite => OFlags::DIRECT,
             Access::SyncWrite => OFlags::DIRECT | OFlags::DSYNC,
         };
         let file = open(&scratch.path, flags | OFlags::RDWR | OFlags::NOFOLLOW)?;
-        let mut buffer = Buffer::touched(size, false)?;
+        let mut buffer = KernelMemory::touched(size, false)?;
         let mut random = Random::new(seed);
         for byte in buffer.as_slice() {
             *byte = random.next() as u8;
@@ -110,7 +111,7 @@ impl FileAccess {
         let size = self.buffer.bytes();
         for block in 0..self.blocks {
             let offset = block * size as u64;
-            // A failure shows again when it is timed.
+            // A failure occurs again when it is timed.
             let _ = rustix::io::pread(&self.file, self.buffer.as_slice(), offset);
         }
     }
@@ -157,7 +158,7 @@ mod tests {
     #[test]
     fn every_access_works_or_says_why_not() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let scratch = Scratch::new(folder.path(), 3 << 20, || true).expect("three MiB");
+        let scratch = ScratchFile::new(folder.path(), 3 << 20, || true).expect("three MiB");
         assert_eq!(scratch.bytes(), 3 << 20);
         for access in [
             Access::CachedRead,
@@ -182,7 +183,7 @@ mod tests {
     fn a_scratch_file_ends_where_its_maker_is_told_to_stop() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut pieces = 0;
-        let scratch = Scratch::new(folder.path(), 1 << 30, || {
+        let scratch = ScratchFile::new(folder.path(), 1 << 30, || {
             pieces += 1;
             pieces <= 2
         });

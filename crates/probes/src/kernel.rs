@@ -23,14 +23,14 @@ pub trait Probe {
     /// Reads the clock, does `count` operations, reads the clock. To be replaced only where even loading
     /// the probe's own fields would show.
     #[inline(always)]
-    fn bracket<S: Source>(&mut self, count: u32) -> Timed
+    fn bracket<S: Source>(&mut self, count: u32) -> TimedOperation
     where
         Self: Sized,
     {
         let begin = S::read();
         let errno = self.go(count);
         let end = S::read();
-        Timed { begin, end, errno }
+        TimedOperation { begin, end, errno }
     }
 
     /// What the last operation gave: an exit status.
@@ -51,7 +51,7 @@ pub trait Probe {
 
 /// One timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timed {
+pub struct TimedOperation {
     /// The clock before, in ticks.
     pub begin: u64,
     /// The clock after, in ticks.
@@ -63,12 +63,12 @@ pub struct Timed {
 /// A probe that can be timed without knowing which it is.
 pub trait Kernel: Probe {
     /// Times `count` operations, as one interval.
-    fn time(&mut self, clock: Clock, count: u32) -> Timed;
+    fn time(&mut self, clock: Clock, count: u32) -> TimedOperation;
 }
 
 impl<P: Probe> Kernel for P {
     #[inline(never)]
-    fn time(&mut self, clock: Clock, count: u32) -> Timed {
+    fn time(&mut self, clock: Clock, count: u32) -> TimedOperation {
         self.ready(count);
         match clock.kind() {
             Kind::Tsc => bracket::<P, Tsc>(self, count),
@@ -81,13 +81,13 @@ impl<P: Probe> Kernel for P {
 /// A single operation gets a bracket of its own, in which the compiler knows that it is one: the loop's
 /// own branches would take as long as a load that hits L1. Both are functions of their own, or the
 /// compiler would find that they begin alike and decide between them after the clock has been read.
-fn bracket<P: Probe, S: Source>(probe: &mut P, count: u32) -> Timed {
+fn bracket<P: Probe, S: Source>(probe: &mut P, count: u32) -> TimedOperation {
     #[inline(never)]
-    fn single<P: Probe, S: Source>(probe: &mut P) -> Timed {
+    fn single<P: Probe, S: Source>(probe: &mut P) -> TimedOperation {
         probe.bracket::<S>(1)
     }
     #[inline(never)]
-    fn many<P: Probe, S: Source>(probe: &mut P, count: u32) -> Timed {
+    fn many<P: Probe, S: Source>(probe: &mut P, count: u32) -> TimedOperation {
         probe.bracket::<S>(count)
     }
     if count == 1 { single::<P, S>(probe) } else { many::<P, S>(probe, count) }

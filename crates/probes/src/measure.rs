@@ -12,7 +12,7 @@ use crate::kernel::Kernel;
 
 /// How long and how much.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct MeasureSettings {
     /// All time it may take.
     pub budget: Duration,
     /// Observations at most.
@@ -24,7 +24,7 @@ pub struct Settings {
     pub warm: bool,
 }
 
-impl Default for Settings {
+impl Default for MeasureSettings {
     fn default() -> Self {
         Self { budget: Duration::from_millis(500), observations: 100_000, blocks: 200, warm: true }
     }
@@ -87,7 +87,11 @@ pub struct Instruments<'a> {
 
 /// Measures `kernel` within its budget: finds out how long an operation lasts, warms up, takes blocks,
 /// then observations.
-pub fn measure(kernel: &mut dyn Kernel, instruments: &mut Instruments<'_>, settings: &Settings) -> Measured {
+pub fn measure(
+    kernel: &mut dyn Kernel,
+    instruments: &mut Instruments<'_>,
+    settings: &MeasureSettings,
+) -> Measured {
     let deadline = Deadline { begin: Instant::now(), budget: settings.budget };
     let mut found = Measured { bytes_each: kernel.bytes_each(), ..Measured::default() };
     instruments.watch.measure_faults(kernel.faults());
@@ -119,7 +123,7 @@ fn timed(kernel: &mut dyn Kernel, clock: Clock, count: u32) -> Result<u64, i32> 
 }
 
 /// How observations are taken.
-struct Pace {
+struct SpinPace {
     /// Operations in each.
     batch: u32,
     /// How many at most.
@@ -151,7 +155,7 @@ impl Bench<'_> {
         Ok(net(self.timed(count)?, count, self.facts))
     }
 
-    fn measure(&mut self, settings: &Settings, found: &mut Measured) -> Result<(), i32> {
+    fn measure(&mut self, settings: &MeasureSettings, found: &mut Measured) -> Result<(), i32> {
         let (least, most) = (self.kernel.least(), self.kernel.most());
         let block = self.block_length()?;
         found.block = block;
@@ -176,10 +180,10 @@ impl Bench<'_> {
         self.timed(block)?;
         let wanted = settings.observations;
         let often = found.headline_ps > 1e6;
-        let pace = Pace { batch: found.batch, wanted, watched: many, often, until };
+        let pace = SpinPace { batch: found.batch, wanted, watched: many, often, until };
         let mut result = self.observe(&pace, &mut found.observations);
         if result.is_ok() && found.batch > least {
-            let pace = Pace { batch: least, wanted: wanted / 2, watched: one, often: false, until: 1.0 };
+            let pace = SpinPace { batch: least, wanted: wanted / 2, watched: one, often: false, until: 1.0 };
             result = self.observe(&pace, &mut found.singles);
         }
         result
@@ -214,7 +218,7 @@ impl Bench<'_> {
     }
 
     /// Takes observations. Their memory is there before the first of them.
-    fn observe(&mut self, pace: &Pace, all: &mut Vec<Observation>) -> Result<(), i32> {
+    fn observe(&mut self, pace: &SpinPace, all: &mut Vec<Observation>) -> Result<(), i32> {
         let clock = self.clock;
         *all = vec![Observation { cpu: u16::MAX, ..Observation::default() }; pace.wanted];
         let mut taken = 0;
@@ -362,11 +366,11 @@ mod tests {
         let (clock, facts) = Clock::choose();
         let mut watch = Watch::of_this_thread();
         let mut spin = Spin { clock, ns: 3_000 };
-        let settings = Settings { budget: Duration::from_millis(200), ..Settings::default() };
+        let settings = MeasureSettings { budget: Duration::from_millis(200), ..MeasureSettings::default() };
         let mut instruments = Instruments { clock, facts: &facts, watch: &mut watch };
         let found = measure(&mut spin, &mut instruments, &settings);
         assert_eq!((found.batch, found.errno), (1, 0));
-        // A tick of the clock less than it spins; other work on this machine can make it longer without limit.
+        // At most a clock tick less than the spin; other work on the machine can make it arbitrarily longer.
         assert!(found.headline_ps >= 2_990_000.0, "{}", found.headline_ps);
         assert!(found.observations.iter().all(|one| one.duration_ps >= 2_990_000), "shorter than it spins");
         assert!(found.observations.windows(2).all(|pair| pair[0].start_ns <= pair[1].start_ns));
@@ -400,7 +404,7 @@ mod tests {
         let (clock, facts) = Clock::of_kind(clock::Kind::Monotonic);
         let mut watch = Watch::of_this_thread();
         let mut instruments = Instruments { clock, facts: &facts, watch: &mut watch };
-        let found = measure(&mut Failing, &mut instruments, &Settings::default());
+        let found = measure(&mut Failing, &mut instruments, &MeasureSettings::default());
         assert_eq!((found.errno, found.observations.len()), (libc::ENOSPC, 0));
     }
 }

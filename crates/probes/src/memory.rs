@@ -5,9 +5,9 @@ use std::hint::black_box;
 use clock::Source;
 use samples::random::Random;
 
-use crate::buffer::{Buffer, HUGE, page_size};
+use crate::buffer::{HUGE, KernelMemory, page_size};
 use crate::error::Error;
-use crate::kernel::{Probe, Timed};
+use crate::kernel::{Probe, TimedOperation};
 
 /// Bytes between two elements of a chase: a cache line, so that each load needs a line of its own.
 pub const LINE: usize = 64;
@@ -18,7 +18,7 @@ pub const LINE: usize = 64;
 /// permutation"), so no prefetcher can guess the next and none is left out.
 #[derive(Debug)]
 pub struct Chase {
-    _buffer: Buffer,
+    _buffer: KernelMemory,
     at: *const u8,
 }
 
@@ -28,7 +28,7 @@ unsafe impl Send for Chase {}
 impl Chase {
     /// A cycle through all lines of `bytes` (at least two lines), on huge pages if so wished.
     pub fn new(bytes: u64, huge: bool, seed: u64) -> Result<Self, Error> {
-        let mut buffer = Buffer::touched(bytes.max(2 * LINE as u64), huge)?;
+        let mut buffer = KernelMemory::touched(bytes.max(2 * LINE as u64), huge)?;
         let lines = buffer.bytes() / LINE;
         let start = buffer.start();
         // SAFETY (of the closure's uses): an index below `lines` keeps the word inside the buffer, and
@@ -62,14 +62,14 @@ impl Probe for Chase {
 
     /// The address is in a register before the clock is read: loading it takes as long as what is timed.
     #[inline(always)]
-    fn bracket<S: Source>(&mut self, count: u32) -> Timed {
+    fn bracket<S: Source>(&mut self, count: u32) -> TimedOperation {
         let mut at = self.at;
         let begin = S::read();
         // SAFETY: every line holds the address of another line of the buffer.
         at = unsafe { follow(at, count) };
         let end = S::read();
         self.at = at;
-        Timed { begin, end, errno: 0 }
+        TimedOperation { begin, end, errno: 0 }
     }
 }
 
@@ -146,7 +146,7 @@ unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
 /// 2018 called a poke. Many are under way at once, so this is a throughput, not a latency.
 #[derive(Debug)]
 pub struct Poke {
-    buffer: Buffer,
+    buffer: KernelMemory,
     words: u64,
     random: Random,
 }
@@ -154,7 +154,7 @@ pub struct Poke {
 impl Poke {
     /// Random accesses over `bytes` (at least one word).
     pub fn new(bytes: u64, huge: bool, seed: u64) -> Result<Self, Error> {
-        let buffer = Buffer::touched(bytes.max(8), huge)?;
+        let buffer = KernelMemory::touched(bytes.max(8), huge)?;
         Ok(Self { words: buffer.bytes() as u64 / 8, buffer, random: Random::new(seed) })
     }
 }
@@ -193,20 +193,20 @@ pub enum Pass {
 
 /// One operation is a pass over all of a buffer: bandwidth.
 #[derive(Debug)]
-pub struct Stream {
-    buffer: Buffer,
+pub struct MemoryStream {
+    buffer: KernelMemory,
     pass: Pass,
     round: u8,
 }
 
-impl Stream {
+impl MemoryStream {
     /// Passes over `bytes`; a copy reads one half and writes the other.
     pub fn new(pass: Pass, bytes: u64, huge: bool) -> Result<Self, Error> {
-        Ok(Self { buffer: Buffer::touched(bytes.max(128), huge)?, pass, round: 0 })
+        Ok(Self { buffer: KernelMemory::touched(bytes.max(128), huge)?, pass, round: 0 })
     }
 }
 
-impl Probe for Stream {
+impl Probe for MemoryStream {
     #[inline(always)]
     fn go(&mut self, count: u32) -> i32 {
         for _ in 0..count {
@@ -250,7 +250,7 @@ fn sum(bytes: &[u8]) -> u64 {
 /// The first access to a page: a minor fault and the clearing of the page.
 #[derive(Debug)]
 pub struct Touch {
-    buffer: Buffer,
+    buffer: KernelMemory,
     step: usize,
     next: usize,
 }
@@ -259,7 +259,7 @@ impl Touch {
     /// Touches the pages of `bytes` one by one, and gives them back when all have been touched.
     pub fn new(bytes: u64, huge: bool) -> Result<Self, Error> {
         let step = if huge { HUGE } else { page_size() };
-        let buffer = Buffer::reserve(bytes.max(step as u64), huge)?;
+        let buffer = KernelMemory::reserve(bytes.max(step as u64), huge)?;
         Ok(Self { buffer, step, next: 0 })
     }
 }
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn streams_do_what_they_say() {
-        let mut copy = Stream::new(Pass::Copy, 4096, false).expect("little memory");
+        let mut copy = MemoryStream::new(Pass::Copy, 4096, false).expect("little memory");
         copy.buffer.as_slice()[..2048].fill(7);
         copy.go(1);
         assert!(copy.buffer.as_slice()[2048..].iter().all(|byte| *byte == 7));

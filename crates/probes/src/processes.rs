@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use machine::affinity::{self, Pinned};
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use crate::buffer::Buffer;
+use crate::buffer::KernelMemory;
 use crate::error::Error;
 use crate::kernel::Probe;
 use crate::system::{errno, failed};
@@ -14,13 +14,13 @@ use crate::system::{errno, failed};
 /// `fork`, `_exit` in the child, `waitpid`.
 #[derive(Debug)]
 pub struct Fork {
-    _resident: Option<Buffer>,
+    _resident: Option<KernelMemory>,
 }
 
 impl Fork {
     /// With `resident` more bytes of touched memory, whose page tables every `fork` has to copy.
     pub fn new(resident: u64) -> Result<Self, Error> {
-        let buffer = (resident > 0).then(|| Buffer::touched(resident, false)).transpose()?;
+        let buffer = (resident > 0).then(|| KernelMemory::touched(resident, false)).transpose()?;
         Ok(Self { _resident: buffer })
     }
 }

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::calls::{self, Identity, Lookup, MallocFree, MmapMunmap, Names, Null};
+use crate::calls::{self, CreateDeleteNames, Identity, Lookup, MallocFree, MmapMunmap, Null};
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::memory::{Chase, Pass, Poke, Stream, Touch};
+use crate::memory::{Chase, MemoryStream, Pass, Poke, Touch};
+use crate::own_file::own_file;
 use crate::processes::{Fork, PingPong, Spawn, Thread};
 
 /// A kernel as a program asks for it. Sizes are in bytes.
@@ -70,16 +71,23 @@ pub enum Request {
     ContextSwitch,
 }
 
-/// Makes the kernel that `request` describes, with its memory touched and its files there.
+/// Makes the kernel that `request` describes, with its memory touched and its file there.
 pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
+    build_on(request, request.own_file())
+}
+
+/// As [`build`], with the file that [`Request::own_file`] gave.
+pub(crate) fn build_on(request: &Request, file: Option<PathBuf>) -> Result<Box<dyn Kernel>, Error> {
+    let file = file.unwrap_or_default();
+    let names = |what| CreateDeleteNames::new(what, &file);
     let small = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
     Ok(match request {
         Request::Empty => Box::new(calls::Empty),
         Request::Chase { bytes, huge, seed } => Box::new(Chase::new(*bytes, *huge, *seed)?),
         Request::Poke { bytes, huge, seed } => Box::new(Poke::new(*bytes, *huge, *seed)?),
-        Request::StreamRead { bytes, huge } => Box::new(Stream::new(Pass::Read, *bytes, *huge)?),
-        Request::StreamWrite { bytes, huge } => Box::new(Stream::new(Pass::Write, *bytes, *huge)?),
-        Request::StreamCopy { bytes, huge } => Box::new(Stream::new(Pass::Copy, *bytes, *huge)?),
+        Request::StreamRead { bytes, huge } => Box::new(MemoryStream::new(Pass::Read, *bytes, *huge)?),
+        Request::StreamWrite { bytes, huge } => Box::new(MemoryStream::new(Pass::Write, *bytes, *huge)?),
+        Request::StreamCopy { bytes, huge } => Box::new(MemoryStream::new(Pass::Copy, *bytes, *huge)?),
         Request::Touch { bytes, huge } => Box::new(Touch::new(*bytes, *huge)?),
         Request::Getpid => Box::new(Identity::Getpid),
         Request::LibraryGetpid => Box::new(Identity::LibraryGetpid),
@@ -89,12 +97,12 @@ pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
         Request::RawReadNull => Box::new(Null::new(false, true)?),
         Request::WriteNull => Box::new(Null::new(true, false)?),
         Request::RawWriteNull => Box::new(Null::new(true, true)?),
-        Request::RawFstat { directory } => Box::new(Names::new(Lookup::RawFstat, directory)?),
-        Request::Stat { directory } => Box::new(Names::new(Lookup::Stat, directory)?),
-        Request::Fstat { directory } => Box::new(Names::new(Lookup::Fstat, directory)?),
-        Request::OpenClose { directory } => Box::new(Names::new(Lookup::OpenClose, directory)?),
-        Request::FopenFclose { directory } => Box::new(Names::new(Lookup::FopenFclose, directory)?),
-        Request::CreateDelete { directory } => Box::new(Names::new(Lookup::CreateDelete, directory)?),
+        Request::RawFstat { .. } => Box::new(names(Lookup::RawFstat)?),
+        Request::Stat { .. } => Box::new(names(Lookup::Stat)?),
+        Request::Fstat { .. } => Box::new(names(Lookup::Fstat)?),
+        Request::OpenClose { .. } => Box::new(names(Lookup::OpenClose)?),
+        Request::FopenFclose { .. } => Box::new(names(Lookup::FopenFclose)?),
+        Request::CreateDelete { .. } => Box::new(names(Lookup::CreateDelete)?),
         Request::MallocFree { bytes } => Box::new(MallocFree { bytes: small(*bytes) }),
         Request::MmapMunmap { bytes } => Box::new(MmapMunmap { bytes: small(*bytes) }),
         Request::Fork { resident } => Box::new(Fork::new(*resident)?),
@@ -117,6 +125,11 @@ impl Request {
             | Self::CreateDelete { directory } => Some(directory),
             _ => None,
         }
+    }
+
+    /// A name for the file that the kernel makes for itself, if it makes one; another one at each call.
+    pub fn own_file(&self) -> Option<PathBuf> {
+        self.writes_in().map(|directory| own_file(directory, "names"))
     }
 
     /// Are page faults what it measures?

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use crate::futex;
+use crate::{futex, meeting};
 
 /// Lowest bit of a generation: the barrier is closed, nobody will be released any more.
 const CLOSED: u32 = 1;
@@ -24,12 +24,17 @@ pub(crate) struct BarrierSlot {
     ended: AtomicU32,
     /// Largest value of even and of odd generations: the one not in use is cleared by the last to come.
     largest: [AtomicU64; 2],
+    /// The packed meeting that the first to come meant, likewise; 0: nobody has come.
+    meetings: [AtomicU64; 2],
     /// The last stonewalled phase that a member has completed.
     phase: AtomicU64,
 }
 
 /// How a rank waits, and whom it tells.
 pub(crate) trait Waiter {
+    /// The meeting that it has come to, packed.
+    fn meeting(&self) -> u64;
+
     /// It is about to arrive in this generation.
     fn arrives(&mut self, generation: u32);
 
@@ -50,6 +55,8 @@ pub(crate) enum Unmet {
     Closed,
     /// The time is up, in this generation.
     TimedOut(u32),
+    /// Another rank waits here for another meeting: this one, packed.
+    Apart(u64),
 }
 
 enum Look {
@@ -76,10 +83,17 @@ impl BarrierSlot {
             return Err(Unmet::Closed);
         }
         let parity = generation as usize >> 1 & 1;
+        let mine = waiter.meeting();
+        if let Err(theirs) = self.meetings[parity].compare_exchange(0, mine, AcqRel, Acquire)
+            && !meeting::is_same(theirs, mine)
+        {
+            return Err(Unmet::Apart(theirs));
+        }
         waiter.arrives(generation);
         self.largest[parity].fetch_max(value, Relaxed);
         if self.arrived.fetch_add(1, AcqRel) + 1 == self.size.load(Relaxed) {
             self.largest[parity ^ 1].store(0, Relaxed);
+            self.meetings[parity ^ 1].store(0, Relaxed);
             self.arrived.store(0, Relaxed);
             self.generation.fetch_add(2, AcqRel);
             // A read-modify-write, where a load could miss a sleeper: either it comes after the sleeper's own
@@ -129,7 +143,7 @@ impl BarrierSlot {
         }
     }
 
-    /// Releases nobody any more: those who wait leave with [`Unmet::Closed`].
+    /// Releases no more ranks: those that wait leave with [`Unmet::Closed`].
     pub(crate) fn close(&self) {
         self.generation.fetch_or(CLOSED, AcqRel);
         futex::wake_all(&self.generation);
@@ -160,6 +174,7 @@ impl BarrierSlot {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
+    use crate::meeting::{Meeting, MeetingKind};
     use loom::sync::Arc;
     use loom::sync::atomic::Ordering::Relaxed;
     use loom::thread;
@@ -167,7 +182,27 @@ mod loom_tests {
     /// Sleeps at once: loom explores every moment at which the others act.
     struct Sleeper;
 
+    /// Comes to another meeting.
+    struct Stray;
+
+    impl Waiter for Stray {
+        fn meeting(&self) -> u64 {
+            Meeting { kind: MeetingKind::End, ..Meeting::default() }.packed(1)
+        }
+        fn arrives(&mut self, _generation: u32) {}
+        fn spins(&self) -> u32 {
+            0
+        }
+        fn sleeps(&mut self, _sleeping: bool) {}
+        fn remaining(&mut self) -> Option<Duration> {
+            None
+        }
+    }
+
     impl Waiter for Sleeper {
+        fn meeting(&self) -> u64 {
+            Meeting::default().packed(0)
+        }
         fn arrives(&mut self, _generation: u32) {}
         fn spins(&self) -> u32 {
             0
@@ -186,13 +221,14 @@ mod loom_tests {
             size: AtomicU32::new(size),
             ended: AtomicU32::new(0),
             largest: [AtomicU64::new(0), AtomicU64::new(0)],
+            meetings: [AtomicU64::new(0), AtomicU64::new(0)],
             phase: AtomicU64::new(0),
         })
     }
 
     #[test]
     fn loom_nobody_is_left_asleep_and_each_round_has_its_own_largest_value() {
-        // Two rounds have too many orders for all of them: those with at most three preemptions.
+        // Two rounds have too many interleavings to try all: only those with at most three preemptions.
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
         model.check(|| {
@@ -221,6 +257,24 @@ mod loom_tests {
             // SAFETY: the writer is through with it.
             assert_eq!(written.with(|value| unsafe { *value }), 5);
             writer.join().expect("no panic");
+        });
+    }
+
+    #[test]
+    fn loom_two_ranks_at_different_meetings_never_pass() {
+        loom::model(|| {
+            let barrier = slot(2);
+            let other = Arc::clone(&barrier);
+            let stray = thread::spawn(move || {
+                let met = other.meet(0, &mut Stray);
+                other.close();
+                met
+            });
+            let met = barrier.meet(0, &mut Sleeper);
+            barrier.close();
+            let stray = stray.join().expect("no panic");
+            assert!(met.is_err() && stray.is_err());
+            assert!(matches!(met, Err(Unmet::Apart(_))) || matches!(stray, Err(Unmet::Apart(_))));
         });
     }
 

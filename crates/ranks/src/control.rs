@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::barrier::{BarrierSlot, Unmet, Waiter};
-use crate::{Activity, CommError, RankStatus};
+use crate::{Activity, CommError, RankStatus, meeting};
 
 /// Communicators in one run, the world included.
 pub(crate) const SLOTS: u32 = 1024;
@@ -43,6 +43,8 @@ struct Head {
     losing: AtomicBool,
     /// The first lost rank plus 1; 0: none. Set after the reason.
     lost: AtomicU32,
+    /// The reason is that ranks came to different meetings.
+    apart: AtomicBool,
     reason: Message,
 }
 
@@ -229,7 +231,7 @@ impl ControlBlock {
     /// Meets the other members of barrier `slot` as the world's rank `me`.
     pub(crate) fn barrier(&self, slot: u32, me: u32, value: u64) -> Result<u64, CommError> {
         let mine = self.rank(me);
-        let mut waiter = RankWaiter { block: self, slot, mine, since: None };
+        let mut waiter = RankWaiter { block: self, slot, me, mine, since: None };
         let met = self.slot(slot).meet(value, &mut waiter);
         let after = waiter.since.map(|since| since.elapsed()).unwrap_or_default();
         match met {
@@ -240,6 +242,12 @@ impl ControlBlock {
             Err(Unmet::Closed) => Err(self.why_closed(slot)),
             Err(Unmet::TimedOut(generation)) => {
                 let error = self.timed_out(slot, me, generation, after);
+                self.lose(me, &error.to_string());
+                Err(error)
+            }
+            Err(Unmet::Apart(theirs)) => {
+                let error = CommError::Apart { text: meeting::apart(theirs, mine.status.meeting(me)) };
+                self.head().apart.store(true, SeqCst);
                 self.lose(me, &error.to_string());
                 Err(error)
             }
@@ -289,6 +297,16 @@ impl ControlBlock {
         }
     }
 
+    /// The same as rank `me` sees it: the one that noticed that ranks came to different meetings says so itself.
+    pub(crate) fn stopped_of(&self, me: u32) -> Option<CommError> {
+        match self.stopped()? {
+            CommError::RankLost { rank, reason } if rank == me && self.head().apart.load(SeqCst) => {
+                Some(CommError::Apart { text: reason })
+            }
+            other => Some(other),
+        }
+    }
+
     /// What a rank does.
     pub fn status(&self, rank: u32) -> &RankStatus {
         &self.rank(rank).status
@@ -304,7 +322,7 @@ impl ControlBlock {
         self.rank(rank).message.get()
     }
 
-    /// Declares a rank lost: everyone who waits anywhere leaves with its message. First one counts.
+    /// Declares a rank lost: every waiting rank leaves with its message. The first one counts.
     /// `reason` is a whole clause: `rank 3 was killed by SIGKILL`.
     pub fn lose(&self, rank: u32, reason: &str) {
         let head = self.head();
@@ -328,6 +346,7 @@ impl ControlBlock {
             CommError::Signalled { signal } => self.stop(*signal),
             CommError::Stopped { .. }
             | CommError::TimedOut { .. }
+            | CommError::Apart { .. }
             | CommError::TooManyGroups { .. }
             | CommError::Mpi { .. } => self.lose(0, &cause.to_string()),
         }
@@ -396,12 +415,17 @@ fn waits_at(slot: u32, generation: u32) -> u64 {
 struct RankWaiter<'b> {
     block: &'b ControlBlock,
     slot: u32,
+    me: u32,
     mine: &'b RankSlot,
     /// When it went to sleep.
     since: Option<Instant>,
 }
 
 impl Waiter for RankWaiter<'_> {
+    fn meeting(&self) -> u64 {
+        self.mine.status.meeting(self.me)
+    }
+
     fn arrives(&mut self, generation: u32) {
         self.mine.waits.store(waits_at(self.slot, generation), Relaxed);
     }

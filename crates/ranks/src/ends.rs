@@ -24,7 +24,7 @@ pub enum RankEnd {
     Aborted(Option<i32>),
     /// The process that the MPI launcher started for it was killed, so that it was ended as well.
     Orphaned,
-    /// It was told to stop, did not within the grace period, and was killed; what it was doing.
+    /// It did not stop within the grace period and was killed; what it was doing.
     Stuck(String),
 }
 

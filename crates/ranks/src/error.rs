@@ -37,6 +37,12 @@ pub enum CommError {
         /// The ranks (numbers in the world) that did not come, and where they stand.
         missing: Vec<(u32, String)>,
     },
+    /// Ranks that met had come to different statements: the program is wrong.
+    #[error("{text}")]
+    Apart {
+        /// A sentence that names the ranks and both places.
+        text: String,
+    },
     /// More groups than the shared memory has room for.
     #[error("no room for {wanted} more groups: at most {limit} communicators in a run")]
     TooManyGroups {

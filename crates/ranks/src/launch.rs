@@ -36,10 +36,10 @@ pub enum LaunchError {
         /// The system's reason.
         error: std::io::Error,
     },
-    /// No MPI world could be made; every process of the job meets this, so that one should tell it.
+    /// MPI could not start. Every process of the job has this error: one should report it.
     #[error("{0}")]
     Mpi(String),
-    /// A launcher started several ranks, and this build cannot let them meet.
+    /// A launcher started several ranks, and this build has no MPI to connect them.
     #[error(
         "this is one of several ranks ({evidence}), but this lastrank was built without MPI: install one with \
          the feature `mpi`, or start without a launcher (`lastrank run -n RANKS`); `--mpi none` runs this \

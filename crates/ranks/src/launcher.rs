@@ -95,7 +95,7 @@ fn local_ranks_in(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
     ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "PALS_LOCAL_SIZE"]
         .iter()
         .find_map(number)
-        // `16(x3),4`: 16 on each of three nodes, 4 on the last. The most there are on any.
+        // `16(x3),4`: 16 on each of three nodes, 4 on the last. The largest counts.
         .or_else(|| {
             let nodes = variable("SLURM_STEP_TASKS_PER_NODE").or_else(|| variable("SLURM_TASKS_PER_NODE"))?;
             nodes.split(',').filter_map(|node| node.split('(').next()?.trim().parse().ok()).max()

@@ -4,6 +4,7 @@
 //!   `mpi` across machines.
 //! - [`processes`]: forks ranks and supervises them; [`RankEnds`]: how each ended.
 //! - [`launcher`]: the MPI launcher that started this process, from its environment.
+//! - [`meeting`]: which meeting of the program a rank has come to.
 //! - [`layout`]: which bytes of a shared file belong to which rank.
 //! - [`job`]: the parts from which `mpi` builds the parent of a single rank.
 
@@ -17,6 +18,7 @@ mod futex;
 mod launch;
 pub mod launcher;
 pub mod layout;
+pub mod meeting;
 mod placement;
 mod processes;
 mod rank;
@@ -33,7 +35,7 @@ pub use error::CommError;
 pub use launch::{Launch, LaunchError};
 pub use placement::{Pin, Placement};
 pub use processes::Processes;
-pub use rank::print;
+pub use rank::{divert_output, print};
 pub use signals::{HeldSignals, await_user_signal, hold_signals, ignore_file_size_signal};
 pub use single::Single;
 pub use status::{Activity, RankStatus};

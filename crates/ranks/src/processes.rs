@@ -164,7 +164,7 @@ impl Comm for Processes {
     }
 
     fn stopped(&self) -> Option<CommError> {
-        self.block.stopped()
+        self.block.stopped_of(self.me)
     }
 
     fn stop_flag(&self) -> StopFlag {

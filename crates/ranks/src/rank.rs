@@ -18,7 +18,7 @@ pub(crate) fn run(
     body: &mut dyn FnMut(Processes) -> Result<(), String>,
 ) -> ! {
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
-    // A parent that died before that call.
+    // The parent died before that call.
     if getppid() != Some(parent) {
         exit(ExitStatus::Left);
     }
@@ -31,7 +31,7 @@ pub(crate) fn run(
     exit(match result {
         Ok(Ok(())) => ExitStatus::Finished,
         Ok(Err(why)) => {
-            // Who fails after the run was stopped or another rank was lost did so because of it.
+            // A failure after the run was stopped, or another rank lost, is a consequence of that.
             let own = block.job().map_or(me, |job| job.rank);
             let status = match block.stopped() {
                 None => ExitStatus::Failed,
@@ -70,6 +70,17 @@ fn keep_panic_messages() {
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
         PANIC.set(Some(what + &place.unwrap_or_default()));
     }));
+}
+
+/// Sends what this process, its ranks and their children write to standard output to standard error from now on, and
+/// gives the standard output itself, which no program that they start inherits.
+///
+/// # Errors
+/// Where no file descriptor is left.
+pub fn divert_output() -> std::io::Result<std::fs::File> {
+    let output = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
+    rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+    Ok(output.into())
 }
 
 /// Writes whole lines to standard output in one call each, so that lines of ranks never mix.

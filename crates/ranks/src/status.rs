@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use crate::meeting::Meeting;
+
 /// What a rank publishes while it runs. Each field is one relaxed store to memory of the rank's own, cheap
 /// enough for every operation.
 #[derive(Debug, Default)]
@@ -13,6 +15,8 @@ pub struct RankStatus {
     bytes: AtomicU64,
     done: AtomicU64,
     planned: AtomicU64,
+    /// Packed; 0 before the first.
+    meeting: AtomicU64,
 }
 
 /// What a rank does, in one word.
@@ -71,6 +75,20 @@ impl RankStatus {
     /// Steps done and steps planned; 0 of 0 where that is not known.
     pub fn progress(&self) -> (u64, u64) {
         (self.done.load(Relaxed), self.planned.load(Relaxed))
+    }
+
+    /// The meeting that this rank comes to next, or has come to.
+    #[inline]
+    pub fn set_meeting(&self, meeting: Meeting, rank: u32) {
+        self.meeting.store(meeting.packed(rank), Relaxed);
+    }
+
+    /// The meeting that the rank has come to, packed.
+    pub fn meeting(&self, rank: u32) -> u64 {
+        match self.meeting.load(Relaxed) {
+            0 => Meeting::default().packed(rank),
+            packed => packed,
+        }
     }
 
     /// What the rank does.

@@ -72,7 +72,7 @@ pub fn processes(
     }
     let block = ControlBlock::new(launch.ranks, launch.timeout)
         .map_err(|error| LaunchError::Memory { ranks: launch.ranks, error })?;
-    // Every rank would write what stands in our own output buffer as well.
+    // Otherwise every rank would also write what is in the parent's output buffer.
     let _ = std::io::stdout().flush();
     let supervised = SignalSet::supervised();
     let before = supervised.block();
@@ -207,7 +207,7 @@ impl Supervisor {
             if let Some(abort) = outside.as_deref_mut().and_then(JobLink::forward)
                 && self.aborted.is_none()
             {
-                // It waits for the end that it asked for.
+                // The user asked for the end and waits for it.
                 self.aborted = Some(abort);
                 self.signal_all(libc::SIGKILL);
             }
@@ -229,7 +229,7 @@ impl Supervisor {
             match signal {
                 None | Some(libc::SIGCHLD) => {}
                 Some(signal) => match outside.as_deref().and_then(JobLink::notice) {
-                    // The launcher ends everybody because of one rank.
+                    // The launcher kills all processes because of one rank.
                     Some(cause) if self.stop_since.is_none() => {
                         self.block.stop_because(&cause);
                         self.interrupt();
@@ -260,7 +260,7 @@ impl Supervisor {
         }
         match outside.notice() {
             Some(CommError::RankLost { rank, reason }) => self.block.lose(rank, &reason),
-            // That the launcher stops everybody does not explain why it killed this process.
+            // The launcher's signal to all processes does not explain why this one was killed.
             Some(_) | None if since.elapsed() < NOTICE_WAIT => return,
             Some(_) | None => {
                 let rank = self.block.job().map_or_else(|| outside.rank(), |job| job.rank);
@@ -323,7 +323,7 @@ impl Supervisor {
     /// How each rank ended.
     pub fn ends(self) -> RankEnds {
         let own = self.block.job().map_or(0, |job| job.rank);
-        // A rank that was ended because our own process was killed is to blame only where nobody else is.
+        // A rank ended because its parent was killed is named as the cause only if there is no other.
         let blamed = match self.block.stopped() {
             Some(CommError::RankLost { rank, reason }) if rank != own => RankEnd::Left(reason),
             Some(cause @ CommError::Signalled { .. }) => RankEnd::Stopped(cause.to_string()),

@@ -18,11 +18,11 @@ pub(super) const KEPT: u64 = 1 << 14;
 const KEPT_FAILED: u64 = 1000;
 
 /// Bytes between two tallies: whole pages.
-pub(super) const STRIDE: usize = size_of::<Tally>().next_multiple_of(4096);
+pub(super) const STRIDE: usize = size_of::<SiteTally>().next_multiple_of(4096);
 
 /// What one thread counted at one site. All zero: nothing yet.
 #[repr(C)]
-pub(super) struct Tally {
+pub(super) struct SiteTally {
     /// The rank's own number of the site.
     site: u64,
     sum_ps: u64,
@@ -37,7 +37,7 @@ pub(super) struct Tally {
     counts: [u64; BUCKETS],
 }
 
-impl Tally {
+impl SiteTally {
     /// Counts a sample. Is it to be kept as well?
     #[inline(always)]
     pub(super) fn count(&mut self, sample: &Sample) -> bool {
@@ -49,7 +49,7 @@ impl Tally {
         self.sum_ps = self.sum_ps.wrapping_add(ps);
         self.bytes = self.bytes.wrapping_add(sample.bytes);
         self.most_ps = self.most_ps.max(ps);
-        // One more than the least, so that 0 is none.
+        // Stored plus one, so that 0 means none.
         self.least_ps = self.least_ps.wrapping_sub(1).min(ps).wrapping_add(1);
         if ps < self.threshold { false } else { self.keep() }
     }
@@ -92,7 +92,7 @@ impl Tally {
 /// The tallies of one recorder, by the rank's own number of the site.
 #[derive(Default)]
 pub(super) struct Tallies {
-    of_site: Vec<Option<NonNull<Tally>>>,
+    of_site: Vec<Option<NonNull<SiteTally>>>,
 }
 
 // SAFETY: each tally is written by the one recorder that took it.
@@ -101,7 +101,7 @@ unsafe impl Send for Tallies {}
 impl Tallies {
     /// The tally of a site, if it has one.
     #[inline(always)]
-    pub(super) fn of(&mut self, site: u32) -> Option<&mut Tally> {
+    pub(super) fn of(&mut self, site: u32) -> Option<&mut SiteTally> {
         let place = *self.of_site.get(site as usize)?;
         // SAFETY: a place of its own in the region, which outlives the recorder; nobody else writes it, and
         // the parent reads it when the rank is gone.
@@ -109,7 +109,7 @@ impl Tallies {
     }
 
     /// Gives a site the tally at `place`, whose memory is there and zero.
-    pub(super) fn add(&mut self, site: u32, mut place: NonNull<Tally>) -> &mut Tally {
+    pub(super) fn add(&mut self, site: u32, mut place: NonNull<SiteTally>) -> &mut SiteTally {
         if self.of_site.len() <= site as usize {
             self.of_site.resize(site as usize + 1, None);
         }
@@ -127,7 +127,7 @@ impl Tallies {
 }
 
 /// The place of a tally that nobody writes now.
-pub(super) struct IdleTally(pub(super) NonNull<Tally>);
+pub(super) struct IdleTally(pub(super) NonNull<SiteTally>);
 
 // SAFETY: a place in the region, for whoever takes it next.
 unsafe impl Send for IdleTally {}
@@ -145,9 +145,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn tally() -> Box<Tally> {
+    fn tally() -> Box<SiteTally> {
         // SAFETY: all-zero bytes are a tally that has counted nothing.
-        unsafe { Box::<Tally>::new_zeroed().assume_init() }
+        unsafe { Box::<SiteTally>::new_zeroed().assume_init() }
     }
 
     proptest! {

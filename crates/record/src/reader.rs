@@ -165,7 +165,7 @@ pub fn read(region: &SampleRegion) -> Result<RankRecord, ReadError> {
     samples.extend_from_slice(unsafe { std::slice::from_raw_parts(region.samples().as_ptr(), in_memory) });
     if entries.iter().any(|entry| matches!(entry, Entry::Unordered)) {
         samples.retain(|sample| sample.batch > 0);
-        // As they began: the n-th sample of a site is that of the n-th round, whichever ended first.
+        // In the order they began: the n-th sample of a site is that of the n-th round.
         samples.sort_by_key(|sample| (sample.start_ns, sample.duration_ps));
     }
     let counted = read_tallies(region, &sites);

@@ -62,7 +62,7 @@ struct Shared {
 unsafe impl Send for Recorder {}
 
 fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
-    // A worker that panicked ends the rank; what stands here is whole, entry by entry.
+    // A worker that panicked ends the rank; every entry here is complete.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -377,7 +377,7 @@ impl Recorder {
     /// Moves all samples in memory to the spill file and starts at its beginning again.
     fn spill(&mut self) -> io::Result<()> {
         if let Err(error) = self.write_out(self.base, self.used, self.total - self.used as u64) {
-            // The last sample gives way, so that there is room for the next push.
+            // Drops the last sample, so that there is room for the next push.
             self.used -= 1;
             self.total -= 1;
             self.region.header().samples.publish(self.total);

@@ -22,7 +22,7 @@ use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{Advice, madvise};
 use samples::Sample;
 
-use crate::counts::{STRIDE, Tally};
+use crate::counts::{STRIDE, SiteTally};
 use crate::publish::PublishedCount;
 
 /// Bytes of the header.
@@ -114,7 +114,7 @@ impl SampleRegion {
     fn try_new(rank: u32, sample_limit: usize, halvings: u32, spill_directory: &Path) -> io::Result<Self> {
         let (journal_limit, registry_limit) = (JOURNAL_LIMIT >> halvings, REGISTRY_LIMIT >> halvings);
         let tally_limit = TALLY_LIMIT >> halvings;
-        // What does not fit of samples goes to a file; what does not fit of the others is lost.
+        // Samples that do not fit go to a file; tallies that do not fit are lost.
         let sample_limit = (sample_limit >> (2 * halvings)).max(64);
         let tallies = tally_limit * STRIDE;
         let bytes = HEADER + journal_limit + registry_limit + tallies + sample_limit * size_of::<Sample>();
@@ -239,7 +239,7 @@ impl SampleRegion {
     }
 
     /// The place of a tally below the limit.
-    pub(super) fn tally(&self, index: usize) -> NonNull<Tally> {
+    pub(super) fn tally(&self, index: usize) -> NonNull<SiteTally> {
         debug_assert!(index < self.tally_limit);
         // SAFETY: inside the mapping for every index below the limit, and page-aligned.
         unsafe { self.base().add(HEADER + self.journal_limit + self.registry_limit + index * STRIDE).cast() }

@@ -42,7 +42,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     if !run.facts.counted.is_empty() {
         return of_counted(run, warnings, options);
     }
-    // A tour measures many things once: no single one is what it is about.
+    // A tour measures many things once: it has no main subject.
     let is_tour = run.facts.tour.is_some() && options.site.is_none();
     let main = match Subject::choose(run, options.site.as_deref(), options.gate) {
         _ if is_tour => None,
@@ -98,7 +98,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     let causes = if is_tour { Vec::new() } else { causes::of(run) };
     chapters.extend(causes::chapter(run, &causes));
     chapters.extend(further_gates(run, main.as_ref(), options));
-    // What is folded stands at the end.
+    // Folded parts come last.
     chapters.sort_by_key(|chapter| chapter.folded);
     keep_apart(&mut chapters);
     let title = if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() };

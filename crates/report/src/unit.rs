@@ -70,6 +70,14 @@ impl Unit {
     }
 }
 
+impl Unit {
+    /// [`Unit::with_interval`] with the unit's name; `–` for an end that was not found.
+    pub fn level_and_ends(&self, value: f64, lower: f64, upper: f64) -> [String; 3] {
+        let shown = self.with_interval(value, lower, upper);
+        shown.map(|text| if text == "–" { text } else { self.named(&text) })
+    }
+}
+
 /// A duration with four significant digits in the unit that suits it: `11.18 ms`.
 pub fn duration(seconds: f64) -> String {
     Unit::of_duration(seconds).show(seconds)

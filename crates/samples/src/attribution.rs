@@ -78,7 +78,7 @@ pub fn attribute<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Option<At
     let (median_ps, usual_ns) = (middle(|s| s.duration_ps), middle(|s| u64::from(s.blocked_ns)));
     let mut durations: Vec<u64> = all.iter().map(|sample| sample.duration_ps).collect();
     let limit_ps = *durations.select_nth_unstable(n * 99 / 100).1;
-    // A fault in every sample is part of the operation, and explains no slow one.
+    // A fault in every sample is part of the operation and explains no slow sample.
     let usual = |cause: Cause| 2 * all.iter().filter(|s| Causes(s.causes).has(cause)).count() > n;
     let telling: Vec<Cause> = on_the_processor().into_iter().filter(|cause| !usual(*cause)).collect();
 

@@ -102,7 +102,7 @@ impl Writer {
     /// # Errors
     /// [`Error::Io`] where the folder does not exist or cannot be written; [`Error::Special`].
     pub fn create(path: &Path, sites: &[Site]) -> Result<Self, Error> {
-        // The rename at the end would put a file in the place of a device: of /dev/null, say.
+        // The rename at the end would replace a device, such as /dev/null, by a file.
         if path.symlink_metadata().is_ok_and(|found| !found.is_file() && !found.is_symlink()) {
             return Err(Error::Special { action: "write", path: path.into() });
         }

@@ -6,6 +6,7 @@
 use crate::gev::fit::{SHAPE_MAX, in_units, standardisation};
 use crate::gev::profile::in_units as interval_in_units;
 use crate::gev::{self, GevFit, GevTarget};
+use crate::held;
 use crate::kernel::{self, At, Terms};
 use crate::newton::Newton;
 use crate::status::Interval;
@@ -146,7 +147,7 @@ impl Model {
     pub fn profile(&self, fit: &GevFit, target: GevTarget, level: f64) -> Result<Interval, Error> {
         let what = target.what()?;
         let peak = fit.peak(self.center, self.spread, self.weight)?;
-        let interval = surface::profile(&self.rows, &peak, what, level, 1.0)?;
+        let interval = held::profile(&self.rows, &peak, what, level, 1.0)?;
         Ok(interval_in_units(interval, what, self.center, self.spread))
     }
 }

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gev::{self, Likelihood, quantile_start};
-use crate::interval_end::unbounded_end;
+use crate::interval_end::{RootDeviance, unbounded_end};
 use crate::newton::{Newton, brent_minimum};
 use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::surface::{Fixed, HeldFixed, Surface, grow_scale};
-use crate::{End, Error, Gev, Interval, Series, argument, linalg, special};
+use crate::{Error, Gev, Interval, Series, argument, linalg, special};
 
 /// A fitted Gumbel law.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -138,24 +138,35 @@ pub fn profile(
             let mean = y.iter().map(|v| (-(v - y[0]) * (-at).exp()).exp()).sum::<f64>() / n;
             value(y[0] - at.exp() * mean.ln(), at)
         }
-        _ => brent_minimum(|ln_scale| value(at - c * ln_scale.exp(), ln_scale), -3.0, 3.0, 1e-9).1,
+        GumbelTarget::Location | GumbelTarget::ReturnLevel(_) => {
+            brent_minimum(|ln_scale| value(at - c * ln_scale.exp(), ln_scale), -3.0, 3.0, 1e-9).1
+        }
     };
     let best = if target == GumbelTarget::Scale { 0.0 } else { c };
     let least = value(0.0, 0.0);
     let z = special::normal_upper_quantile(0.5 * (1.0 - level));
     let step = (1.0 + c.abs()) / n.sqrt();
-    let mut ends = [(f64::NAN, End::NotFound); 2];
-    for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
-        let excess = |distance: f64| (2.0 * (held(best + side * distance) - least)).max(0.0).sqrt() - z;
-        if let Some(root) = unbounded_end(excess, z, step, 1e-9 * step) {
-            *end = (best + side * root, End::Reached);
-        }
-    }
+    let mut profile = Convex(|at: f64| (2.0 * (held(at) - least)).max(0.0).sqrt());
+    let ends = [-1.0, 1.0].map(|side| unbounded_end(&mut profile, best, side * step, z, 1e-9 * step));
     let units = |at: f64| match target {
         GumbelTarget::Scale => fit.scale * at.exp(),
         _ => fit.location + fit.scale * at,
     };
     Ok(Interval::from_ends(ends.map(|(at, end)| (units(at), end)), level))
+}
+
+/// A root deviance without a second maximum: in (1 / scale, location / scale) the negative log-likelihood is convex, and
+/// a held level is a line there.
+struct Convex<F>(F);
+
+impl<F: Fn(f64) -> f64> RootDeviance for Convex<F> {
+    fn along(&mut self, value: f64) -> Option<f64> {
+        Some((self.0)(value))
+    }
+
+    fn afresh(&mut self, value: f64) -> Option<f64> {
+        self.along(value)
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gev::fit::{in_units, quantile_start, standardisation};
 use crate::gev::{self, GevFit, GevTarget};
+use crate::held;
 use crate::kernel::{Terms, log_ratio};
 use crate::newton::Newton;
 use crate::status::Interval;
@@ -197,7 +198,7 @@ pub fn profile(
         fit.tick.ok_or(Error::Support { model: "interval likelihood", needs: "a fit with its tick" })?;
     let (censored, center, spread) = prepare(series, tick, rounding)?;
     let what = target.what()?;
-    let interval = surface::profile(&censored, &fit.peak(center, spread, 0.0)?, what, level, 1.0)?;
+    let interval = held::profile(&censored, &fit.peak(center, spread, 0.0)?, what, level, 1.0)?;
     Ok(gev::profile::in_units(interval, what, center, spread))
 }
 

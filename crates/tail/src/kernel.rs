@@ -99,6 +99,35 @@ pub fn box_cox(c: f64, shape: f64) -> (f64, f64, f64) {
     }
 }
 
+/// The shape whose standard quantile at Gumbel level `c` > 0 is `quantile` > 0: the inverse of [`box_cox`] in the
+/// shape. `None` where no shape between -1 and 100 / c has that quantile.
+pub fn shape_of_quantile(c: f64, quantile: f64) -> Option<f64> {
+    let (mut low, mut high) = (-1.0, 100.0 / c);
+    if !(quantile > box_cox(c, low).0 && quantile < box_cox(c, high).0) {
+        return None;
+    }
+    // Newton on the logarithm of the quantile, which is nearly a line in the shape.
+    let ln = quantile.ln();
+    let mut shape = (2.0 * (ln - c.ln()) / c).clamp(low, high);
+    for _ in 0..60 {
+        let (b, b1, _) = box_cox(c, shape);
+        let off = b.ln() - ln;
+        if off > 0.0 {
+            high = shape
+        } else {
+            low = shape
+        }
+        let step = off * b / b1;
+        let next = shape - step;
+        let next = if next > low && next < high { next } else { 0.5 * (low + high) };
+        if (next - shape).abs() < 1e-14 {
+            return Some(next);
+        }
+        shape = next;
+    }
+    Some(shape)
+}
+
 /// One row's negative log-likelihood and its derivatives in (location, ln scale, shape).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Terms {
@@ -266,6 +295,17 @@ mod tests {
             assert!((near.2 - b2).abs() < 1e-10 * b2.abs());
         }
         assert_eq!(box_cox(2.0, 0.0), (2.0, 2.0, 8.0 / 3.0));
+    }
+
+    #[test]
+    fn the_shape_of_a_quantile_has_that_quantile() {
+        for c in [0.5, 2.25, 9.2] {
+            for shape in [-0.99, -0.4, -1e-9, 0.0, 1e-4, 0.8, 4.9] {
+                let found = shape_of_quantile(c, box_cox(c, shape).0).unwrap();
+                assert!((found - shape).abs() < 1e-9, "{c} {shape} {found}");
+            }
+            assert_eq!(shape_of_quantile(c, 0.9 * box_cox(c, -1.0).0), None);
+        }
     }
 
     #[test]

@@ -27,6 +27,7 @@
 mod argument;
 mod error;
 mod grouped;
+mod held;
 mod interval_end;
 mod nullable;
 mod return_period;

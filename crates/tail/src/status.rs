@@ -28,7 +28,7 @@ pub enum End {
     Bound,
     /// The likelihood never falls low enough: the interval is open to infinity on this side.
     Infinite,
-    /// The search failed; the end is that of the Wald interval or NaN.
+    /// The search failed, or searches afresh from the peak did not confirm the end, which is NaN.
     NotFound,
 }
 

@@ -1,11 +1,9 @@
 //! What the three-parameter models share: a likelihood surface over (location, ln scale, shape) in
-//! standardised units, its maximum, and its profiles.
+//! standardised units, and its maximum.
 
-use crate::interval_end::interval_end;
+use crate::Status;
 use crate::kernel::{self, At, Terms};
 use crate::newton::{Newton, Objective, Outcome};
-use crate::status::{End, Interval};
-use crate::{Error, Status, argument, linalg, special};
 
 /// A negative log-likelihood in location, ln scale and shape, of standardised values.
 pub(crate) trait Surface {
@@ -105,6 +103,10 @@ impl<S: Surface> Objective for Free<'_, S> {
     }
 }
 
+/// Levels beyond this Gumbel level are held by the shape: location and scale are known well, and the level of a law
+/// moves far with its shape. Nearer ones are held by the location.
+pub(crate) const FAR_LEVEL: f64 = 0.5;
+
 /// What is held fixed while the other two parameters are maximised out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum HeldFixed {
@@ -129,35 +131,54 @@ impl<S: Surface> Fixed<'_, S> {
             HeldFixed::Location => [self.value, at[0], at[1]],
             HeldFixed::LogScale => [at[0], self.value, at[1]],
             HeldFixed::Shape => [at[0], at[1], self.value],
+            HeldFixed::Level(c) if c > FAR_LEVEL => {
+                let shape = kernel::shape_of_quantile(c, (self.value - at[0]) / at[1].exp());
+                [at[0], at[1], shape.unwrap_or(f64::NAN)]
+            }
             HeldFixed::Level(c) => [self.value - at[0].exp() * kernel::box_cox(c, at[1]).0, at[0], at[1]],
         }
     }
 
-    fn nuisance(&self, full: &[f64; 3]) -> [f64; 2] {
+    /// The free parameters of a law.
+    pub fn free(&self, law: [f64; 3]) -> [f64; 2] {
         match self.what {
-            HeldFixed::Location | HeldFixed::Level(_) => [full[1], full[2]],
-            HeldFixed::LogScale => [full[0], full[2]],
-            HeldFixed::Shape => [full[0], full[1]],
+            HeldFixed::Location => [law[1], law[2]],
+            HeldFixed::LogScale => [law[0], law[2]],
+            HeldFixed::Level(c) if c <= FAR_LEVEL => [law[1], law[2]],
+            HeldFixed::Shape | HeldFixed::Level(_) => [law[0], law[1]],
         }
     }
 
-    /// Make a start feasible: a wider scale, or, where that is fixed, a shape nearer 0.
-    fn repair(&self, at: &mut [f64; 2]) {
+    /// A law near `law` that has the held quantity and holds all values: with a wider scale or, where that is held, a
+    /// shape nearer 0.
+    pub fn feasible(&self, law: [f64; 3]) -> [f64; 3] {
         let (low, high) = self.surface.ends();
+        let limits = (-1.0, self.surface.shape_max());
+        let [mut m, mut phi, mut shape] = law;
+        match self.what {
+            HeldFixed::Location => m = self.value,
+            HeldFixed::LogScale => phi = self.value,
+            HeldFixed::Shape => shape = self.value,
+            HeldFixed::Level(_) => {}
+        }
         for _ in 0..60 {
-            let [m, phi, shape] = self.full(at);
-            let scale = phi.exp();
-            let inside = shape > -1.0 && shape < self.surface.shape_max();
-            if inside && [low, high].iter().all(|y| 1.0 + shape * (y - m) / scale > 1e-3) {
-                return;
+            if let HeldFixed::Level(c) = self.what {
+                m = self.value - phi.exp() * kernel::box_cox(c, shape).0;
+            }
+            let inside = shape > limits.0 && shape < limits.1;
+            if inside && [low, high].iter().all(|y| 1.0 + shape * (y - m) / phi.exp() > 1e-3) {
+                break;
             }
             match self.what {
-                HeldFixed::LogScale => at[1] *= 0.7,
-                HeldFixed::Shape => at[1] += 0.25,
-                _ if !inside => at[1] *= 0.9,
-                _ => at[0] += 0.25,
+                HeldFixed::LogScale => shape *= 0.7,
+                HeldFixed::Shape => phi += 0.25,
+                HeldFixed::Location | HeldFixed::Level(_) if !inside => shape *= 0.9,
+                // A far level near the end of a bounded tail leaves little room above it.
+                HeldFixed::Level(c) if c > FAR_LEVEL && shape < 0.0 => shape *= 0.95,
+                HeldFixed::Location | HeldFixed::Level(_) => phi += 0.25,
             }
         }
+        [m, phi, shape]
     }
 }
 
@@ -168,7 +189,7 @@ impl<S: Surface> Objective for Fixed<'_, S> {
 
     fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
         let [m, phi, shape] = self.full(at);
-        if shape < -1.0 || shape > self.surface.shape_max() {
+        if !(shape >= -1.0 && shape <= self.surface.shape_max()) {
             return f64::INFINITY;
         }
         let Some(t) = self.surface.terms(m, phi, shape) else { return f64::INFINITY };
@@ -178,6 +199,20 @@ impl<S: Surface> Objective for Fixed<'_, S> {
             HeldFixed::Location => ([gp, gx], [pp, px, xx]),
             HeldFixed::LogScale => ([gm, gx], [mm, mx, xx]),
             HeldFixed::Shape => ([gm, gp], [mm, mp, pp]),
+            HeldFixed::Level(c) if c > FAR_LEVEL => {
+                // Chain rule through shape, from level = location + scale b(shape).
+                let (b, b1, b2) = kernel::box_cox(c, shape);
+                let (dm, dp) = (-1.0 / (phi.exp() * b1), -b / b1);
+                let bend = b2 / b1;
+                (
+                    [gm + gx * dm, gp + gx * dp],
+                    [
+                        mm + 2.0 * mx * dm + xx * dm * dm - gx * bend * dm * dm,
+                        mp + mx * dp + px * dm + xx * dm * dp - gx * (dm + bend * dm * dp),
+                        pp + 2.0 * px * dp + xx * dp * dp - gx * (dp + bend * dp * dp),
+                    ],
+                )
+            }
             HeldFixed::Level(c) => {
                 // Chain rule through location = level - scale b(shape).
                 let (b, b1, b2) = kernel::box_cox(c, shape);
@@ -290,95 +325,4 @@ fn scan<S: Surface>(
         let (at, value) = if low.1 <= high.1 { low } else { high };
         StandardMaximum { at, value, iterations, status: Status::Boundary }
     })
-}
-
-/// A fitted point of a surface, from which to profile.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peak {
-    /// (location, ln scale, shape), standardised.
-    pub at: [f64; 3],
-    /// Value of the surface there.
-    pub value: f64,
-    /// Inverse Hessian there, row-major.
-    pub inverse: [f64; 9],
-}
-
-/// Twice the fall of the log-likelihood from its peak to the best point with the target held at `value`
-/// (standardised, the scale as its logarithm); infinite where no such point is feasible.
-pub(crate) fn deviance<S: Surface>(surface: &S, peak: &Peak, what: HeldFixed, value: f64) -> f64 {
-    let from = match what {
-        HeldFixed::Location => peak.at[0],
-        HeldFixed::LogScale => peak.at[1],
-        HeldFixed::Shape => peak.at[2],
-        HeldFixed::Level(c) => peak.at[0] + peak.at[1].exp() * kernel::box_cox(c, peak.at[2]).0,
-    };
-    let mut objective = Fixed { surface, what, value: from };
-    let mut newton = Newton::new(2);
-    let mut warm = objective.nuisance(&peak.at);
-    let mut found = f64::INFINITY;
-    // A few steps on the way keep the nuisance parameters near their ridge.
-    const STEPS: usize = 4;
-    for step in 1..=STEPS {
-        objective.value = from + (value - from) * step as f64 / STEPS as f64;
-        let mut start = warm;
-        objective.repair(&mut start);
-        let outcome = newton.minimize(&objective, &start, 1e-11 * surface.len() as f64, 1);
-        found = if outcome.value.is_finite() {
-            warm = [newton.at[0], newton.at[1]];
-            (2.0 * (outcome.value - peak.value)).max(0.0)
-        } else {
-            f64::INFINITY
-        };
-    }
-    found
-}
-
-/// The profile interval of a target, in standardised units (the scale as its logarithm). The critical value
-/// of the deviance is the chi-square quantile times `inflation`.
-pub(crate) fn profile<S: Surface>(
-    surface: &S,
-    peak: &Peak,
-    what: HeldFixed,
-    level: f64,
-    inflation: f64,
-) -> Result<Interval, Error> {
-    argument::confidence_level(level)?;
-    let v = &peak.inverse;
-    let (estimate, error) = match what {
-        HeldFixed::Location => (peak.at[0], v[0].sqrt()),
-        HeldFixed::LogScale => (peak.at[1], v[4].sqrt()),
-        HeldFixed::Shape => (peak.at[2], v[8].sqrt()),
-        HeldFixed::Level(c) => {
-            let (b, b1, _) = kernel::box_cox(c, peak.at[2]);
-            let scale = peak.at[1].exp();
-            let gradient = [1.0, scale * b, scale * b1];
-            (peak.at[0] + scale * b, linalg::quadratic(v, &gradient).max(0.0).sqrt())
-        }
-    };
-    let z = special::normal_upper_quantile(0.5 * (1.0 - level)) * inflation.sqrt();
-    let mut objective = Fixed { surface, what, value: estimate };
-    let mut newton = Newton::new(2);
-    let tolerance = 1e-11 * surface.len() as f64;
-    let mut ends = [(f64::NAN, End::NotFound); 2];
-    for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
-        let mut warm = objective.nuisance(&peak.at);
-        let root_deviance = |value: f64| -> f64 {
-            objective.value = value;
-            let mut start = warm;
-            objective.repair(&mut start);
-            let outcome = newton.minimize(&objective, &start, tolerance, 1);
-            if !outcome.value.is_finite() {
-                return f64::INFINITY;
-            }
-            warm = [newton.at[0], newton.at[1]];
-            (2.0 * (outcome.value - peak.value)).max(0.0).sqrt()
-        };
-        let bound = match what {
-            HeldFixed::Shape if side < 0.0 => -1.0,
-            HeldFixed::Shape => surface.shape_max(),
-            _ => side * f64::INFINITY,
-        };
-        *end = interval_end(root_deviance, estimate, error, z, bound);
-    }
-    Ok(Interval::from_ends(ends, level))
 }

@@ -3,6 +3,9 @@
 
 // The table prints columns that the tests do not read.
 #[allow(dead_code)]
+#[path = "../examples/calibration/models.rs"]
+mod models;
+#[allow(dead_code)]
 #[path = "../examples/calibration/studies.rs"]
 mod studies;
 
@@ -23,6 +26,11 @@ fn check(cells: &[Cell]) {
 #[test]
 fn profile_intervals_cover() {
     check(&studies::intervals(600, &[20, 100], &[-0.2, 0.2]));
+}
+
+#[test]
+fn intervals_of_the_other_models_cover() {
+    check(&models::models(40));
 }
 
 #[test]

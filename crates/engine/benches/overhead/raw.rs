@@ -7,13 +7,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Instant;
 
-use engine::buffers::{Buffer, PERIOD};
+use engine::buffers::Buffer;
+use engine::content::{Author, ContentKind, FileName};
 
 use super::{BLOCK, BLOCK_OF, FILE, TimedCall};
 
 pub fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).expect("no NUL")
 }
+
+/// Bytes of content that the raw writes take turns with.
+const PERIOD: usize = 1 << 20;
 
 /// Nanoseconds an operation.
 pub fn ns(kind: TimedCall, path: &Path, operations: u64) -> f64 {
@@ -24,7 +28,8 @@ pub fn ns(kind: TimedCall, path: &Path, operations: u64) -> f64 {
     // up to 100 ns for 4 KiB.
     let page = |length: usize| Buffer::take(length).expect("memory");
     let (buffer, mut content) = (page(BLOCK as usize), page(PERIOD));
-    content.fill(1);
+    let stream = Author::default().stream(FileName::default(), ContentKind::Placed);
+    stream.fill(0, 0, content.bytes_mut());
     // SAFETY: all-zero bytes are a valid `stat`.
     let mut found: libc::stat = unsafe { std::mem::zeroed() };
     let mut turn = |n: u64| {

@@ -66,7 +66,7 @@ impl CallsFile {
                 return Outcome { errno: libc::ECANCELED, ..total };
             }
             if !total.ok() {
-                // The others still wait for us at each collective transfer.
+                // The other ranks still wait at each collective transfer.
                 continue;
             }
             let memory = if parts == 1 { blocks.whole(layout.blocks) } else { blocks.block(part) };

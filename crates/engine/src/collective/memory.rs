@@ -1,6 +1,7 @@
 //! The memory of a transfer by pattern.
 
-use crate::buffers::{Buffer, Scratch};
+use crate::buffers::{Buffer, SCRATCH_LIMIT};
+use crate::content::{Author, ContentKind, FileName};
 use ranks::Comm;
 use ranks::layout::{Blocks, Direction, Layout};
 
@@ -16,13 +17,16 @@ pub struct TransferMemory {
 }
 
 impl TransferMemory {
-    /// Room for the blocks of `comm`'s rank; `keep`: all of them at once, also where one after the other would do. Without
-    /// scratch memory nothing is moved.
+    /// Room for the blocks of `comm`'s rank; `keep`: all of them at once, also where one after the other would do.
+    /// Without an author nothing is moved.
+    ///
+    /// Blocks that are written one after the other are all made beforehand, up to 1 GiB; beyond that all blocks are one
+    /// and the same, which says that it is memory and not where it lies.
     ///
     /// # Errors
     /// The errno where there is no memory, or a file cannot be so long (EFBIG).
     pub fn new(
-        scratch: Option<&mut Scratch>,
+        author: Option<(Author, FileName)>,
         (direction, layout): (Direction, &Layout),
         keep: bool,
         comm: &dyn Comm,
@@ -30,33 +34,35 @@ impl TransferMemory {
         let write = direction == Direction::Write;
         let (rank, ranks) = (comm.rank(), comm.size());
         layout.file_bytes(ranks).ok_or(libc::EFBIG)?;
-        // Each block that is written has a content of its own, which is not made between two clock reads.
-        let complete = write || layout.is_whole() || keep;
+        let small = layout.bytes() <= SCRATCH_LIMIT as u64;
+        let complete = layout.is_whole() || keep || (write && small);
         let mut made = Self { memory: None, complete, layout: *layout, rank, ranks };
-        let Some(scratch) = scratch else { return Ok(made) };
+        let Some((author, name)) = author else { return Ok(made) };
         let length = if complete { layout.bytes() } else { layout.element };
         let mut memory = Buffer::take(usize::try_from(length).map_err(|_| libc::ENOMEM)?)?;
         if write && layout.element > 0 {
             let element = layout.element as usize;
+            let kind = if complete { ContentKind::Placed } else { ContentKind::Memory };
+            let stream = author.stream(name, kind);
             for (number, part) in (0..layout.blocks).zip(memory.bytes_mut().chunks_exact_mut(element)) {
-                scratch.copy_content(layout.offset(number, rank, ranks), part)?;
+                let offset = if complete { layout.offset(number, rank, ranks) } else { 0 };
+                stream.fill(author.rank, offset, part);
             }
         }
         made.memory = Some(memory);
         Ok(made)
     }
 
-    /// Where in the file the first byte lies that is not what our own writes put there.
-    pub fn first_wrong(&self, scratch: &mut Scratch) -> Option<u64> {
+    /// What was read, block by block, with its offsets in the file.
+    pub fn parts(&self) -> impl Iterator<Item = (&[u8], u64)> {
         let element = self.layout.element as usize;
-        let memory = self.memory.as_ref().filter(|_| self.complete)?;
-        // SAFETY: the transfer is over, and the memory is of this one alone.
-        let found = unsafe { memory.bytes(memory.length()) };
-        let blocks = (0..self.layout.blocks).zip(found.chunks_exact(element.max(1)));
-        blocks.filter(|_| element > 0).find_map(|(number, found)| {
-            let offset = self.layout.offset(number, self.rank, self.ranks);
-            scratch.differs(offset, found).map(|at| offset + at as u64)
-        })
+        let found = match self.memory.as_ref().filter(|_| self.complete && element > 0) {
+            // SAFETY: the transfer is over, and the memory is of this one alone.
+            Some(memory) => unsafe { memory.bytes(memory.length()) },
+            None => &[],
+        };
+        let blocks = found.chunks_exact(element.max(1)).zip(0..self.layout.blocks);
+        blocks.map(|(found, number)| (found, self.layout.offset(number, self.rank, self.ranks)))
     }
 
     /// The memory of the blocks.

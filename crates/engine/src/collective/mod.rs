@@ -7,12 +7,14 @@ mod agree;
 mod calls;
 mod hints;
 mod memory;
+mod prepared;
 
 use std::ffi::CStr;
 
 pub use crate::mpi::io::{Hints, take_error};
 pub use hints::HintsReadBack;
 pub use memory::TransferMemory;
+pub use prepared::{GroupTools, Preparations};
 pub use ranks::layout::{Blocks, Direction, Layout, ParallelMode, ViewKind};
 
 use crate::driver::Driver;
@@ -31,7 +33,7 @@ pub enum GroupFile {
     Library(library::File),
 }
 
-/// Opens a file on `comm`; collective.
+/// Opens a file on `comm`, with what was prepared for it; collective.
 ///
 /// # Errors
 /// The outcome of a failure; where one rank fails all do. MPI's words: [`take_error`].
@@ -39,11 +41,11 @@ pub fn open(
     driver: &mut dyn Driver,
     comm: &dyn Comm,
     (path, mode): (&CStr, ParallelMode),
-    hints: &Hints,
+    prepared: &GroupTools<'_>,
 ) -> Result<GroupFile, Outcome> {
-    match crate::mpi::of(comm).filter(|_| driver.capabilities().local_files) {
-        Some(mpi) => library::File::open(mpi, path, mode, hints).map(GroupFile::Library),
-        None => CallsFile::open(driver, comm, path, mode).map(GroupFile::Calls),
+    match (crate::mpi::of(comm), prepared.library) {
+        (Some(mpi), Some(with)) => library::File::open(mpi, path, mode, with).map(GroupFile::Library),
+        _ => CallsFile::open(driver, comm, path, mode).map(GroupFile::Calls),
     }
 }
 
@@ -64,18 +66,8 @@ pub fn delete(driver: &mut dyn Driver, comm: &dyn Comm, path: &CStr) -> Outcome 
 }
 
 impl GroupFile {
-    /// Makes ready what `transfer` needs, so that it need not be timed.
-    ///
-    /// # Errors
-    /// The errno: EINVAL for sizes that the library cannot express.
-    pub fn prepare(&mut self, layout: &Layout) -> Result<(), i32> {
-        match self {
-            Self::Calls(_) => Ok(()),
-            Self::Library(file) => file.prepare(layout),
-        }
-    }
-
-    /// Moves the bytes of `layout`; the value is how many. `driver` and `comm` are those of `open`.
+    /// Moves the bytes of `layout`; the value is how many. `driver` and `comm` are those of `open`; what was
+    /// prepared is for this layout.
     ///
     /// Setting the view is collective for every level, as MPI has it.
     /// EFAULT where `blocks` is less memory than the layout needs.
@@ -85,11 +77,12 @@ impl GroupFile {
         driver: &mut dyn Driver,
         comm: &dyn Comm,
         (layout, direction): (&Layout, Direction),
-        blocks: &Blocks,
+        (blocks, prepared): (&Blocks, &GroupTools<'_>),
     ) -> Outcome {
-        match self {
-            Self::Calls(file) => file.transfer(driver, comm, (layout, direction), blocks),
-            Self::Library(file) => file.transfer(layout, direction, blocks),
+        match (self, prepared.types) {
+            (Self::Calls(file), _) => file.transfer(driver, comm, (layout, direction), blocks),
+            (Self::Library(file), Some(types)) => file.transfer(layout, types, direction, blocks),
+            (Self::Library(_), None) => Outcome::error(libc::EINVAL),
         }
     }
 

@@ -95,9 +95,14 @@ macro_rules! drivers {
             }
 
             /// Opens a file for a worker made by [`AnyDriver::for_worker`]; the value is the handle there.
-            pub fn share(&mut self, file: Handle, worker: &mut Self) -> samples::Outcome {
+            pub fn share(
+                &mut self,
+                file: Handle,
+                path: &std::ffi::CStr,
+                worker: &mut Self,
+            ) -> samples::Outcome {
                 match (self, worker) {
-                    $((Self::$name(own), Self::$name(other)) => own.share(file, other),)*
+                    $((Self::$name(own), Self::$name(other)) => own.share(file, path, other),)*
                     // A worker has a driver of the same kind.
                     _ => samples::Outcome::error(libc::EINVAL),
                 }

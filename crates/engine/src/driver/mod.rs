@@ -14,7 +14,7 @@ mod table;
 
 pub use posix::{Posix, ThisMachine};
 pub use simulate::{Distribution, Model, NotADistribution, Simulate, Stream};
-pub use stripes::NotStriped;
+pub use stripes::Striping;
 pub use submission::{Handle, Submission};
 pub use table::{Capabilities, Driver, Listed, Seat};
 

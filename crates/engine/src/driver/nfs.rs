@@ -35,7 +35,7 @@ struct ParsedUrl {
 /// `struct nfs_stat_64`.
 #[repr(C)]
 #[derive(Default)]
-struct Status {
+struct NfsStatus {
     before: [u64; 7],
     size: u64,
     after: [u64; 9],
@@ -82,9 +82,9 @@ functions! {
     nfs_pwrite(Context, NfsFile, u64, u64, *const c_void) -> c_int;
     nfs_fsync(Context, NfsFile) -> c_int;
     nfs_lseek(Context, NfsFile, i64, c_int, *mut u64) -> c_int;
-    nfs_fstat64(Context, NfsFile, *mut Status) -> c_int;
+    nfs_fstat64(Context, NfsFile, *mut NfsStatus) -> c_int;
     nfs_ftruncate(Context, NfsFile, u64) -> c_int;
-    nfs_stat64(Context, *const c_char, *mut Status) -> c_int;
+    nfs_stat64(Context, *const c_char, *mut NfsStatus) -> c_int;
     nfs_access(Context, *const c_char, c_int) -> c_int;
     nfs_unlink(Context, *const c_char) -> c_int;
     nfs_rmdir(Context, *const c_char) -> c_int;
@@ -120,9 +120,8 @@ fn library() -> Result<&'static Library, String> {
 }
 
 /// An open file, and how it was opened.
-struct Opened {
+struct NfsOpenFile {
     file: NfsFile,
-    path: CString,
     flags: i32,
 }
 
@@ -131,7 +130,7 @@ pub struct Nfs {
     library: &'static Library,
     context: Context,
     url: Url,
-    files: Vec<Option<Opened>>,
+    files: Vec<Option<NfsOpenFile>>,
 }
 
 // SAFETY: a context and its files belong to the one driver that holds them, and libnfs ties neither to a thread: one
@@ -181,7 +180,7 @@ impl Nfs {
                 return Err("libnfs: no memory for a connection".into());
             }
             let driver = Self { library, context, url: url.clone(), files: Vec::new() };
-            // A server that is gone is an errno and not a wait without end; what the URL says comes after.
+            // A dead server gives an errno instead of an endless wait; options in the URL are applied afterwards.
             (library.nfs_set_autoreconnect)(context, 0);
             (library.nfs_set_timeout)(context, PATIENCE_MS);
             (library.nfs_set_dircache)(context, 0);
@@ -238,25 +237,24 @@ impl Nfs {
         }
     }
 
-    /// The names in a directory, `.` and `..` left out.
-    fn names(&self, path: &CStr) -> Result<Vec<String>, Outcome> {
-        let mut names = Vec::new();
+    /// Gives each name in a directory to `each`, `.` and `..` left out.
+    fn names(&self, path: &CStr, mut each: impl FnMut(&CStr)) -> Outcome {
         // SAFETY: the path ends in NUL; entries live until the directory is closed, and their names end in NUL.
         unsafe {
             let mut directory: Directory = std::ptr::null_mut();
             let opened = outcome((self.library.nfs_opendir)(self.context, path.as_ptr(), &mut directory));
             if !opened.ok() {
-                return Err(opened);
+                return opened;
             }
             while let Some(entry) = (self.library.nfs_readdir)(self.context, directory).as_ref() {
-                let name = CStr::from_ptr(entry.name).to_string_lossy();
-                if name != "." && name != ".." {
-                    names.push(name.into_owned());
+                let name = CStr::from_ptr(entry.name);
+                if name != c"." && name != c".." {
+                    each(name);
                 }
             }
             (self.library.nfs_closedir)(self.context, directory);
         }
-        Ok(names)
+        Outcome::default()
     }
 }
 
@@ -265,6 +263,10 @@ impl Nfs {
 impl Driver for Nfs {
     fn capabilities(&self) -> Capabilities {
         Self::CAPABILITIES
+    }
+
+    fn make_room(&mut self) {
+        self.files.reserve(1);
     }
 
     fn open(&mut self, path: &CStr, flags: i32, mode: u32) -> Outcome {
@@ -276,12 +278,11 @@ impl Driver for Nfs {
         if !opened.ok() {
             return opened;
         }
-        let opened = Opened { file, path: path.to_owned(), flags };
         let number = self.files.iter().position(Option::is_none).unwrap_or(self.files.len());
         if number == self.files.len() {
             self.files.push(None);
         }
-        self.files[number] = Some(opened);
+        self.files[number] = Some(NfsOpenFile { file, flags });
         Outcome::value(number as u64)
     }
 
@@ -337,7 +338,7 @@ impl Driver for Nfs {
     }
 
     fn size(&mut self, file: Handle) -> Outcome {
-        let mut found = Status::default();
+        let mut found = NfsStatus::default();
         // SAFETY: as said above.
         let asked = self.on_file(file, |library, context, file| unsafe {
             (library.nfs_fstat64)(context, file, &mut found)
@@ -351,7 +352,7 @@ impl Driver for Nfs {
     }
 
     fn stat(&mut self, path: &CStr) -> Outcome {
-        let mut found = Status::default();
+        let mut found = NfsStatus::default();
         // SAFETY: as said above.
         let asked = outcome(unsafe { (self.library.nfs_stat64)(self.context, path.as_ptr(), &mut found) });
         if asked.ok() { Outcome::value(found.size) } else { asked }
@@ -398,10 +399,9 @@ impl Driver for Nfs {
     }
 
     fn readdir(&mut self, path: &CStr) -> Outcome {
-        match self.names(path) {
-            Ok(names) => Outcome::value(names.len() as u64),
-            Err(failed) => failed,
-        }
+        let mut count = 0;
+        let read = self.names(path, |_| count += 1);
+        if read.ok() { Outcome::value(count) } else { read }
     }
 
     /// Patterns in the last part of a name only.
@@ -417,7 +417,8 @@ impl Driver for Nfs {
                 libc::fnmatch(last.as_ptr(), name.as_ptr(), libc::FNM_PERIOD) == 0
             })
         };
-        let mut names = self.names(&place).unwrap_or_default();
+        let mut names: Vec<String> = Vec::new();
+        self.names(&place, |name| names.push(name.to_string_lossy().into_owned()));
         names.retain(matches);
         names.sort();
         names.into_iter().map(|name| format!("{prefix}{name}")).collect()
@@ -465,11 +466,11 @@ impl Listed for Nfs {
     }
 
     /// Opens the file once more.
-    fn share(&mut self, file: Handle, worker: &mut Self) -> Outcome {
+    fn share(&mut self, file: Handle, path: &CStr, worker: &mut Self) -> Outcome {
         match self.files.get(file.0 as usize) {
             Some(Some(opened)) => {
                 let flags = opened.flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC);
-                worker.open(&opened.path, flags, 0)
+                worker.open(path, flags, 0)
             }
             _ => Outcome::error(libc::EBADF),
         }

@@ -3,36 +3,55 @@
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use samples::Warning;
 
 /// The magic number of Lustre (`LL_SUPER_MAGIC`).
 const LUSTRE: i64 = 0x0BD0_0BD0;
 
-/// Why nothing was striped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotStriped {
-    /// The file system stripes by itself or not at all: a note, no failure.
-    OtherFileSystem(Warning),
-    /// It is Lustre, and `lfs setstripe` failed.
-    Failed(Warning),
+/// A layout that is to be set, made ready before that is timed. By default nothing is to be done.
+#[derive(Debug, Default)]
+pub struct Striping {
+    tool: Option<Command>,
+    output: Option<std::io::Result<Output>>,
 }
 
-impl NotStriped {
-    /// The answer of a driver that has no such thing.
-    pub(crate) fn of_back_end() -> Self {
-        Self::OtherFileSystem(Warning {
-            code: "not-striped".into(),
-            text: "the back end has no stripes: the layout was left to the server".into(),
-            advice: "set the stripes with the file system's own tool where it has one".into(),
+impl Striping {
+    /// Sets it: this is what is timed.
+    pub fn set(&mut self) {
+        self.output = self.tool.as_mut().map(Command::output);
+    }
+
+    /// Why it failed, if it did.
+    pub fn failure(self) -> Option<Warning> {
+        let why = match self.output? {
+            Ok(output) if output.status.success() => return None,
+            Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let words: Vec<_> =
+            self.tool.iter().flat_map(Command::get_args).map(OsStr::to_string_lossy).collect();
+        Some(Warning {
+            code: "stripe-failed".into(),
+            text: format!("lfs {}: {why}", words.join(" ")),
+            advice: "install Lustre's client tools, or set the stripes of the directory beforehand".into(),
         })
     }
 }
 
-/// Asks Lustre to lay `path` (a new file, or a directory for its files) over `count` targets, in pieces
-/// of `size` bytes.
-pub fn set(path: &CStr, count: u32, size: Option<u64>) -> Result<(), NotStriped> {
+/// The note of a driver that has no such thing.
+pub(crate) fn not_of_this_back_end() -> Warning {
+    Warning {
+        code: "not-striped".into(),
+        text: "the back end has no stripes: the layout was left to the server".into(),
+        advice: "set the stripes with the file system's own tool where it has one".into(),
+    }
+}
+
+/// Makes ready to have Lustre lay `path` (a new file, or a directory for its files) over `count` targets, in pieces
+/// of `size` bytes. A note where the file system stripes by itself or not at all.
+pub fn prepare(path: &CStr, count: u32, size: Option<u64>) -> Result<Striping, Warning> {
     let path = Path::new(OsStr::from_bytes(path.to_bytes()));
     let place = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
     let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
@@ -42,30 +61,17 @@ pub fn set(path: &CStr, count: u32, size: Option<u64>) -> Result<(), NotStriped>
         kind
     });
     if kind != LUSTRE {
-        return Err(NotStriped::OtherFileSystem(Warning {
+        return Err(Warning {
             code: "not-striped".into(),
             text: format!(
                 "{} does not lie on Lustre: its layout was left to the file system",
                 path.display()
             ),
             advice: "set the stripes with the file system's own tool where it has one".into(),
-        }));
+        });
     }
-    let failed = |why: String| {
-        NotStriped::Failed(Warning {
-            code: "stripe-failed".into(),
-            text: format!("lfs setstripe -c {count} {}: {why}", path.display()),
-            advice: "install Lustre's client tools, or set the stripes of the directory beforehand".into(),
-        })
-    };
-    let output = Command::new("lfs")
-        .args(["setstripe", "-c", &count.to_string()])
-        .args(size.map(|size| format!("-S{size}")))
-        .arg(path)
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    let mut tool = Command::new("lfs");
+    tool.args(["setstripe", "-c", &count.to_string()]);
+    tool.args(size.map(|size| format!("-S{size}"))).arg(path);
+    Ok(Striping { tool: Some(tool), output: None })
 }

@@ -5,9 +5,9 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use ppl::commands::Command;
-use samples::Outcome;
+use samples::{Outcome, Warning};
 
-use super::stripes::NotStriped;
+use super::stripes::{Striping, not_of_this_back_end};
 use super::submission::{Handle, Submission};
 
 /// What a driver can do, and what the layer around it must therefore do.
@@ -40,6 +40,10 @@ pub trait Driver: Send {
     fn duration_ps(&mut self, command: Option<Command>, count: u32) -> u64 {
         0
     }
+
+    /// Called before each operation, outside of its timing: memory for one more open file.
+    #[inline(always)]
+    fn make_room(&mut self) {}
 
     /// Opens a file (`O_*` flags, as `open(2)`); the value is its handle.
     fn open(&mut self, path: &CStr, flags: i32, mode: u32) -> Outcome {
@@ -179,12 +183,12 @@ pub trait Driver: Send {
         unsupported()
     }
 
-    /// Lays a file or directory over `count` storage targets, in pieces of `size` bytes.
+    /// Makes ready to lay a file or directory over `count` storage targets, in pieces of `size` bytes.
     ///
     /// # Errors
-    /// Why it was not done: that the file system has no such thing is no failure.
-    fn stripe(&mut self, path: &CStr, count: u32, size: Option<u64>) -> Result<(), NotStriped> {
-        Err(NotStriped::of_back_end())
+    /// A note: that the file system has no such thing is no failure.
+    fn prepare_stripe(&mut self, path: &CStr, count: u32, size: Option<u64>) -> Result<Striping, Warning> {
+        Err(not_of_this_back_end())
     }
 
     /// Writes everything back, of all files (`sync`).
@@ -272,8 +276,8 @@ pub trait Listed: Driver + Sized {
     /// In words.
     fn for_worker(&self) -> Result<Self, String>;
 
-    /// Opens a file of this driver for a worker's; the value is the handle there.
-    fn share(&mut self, file: Handle, worker: &mut Self) -> Outcome;
+    /// Opens a file of this driver, known as `path`, for a worker's; the value is the handle there.
+    fn share(&mut self, file: Handle, path: &CStr, worker: &mut Self) -> Outcome;
 }
 
 /// For whom a driver is made.

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 
+use crate::content::Wrong;
 use crate::files::Refusal;
 use perf::Observed;
 use ranks::layout::{Direction, Layout, ParallelMode};
@@ -182,6 +183,6 @@ pub struct Completed {
     pub number: u32,
     /// How long it took and what came of it.
     pub timed: Timed,
-    /// Where in the file verified data was wrong.
-    pub wrong: Option<u64>,
+    /// Where verified data was wrong, and what was there.
+    pub wrong: Option<Wrong>,
 }

@@ -11,7 +11,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Who has come, may go, has gone.
 #[derive(Default)]
-struct Gate {
+struct LatchState {
     ready: u32,
     /// `Some(false)`: not all could be started, nobody begins.
     open: Option<bool>,
@@ -20,7 +20,7 @@ struct Gate {
 
 /// Where the workers of a block wait for each other, and look whether they are to stop.
 pub(super) struct StartLatch {
-    gate: Mutex<Gate>,
+    gate: Mutex<LatchState>,
     changed: Condvar,
     stopped: AtomicBool,
     why: Mutex<Option<CommError>>,

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::registry::{Created, look};
+use super::entry::{Created, look};
 
 /// What [`clean`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct Cleaned {
     pub left: Vec<(PathBuf, String)>,
 }
 
-/// Removes what the ranks created. What is gone already is no error; what was replaced by something
-/// else since is left alone; a directory that holds anything else is left and reported.
+/// Removes what the ranks created. What is gone already is no error; what was born before the call that would have made
+/// it, or after it, is something else and is left alone; a directory that holds anything else is left and reported.
 pub fn clean(created: &[Created]) -> Cleaned {
     let mut wanted: Vec<&Created> = created.iter().collect();
     // What lies inside a directory goes before it.
@@ -26,7 +26,7 @@ pub fn clean(created: &[Created]) -> Cleaned {
     for entry in wanted {
         let Ok(path) = CString::new(entry.path.as_os_str().as_bytes()) else { continue };
         let Some(found) = look(&path) else { continue };
-        if entry.identity.is_some_and(|identity| identity != found.identity) {
+        if entry.born.is_some_and(|born| !found.born.is_some_and(|moment| moment.is_within(born))) {
             continue;
         }
         if found.directory { directories.push(entry) } else { files.push(entry) }

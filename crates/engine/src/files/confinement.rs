@@ -18,6 +18,23 @@ pub struct Confinement {
 pub struct ParentFacts {
     /// Files here carry a birth time by this machine's own clock.
     pub birth_times: bool,
+    /// Which directory it is: a number made of its path, links resolved.
+    pub place: u64,
+}
+
+/// The number of the directory or file `name` in the directory with the number `parent` (FNV-1a; Fowler, Noll and Vo
+/// 1991).
+pub(super) fn of_place(parent: u64, name: &[u8]) -> u64 {
+    let start = if parent == 0 { 0xcbf2_9ce4_8422_2325 } else { parent };
+    name.iter()
+        .chain(b"/")
+        .fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// A path as its directory, with the slash behind it, and the name in it.
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let slash = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    path.split_at(slash)
 }
 
 /// A path outside the allowed places.
@@ -76,7 +93,7 @@ impl Confinement {
             None => &b""[..],
         };
         if bytes == b"/dev/null" && matches!(what, "write to" | "read") {
-            return Ok(ParentFacts { birth_times: false });
+            return Ok(ParentFacts { birth_times: false, place: 0 });
         }
         if let Some(answer) = self.known.get(directory) {
             return answer.clone().map_err(|real| self.refuse(what, path, real));
@@ -129,7 +146,9 @@ impl Confinement {
         if !self.allows(&real) {
             return Err(real);
         }
-        Ok(ParentFacts { birth_times: has_birth_times(&real) })
+        let names = real.components().filter(|part| matches!(part, Component::Normal(_)));
+        let place = names.fold(0, |place, name| of_place(place, name.as_os_str().as_bytes()));
+        Ok(ParentFacts { birth_times: has_birth_times(&real), place })
     }
 
     fn allows(&self, real: &Path) -> bool {

@@ -6,10 +6,16 @@
 
 mod clean;
 mod confinement;
+mod earlier;
+mod entry;
+mod moment;
 mod registry;
 #[cfg(test)]
 mod tests;
 
 pub use clean::{Cleaned, clean};
 pub use confinement::{Confinement, ParentFacts, Refusal};
-pub use registry::{Created, Moment, Registry, SharedRegistry, created};
+pub use earlier::EarlierNames;
+pub use entry::{Created, created};
+pub use moment::Moment;
+pub use registry::{Evidence, Registry};

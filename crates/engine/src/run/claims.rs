@@ -42,7 +42,7 @@ pub(super) fn judge(plan: &Plan, outcome: &mut Outcome) {
             None => alike.push(Case { claim, at_ns: HashMap::from([(rank, at_ns)]) }),
         }
     }
-    // The samples that an assertion can be about, once for all.
+    // The samples that assertions are about, collected once.
     let mut by_site: Vec<Vec<&Sample>> = vec![Vec::new(); outcome.run.sites.len()];
     for sample in &outcome.run.samples {
         if let Some(list) = by_site.get_mut(sample.site as usize) {
@@ -99,7 +99,7 @@ fn of_whom(plan: &Plan, claim: &Claim, members: &[u32], samples: &[Sample]) -> S
     };
     match (members, plan.ranks) {
         (_, 1) => String::new(),
-        // Of a run in parts each process judges what it has.
+        // In a run in parts each process judges its own samples.
         _ if present.len() == 1 && members.len() > 1 => format!(", all of rank {}", present[0]),
         (_, _) if claim.group == 0 => format!(", of all {} ranks", plan.ranks),
         (members, _) => {

@@ -11,7 +11,7 @@ use samples::{
 use super::claims::Claimed;
 use super::facts::Timing;
 use super::{Clean, Options, Outcome, SiteFailures};
-use crate::files::{self, Cleaned, Moment};
+use crate::files::{self, Cleaned};
 use ranks::{RankEnd, RankEnds};
 use record::{Entry, RankRecord, ReadError, RecordState, SampleRegion, Stonewalled, read};
 
@@ -33,16 +33,15 @@ pub(super) fn leftovers(
     options: &Options,
     regions: &[Arc<SampleRegion>],
     complete: bool,
-    begun: Moment,
 ) -> (Vec<Result<RankRecord, ReadError>>, Option<Cleaned>) {
     let records: Vec<_> = regions.iter().map(|region| read(region)).collect();
     let local = options.backend.capabilities().local_files;
     let cleaned = match (options.clean, complete) {
         (Clean::Never, _) | (Clean::WhenIncomplete, true) => None,
-        _ if !local => None,
         (Clean::WhenIncomplete, false) | (Clean::Always, _) => {
-            let created: Vec<_> = regions.iter().flat_map(|region| files::created(region, begun)).collect();
-            Some(files::clean(&created))
+            let created: Vec<_> = regions.iter().flat_map(|region| files::created(region)).collect();
+            // Where files are elsewhere, only kernels have made some here.
+            (local || !created.is_empty()).then(|| files::clean(&created))
         }
     };
     (records, cleaned)
@@ -221,11 +220,11 @@ impl Together {
             let doing = self.doing(rank, end).unwrap_or_default();
             lines.extend(alone.failures().into_iter().map(|line| line + &doing));
         }
-        // Of an MPI job this process has one rank, and another one may be to blame.
+        // In an MPI job this process has one rank only; the cause may be another rank.
         if lines.is_empty() { ended.left_because() } else { lines }
     }
 
-    /// What a rank was doing when it ended; none where it told that itself.
+    /// What a rank was doing when it ended; `None` where it reported that itself.
     fn doing(&self, rank: u32, end: &RankEnd) -> Option<String> {
         let comma = match end {
             RankEnd::Killed(_) | RankEnd::Exited(_) => "",

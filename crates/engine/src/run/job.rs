@@ -80,7 +80,7 @@ pub fn job<T: Body>(
         },
         |ended| {
             timing.end();
-            let (own, cleaned) = collect::leftovers(options, &regions, ended.complete(), begun);
+            let (own, cleaned) = collect::leftovers(options, &regions, ended.complete());
             let (elsewhere, whole) = if ended.complete() { read_back(&gathered) } else { (false, None) };
             let share = match whole {
                 None if elsewhere && rank > 0 => JobShare::AtRankZero,

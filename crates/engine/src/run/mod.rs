@@ -14,11 +14,12 @@ mod stonewall;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::content::{Author, run_number};
 use crate::driver::Seat;
 use crate::execute::{Instrument, Session, Settings, Stop};
 use crate::files::{Cleaned, Confinement, Moment, Registry};
 use clock::Clock;
-use ranks::Comm;
+use ranks::{Comm, CommError};
 use ranks::{LaunchError, Placement, RankEnd, RanksView};
 use record::{Entry, Recorder, SampleRegion, StaticSite};
 use samples::{ClockFacts, Coverage};
@@ -185,7 +186,7 @@ pub fn ranks<T: Body>(
         watch,
     )?;
     timing.end();
-    let (records, cleaned) = collect::leftovers(options, &regions, ended.complete(), begun);
+    let (records, cleaned) = collect::leftovers(options, &regions, ended.complete());
     let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
     outcome.run.facts.placement = placement.describe();
@@ -229,10 +230,10 @@ fn work<T: Body>(body: &T, options: &Options, world: &dyn Comm, recording: Recor
     if options.keep == Keep::Histogram {
         recorder.count_samples();
     }
-    // Populating more beforehand is a favour; the recorder grows by itself.
+    // Populating more beforehand is an optimisation; the recorder grows by itself.
     let ready = if recorder.counts_samples() { READY_COUNTING } else { READY };
     drop(recorder.reserve(usize::try_from(planned).unwrap_or(usize::MAX).min(ready)));
-    // Virtual time begins at 0, whatever the day.
+    // Virtual time begins at 0.
     let is_virtual = options.backend.capabilities().virtual_time;
     let mut now = || if is_virtual { 0 } else { clock.since_epoch_ns(clock.now()) };
     let offsets = world.clock_offsets(&mut now).map_err(|error| error.to_string())?;
@@ -242,12 +243,15 @@ fn work<T: Body>(body: &T, options: &Options, world: &dyn Comm, recording: Recor
     if let Some(facts) = world.facts() {
         drop(recorder.note(&Entry::Mpi(facts)));
     }
-    world.barrier(0).map_err(|error| error.to_string())?;
+    // The number of the run, in everything that it writes, is that of the rank that came last.
+    let number = if is_virtual { 0 } else { run_number() };
+    let number = world.barrier(number).map_err(|error| error.to_string())?;
+    let author = Author { run: number, rank: world.rank(), ranks: world.size(), dials: options.dials };
     let seat = Seat { rank: world.rank(), ranks: world.size(), seed: options.seed };
     let driver = options.backend.connect(seat)?;
     let settings = Settings {
         clock,
-        seed: options.seed,
+        author,
         registry,
         confinement: confinement(options),
         stop: world.stop_flag(),
@@ -262,11 +266,14 @@ fn run<T: Body>(body: &T, options: &Options, mut session: Session<'_>, planned: 
     session.set_skip_sleep(options.skip_sleep);
     session.set_planned(planned);
     session.begin();
-    let result = body.run(&mut session);
+    let mut result = body.run(&mut session);
     session.over();
     if result.is_ok() && session.rank_count() > 1 {
-        // Every rank came to the end, or will; a rank that is lost now is told by its parent.
-        drop(session.compare_clocks());
+        // Every rank has ended or will; a rank lost from here on is reported by its parent. One that waits at
+        // another statement never will.
+        if let Err(apart @ Stop::Comm(CommError::Apart { .. })) = session.compare_clocks() {
+            result = Err(apart);
+        }
     }
     session.end(&result);
     result.map_err(|stop| stop.to_string())

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use samples::units::bytes;
 
 use super::RunError;
+use crate::content::Dials;
 use crate::driver::BackendKind;
 use crate::execute::OnError;
 use clock::Kind;
@@ -39,8 +40,10 @@ pub struct Options {
     pub launch: Launch,
     /// Real or simulated.
     pub backend: BackendKind,
-    /// Of all random draws and of the content of files.
+    /// Of all random draws.
     pub seed: u64,
+    /// How far what is written may be compressed and deduplicated.
+    pub dials: Dials,
     /// The clock; `None` for the best there is.
     pub clock: Option<Kind>,
     /// Directories, besides the working directory and the one for temporary files, below which the
@@ -76,6 +79,7 @@ impl Options {
             launch: Launch::new(ranks),
             backend: BackendKind::default(),
             seed: 1,
+            dials: Dials::default(),
             clock: None,
             allow: Vec::new(),
             root: None,

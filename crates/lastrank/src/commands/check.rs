@@ -1,27 +1,37 @@
 //! `lastrank check`: prints the mistakes of a program.
 
 use ppl::diagnostic::has_errors;
+use ppl::plan::Settings;
 use serde_json::json;
 
+use super::run::{groups, pairs};
 use crate::cli::{CheckArgs, DiagnosticFormat};
 use crate::exit::Status;
 use crate::{diagnostics, output, program};
 
-/// Parse and check; exit status 2 where there are errors.
+/// Parse, check and plan; exit status 2 where there are errors.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
-    let program = program::load(&args.program, args.classic, None)?;
-    let found = program.diagnostics();
+    let environment = |name: &str| std::env::var(name).ok();
+    let settings = Settings {
+        ranks: args.ranks,
+        parameters: pairs(&args.parameters, &args.set)?,
+        groups: groups(&args.group, args.classic)?,
+        environment: Some(&environment),
+        seed: 1,
+        tentative: args.ranks.is_none() && args.group.is_empty(),
+    };
+    let (source, found) = program::load(&args.program, args.classic, None)?.findings(&settings);
     match args.format {
         DiagnosticFormat::Json => output::json(&json!({
             "schema": "lastrank.check/1",
-            "diagnostics": diagnostics::findings(&program.source, found),
+            "diagnostics": diagnostics::findings(&source, &found),
         }))?,
         DiagnosticFormat::Text => {
-            diagnostics::show(&program.source, found);
+            diagnostics::show(&source, &found);
             if found.is_empty() {
                 output::print(&format!("{}: no mistakes found\n", args.program))?;
             }
         }
     }
-    Ok(if has_errors(found) { Status::Usage } else { Status::Ok })
+    Ok(if has_errors(&found) { Status::Usage } else { Status::Ok })
 }

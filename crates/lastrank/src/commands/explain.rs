@@ -20,6 +20,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
         groups: groups(&args.group, args.classic)?,
         environment: Some(&environment),
         seed: 1,
+        tentative: false,
     };
     let Some(planned) = program::load(&args.program, args.classic, None)?.plan(&settings, true) else {
         return Ok(Status::Usage);

@@ -39,7 +39,7 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
     let mut found = machine::describe(&paths);
     found.clock = Some(clock.clone());
     let shown = if args.redact { machine::redact(&found) } else { found };
-    // Of what is shown: findings name paths too.
+    // Redact before judging: findings name paths too.
     let findings = machine::judge(&shown);
     let verdict = machine::verdict(&findings);
     if args.redact {

@@ -158,7 +158,7 @@ fn text(
     let mut said = String::new();
     for found in predictions {
         let lead = match found.trust {
-            // What one size takes for granted was said above.
+            // The assumptions for a single size were stated above.
             Trust::Supported if several.is_none() => continue,
             Trust::Supported => format!("note, {} ranks: ", found.to),
             Trust::Warned => format!("warning, {} ranks: ", found.to),

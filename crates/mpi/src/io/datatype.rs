@@ -23,7 +23,7 @@ pub(super) struct Share {
 
 /// What the transfer of a layout needs, made once.
 #[derive(Clone, Copy)]
-pub(super) struct LayoutTypes {
+pub struct LayoutTypes {
     /// The unit of the view: bytes, or a block.
     pub(super) unit: Handle,
     unit_is_byte: bool,

@@ -1,6 +1,5 @@
 //! A file that the ranks of an MPI communicator opened together.
 
-use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_void};
 
 use ranks::Comm;
@@ -9,10 +8,11 @@ use samples::Outcome;
 
 use super::datatype::{LayoutTypes, Memory, Share};
 use super::error::{forget_error, outcome};
-use super::hints::{self, Hints, Info};
+use super::hints;
+use super::tools::FileTools;
 use crate::abi::Handle;
 use crate::communicator::Mpi;
-use crate::library::{MpiLibrary, Status};
+use crate::library::{MpiLibrary, MpiStatus};
 
 /// A file opened by the ranks of an MPI communicator.
 pub struct File {
@@ -21,9 +21,8 @@ pub struct File {
     share: Share,
     /// The view that is set; `None` is that of a file just opened.
     view: Option<Layout>,
-    types: HashMap<Layout, LayoutTypes>,
     /// The program's hints, for the view as well.
-    info: Info,
+    info: Handle,
 }
 
 /// What one call of the library moves.
@@ -42,11 +41,11 @@ impl Piece {
 }
 
 impl File {
-    /// Opens `path` on the ranks of `mpi`; collective.
+    /// Opens `path` on the ranks of `mpi`; collective. `prepared` is of the same communicator and outlives the file.
     ///
     /// # Errors
     /// The outcome of a failure; the library's text: [`super::take_error`].
-    pub fn open(mpi: &Mpi, path: &CStr, mode: ParallelMode, hints: &Hints) -> Result<Self, Outcome> {
+    pub fn open(mpi: &Mpi, path: &CStr, mode: ParallelMode, prepared: &FileTools) -> Result<Self, Outcome> {
         let library = mpi.link().library();
         let k = &library.k;
         let access = match (mode.read, mode.write) {
@@ -55,33 +54,19 @@ impl File {
             _ => k.mode_rdwr,
         };
         let flags = access | if mode.create { k.mode_create } else { 0 };
-        let info = Info::new(library, hints)?;
+        let info = prepared.info();
         let mut handle: Handle = 0;
         // SAFETY: communicator and info are handles of this library, the path is NUL-terminated, the
         // new handle is a live zeroed variable.
-        let code = unsafe {
-            (library.f.file_open)(mpi.link().handle, path.as_ptr(), flags, info.handle(), &raw mut handle)
-        };
+        let code =
+            unsafe { (library.f.file_open)(mpi.link().handle, path.as_ptr(), flags, info, &raw mut handle) };
         outcome(library, "MPI_File_open", code, 0).map(|_| Self {
             library,
             handle,
             share: Share { rank: mpi.rank(), ranks: mpi.size() },
             view: None,
-            types: HashMap::new(),
             info,
         })
-    }
-
-    /// Makes the types that a transfer of `layout` needs.
-    ///
-    /// # Errors
-    /// The errno: EINVAL for sizes that the library cannot express.
-    pub fn prepare(&mut self, layout: &Layout) -> Result<(), i32> {
-        if !self.types.contains_key(layout) {
-            let types = LayoutTypes::new(self.library, self.share, layout)?;
-            self.types.insert(*layout, types);
-        }
-        Ok(())
     }
 
     fn set_view(&mut self, layout: &Layout, types: &LayoutTypes) -> Result<(), Outcome> {
@@ -97,7 +82,7 @@ impl File {
         // SAFETY: all handles are this library's and committed; the name of the representation is
         // NUL-terminated.
         let code = unsafe {
-            (library.f.file_set_view)(self.handle, begin, unit, file, c"native".as_ptr(), self.info.handle())
+            (library.f.file_set_view)(self.handle, begin, unit, file, c"native".as_ptr(), self.info)
         };
         outcome(library, "MPI_File_set_view", code, 0)?;
         self.view = wanted;
@@ -106,11 +91,13 @@ impl File {
 
     /// Moves the bytes of `layout`; the value is how many. Setting the view is collective for every level. Where the
     /// memory is not enough: EFAULT, after every collective call that the others wait for was made with no bytes.
-    pub fn transfer(&mut self, layout: &Layout, direction: Direction, blocks: &Blocks) -> Outcome {
-        if let Err(errno) = self.prepare(layout) {
-            return Outcome::error(errno);
-        }
-        let types = self.types[layout];
+    pub fn transfer(
+        &mut self,
+        layout: &Layout,
+        types: LayoutTypes,
+        direction: Direction,
+        blocks: &Blocks,
+    ) -> Outcome {
         if let Err(failure) = self.set_view(layout, &types) {
             return failure;
         }
@@ -150,7 +137,7 @@ impl File {
     unsafe fn move_piece(&self, layout: &Layout, direction: Direction, piece: Piece) -> Outcome {
         let Piece { offset, memory, types, length } = piece;
         let f = &self.library.f;
-        let (byte, mut status) = (self.library.k.byte, Status::default());
+        let (byte, mut status) = (self.library.k.byte, MpiStatus::default());
         let (at, status_to) = (memory.cast::<c_void>(), &raw mut status);
         let collective = layout.is_collective();
         if memory.is_null() && !collective {
@@ -197,7 +184,7 @@ impl File {
 
     /// Bytes of a successful transfer.
     #[inline]
-    fn moved(&self, status: &Status, types: Memory, length: u64) -> u64 {
+    fn moved(&self, status: &MpiStatus, types: Memory, length: u64) -> u64 {
         let f = &self.library.f;
         let byte = self.library.k.byte;
         match (types, f.get_elements_x) {
@@ -222,20 +209,11 @@ impl File {
         hints::used(self.library, self.handle)
     }
 
-    /// Closes it; collective.
+    /// Closes it; collective. One that is dropped stays open: the others may not come.
     pub fn close(mut self) -> Outcome {
         // SAFETY: the handle is open; it is not used after.
         let code = unsafe { (self.library.f.file_close)(&raw mut self.handle) };
         outcome(self.library, "MPI_File_close", code, 0).unwrap_or_else(|failure| failure)
-    }
-}
-
-impl Drop for File {
-    // An open file is not closed here: closing is collective, and the others may not come.
-    fn drop(&mut self) {
-        for types in self.types.values() {
-            types.free(self.library);
-        }
     }
 }
 

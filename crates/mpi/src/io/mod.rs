@@ -4,7 +4,10 @@ mod datatype;
 mod error;
 mod file;
 mod hints;
+mod tools;
 
+pub use datatype::LayoutTypes;
 pub use error::take_error;
 pub use file::{File, delete};
 pub use hints::Hints;
+pub use tools::FileTools;

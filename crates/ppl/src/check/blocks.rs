@@ -7,7 +7,6 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{ExprId, Exprs, StatementId, Statements, Stonewall};
 
 use super::checker::Checker;
-use super::restriction::{Restriction, Taint};
 
 impl Checker<'_> {
     pub(super) fn repeat(
@@ -17,34 +16,36 @@ impl Checker<'_> {
         count: ExprId,
         body: StatementId,
     ) -> Step {
-        let differs = self.differs(count);
+        let place = count;
+        self.whole(count, "the count of `repeat`", (0, i64::MAX));
         let count = self.expression_pushed(count);
-        let (slot, body) = self.loop_body(id, variable, differs, body);
+        self.place_of_condition(count, place);
+        let (slot, body) = self.loop_body(id, variable, body);
         Step::Repeat { slot, count, body }
     }
 
-    /// Three expressions in a row, and whether the number of rounds can differ between ranks.
-    pub(super) fn range(
-        &mut self,
-        from: ExprId,
-        to: ExprId,
-        step: Option<ExprId>,
-    ) -> (ExprIndex, Option<Restriction>) {
-        let differs = self.differs(from).or_else(|| self.differs(to));
-        let from = self.expression(from);
-        let to = self.expression(to);
-        let by = step.map_or(Expr::Int(1), |step| self.expression(step));
-        (self.push_exprs(&[from, to, by]), differs)
+    /// Three expressions in a row.
+    pub(super) fn range(&mut self, from: ExprId, to: ExprId, step: Option<ExprId>) -> ExprIndex {
+        self.range_parts(from, to, step);
+        let parts = [Some(from), Some(to), step];
+        let three = parts.map(|part| part.map_or(Expr::Int(1), |part| self.expression(part)));
+        let first = self.push_exprs(&three);
+        for (at, part) in (first..).zip(parts) {
+            if let Some(part) = part {
+                self.place_of_condition(at, part);
+            }
+        }
+        first
     }
 
     pub(super) fn for_range(
         &mut self,
         id: StatementId,
         variable: ExprId,
-        (first, differs): (ExprIndex, Option<Restriction>),
+        first: ExprIndex,
         body: StatementId,
     ) -> Step {
-        let (slot, body) = self.loop_body(id, Some(variable), differs, body);
+        let (slot, body) = self.loop_body(id, Some(variable), body);
         Step::ForRange { slot, first, body }
     }
 
@@ -55,9 +56,11 @@ impl Checker<'_> {
         list: ExprId,
         body: StatementId,
     ) -> Step {
-        let differs = self.differs(list);
+        let place = list;
+        self.list(list);
         let list = self.expression_pushed(list);
-        let (slot, body) = self.loop_body(id, Some(variable), differs, body);
+        self.place_of_condition(list, place);
+        let (slot, body) = self.loop_body(id, Some(variable), body);
         Step::ForEach { slot, list, body }
     }
 
@@ -68,20 +71,20 @@ impl Checker<'_> {
             "for",
             "`for 60s { … }` runs for a minute; `repeat 60 { … }` runs 60 times",
         );
+        let time = duration;
         let duration = self.expression_pushed(duration);
+        self.place_of_condition(duration, time);
         // Where the ranks meet inside, they also agree on the last round.
         let together = self.meets(body);
         if together {
-            self.collective(place, "this loop over time, in which ranks meet,", None, false);
+            self.meeting(place, "this loop over time, in which ranks meet,");
         }
-        let differs =
-            (self.survey.collective && !together).then_some(Restriction::Differs(Taint::Differs, place));
-        let (_, body) = self.loop_body(id, None, differs, body);
+        let (_, body) = self.loop_body(id, None, body);
         Step::ForTime { duration, body, together }
     }
 
     pub(super) fn while_loop(&mut self, id: StatementId, condition: ExprId, body: StatementId) -> Step {
-        let differs = self.differs(condition);
+        let place = condition;
         // The condition is evaluated again after the body, so it may use what the body assigns.
         let outermost = self.outermost_end;
         if outermost == 0 {
@@ -89,7 +92,8 @@ impl Checker<'_> {
         }
         let condition = self.expression_pushed(condition);
         self.outermost_end = outermost;
-        let (_, body) = self.loop_body(id, None, differs, body);
+        self.place_of_condition(condition, place);
+        let (_, body) = self.loop_body(id, None, body);
         Step::While { condition, body }
     }
 
@@ -98,7 +102,6 @@ impl Checker<'_> {
         &mut self,
         statement: StatementId,
         variable: Option<ExprId>,
-        restriction: Option<Restriction>,
         body: StatementId,
     ) -> (Slot, u32) {
         let symbol = variable.and_then(|id| self.symbol(id));
@@ -115,20 +118,7 @@ impl Checker<'_> {
             }
         };
         self.loops += 1;
-        let outer = (self.loop_base, self.left_loop);
-        let restriction = match self.stonewall {
-            Some(place) if self.survey.collective => Some(Restriction::Differs(Taint::Differs, place)),
-            _ => restriction,
-        };
-        self.restrictions.extend(restriction);
-        self.loop_base = self.restrictions.len();
-        // Who leaves early misses what stands before the jump in the next round, too.
-        self.left_loop = self.leaves(body, None, false);
         let block = self.body(body);
-        (self.loop_base, self.left_loop) = outer;
-        if restriction.is_some() {
-            self.restrictions.pop();
-        }
         self.loops -= 1;
         if let Some(symbol) = symbol {
             self.counting[symbol.0 as usize] -= 1;
@@ -146,14 +136,11 @@ impl Checker<'_> {
         then: StatementId,
         otherwise: Option<StatementId>,
     ) -> Step {
-        let differs = self.differs(condition);
+        let place = condition;
         let condition = self.expression_pushed(condition);
-        self.restrictions.extend(differs);
+        self.place_of_condition(condition, place);
         let then = self.body_block(then);
         let otherwise = otherwise.map_or((0, 0), |id| self.body_block(id));
-        if differs.is_some() {
-            self.restrictions.pop();
-        }
         let then = self.push_block(then);
         self.push_block(otherwise);
         Step::If { condition, then }
@@ -167,11 +154,13 @@ impl Checker<'_> {
         body: StatementId,
     ) -> Step {
         let place = self.tree.span(name);
-        self.collective(place, "a phase", Some(u32::from(self.group)), false);
+        self.meeting(place, "a phase");
         let label = self.label(Some(name));
         let site = self.site(span, None, SiteKind::Phase);
         // Its two barriers share the site behind it.
-        self.site(span, None, SiteKind::Barrier);
+        let waits = self.site(span, None, SiteKind::Barrier);
+        self.place_of_meeting(site, place);
+        self.place_of_meeting(waits, place);
         let body = match stonewall {
             Stonewall::None => self.body(body),
             Stonewall::First => self.stonewall(span, place, NO_LIMIT, body),
@@ -202,13 +191,9 @@ impl Checker<'_> {
     }
 
     pub(super) fn in_group(&mut self, name: ExprId, body: StatementId) -> Step {
-        let place = self.tree.span(name);
         let number = self.group_number(name).unwrap_or(0);
         let outer = std::mem::replace(&mut self.group, number as u16);
-        let body = match number {
-            0 => self.body(body),
-            _ => self.restricted(Restriction::Group(number, place), body),
-        };
+        let body = self.body(body);
         self.group = outer;
         Step::Group { group: GroupId(number), body }
     }
@@ -222,12 +207,14 @@ impl Checker<'_> {
                 format!("this barrier of \"{name}\"")
             }
         };
-        self.collective(span, &what, Some(number), false);
+        self.meeting(span, &what);
         let site = self.site(span, None, SiteKind::Barrier);
+        self.place_of_meeting(site, span);
         Step::Barrier { site, group: GroupId(number) }
     }
 
     pub(super) fn rate(&mut self, rate: ExprId, poisson: bool, body: StatementId) -> Step {
+        self.pace(rate);
         let rate = self.expression_pushed(rate);
         let state = self.code.paces;
         self.code.paces += 1;
@@ -237,14 +224,9 @@ impl Checker<'_> {
 
     pub(super) fn choose(&mut self, span: Span, weights: Exprs, bodies: Statements) -> Step {
         let place = Span::new(span.start, span.start + 6);
+        self.weights(weights);
         let weights = self.expressions(weights);
-        if self.survey.collective {
-            self.restrictions.push(Restriction::Differs(Taint::Differs, place));
-        }
         let blocks: Vec<(u32, u32)> = bodies.iter().map(|body| self.body_block(body)).collect();
-        if self.survey.collective {
-            self.restrictions.pop();
-        }
         if blocks.is_empty() {
             self.push(
                 Diagnostic::error(DiagnosticCode::BadDefine, place, "`choose` has nothing to choose from")
@@ -258,19 +240,16 @@ impl Checker<'_> {
 
     pub(super) fn parallel(&mut self, count: ExprId, body: StatementId) -> Step {
         let place = self.tree.span(count);
+        let workers = count;
+        self.whole(count, "the number of workers of `parallel`", (1, 1024));
         let count = self.expression_pushed(count);
+        self.place_of_condition(count, workers);
         let loops = std::mem::take(&mut self.loops);
-        let body = self.restricted(Restriction::Workers(place), body);
+        let outer = self.workers.replace(place);
+        let body = self.body(body);
+        self.workers = outer;
         self.loops = loops;
         Step::Parallel { count, body }
-    }
-
-    /// A body that only some ranks reach.
-    pub(super) fn restricted(&mut self, restriction: Restriction, body: StatementId) -> u32 {
-        self.restrictions.push(restriction);
-        let block = self.body(body);
-        self.restrictions.pop();
-        block
     }
 
     /// The time that a statement needs, put into the code.

@@ -2,7 +2,7 @@
 
 use crate::code::{Expr, SiteId};
 use crate::commands::{ArgumentSpec, Command, Default, Kind, mode};
-use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, find_word, nearest};
 use crate::syntax::{ExprId, ExprKind, Exprs, template};
 use samples::SiteKind;
 
@@ -40,14 +40,8 @@ impl Checker<'_> {
             );
         }
         let group = self.explicit_group(command, arguments);
-        if command.is_collective() && missing == 0 {
-            // An open file belongs to the group that opened it, which is not known here.
-            let target = spec.position(Kind::File).is_none().then_some(group);
-            let pattern = spec
-                .position(Kind::Pattern)
-                .filter(|_| spec.by_pattern)
-                .and_then(|index| self.pattern_of(arguments.get(index)?));
-            self.collective_command(span, command, target, pattern);
+        if command.is_collective() {
+            self.meeting(span, &format!("`{}`", command.name()));
         }
         let base = self.pending_exprs.len();
         for (index, id) in arguments.iter().enumerate() {
@@ -87,6 +81,9 @@ impl Checker<'_> {
         let count = (self.pending_exprs.len() - base) as u32;
         let first = self.push_pending_exprs(base);
         let site = self.site(span, Some(command), SiteKind::Operation);
+        if command.is_collective() {
+            self.place_of_meeting(site, span);
+        }
         (first, count, site)
     }
 
@@ -151,18 +148,15 @@ impl Checker<'_> {
                 }
                 let mut known: Vec<&str> = self.survey.patterns.keys().map(String::as_str).collect();
                 known.sort_unstable();
-                let help = match nearest(&wanted, known.iter().copied()) {
-                    Some(near) => format!("did you mean \"{near}\"?"),
-                    None => "define it: `define pattern {\"name\", iterations, element, level};`".to_owned(),
+                let near = nearest(&wanted, known.iter().copied());
+                let message = format!("unknown pattern \"{wanted}\"");
+                let error = Diagnostic::error(DiagnosticCode::UnknownPattern, span, message);
+                let place = find_word(self.text, span, &wanted);
+                let error = match near {
+                    Some(near) => error.did_you_mean_name(near, place),
+                    None => error.help("define it: `define pattern {\"name\", iterations, element, level};`"),
                 };
-                self.push(
-                    Diagnostic::error(
-                        DiagnosticCode::UnknownPattern,
-                        span,
-                        format!("unknown pattern \"{wanted}\""),
-                    )
-                    .help(help),
-                );
+                self.push(error);
                 return Expr::Int(0);
             }
             Kind::Group => return Expr::Int(self.group_number(id).unwrap_or(0) as i32),
@@ -180,7 +174,12 @@ impl Checker<'_> {
                 }
                 return Expr::Text(self.add_text(&text));
             }
-            Kind::Bytes | Kind::Integer | Kind::BytesOrBuffer => {
+            Kind::Bytes
+            | Kind::Distance
+            | Kind::Count
+            | Kind::Integer
+            | Kind::Permissions
+            | Kind::BytesOrBuffer => {
                 if let Some(found @ (LiteralKind::Text | LiteralKind::List | LiteralKind::Duration)) = literal
                 {
                     self.wrong_kind(command, argument, found, span);
@@ -210,9 +209,9 @@ impl Checker<'_> {
 
     fn mode(&mut self, command: Command, id: ExprId, span: Span) {
         let text = self.tree.raw_text(id, self.text).0;
-        if command == Command::Pfopen {
+        if command.is_collective() {
             if text.is_empty() || !text.chars().all(|letter| "crw".contains(letter)) {
-                let message = format!("`{text}` is no mode of `pfopen`");
+                let message = format!("`{text}` is no mode of `{}`", command.name());
                 self.push(
                     Diagnostic::error(DiagnosticCode::BadMode, span, message)
                         .help("use any of the letters c, r and w"),
@@ -222,15 +221,13 @@ impl Checker<'_> {
         }
         if let Err(part) = mode::flags(text) {
             let modes = ["r", "w", "a", "r+", "w+", "a+"];
-            let help = nearest(&part, mode::FLAGS.iter().copied())
-                .map(|near| format!("did you mean `{near}`?"))
-                .unwrap_or_else(|| {
-                    format!("modes are {}, or names such as O_WRONLY|O_CREAT", modes.join(" "))
-                });
-            self.push(
-                Diagnostic::error(DiagnosticCode::BadMode, span, format!("`{part}` is no open mode"))
-                    .help(help),
-            );
+            let error = Diagnostic::error(DiagnosticCode::BadMode, span, format!("`{part}` is no open mode"));
+            self.push(match nearest(&part, mode::FLAGS.iter().copied()) {
+                Some(near) => error.did_you_mean(near, find_word(self.text, span, &part)),
+                None => {
+                    error.help(format!("modes are {}, or names such as O_WRONLY|O_CREAT", modes.join(" ")))
+                }
+            });
         }
     }
 }

@@ -5,11 +5,10 @@ use samples::SiteKind;
 use crate::code::{BlockIndex, Code, Expr, ExprIndex, RawSite, SiteId, Slot, Step};
 use crate::commands::Command;
 use crate::diagnostic::{Diagnostic, Span, nearest};
-use crate::syntax::{Symbol, Tree};
+use crate::syntax::{ExprId, Symbol, Tree, template};
 use crate::value::Value;
 
 use super::definitions::Definitions;
-use super::restriction::Restriction;
 use super::survey::Survey;
 
 /// More diagnostics than this are not kept.
@@ -46,13 +45,10 @@ pub(super) struct Checker<'a> {
     pub group: u16,
     /// The stonewall around this place, whose loops end differently often.
     pub stonewall: Option<Span>,
-    pub restrictions: Vec<Restriction>,
-    /// How many of them stood around the innermost loop.
-    pub loop_base: usize,
-    /// Some ranks have left the innermost loop, or its round, before this place.
-    pub left_loop: Option<Restriction>,
-    /// Some ranks have returned from the function before this place.
-    pub returned: Option<Restriction>,
+    /// Labels of samples that are asked for.
+    pub asked: Vec<(Span, String)>,
+    /// `parallel` around this place.
+    pub workers: Option<Span>,
     pub pending: Vec<(Step, u32)>,
     pub pending_exprs: Vec<Expr>,
     pub longest_name: usize,
@@ -75,10 +71,8 @@ impl<'a> Checker<'a> {
             outermost_end: 0,
             group: 0,
             stonewall: None,
-            restrictions: Vec::new(),
-            loop_base: 0,
-            left_loop: None,
-            returned: None,
+            asked: Vec::new(),
+            workers: None,
             pending: Vec::new(),
             pending_exprs: Vec::new(),
             longest_name: tree.names().iter().map(str::len).max().unwrap_or(0),
@@ -141,12 +135,11 @@ impl Checker<'_> {
     }
 
     /// The name that was probably meant by one that is not defined.
-    pub fn meant(&self, name: &str) -> Option<String> {
+    pub fn meant(&self, name: &str) -> Option<&str> {
         let names = self.tree.names();
         // A bound on the work for generated programs.
         let candidates = names.iter().take(10_000).enumerate();
         nearest(name, candidates.filter(|(at, _)| self.is_defined(Symbol(*at as u32))).map(|(_, name)| name))
-            .map(|near| format!("did you mean `${near}`?"))
     }
 
     /// A new local variable, or a global one outside of functions.
@@ -159,6 +152,15 @@ impl Checker<'_> {
                 Slot(slot | Slot::LOCAL)
             }
             None => self.global(symbol),
+        }
+    }
+
+    /// Notes a label whose samples are asked for, where it is plain text.
+    pub fn ask_for(&mut self, label: ExprId) {
+        let raw = self.tree.raw_text(label, self.text).0;
+        if !raw.is_empty() && template::is_plain(raw) {
+            let asked = (self.tree.span(label), raw.to_owned());
+            self.asked.push(asked);
         }
     }
 

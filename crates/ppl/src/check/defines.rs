@@ -9,6 +9,9 @@ use crate::value::Value;
 use super::checker::Checker;
 use super::definitions::{GroupDefinition, GroupTag, Parameter, PatternDefinition, classic_suffix};
 
+/// Sites keep the number of their group in 16 bits, and ranks a communicator for each.
+const MAX_GROUPS: usize = 4096;
+
 impl Checker<'_> {
     /// Checks a definition and keeps what it says.
     pub(super) fn define(&mut self, define: Define, span: Span) {
@@ -22,6 +25,9 @@ impl Checker<'_> {
                 for at in (0..items.len()).step_by(2) {
                     let (Some(key), Some(value)) = (items.get(at), items.get(at + 1)) else { break };
                     let Some(key) = self.plain_text(key, "the key of a report hint") else { continue };
+                    if matches!(key.as_str(), "gate" | "samples") {
+                        self.ask_for(value);
+                    }
                     let value = self.constant_expression(value);
                     self.definitions.report.push((key, value));
                 }
@@ -119,6 +125,13 @@ impl Checker<'_> {
                 break;
             };
             let span = self.tree.span(id);
+            if self.definitions.groups.len() == MAX_GROUPS {
+                self.push(
+                    Diagnostic::error(DiagnosticCode::BadDefine, span, "a program has at most 4,096 groups")
+                        .help("ranks that do the same share a group; `$$grank` tells them apart"),
+                );
+                return;
+            }
             let Some(name) = self.plain_text(id, "the name of a group") else { continue };
             let name = self.trimmed(&name, span);
             if name == "world" || name.is_empty() {

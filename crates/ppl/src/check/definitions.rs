@@ -3,8 +3,6 @@
 use crate::code::{ExprIndex, Slot};
 use crate::diagnostic::Span;
 
-use super::restriction::Collective;
-
 /// `define param "name" $variable default`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
@@ -73,7 +71,6 @@ pub struct Definitions {
     pub(crate) hints: Vec<(String, ExprIndex, Span)>,
     pub(crate) ranks: Option<(ExprIndex, Span)>,
     pub(crate) space: Vec<(Option<ExprIndex>, ExprIndex, Span)>,
-    pub(crate) collectives: Vec<Collective>,
 }
 
 /// `"4k"`: a number with a suffix that a string's number leaves out; its digits.

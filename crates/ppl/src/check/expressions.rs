@@ -1,13 +1,14 @@
 //! Checks expressions and compiles them.
 
 use crate::code::{Builtin, Call, Expr, SiteId};
-use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
+use crate::commands::{Function, FunctionKind};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, find_word, nearest};
 use crate::errno;
 use crate::number::Number;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
+use crate::value::Value;
 
 use super::checker::Checker;
-use super::restriction::{Restriction, Taint};
 
 impl Checker<'_> {
     /// An expression, put into the code.
@@ -43,6 +44,7 @@ impl Checker<'_> {
             }
             ExprKind::Word(symbol) => self.word(symbol, self.tree.span(id)),
             ExprKind::Unary(op, inner) => {
+                self.constant_operands(id);
                 let inner = self.expression(inner);
                 if let (UnaryOp::Negate, Expr::Int(value)) = (op, inner) {
                     return Expr::Int(value.wrapping_neg());
@@ -50,42 +52,34 @@ impl Checker<'_> {
                 Expr::Unary(op, self.push_expr(inner))
             }
             ExprKind::Binary(op, left, right) => {
-                let right_span = self.tree.span(right);
-                // The right side of `&&` and `||` is evaluated under the condition of the left one.
-                let lazy = matches!(op, BinaryOp::And | BinaryOp::Or);
-                let differs = if lazy { self.differs(left) } else { None };
+                let right_id = right;
+                let left_id = left;
                 let left = self.expression(left);
-                self.restrictions.extend(differs);
                 let right = self.expression(right);
-                if differs.is_some() {
-                    self.restrictions.pop();
-                }
-                if matches!((op, right), (BinaryOp::Divide | BinaryOp::Modulo, Expr::Int(0))) {
-                    // An error only where it was written so, not where a mistake became 0.
-                    let written =
-                        self.text.get(right_span.start as usize..right_span.end as usize).unwrap_or("");
-                    if !written.is_empty()
-                        && written.bytes().all(|byte| matches!(byte, b'0' | b'(' | b')' | b' '))
-                    {
-                        self.push(Diagnostic::error(
-                            DiagnosticCode::Evaluation,
-                            right_span,
-                            "division by zero",
-                        ));
-                    }
+                self.constant_operands(id);
+                if matches!(op, BinaryOp::Divide | BinaryOp::Modulo)
+                    && self.known(left_id).is_none()
+                    && self.known(right_id) == Some(Value::Int(0))
+                {
+                    let message = "division by zero";
+                    self.push(Diagnostic::error(
+                        DiagnosticCode::Evaluation,
+                        self.tree.span(right_id),
+                        message,
+                    ));
                 }
                 let first = self.push_exprs(&[left, right]);
+                // The right side of `&&` and `||` is evaluated under the condition of the left one.
+                if matches!(op, BinaryOp::And | BinaryOp::Or) {
+                    self.place_of_condition(first, left_id);
+                }
                 Expr::Binary(op, first)
             }
             ExprKind::Choice(condition, yes, no) => {
-                let differs = self.differs(condition);
-                let condition = self.expression(condition);
-                self.restrictions.extend(differs);
-                let three = [condition, self.expression(yes), self.expression(no)];
-                if differs.is_some() {
-                    self.restrictions.pop();
-                }
-                Expr::Choice(self.push_exprs(&three))
+                let three = [condition, yes, no].map(|part| self.expression(part));
+                let first = self.push_exprs(&three);
+                self.place_of_condition(first, condition);
+                Expr::Choice(first)
             }
             ExprKind::Call(callee, arguments) => self.call(id, callee, arguments),
             ExprKind::List(items) => {
@@ -122,10 +116,12 @@ impl Checker<'_> {
     pub(super) fn unknown_variable(&mut self, symbol: Symbol, span: Span) {
         let name = self.name(symbol).to_owned();
         let first = self.survey.first_assigned[symbol.0 as usize];
-        let help = self.meant(&name);
         let mut diagnostic =
-            Diagnostic::error(DiagnosticCode::UnknownVariable, span, format!("unknown variable `${name}`"))
-                .help_maybe(help);
+            Diagnostic::error(DiagnosticCode::UnknownVariable, span, format!("unknown variable `${name}`"));
+        if let Some(near) = self.meant(&name) {
+            let place = find_word(self.text, span, &format!("${name}"));
+            diagnostic = diagnostic.did_you_mean(&format!("${near}"), place);
+        }
         if first != u32::MAX && first > span.start {
             diagnostic.message = format!("the variable `${name}` is used before it is assigned");
             diagnostic =
@@ -147,13 +143,12 @@ impl Checker<'_> {
         if name.starts_with("SEEK_") || name.starts_with("O_") {
             return Expr::Text(self.add_text(&name));
         }
-        let help = nearest(&name, errno::names())
-            .map(|near| format!("did you mean `{near}`?"))
-            .unwrap_or_else(|| format!("a variable begins with a dollar sign: `${name}`"));
-        self.push(
-            Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("`{name}` means nothing here"))
-                .help(help),
-        );
+        let error =
+            Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("`{name}` means nothing here"));
+        self.push(match nearest(&name, errno::names()) {
+            Some(near) => error.did_you_mean(near, Some(span)),
+            None => error.help(format!("a variable begins with a dollar sign: `${name}`")),
+        });
         Expr::Int(0)
     }
 
@@ -193,6 +188,12 @@ impl Checker<'_> {
                     );
                     return Expr::Int(0);
                 }
+                let label = usize::from(function == Function::Quantile);
+                match (spec.kind, arguments.get(label)) {
+                    (FunctionKind::Samples, Some(label)) => self.ask_for(label),
+                    (FunctionKind::Pure, _) => self.constant_operands(id),
+                    (FunctionKind::Draws | FunctionKind::Samples, _) => {}
+                }
                 let first = self.expressions(arguments);
                 let count = arguments.len() as u32;
                 self.code.calls.push(Call { target: function as u32, first, count, site: SiteId(0) });
@@ -208,17 +209,16 @@ impl Checker<'_> {
             let functions = crate::commands::Function::all().map(|function| function.spec().name);
             let commands = crate::commands::Command::all().map(|command| command.name());
             let own = self.survey.functions.iter().map(|(symbol, _)| self.tree.names().text(*symbol));
-            let help = nearest(&name, functions.chain(commands).chain(own))
-                .map(|near| format!("did you mean `{near}`?"))
-                .unwrap_or_else(|| format!("define it: `def {name}(…) {{ … }}`"));
-            self.push(
-                Diagnostic::error(
-                    DiagnosticCode::UnknownFunction,
-                    span,
-                    format!("unknown function `{name}`"),
-                )
-                .help(help),
+            let error = Diagnostic::error(
+                DiagnosticCode::UnknownFunction,
+                span,
+                format!("unknown function `{name}`"),
             );
+            let error = match nearest(&name, functions.chain(commands).chain(own)) {
+                Some(near) => error.did_you_mean(near, find_word(self.text, span, &name)),
+                None => error.help(format!("define it: `def {name}(…) {{ … }}`")),
+            };
+            self.push(error);
             return Expr::Int(0);
         };
         let procedure = self.code.procedures[number as usize].clone();
@@ -234,15 +234,6 @@ impl Checker<'_> {
                 .label(place, "defined here"),
             );
             return Expr::Int(0);
-        }
-        if self.survey.functions[number as usize].1.collective {
-            // Loops inside end early as well.
-            let cut = self.stonewall.map(|place| Restriction::Differs(Taint::Differs, place));
-            self.restrictions.extend(cut);
-            self.collective(span, &format!("a barrier inside `{name}`"), None, false);
-            if cut.is_some() {
-                self.restrictions.pop();
-            }
         }
         let base = self.pending_exprs.len();
         for argument in arguments.iter() {

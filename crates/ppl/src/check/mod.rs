@@ -8,14 +8,14 @@ mod blocks;
 mod calls;
 mod checker;
 mod collective;
+mod constants;
 mod defines;
 mod definitions;
 mod expressions;
-mod restriction;
+mod labels;
 mod statements;
 mod strings;
 mod survey;
-mod taint;
 mod uniform;
 
 use crate::code::Code;
@@ -26,7 +26,6 @@ use crate::syntax::Tree;
 use checker::Checker;
 pub(crate) use definitions::classic_suffix;
 pub use definitions::{Definitions, GroupDefinition, GroupTag, Parameter, PatternDefinition};
-pub(crate) use restriction::Collective;
 
 /// A checked program.
 #[derive(Clone, Debug)]
@@ -43,8 +42,10 @@ pub struct Checked {
 pub fn check(tree: &Tree, source: &Source) -> Checked {
     let mut checker = Checker::new(tree, source.text());
     checker.program();
-    let Checker { mut code, definitions, mut diagnostics, .. } = checker;
+    let Checker { mut code, definitions, mut diagnostics, asked, .. } = checker;
+    diagnostics.extend(labels::unknown_labels(&code, &asked));
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    code.places.sort();
     code.uniform = uniform::uniform_blocks(&code);
     code.steps.shrink_to_fit();
     code.origins.shrink_to_fit();

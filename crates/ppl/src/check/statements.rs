@@ -7,12 +7,10 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::syntax::{ExprId, ExprKind, Exprs, Statement, StatementId, StatementKind, Statements, Symbol};
 
 use super::checker::{Checker, Locals};
-use super::restriction::{Restriction, Taint};
 
 impl Checker<'_> {
     /// The whole program.
     pub(super) fn program(&mut self) {
-        self.spread_taint();
         self.definitions_first(self.tree.top());
         self.procedures();
         let base = self.pending.len();
@@ -44,7 +42,10 @@ impl Checker<'_> {
             .collect();
         for (at, (symbol, id, span)) in functions.iter().enumerate() {
             let StatementKind::Def { parameters, .. } = self.tree.statement(*id).kind else { continue };
-            if let Some((_, _, first)) = functions[..at].iter().find(|(known, ..)| known == symbol) {
+            let first = self.survey.function_numbers.get(symbol).map(|number| *number as usize);
+            if let Some((_, _, first)) =
+                first.filter(|first| *first < at).and_then(|first| functions.get(first))
+            {
                 let name = self.name(*symbol).to_owned();
                 self.push(
                     Diagnostic::error(
@@ -75,9 +76,7 @@ impl Checker<'_> {
             }
             let most = names.len() as u32;
             self.locals = Some(Locals { names, most });
-            self.returned = None;
             let block = self.body_block(body);
-            self.returned = None;
             let body = self.push_block(block);
             let locals = self.locals.take().map_or(0, |locals| locals.most);
             self.code.procedures[at].body = body;
@@ -151,13 +150,6 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn differs(&self, id: ExprId) -> Option<Restriction> {
-        match self.taint(id) {
-            Taint::Same => None,
-            taint => Some(Restriction::Differs(taint, self.tree.span(id))),
-        }
-    }
-
     fn misplaced(&mut self, span: Span, what: &str, where_: &str) {
         self.push(Diagnostic::error(
             DiagnosticCode::Misplaced,
@@ -212,8 +204,8 @@ impl Checker<'_> {
             StatementKind::Call(call) => Step::Evaluate(self.expression_pushed(call)),
             StatementKind::Repeat { variable, count, body, .. } => self.repeat(id, variable, count, body),
             StatementKind::ForRange { variable, from, to, step, body } => {
-                let range = self.range(from, to, step);
-                self.for_range(id, variable, range, body)
+                let first = self.range(from, to, step);
+                self.for_range(id, variable, first, body)
             }
             StatementKind::ForEach { variable, list, body } => self.for_each(id, variable, list, body),
             StatementKind::ForTime { duration, body } => self.for_time(id, duration, body),
@@ -227,10 +219,7 @@ impl Checker<'_> {
             }
             StatementKind::Phase { name, stonewall, body } => self.phase(span, name, stonewall, body),
             StatementKind::Group { name, body } => self.in_group(name, body),
-            StatementKind::Master(body) => {
-                let place = Span::new(span.start, span.start + 6);
-                Step::Master(self.restricted(Restriction::Master(place), body))
-            }
+            StatementKind::Master(body) => Step::Master(self.body(body)),
             StatementKind::Barrier(name) => self.barrier(span, name),
             StatementKind::Break => {
                 self.jump_out_of_loop(span, "break");
@@ -250,11 +239,13 @@ impl Checker<'_> {
             StatementKind::Choose { weights, bodies } => self.choose(span, weights, bodies),
             StatementKind::Parallel { count, body } => self.parallel(count, body),
             StatementKind::Async { depth, body } => {
+                self.whole(depth, "the depth of `async`", (1, 4096));
                 let depth = self.expression_pushed(depth);
                 Step::Async { depth, body: self.body(body) }
             }
             StatementKind::Verify(body) => Step::Verify(self.body(body)),
             StatementKind::Expect { errno, body } => {
+                self.whole(errno, "the errno of `expect`", (0, i64::MAX));
                 let errno = self.expression_pushed(errno);
                 Step::Expect { errno, body: self.body(body) }
             }
@@ -281,7 +272,6 @@ impl Checker<'_> {
         if self.loops == 0 {
             self.misplaced(span, word, "loop");
         }
-        self.left_loop = self.jump(self.loop_base).or(self.left_loop);
     }
 
     fn return_value(&mut self, span: Span, value: Option<ExprId>) -> Step {
@@ -292,7 +282,6 @@ impl Checker<'_> {
             Some(value) => self.expression(value),
             None => Expr::Int(0),
         };
-        self.returned = self.jump(0).or(self.returned);
         Step::Return(self.push_expr(value))
     }
 

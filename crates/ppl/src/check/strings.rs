@@ -1,7 +1,7 @@
 //! Resolves the variables in strings.
 
 use crate::code::{Builtin, Expr, Piece, Slot, Template};
-use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, find_word, nearest};
 use crate::syntax::template::{TextPart, parts};
 use crate::syntax::{ExprId, ExprKind, Symbol, template};
 
@@ -89,18 +89,23 @@ impl Checker<'_> {
     }
 
     fn unknown_in_string(&mut self, name: &str, span: Span) {
-        let (message, help) = if name.is_empty() {
-            (
-                "`$` without a name in a string".to_owned(),
-                Some("a dollar sign in a string is written `\\$`".to_owned()),
-            )
+        let message = if name.is_empty() {
+            "`$` without a name in a string".to_owned()
         } else {
-            (
-                format!("unknown variable `${name}` in a string"),
-                self.meant(name).or_else(|| Some("a dollar sign in a string is written `\\$`".to_owned())),
-            )
+            format!("unknown variable `${name}` in a string")
         };
-        self.push(Diagnostic::error(DiagnosticCode::UnknownVariable, span, message).help_maybe(help));
+        let error = Diagnostic::error(DiagnosticCode::UnknownVariable, span, message);
+        let error = match self.meant(name).filter(|_| !name.is_empty()) {
+            Some(near) => match find_word(self.text, span, &format!("${{{name}}}")) {
+                Some(place) => error.did_you_mean(&format!("${{{near}}}"), Some(place)),
+                None => {
+                    let place = find_word(self.text, span, &format!("${name}"));
+                    error.did_you_mean(&format!("${near}"), place)
+                }
+            },
+            None => error.help("a dollar sign in a string is written `\\$`"),
+        };
+        self.push(error);
     }
 
     /// A built-in in a string: like the original, its name takes what follows it.
@@ -127,13 +132,15 @@ impl Checker<'_> {
 
     pub(super) fn unknown_builtin(&mut self, name: &str, span: Span) {
         let names = Builtin::ALL.iter().map(|(_, name, _)| *name).chain(["env"]);
-        let help = if name.eq_ignore_ascii_case("env") {
-            Some("the form is `$$env(NAME)`".to_owned())
-        } else {
-            nearest(name, names).map(|near| format!("did you mean `$${near}`?"))
-        };
         let message = format!("unknown built-in `$${name}`");
-        self.push(Diagnostic::error(DiagnosticCode::UnknownBuiltin, span, message).help_maybe(help));
+        let error = Diagnostic::error(DiagnosticCode::UnknownBuiltin, span, message);
+        self.push(if name.eq_ignore_ascii_case("env") {
+            error.help("the form is `$$env(NAME)`")
+        } else if let Some(near) = nearest(name, names) {
+            error.did_you_mean(&format!("$${near}"), find_word(self.text, span, &format!("$${name}")))
+        } else {
+            error
+        });
     }
 
     /// The number of an environment variable.
@@ -204,15 +211,14 @@ impl Checker<'_> {
         }
         let mut known: Vec<&str> = self.survey.groups.keys().map(String::as_str).collect();
         known.sort_unstable();
-        let help = match nearest(&name, known.iter().copied()) {
-            Some(near) => format!("did you mean \"{near}\"?"),
-            None if known.len() == 1 => format!("define it: `define groups {{\"{name}\"}};`"),
-            None => format!("defined are: {}", known.join(", ")),
+        let error =
+            Diagnostic::error(DiagnosticCode::UnknownGroup, span, format!("unknown group \"{name}\""));
+        let error = match nearest(&name, known.iter().copied()) {
+            Some(near) => error.did_you_mean_name(near, find_word(self.text, span, &name)),
+            None if known.len() == 1 => error.help(format!("define it: `define groups {{\"{name}\"}};`")),
+            None => error.help(format!("defined are: {}", known.join(", "))),
         };
-        self.push(
-            Diagnostic::error(DiagnosticCode::UnknownGroup, span, format!("unknown group \"{name}\""))
-                .help(help),
-        );
+        self.push(error);
         None
     }
 

@@ -7,20 +7,6 @@ use crate::syntax::{
     Callee, Children, Define, ExprId, ExprKind, Statement, StatementId, StatementKind, Symbol, Tree,
 };
 
-use super::restriction::Taint;
-
-/// The group in which a variable is assigned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum AssignedIn {
-    /// In none: where it is assigned, all ranks come by.
-    #[default]
-    World,
-    /// In this one only.
-    Group(u16),
-    /// In several.
-    Several,
-}
-
 /// A function before its body is checked.
 pub(super) struct FunctionHead {
     pub statement: StatementId,
@@ -46,10 +32,6 @@ pub(super) struct Survey {
     pub function_numbers: HashMap<Symbol, u32>,
     /// Is there anything collective in the program?
     pub collective: bool,
-    /// Per name: can its value differ between ranks?
-    pub taint: Vec<Taint>,
-    /// Per name: the group in which it is assigned.
-    pub assigned_in: Vec<AssignedIn>,
 }
 
 struct Walk<'a> {
@@ -182,10 +164,8 @@ impl Walk<'_> {
         let parts = kind.children();
         let mut counter = None;
         match kind {
-            StatementKind::Assign { variable, .. } => {
-                if self.counting[variable.0 as usize] == 0 {
-                    self.assigned(variable, span.start);
-                }
+            StatementKind::Assign { variable, .. } if self.counting[variable.0 as usize] == 0 => {
+                self.assigned(variable, span.start);
             }
             StatementKind::Let { variable, .. } => {
                 if let (Some(symbol), None) = (self.symbol(variable), self.inside) {
@@ -200,32 +180,8 @@ impl Walk<'_> {
             }
             StatementKind::Def { name, .. } => return self.function(id, name, parts),
             StatementKind::Define(define) => return self.definition(define),
-            StatementKind::Error
-            | StatementKind::Empty
-            | StatementKind::Block(_)
-            | StatementKind::AssignItem { .. }
-            | StatementKind::Command { .. }
-            | StatementKind::Call(_)
-            | StatementKind::Time { .. }
-            | StatementKind::Group { .. }
-            | StatementKind::Master(_)
-            | StatementKind::If { .. }
-            | StatementKind::While { .. }
-            | StatementKind::ForTime { .. }
-            | StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Return(_)
-            | StatementKind::Include { .. }
-            | StatementKind::Rate { .. }
-            | StatementKind::At { .. }
-            | StatementKind::Think(_)
-            | StatementKind::Choose { .. }
-            | StatementKind::Parallel { .. }
-            | StatementKind::Async { .. }
-            | StatementKind::Verify(_)
-            | StatementKind::Expect { .. }
-            | StatementKind::Assert { .. }
-            | StatementKind::OnError { .. } => {}
+            // The others are what their parts are.
+            _ => {}
         }
         let Some(symbol) = counter else { return self.children(parts) };
         self.counting[symbol.0 as usize] += 1;

@@ -10,6 +10,8 @@ use crate::commands::{FunctionKind, Kind, Yields};
 struct Reach {
     assigned: HashSet<Slot>,
     read: HashSet<Slot>,
+    /// What is assigned, with the values.
+    values: Vec<(Slot, ExprIndex)>,
     /// Depends on chance, time, results or jumps.
     varies: bool,
 }
@@ -18,6 +20,7 @@ struct Reach {
 /// may differ; sizes, counts and conditions may not.
 pub(super) fn uniform_blocks(code: &Code) -> Vec<bool> {
     let mut out = vec![false; code.blocks.len()];
+    let mut amounts = None;
     for step in &code.steps {
         let (slot, body) = match *step {
             Step::Repeat { slot, body, .. } => (slot, body),
@@ -27,12 +30,89 @@ pub(super) fn uniform_blocks(code: &Code) -> Vec<bool> {
         let mut reach = Reach::default();
         reach.assigned.insert(slot);
         reach.block(code, body);
-        out[body as usize] = !reach.varies && reach.assigned.is_disjoint(&reach.read);
+        let same = !reach.varies && reach.assigned.is_disjoint(&reach.read);
+        out[body as usize] = same
+            && !reach.hands_on(code, |slot| amounts.get_or_insert_with(|| amounts_of(code)).contains(&slot));
     }
     out
 }
 
+/// The variables on which the amount of work depends anywhere in the program.
+fn amounts_of(code: &Code) -> HashSet<Slot> {
+    let mut reach = Reach::default();
+    for step in &code.steps {
+        match *step {
+            Step::Assign(slot, value) => {
+                reach.values.push((slot, value));
+                reach.calls(code, value);
+            }
+            Step::AssignItem { list, first } => {
+                reach.values.extend([(list, first), (list, first + 1)]);
+            }
+            Step::Command { command, count, first, .. } => {
+                reach.arguments(code, command, first, u32::from(count));
+            }
+            Step::ForRange { first, .. } => (first..first + 3).for_each(|index| reach.depends(code, index)),
+            Step::Choose { weights, count, .. } => {
+                (weights..weights + count).for_each(|index| reach.depends(code, index));
+            }
+            Step::Evaluate(expr)
+            | Step::Return(expr)
+            | Step::Repeat { count: expr, .. }
+            | Step::ForEach { list: expr, .. }
+            | Step::ForTime { duration: expr, .. }
+            | Step::While { condition: expr, .. }
+            | Step::If { condition: expr, .. }
+            | Step::Parallel { count: expr, .. } => reach.depends(code, expr),
+            Step::Time { .. }
+            | Step::Phase { .. }
+            | Step::Group { .. }
+            | Step::Master(_)
+            | Step::Barrier { .. }
+            | Step::Think(_)
+            | Step::Rate { .. }
+            | Step::Poisson { .. }
+            | Step::At { .. }
+            | Step::Async { .. }
+            | Step::Verify(_)
+            | Step::Expect { .. }
+            | Step::Stonewall { .. }
+            | Step::Assert { .. }
+            | Step::OnError { .. }
+            | Step::Break
+            | Step::Continue => {}
+        }
+    }
+    for (at, expr) in code.exprs.iter().enumerate() {
+        if let Expr::Call(_) = expr {
+            code.operands(at as u32).for_each(|operand| reach.depends(code, operand));
+        }
+    }
+    let values = std::mem::take(&mut reach.values);
+    loop {
+        let before = reach.read.len();
+        for &(slot, value) in &values {
+            if reach.read.contains(&slot) {
+                reach.depends(code, value);
+            }
+        }
+        if reach.read.len() == before {
+            return reach.read;
+        }
+    }
+}
+
 impl Reach {
+    /// Does a variable leave the loop with a value that is another one after each round, and does the amount of work
+    /// elsewhere depend on it?
+    fn hands_on(&self, code: &Code, mut matters: impl FnMut(Slot) -> bool) -> bool {
+        self.values.iter().any(|&(slot, value)| {
+            let mut own = Reach::default();
+            own.depends(code, value);
+            !own.read.is_disjoint(&self.assigned) && matters(slot)
+        })
+    }
+
     fn block(&mut self, code: &Code, block: BlockIndex) {
         let (first, count) = code.blocks[block as usize];
         for step in &code.steps[first as usize..(first + count) as usize] {
@@ -43,6 +123,7 @@ impl Reach {
                 Step::OnError { .. } | Step::Barrier { .. } => {}
                 Step::Assign(slot, value) => {
                     self.assigned.insert(slot);
+                    self.values.push((slot, value));
                     self.calls(code, value);
                 }
                 Step::Command { command, count, first, .. } => {
@@ -95,9 +176,7 @@ impl Reach {
     fn arguments(&mut self, code: &Code, command: crate::commands::Command, first: ExprIndex, count: u32) {
         for (index, at) in (first..first + count).enumerate() {
             match command.spec().argument(index).map(|argument| argument.kind) {
-                Some(Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer | Kind::Pattern) => {
-                    self.depends(code, at)
-                }
+                Some(kind) if kind.bounds().is_some() || kind == Kind::Pattern => self.depends(code, at),
                 _ => self.calls(code, at),
             }
         }

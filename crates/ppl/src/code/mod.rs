@@ -257,6 +257,44 @@ pub enum Step {
 
 const _: () = assert!(size_of::<Step>() <= 16);
 
+impl Step {
+    /// The blocks in it.
+    pub(crate) fn bodies(self) -> std::ops::Range<BlockIndex> {
+        match self {
+            Self::Repeat { body, .. }
+            | Self::ForRange { body, .. }
+            | Self::ForEach { body, .. }
+            | Self::ForTime { body, .. }
+            | Self::While { body, .. }
+            | Self::Time { body, .. }
+            | Self::Phase { body, .. }
+            | Self::Group { body, .. }
+            | Self::Master(body)
+            | Self::Rate { body, .. }
+            | Self::Poisson { body, .. }
+            | Self::At { body, .. }
+            | Self::Parallel { body, .. }
+            | Self::Async { body, .. }
+            | Self::Verify(body)
+            | Self::Expect { body, .. }
+            | Self::Stonewall { body, .. } => body..body + 1,
+            Self::If { then, .. } => then..then + 2,
+            Self::Choose { count, bodies, .. } => bodies..bodies + count,
+            Self::AssignItem { .. }
+            | Self::Assign(..)
+            | Self::Command { .. }
+            | Self::Evaluate(_)
+            | Self::Barrier { .. }
+            | Self::Think(_)
+            | Self::Assert { .. }
+            | Self::OnError { .. }
+            | Self::Break
+            | Self::Continue
+            | Self::Return(_) => 0..0,
+        }
+    }
+}
+
 /// A function of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Procedure {
@@ -281,6 +319,52 @@ pub(crate) struct RawSite {
     pub command: Option<Command>,
     pub kind: SiteKind,
     pub group: u16,
+}
+
+impl RawSite {
+    /// What its samples time, as it is written in the program.
+    pub fn operation(&self) -> &'static str {
+        match (self.command, self.kind) {
+            (Some(command), _) => command.name(),
+            (None, SiteKind::CommandTime) => "ctime",
+            (None, SiteKind::Phase) => "phase",
+            (None, SiteKind::Barrier) => "barrier",
+            (None, SiteKind::Time | SiteKind::Operation) => "time",
+        }
+    }
+}
+
+/// Where in the text the meetings of ranks stand, and what decides how often they come there. Filled only where
+/// ranks meet at all.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    expressions: Vec<(ExprIndex, Span)>,
+    sites: Vec<(u32, Span)>,
+}
+
+impl Places {
+    pub fn add_expression(&mut self, expr: ExprIndex, span: Span) {
+        self.expressions.push((expr, span));
+    }
+
+    pub fn add_site(&mut self, site: SiteId, span: Span) {
+        self.sites.push((site.0, span));
+    }
+
+    /// To be called when all were added.
+    pub fn sort(&mut self) {
+        self.expressions.sort_unstable_by_key(|(expr, _)| *expr);
+        self.sites.sort_unstable_by_key(|(site, _)| *site);
+    }
+
+    pub fn of_expression(&self, expr: ExprIndex) -> Option<Span> {
+        let found = self.expressions.binary_search_by_key(&expr, |(expr, _)| *expr);
+        found.ok().map(|at| self.expressions[at].1)
+    }
+
+    pub fn of_site(&self, site: SiteId) -> Option<Span> {
+        self.sites.binary_search_by_key(&site.0, |(site, _)| *site).ok().map(|at| self.sites[at].1)
+    }
 }
 
 /// What the checker makes of a tree; the same for every number of ranks and every parameter.
@@ -319,6 +403,7 @@ pub struct Code {
     /// Names of environment variables.
     pub environment: Vec<(String, Span)>,
     pub(crate) sites: Vec<RawSite>,
+    pub(crate) places: Places,
     /// For each block: does it do the same, whatever the counter of the loop around it?
     pub(crate) uniform: Vec<bool>,
 }

@@ -30,7 +30,7 @@ struct Speller<'a> {
 
 impl Speller<'_> {
     fn write(&self, index: ExprIndex, inner: bool, out: &mut String) {
-        // What is cut need not be written.
+        // What is cut off need not be spelled.
         if out.len() > 8 * MOST {
             return;
         }

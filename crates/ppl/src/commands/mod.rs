@@ -8,7 +8,7 @@ pub mod mode;
 mod table;
 
 pub use functions::{Function, FunctionKind, FunctionSpec};
-pub use table::Command;
+pub use table::{CollectiveCommand, Command, CommandByClass, FileCommand, KernelCommand, LanguageCommand};
 
 /// What an argument must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,8 +19,14 @@ pub enum Kind {
     Text,
     /// A number of bytes.
     Bytes,
-    /// A count or another plain integer.
+    /// A number of bytes that may be negative: from where it counts is another argument.
+    Distance,
+    /// How often: 1 or more.
+    Count,
+    /// A plain integer of 0 or more.
     Integer,
+    /// Permissions of a file, such as `0o644`.
+    Permissions,
     /// A file from `fopen` and its kin.
     File,
     /// Memory from `alloc`.
@@ -47,8 +53,9 @@ impl Kind {
         match self {
             Kind::Path => "a path",
             Kind::Text => "a string",
-            Kind::Bytes => "a number of bytes",
-            Kind::Integer => "a number",
+            Kind::Bytes | Kind::Distance => "a number of bytes",
+            Kind::Count | Kind::Integer => "a number",
+            Kind::Permissions => "permissions",
             Kind::File => "a file",
             Kind::Buffer => "a buffer",
             Kind::BytesOrBuffer => "a number of bytes or a buffer",
@@ -58,6 +65,41 @@ impl Kind {
             Kind::Group => "the name of a group",
             Kind::Microseconds => "a time (µs, or with a unit)",
             Kind::Any => "anything",
+        }
+    }
+
+    /// The least and the largest integer that it takes; `None` where it takes none.
+    #[inline]
+    pub fn bounds(self) -> Option<(i64, i64)> {
+        const WORD: i64 = u32::MAX as i64;
+        match self {
+            Kind::Bytes | Kind::BytesOrBuffer => Some((0, i64::MAX)),
+            Kind::Distance => Some((i64::MIN, i64::MAX)),
+            Kind::Count => Some((1, WORD)),
+            Kind::Integer => Some((0, WORD)),
+            Kind::Permissions => Some((0, 0o7777)),
+            Kind::Path
+            | Kind::Text
+            | Kind::File
+            | Kind::Buffer
+            | Kind::Mode
+            | Kind::Whence
+            | Kind::Pattern
+            | Kind::Group
+            | Kind::Microseconds
+            | Kind::Any => None,
+        }
+    }
+
+    /// What it takes instead of an integer outside of its bounds, for messages.
+    pub fn bounds_in_words(self) -> &'static str {
+        match self {
+            Kind::Bytes | Kind::BytesOrBuffer => "0 or more",
+            Kind::Distance => "of 64 bits",
+            Kind::Count => "from 1 to 4294967295",
+            Kind::Integer => "from 0 to 4294967295",
+            Kind::Permissions => "from 0 to 0o7777 (octal numbers begin with 0o)",
+            _ => self.name(),
         }
     }
 
@@ -147,6 +189,34 @@ impl Moves {
     }
 }
 
+/// What a command does to names, open files and memory besides moving bytes: enough to follow a program without
+/// doing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Nothing that later commands depend on.
+    Nothing,
+    /// Creates the first path.
+    Creates,
+    /// Makes a directory of the first path.
+    MakesDirectory,
+    /// Removes the first path.
+    Removes,
+    /// The first path becomes the second.
+    Renames,
+    /// Its bytes go behind the end of the first path.
+    Appends,
+    /// The file reaches at least to offset + size.
+    Extends,
+    /// Moves the position of the file.
+    Seeks,
+    /// Closes the file.
+    Closes,
+    /// Its value is the size of the first path.
+    AnswersSize,
+    /// Gives the buffer back.
+    Frees,
+}
+
 /// Where a command comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
@@ -171,6 +241,10 @@ pub struct CommandSpec {
     pub class: Class,
     /// Which way it moves bytes.
     pub moves: Moves,
+    /// What else it does that later commands depend on.
+    pub effect: Effect,
+    /// The integer it gives in a dry run, where its effect says none.
+    pub dry_value: i64,
     /// Can it be handed over inside `async` without waiting for it?
     pub submits: bool,
     /// Of [`Class::Collective`]: ranks meet in it only where the level of its pattern says so.
@@ -179,8 +253,8 @@ pub struct CommandSpec {
     pub since: Since,
     /// What it does, in Markdown.
     pub text: &'static str,
-    /// The errnos that it is likely to meet, with what they mean here.
-    pub errors: &'static str,
+    /// The errnos that it is likely to meet, with what they mean here; `None` where it does not fail.
+    pub errors: Option<&'static str>,
     /// A program that uses it and runs as it stands.
     pub example: &'static str,
 }
@@ -227,6 +301,22 @@ impl CommandSpec {
         self.positions(kind).next()
     }
 
+    /// The index of the argument that says how many bytes: the first one that counts bytes.
+    pub fn size(&self) -> Option<usize> {
+        self.byte_counts().next()
+    }
+
+    /// The index of the argument that says from where: the one behind the size.
+    pub fn offset(&self) -> Option<usize> {
+        self.byte_counts().nth(1)
+    }
+
+    fn byte_counts(&self) -> impl Iterator<Item = usize> + use<> {
+        let arguments: &'static [ArgumentSpec] = self.arguments;
+        (0..arguments.len())
+            .filter(move |&index| matches!(arguments[index].kind, Kind::Bytes | Kind::BytesOrBuffer))
+    }
+
     fn positions(&self, kind: Kind) -> impl Iterator<Item = usize> + use<> {
         let arguments: &'static [ArgumentSpec] = self.arguments;
         (0..arguments.len()).filter(move |&index| arguments[index].kind == kind)
@@ -262,6 +352,12 @@ mod tests {
             assert!(!spec.submits || spec.class == Class::File, "{name}");
             assert!(!spec.by_pattern || spec.position(Kind::Pattern).is_some(), "{name}");
             assert!(spec.position(Kind::Pattern).is_none() || command.is_collective(), "{name}");
+        }
+        for command in Command::all().filter(|command| command.spec().effect != Effect::Seeks) {
+            let spec = command.spec();
+            let named = |index: Option<usize>| index.map_or("", |index| spec.arguments[index].name);
+            assert!(["", "size", "resident"].contains(&named(spec.size())), "{}", spec.name);
+            assert!(["", "offset"].contains(&named(spec.offset())), "{}", spec.name);
         }
         let spec = Command::Rename.spec();
         assert_eq!(spec.paths().collect::<Vec<_>>(), [0, 1]);

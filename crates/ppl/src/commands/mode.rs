@@ -50,6 +50,14 @@ pub fn flags(mode: &str) -> Result<Vec<&'static str>, String> {
     })
 }
 
+/// Does a file opened in this mode come into being? A mode of `pfopen` is made of the letters `c r w`.
+pub fn creates(mode: &str, collective: bool) -> bool {
+    if collective {
+        return mode.contains('c');
+    }
+    flags(mode).is_ok_and(|flags| flags.contains(&"O_CREAT"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,50 +1,79 @@
-//! The table of commands: name, arguments, value, origin, `[class properties]`, documentation, example.
+//! The table of commands, by class: name, arguments, value, origin, `[properties]`, documentation, example.
 
 use super::Default::{Absent, Int, Many, Required};
 use super::Kind::{
-    Any, Buffer, Bytes, BytesOrBuffer, File, Group, Integer, Microseconds, Mode, Path, Pattern, Text, Whence,
+    Any, Buffer, Bytes, BytesOrBuffer, Count, Distance, File, Group, Integer, Microseconds, Mode, Path,
+    Pattern, Permissions, Text, Whence,
 };
-use super::{ArgumentSpec, Class, CommandSpec, Moves, Since, Yields};
+use super::{ArgumentSpec, Class, CommandSpec, Effect, Moves, Since, Yields};
 
 macro_rules! commands {
     ($(
-        $id:ident $name:literal ($($argument:literal $kind:ident $default:expr),*) $yields:ident $since:ident
-        [$class:ident $($property:ident)*]
-        $text:literal
-        errors $errors:literal
-        example $example:literal;
+        $class:ident $group:ident $about:literal {
+            $(
+                $id:ident $name:literal ($($argument:literal $kind:ident $default:expr),*) $yields:ident $since:ident
+                [$($property:ident $(($value:literal))?)*]
+                $text:literal
+                $(errors $errors:literal)?
+                example $example:literal;
+            )*
+        }
     )*) => {
         /// A command of the language.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Command {
-            $(#[doc = $text] $id,)*
+            $($(#[doc = $text] $id,)*)*
         }
 
-        const ALL: &[Command] = &[$(Command::$id,)*];
+        $(
+            #[doc = $about]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            pub enum $group {
+                $(#[doc = $text] $id,)*
+            }
+        )*
 
-        const SPECS: &[CommandSpec] = &[$(
+        /// A command by its class. Whoever carries out one class matches its commands exhaustively.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum CommandByClass {
+            $(#[doc = $about] $class($group),)*
+        }
+
+        const ALL: &[Command] = &[$($(Command::$id,)*)*];
+
+        const SPECS: &[CommandSpec] = &[$($(
             CommandSpec {
                 name: $name,
                 arguments: &[$(ArgumentSpec { name: $argument, kind: $kind, default: $default },)*],
                 yields: Yields::$yields,
                 class: Class::$class,
                 moves: Moves::Nothing,
+                effect: Effect::Nothing,
+                dry_value: 0,
                 submits: false,
                 by_pattern: false,
                 since: Since::$since,
                 text: $text,
-                errors: $errors,
+                errors: None,
                 example: $example,
-            }$(.$property())*,
-        )*];
+            }$(.$property($($value)?))*$(.errors($errors))?,
+        )*)*];
 
         impl Command {
             /// The command with this name, in lower case.
             pub fn find(name: &str) -> Option<Self> {
                 match name {
-                    $($name => Some(Command::$id),)*
+                    $($($name => Some(Command::$id),)*)*
                     _ => None,
+                }
+            }
+
+            /// The command as one of its class.
+            #[inline]
+            pub fn by_class(self) -> CommandByClass {
+                match self {
+                    $($(Command::$id => CommandByClass::$class($group::$id),)*)*
                 }
             }
         }
@@ -116,271 +145,338 @@ impl CommandSpec {
         self.by_pattern = true;
         self
     }
+
+    const fn dry_value(mut self, value: i64) -> Self {
+        self.dry_value = value;
+        self
+    }
+
+    const fn errors(mut self, errors: &'static str) -> Self {
+        self.errors = Some(errors);
+        self
+    }
+}
+
+/// The properties that name an effect.
+impl CommandSpec {
+    const fn creates(mut self) -> Self {
+        self.effect = Effect::Creates;
+        self
+    }
+
+    const fn makes_directory(mut self) -> Self {
+        self.effect = Effect::MakesDirectory;
+        self
+    }
+
+    const fn removes(mut self) -> Self {
+        self.effect = Effect::Removes;
+        self
+    }
+
+    const fn renames(mut self) -> Self {
+        self.effect = Effect::Renames;
+        self
+    }
+
+    const fn appends(mut self) -> Self {
+        self.effect = Effect::Appends;
+        self
+    }
+
+    const fn extends(mut self) -> Self {
+        self.effect = Effect::Extends;
+        self
+    }
+
+    const fn seeks(mut self) -> Self {
+        self.effect = Effect::Seeks;
+        self
+    }
+
+    const fn closes(mut self) -> Self {
+        self.effect = Effect::Closes;
+        self
+    }
+
+    const fn answers_size(mut self) -> Self {
+        self.effect = Effect::AnswersSize;
+        self
+    }
+
+    const fn frees(mut self) -> Self {
+        self.effect = Effect::Frees;
+        self
+    }
 }
 
 commands! {
-    Print "print" ("value" Any Many) Nothing Paper [Language]
+Language LanguageCommand "A command that the interpreter carries out, through a method of the machine of its own: no sample." {
+    Print "print" ("value" Any Many) Nothing Paper []
         "Writes the values, joined by a blank, with the rank in front: `[0] a b c`."
-        errors "none"
         example "print(\"hello\", 1 + 1);";
-    Sleep "sleep" ("time" Microseconds Required) Nothing Paper [Language]
+    Sleep "sleep" ("time" Microseconds Required) Nothing Paper []
         "Waits. An integer counts microseconds; `sleep(5ms)` names its unit. `--skip-sleep` leaves it out."
-        errors "none"
         example "sleep(10);";
-    Fcreat "fcreat" ("name" Path Required) File Paper [File]
+    Glob "glob" ("pattern" Text Required) List Lastrank []
+        "The names that match a pattern with `*` and `?`, sorted."
+        example "for $f in glob(\"*.none\") delete($f);";
+}
+
+File FileCommand "A command that a driver carries out: one call, or open, transfer and close." {
+    Fcreat "fcreat" ("name" Path Required) File Paper []
         "Creates a file for writing (`O_CREAT|O_WRONLY|O_TRUNC`)."
         errors "EACCES, ENOENT (a directory is missing), ENOSPC"
         example "$f = fcreat(\"a.dat\"); fclose($f); delete(\"a.dat\");";
-    Fopen "fopen" ("name" Path Required, "mode" Mode Required, "permissions" Integer Int(420)) File Paper [File]
+    Fopen "fopen" ("name" Path Required, "mode" Mode Required, "permissions" Permissions Int(420)) File Paper []
         "Opens a file. Modes `r w a r+ w+ a+` as in C, or `O_…` names joined by a bar, such as `O_WRONLY|O_CREAT|O_SYNC`. Where it fails the value is the negative errno, so that `if $f < 0` works. With `O_DIRECT`, buffers are aligned."
         errors "ENOENT, EACCES, EISDIR, EINVAL (`O_DIRECT` on a file system without it)"
         example "$f = fopen(\"a.dat\", \"O_RDWR|O_CREAT\"); fwrite($f, 4k); fclose($f); delete(\"a.dat\");";
-    Fclose "fclose" ("file" File Required) Nothing Paper [File]
+    Fclose "fclose" ("file" File Required) Nothing Paper [closes]
         "Closes a file; an error of the close is reported."
         errors "EBADF, EIO, ENOSPC, EDQUOT (late write errors)"
         example "$f = fcreat(\"a.dat\"); fclose($f); delete(\"a.dat\");";
-    Fsync "fsync" ("file" File Required) Nothing Paper [File submits]
+    Fsync "fsync" ("file" File Required) Nothing Paper [submits]
         "Waits until data and metadata of the file are on the device."
         errors "EBADF, EIO, ENOSPC"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 1k); fsync($f); fclose($f); delete(\"a.dat\");";
-    Fdatasync "fdatasync" ("file" File Required) Nothing Lastrank [File submits]
+    Fdatasync "fdatasync" ("file" File Required) Nothing Lastrank [submits]
         "Waits until the data of the file, and what is needed to read it again, are on the device."
         errors "EBADF, EIO, ENOSPC"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 1k); fdatasync($f); fclose($f); delete(\"a.dat\");";
-    Fread "fread" ("file" File Required, "size" Bytes Absent("the whole file from 0"), "offset" Bytes Absent("current position")) Bytes Paper [File reads submits]
+    Fread "fread" ("file" File Required, "size" Bytes Absent("the whole file from 0"), "offset" Bytes Absent("current position")) Bytes Paper [reads submits]
         "Reads. A read that comes back short counts as failed; the value is the number of bytes."
         errors "EBADF, EIO, EISDIR"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fread($f, 1k); fread($f, 1k, 2k); fread($f); fclose($f); delete(\"a.dat\");";
-    Fwrite "fwrite" ("file" File Required, "size" BytesOrBuffer Required, "offset" Bytes Absent("current position")) Bytes Paper [File writes submits]
-        "Writes so many bytes of seeded, incompressible data, or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
+    Fwrite "fwrite" ("file" File Required, "size" BytesOrBuffer Required, "offset" Bytes Absent("current position")) Bytes Paper [writes submits]
+        "Writes so many bytes that describe themselves (run, file, offset, rank), or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
         errors "EBADF, ENOSPC, EDQUOT, EFBIG, EIO"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 4k); fwrite($f, 1k, 64k); fclose($f); delete(\"a.dat\");";
-    Fseek "fseek" ("file" File Required, "offset" Bytes Required, "whence" Whence Absent("SEEK_SET")) Int Paper [File]
+    Fseek "fseek" ("file" File Required, "offset" Distance Required, "whence" Whence Absent("SEEK_SET")) Int Paper [seeks]
         "Moves the position in the file. The value is the new position."
         errors "EBADF, EINVAL"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fseek($f, 1k); fread($f, 1k); fclose($f); delete(\"a.dat\");";
-    Ftruncate "ftruncate" ("file" File Required, "size" Bytes Required) Nothing Lastrank [File]
+    Ftruncate "ftruncate" ("file" File Required, "size" Bytes Required) Nothing Lastrank [extends]
         "Cuts or extends the file."
         errors "EBADF, EINVAL, EFBIG"
         example "$f = fcreat(\"a.dat\"); ftruncate($f, 1MiB); fclose($f); delete(\"a.dat\");";
-    Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0)) Nothing Lastrank [File submits]
+    Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0)) Nothing Lastrank [submits extends]
         "Reserves space for the file."
         errors "EBADF, ENOSPC, EOPNOTSUPP"
         example "$f = fcreat(\"a.dat\"); fallocate($f, 1MiB); fclose($f); delete(\"a.dat\");";
-    Fadvise "fadvise" ("file" File Required, "advice" Text Required, "size" Bytes Int(0), "offset" Bytes Int(0)) Nothing Lastrank [File]
+    Fadvise "fadvise" ("file" File Required, "advice" Text Required, "size" Bytes Int(0), "offset" Bytes Int(0)) Nothing Lastrank []
         "Says how the file will be used: `normal sequential random willneed dontneed noreuse`. A size of 0 means to the end."
         errors "EBADF, EINVAL"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fadvise($f, \"random\"); fclose($f); delete(\"a.dat\");";
-    Cachestat "cachestat" ("file" File Required) Int Lastrank [File]
+    Cachestat "cachestat" ("file" File Required) Int Lastrank []
         "Asks how much of a file the page cache holds. The value is in bytes; 0 proves that reads will be cold."
         errors "EBADF, ENOSYS (neither `cachestat` nor `mincore` is available)"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $held = cachestat($f); fclose($f); delete(\"a.dat\");";
-    Odirect "odirect" ("file" File Required) Int Lastrank [File]
+    Odirect "odirect" ("file" File Required) Int Lastrank [dry_value(512)]
         "Asks for what sizes and offsets must be multiples of where the file is opened with `O_DIRECT`. The value is in bytes; 0 says that `O_DIRECT` is not possible here."
         errors "EBADF"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $step = odirect($f); fclose($f); delete(\"a.dat\");";
-    Write "write" ("name" Path Required, "size" BytesOrBuffer Required, "offset" Bytes Int(0)) Bytes Paper [File writes submits]
+    Write "write" ("name" Path Required, "size" BytesOrBuffer Required, "offset" Bytes Int(0)) Bytes Paper [writes submits]
         "Opens (creates, truncates), writes, closes."
         errors "ENOENT (a directory is missing), EACCES, ENOSPC"
         example "write(\"a.dat\", 1024); delete(\"a.dat\");";
-    Append "append" ("name" Path Required, "size" BytesOrBuffer Required) Bytes Paper [File writes submits]
+    Append "append" ("name" Path Required, "size" BytesOrBuffer Required) Bytes Paper [writes submits appends]
         "Opens for appending (creates), writes, closes."
         errors "ENOENT (a directory is missing), EACCES, ENOSPC"
         example "append(\"a.dat\", 1024); append(\"a.dat\", 1024); delete(\"a.dat\");";
-    Read "read" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Bytes Paper [File reads submits]
+    Read "read" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Bytes Paper [reads submits]
         "Opens, reads, closes. A read that comes back short counts as failed."
         errors "ENOENT, EACCES, EISDIR"
         example "write(\"a.dat\", 1024); read(\"a.dat\"); read(\"a.dat\", 512, 100); delete(\"a.dat\");";
-    Dread "dread" ("name" Path Required) Bytes Grammar [File reads submits]
+    Dread "dread" ("name" Path Required) Bytes Grammar [reads submits]
         "Opens with `O_DIRECT`, reads the whole file, closes."
         errors "ENOENT, EINVAL (no `O_DIRECT` here)"
         example "write(\"a.dat\", 4k); dread(\"a.dat\"); delete(\"a.dat\");";
-    Dwrite "dwrite" ("name" Path Required, "size" Bytes Required) Bytes Grammar [File writes submits]
+    Dwrite "dwrite" ("name" Path Required, "size" Bytes Required) Bytes Grammar [writes submits]
         "Opens with `O_DIRECT` (creates, truncates), writes, closes."
         errors "EINVAL (no `O_DIRECT` here, or a size that is no multiple of the block), ENOSPC"
         example "dwrite(\"a.dat\", 4k); delete(\"a.dat\");";
-    Create "create" ("name" Path Required) Nothing Paper [File submits]
+    Create "create" ("name" Path Required) Nothing Paper [submits creates]
         "Creates an empty file."
         errors "ENOENT (a directory is missing), EACCES, ENOSPC"
         example "create(\"a.dat\"); delete(\"a.dat\");";
-    Delete "delete" ("name" Path Required) Nothing Paper [File submits]
+    Delete "delete" ("name" Path Required) Nothing Paper [submits removes]
         "Removes a file, or an empty directory."
         errors "ENOENT, ENOTEMPTY, EACCES"
         example "create(\"a.dat\"); delete(\"a.dat\");";
-    Unlink "unlink" ("name" Path Required) Nothing Lastrank [File submits]
+    Unlink "unlink" ("name" Path Required) Nothing Lastrank [submits removes]
         "Removes a file; a directory fails."
         errors "ENOENT, EISDIR, EACCES"
         example "create(\"a.dat\"); unlink(\"a.dat\");";
-    Rename "rename" ("from" Path Required, "to" Path Required) Nothing Paper [File]
+    Rename "rename" ("from" Path Required, "to" Path Required) Nothing Paper [renames]
         "Gives a file or directory another name."
         errors "ENOENT, EXDEV, EACCES"
         example "create(\"a.dat\"); rename(\"a.dat\", \"b.dat\"); delete(\"b.dat\");";
-    Link "link" ("from" Path Required, "to" Path Required) Nothing Lastrank [File]
+    Link "link" ("from" Path Required, "to" Path Required) Nothing Lastrank []
         "Gives a file a second name."
         errors "ENOENT, EEXIST, EXDEV"
         example "create(\"a.dat\"); link(\"a.dat\", \"b.dat\"); delete(\"a.dat\"); delete(\"b.dat\");";
-    Symlink "symlink" ("target" Path Required, "name" Path Required) Nothing Lastrank [File]
+    Symlink "symlink" ("target" Path Required, "name" Path Required) Nothing Lastrank []
         "Creates a symbolic link."
         errors "EEXIST, ENOENT"
         example "create(\"a.dat\"); symlink(\"a.dat\", \"b.dat\"); delete(\"b.dat\"); delete(\"a.dat\");";
-    Mkdir "mkdir" ("name" Path Required, "permissions" Integer Int(493)) Nothing Paper [File submits]
+    Mkdir "mkdir" ("name" Path Required, "permissions" Permissions Int(493)) Nothing Paper [submits makes_directory]
         "Creates a directory."
         errors "EEXIST, ENOENT (the parent is missing), EACCES"
         example "mkdir(\"d\"); rmdir(\"d\");";
-    Rmdir "rmdir" ("name" Path Required) Nothing Paper [File submits]
+    Rmdir "rmdir" ("name" Path Required) Nothing Paper [submits removes]
         "Removes an empty directory."
         errors "ENOENT, ENOTEMPTY, ENOTDIR"
         example "mkdir(\"d\"); rmdir(\"d\");";
-    Readdir "readdir" ("name" Path Required) Int Lastrank [File]
+    Readdir "readdir" ("name" Path Required) Int Lastrank []
         "Reads all entries of a directory. The value is their number, without `.` and `..`."
         errors "ENOENT, ENOTDIR"
         example "mkdir(\"d\"); readdir(\"d\"); rmdir(\"d\");";
-    Stat "stat" ("name" Path Required) Int Paper [File submits]
+    Stat "stat" ("name" Path Required) Int Paper [submits answers_size]
         "Asks for the attributes of a file. The value is its size in bytes."
         errors "ENOENT, EACCES"
         example "create(\"a.dat\"); stat(\"a.dat\"); delete(\"a.dat\");";
-    Lookup "lookup" ("name" Path Required) Nothing Paper [File]
+    Lookup "lookup" ("name" Path Required) Nothing Paper []
         "Asks whether a file exists (`access` with `F_OK`)."
         errors "ENOENT"
         example "create(\"a.dat\"); lookup(\"a.dat\"); delete(\"a.dat\");";
-    Chmod "chmod" ("name" Path Required, "permissions" Integer Required) Nothing Lastrank [File]
-        "Changes the permissions of a file; 420 is `rw-r--r--`."
+    Chmod "chmod" ("name" Path Required, "permissions" Permissions Required) Nothing Lastrank []
+        "Changes the permissions of a file; `0o644` is `rw-r--r--`."
         errors "ENOENT, EPERM"
-        example "create(\"a.dat\"); chmod(\"a.dat\", 384); delete(\"a.dat\");";
-    Sync "sync" () Nothing Lastrank [File]
+        example "create(\"a.dat\"); chmod(\"a.dat\", 0o600); delete(\"a.dat\");";
+    Sync "sync" () Nothing Lastrank []
         "Writes everything the system holds back, of all programs, to the devices."
-        errors "none"
         example "sync();";
-    DropCaches "drop_caches" () Nothing Lastrank [File]
+    DropCaches "drop_caches" () Nothing Lastrank []
         "Empties the page cache of the machine; needs root."
         errors "EACCES, EPERM"
         example "drop_caches();";
-    Alloc "alloc" ("size" Bytes Required) Buffer Lastrank [File]
-        "Takes memory, page-aligned, and fills it with seeded, incompressible data."
+    Alloc "alloc" ("size" Bytes Required) Buffer Lastrank []
+        "Takes memory, page-aligned, and fills it with incompressible data that describes itself."
         errors "ENOMEM"
         example "$b = alloc(1MiB); free($b);";
-    Free "free" ("buffer" Buffer Required) Nothing Lastrank [File]
+    Free "free" ("buffer" Buffer Required) Nothing Lastrank [frees]
         "Gives memory back."
         errors "EBADF (freed already)"
         example "$b = alloc(1MiB); free($b);";
-    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing Lastrank [File]
+    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing Lastrank []
         "Sets over how many targets of a Lustre file system new files are striped (`lfs setstripe`). Elsewhere it does nothing and leaves a note."
         errors "ENOENT, EINVAL"
         example "mkdir(\"d\"); stripe(\"d\", 4); rmdir(\"d\");";
-    Mmap "mmap" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Bytes Lastrank [File reads]
+    Mmap "mmap" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Bytes Lastrank [reads]
         "Maps a file and touches one byte a page. The value is the number of bytes."
         errors "ENOENT, EACCES, ENODEV"
         example "write(\"a.dat\", 64k); mmap(\"a.dat\"); delete(\"a.dat\");";
-    Pfopen "pfopen" ("name" Path Required, "mode" Mode Required, "group" Group Absent("the group around it")) File Paper [Collective]
+}
+
+Collective CollectiveCommand "A command of MPI-IO, carried out by the ranks of a group together." {
+    Pfopen "pfopen" ("name" Path Required, "mode" Mode Required, "group" Group Absent("the group around it")) File Paper []
         "Opens a file with MPI-IO on the communicator of the group; any of `c r w`. Collective."
         errors "ENOENT, EACCES"
         example "define groups {\"all\"};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pfclose "pfclose" ("file" File Required) Nothing Paper [Collective]
+    Pfclose "pfclose" ("file" File Required) Nothing Paper [closes]
         "Closes a file of `pfopen`. Collective."
         errors "EBADF, EIO"
         example "define groups {\"all\"};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pfread "pfread" ("file" File Required, "pattern" Pattern Required) Bytes Paper [Collective reads by_pattern]
+    Pfread "pfread" ("file" File Required, "pattern" Pattern Required) Bytes Paper [reads by_pattern]
         "Reads with MPI-IO as the pattern says."
         errors "EBADF, EIO"
         example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfread($f, \"p\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pfwrite "pfwrite" ("file" File Required, "pattern" Pattern Required) Bytes Paper [Collective writes by_pattern]
+    Pfwrite "pfwrite" ("file" File Required, "pattern" Pattern Required) Bytes Paper [writes by_pattern]
         "Writes with MPI-IO as the pattern says."
         errors "EBADF, EIO, ENOSPC"
         example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pread "pread" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Bytes Paper [Collective reads]
+    Pread "pread" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Bytes Paper [reads]
         "MPI-IO: opens, sets the view, reads, closes. Collective in opening and closing."
         errors "ENOENT, EIO"
         example "define pattern {\"p\", 4, 1k, 3};\npwrite(\"a.dat\", \"p\"); pread(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
-    Pwrite "pwrite" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Bytes Paper [Collective writes]
+    Pwrite "pwrite" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Bytes Paper [writes]
         "MPI-IO: opens, sets the view, writes, closes. Collective in opening and closing."
         errors "ENOENT, ENOSPC, EIO"
         example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
-    Pdelete "pdelete" ("name" Path Required) Nothing Paper [Collective]
+    Pdelete "pdelete" ("name" Path Required) Nothing Paper [removes]
         "Removes a file with MPI-IO: rank 0 of the group around it does so, then all continue."
         errors "ENOENT, EACCES"
         example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
-    Glob "glob" ("pattern" Text Required) List Lastrank [Language]
-        "The names that match a pattern with `*` and `?`, sorted."
-        errors "none"
-        example "for $f in glob(\"*.none\") delete($f);";
-    Chase "chase" ("size" Bytes Required, "loads" Integer Int(1000), "pages" Text Absent("small")) Nothing Lastrank [Kernel]
+}
+
+Kernel KernelCommand "A native kernel: a loop of one operation, of which a sample may be a batch." {
+    Chase "chase" ("size" Bytes Required, "loads" Count Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
         "Follows a random cycle of pointers through all cache lines of so much memory: each load waits for the one before. A sample is a batch of so many loads. Pages: `small` or `huge`."
         errors "ENOMEM"
         example "chase(32k);";
-    Poke "poke" ("size" Bytes Required, "count" Integer Int(1000), "pages" Text Absent("small")) Nothing Lastrank [Kernel]
+    Poke "poke" ("size" Bytes Required, "count" Count Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
         "Reads and writes single random words in so much memory; none waits for another. A sample is a batch of so many."
         errors "ENOMEM"
         example "poke(32k, 100);";
-    Stream "stream" ("kind" Text Required, "size" Bytes Required, "passes" Integer Int(1), "pages" Text Absent("small")) Bytes Lastrank [Kernel reads writes]
+    Stream "stream" ("kind" Text Required, "size" Bytes Required, "passes" Count Int(1), "pages" Text Absent("small")) Bytes Lastrank [reads writes]
         "Moves memory in order: `read`, `write` or `copy` (one half onto the other). A sample is so many passes; the value is the number of bytes read and written."
         errors "ENOMEM, EINVAL"
         example "stream(\"copy\", 1MiB);";
-    Touch "touch" ("size" Bytes Required, "count" Integer Int(1), "pages" Text Absent("small")) Nothing Lastrank [Kernel]
+    Touch "touch" ("size" Bytes Required, "count" Count Int(1), "pages" Text Absent("small")) Nothing Lastrank []
         "Touches pages of so much fresh memory for the first time, one after the other; when all are touched they are given back and it begins anew. A sample is a batch of so many pages."
         errors "ENOMEM"
         example "touch(1MiB);";
-    Empty "empty" () Nothing Lastrank [Kernel]
+    Empty "empty" () Nothing Lastrank []
         "Nothing: its samples show what reading the clock costs."
-        errors "none"
         example "empty();";
-    Getpid "getpid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing Lastrank [Kernel]
+    Getpid "getpid" ("count" Count Int(1), "way" Text Absent("raw")) Nothing Lastrank []
         "The cheapest system call. A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
-        errors "none"
         example "getpid();";
-    Getppid "getppid" ("count" Integer Int(1), "way" Text Absent("raw")) Nothing Lastrank [Kernel]
+    Getppid "getppid" ("count" Count Int(1), "way" Text Absent("raw")) Nothing Lastrank []
         "A system call that looks up the parent: lmbench's \"null\". A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
-        errors "none"
         example "getppid();";
-    ReadNull "read_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing Lastrank [Kernel]
+    ReadNull "read_null" ("count" Count Int(1), "way" Text Absent("libc")) Nothing Lastrank []
         "Reads one byte of `/dev/zero`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT"
         example "read_null(100);";
-    WriteNull "write_null" ("count" Integer Int(1), "way" Text Absent("libc")) Nothing Lastrank [Kernel]
+    WriteNull "write_null" ("count" Count Int(1), "way" Text Absent("libc")) Nothing Lastrank []
         "Writes one byte to `/dev/null`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT"
         example "write_null(100);";
-    Fstat "fstat" ("directory" Path Required, "count" Integer Int(1), "way" Text Absent("libc")) Nothing Lastrank [Kernel]
+    Fstat "fstat" ("directory" Path Required, "count" Count Int(1), "way" Text Absent("libc")) Nothing Lastrank []
         "Asks for the attributes of an open file that it keeps in the directory. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
         errors "ENOENT, EACCES"
         example "fstat(\".\", 100);";
-    OpenClose "open_close" ("directory" Path Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
+    OpenClose "open_close" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
         "Opens (`O_RDWR|O_SYNC|O_CREAT`) and closes a file that it keeps in the directory. A sample is a batch of so many pairs."
         errors "ENOENT, EACCES"
         example "open_close(\".\");";
-    FopenFclose "fopen_fclose" ("directory" Path Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
+    FopenFclose "fopen_fclose" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
         "The C library's `fopen` and `fclose` of a file that it keeps in the directory. A sample is a batch of so many pairs."
         errors "ENOENT, EACCES"
         example "fopen_fclose(\".\");";
-    CreateDelete "create_delete" ("directory" Path Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
+    CreateDelete "create_delete" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
         "Creates, closes and deletes an empty file in the directory. A sample is a batch of so many triples."
         errors "ENOENT, EACCES, ENOSPC"
         example "create_delete(\".\");";
-    MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
+    MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Count Int(1)) Nothing Lastrank []
         "Maps so much memory, touches its first page and gives it back. A sample is a batch of so many."
         errors "ENOMEM"
         example "mmap_munmap(4k);";
-    Fork "fork" ("resident" Bytes Int(0)) Nothing Lastrank [Kernel]
+    Fork "fork" ("resident" Bytes Int(0)) Nothing Lastrank []
         "Creates a process that ends at once, and waits for it; with so much more touched memory, whose page tables must be copied."
         errors "EAGAIN, ENOMEM"
         example "fork();";
-    Spawn "spawn" ("program" Text Required) Int Lastrank [Kernel]
+    Spawn "spawn" ("program" Text Required) Int Lastrank []
         "Starts a program, words separated by blanks, and waits for it. The value is its exit status."
         errors "ENOENT, EACCES"
         example "spawn(\"true\");";
-    Thread "thread" () Nothing Lastrank [Kernel]
+    Thread "thread" () Nothing Lastrank []
         "Creates a thread that ends at once, and waits for it."
         errors "EAGAIN"
         example "thread();";
-    Malloc "malloc" ("size" Bytes Required, "count" Integer Int(1)) Nothing Lastrank [Kernel]
+    Malloc "malloc" ("size" Bytes Required, "count" Count Int(1)) Nothing Lastrank []
         "Takes memory and gives it back, untouched. A sample is a batch of so many pairs."
         errors "ENOMEM"
         example "malloc(4k);";
-    PipePingpong "pipe_pingpong" ("count" Integer Int(1)) Nothing Lastrank [Kernel]
+    PipePingpong "pipe_pingpong" ("count" Count Int(1)) Nothing Lastrank []
         "Sends a byte to another process and back. A sample is a batch of so many round trips."
         errors "EMFILE"
         example "pipe_pingpong(10);";
-    ContextSwitch "context_switch" ("count" Integer Int(2)) Nothing Lastrank [Kernel]
+    ContextSwitch "context_switch" ("count" Count Int(2)) Nothing Lastrank []
         "Switches between two processes on one processor, through pipes. A sample is a batch of so many switches, an even number."
         errors "EMFILE"
         example "context_switch(10);";
+}
 }

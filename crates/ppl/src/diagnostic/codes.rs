@@ -60,7 +60,7 @@ codes! {
     UnclosedComment = "E0103", "a comment without its end",
         "A comment that begins with `/*` must end with `*/`.";
     BadNumber = "E0104", "a number that cannot be read",
-        "Integers have 64 bits and may end in `k`, `m` or `g` (1024, 1024², 1024³) or in a unit: `B KB KiB MB MiB GB GiB TB TiB` for bytes, `ns us ms s min h` for time. The original read `10K` as 10; here that is an error, because 10240 was meant.";
+        "Integers have 64 bits, are octal with `0o` or hexadecimal with `0x` in front (`0o644`, `0xff`), and may end in `k`, `m` or `g` (1024, 1024², 1024³) or in a unit: `B KB KiB MB MiB GB GiB TB TiB` for bytes, `ns us ms s min h` for time. The original read `10K` as 10; here that is an error, because 10240 was meant.";
     ExpectedToken = "E0110", "something else was expected here",
         "The grammar asks for another word or sign at this place. The message names what was expected and what was found.";
     UnknownWord = "E0111", "a word that is no command and no keyword",
@@ -101,6 +101,8 @@ codes! {
         "Definitions are evaluated before the program starts: they may use numbers, parameters and operators, but no variables that the program assigns, no commands and nothing random.";
     Evaluation = "E0223", "a definition whose value cannot be computed",
         "The value is not defined: for instance a division by zero, an item that a list does not have, or kinds that an operator cannot join.";
+    BadConstant = "E0225", "a constant that a statement cannot use",
+        "A number outside of what the statement takes, or something that is no number: `async depth=0`, a range by steps of 0, weights of `choose` that add up to nothing, a negative count of `repeat`. It would only stop the run.";
     UnknownParameter = "E0301", "a parameter that the program does not define",
         "A name given on the command line must be one of those in `define param`.";
     BadParameter = "E0302", "a parameter value that cannot be used",
@@ -112,7 +114,7 @@ codes! {
     GroupsDoNotFit = "E0305", "groups that do not fit the ranks",
         "The sizes of the groups (`-g name:size`) need more ranks than the run has, or name a group that does not exist. Groups tagged `S` have ranks of their own from 0 on, groups with one `D` tag are disjoint behind them, groups without a tag start behind the `S` groups and may overlap.";
     Collective = "E0401", "a collective operation that only some ranks reach",
-        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, under a condition that differs between ranks, or behind a `break`, `continue` or `return` under such a condition, some of them never come, and the program would hang. Move it out, or name the group that really takes part: `barrier(\"writers\")`.";
+        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, under a condition that differs between ranks, or behind a `break`, `continue` or `return` under such a condition, some of them never come, and the program would hang. Move it out, or name the group that really takes part: `barrier(\"writers\")`. It is an error where it is certain: with these ranks, groups and parameters a rank waits for one that never comes. `parallel` around it is always an error.";
     ClassicIgnored = "W0101", "ignored as the original did",
         "`--classic` brings back the lexing of the original, which ignored unknown words and characters, and the letters behind a number.";
     SurplusArgument = "W0102", "an argument without a meaning",
@@ -124,13 +126,17 @@ codes! {
     TextUnit = "W0105", "a suffix that is not read",
         "A string is read as its leading number, as in the original: `\"4k\"` counts as 4. Write the unit in full (`4KiB`), or give the parameter a number as its default, without quotes.";
     PerhapsCollective = "W0106", "a collective operation that ranks may reach differently often",
-        "The condition around it depends on something that can differ between ranks, such as the result of a command or the clock. If the ranks disagree, the program hangs.";
+        "How often ranks come to it depends on something that can differ between them: the number of the rank, the result of a command, the clock, a group. If the ranks disagree, the program hangs. It is a warning where that is possible but not certain, because only a run shows it or because the number of ranks is not known: `lastrank check -n 4 -g writers:2 program.ppl` looks at a run with these.";
     LeadingComma = "W0107", "a comma without an argument before it",
         "`print(,1)` is `print(1)`: the original accepts a comma without an argument before it, and so do we.";
     Unreachable = "W0108", "statements that are never reached",
         "They stand after a `break`, `continue` or `return`.";
     BareTime = "W0109", "a time with a fraction and without a unit",
         "A bare number counts microseconds, as in the original, so `sleep 0.5` waits half a microsecond. Name the unit: `500ms`.";
+    LeadingZero = "W0110", "a decimal number that looks like an octal one",
+        "A 0 in front changes nothing: `0644` is 644, which as permissions of a file is `-w----r-T`. Octal numbers begin with `0o` (`0o644`), hexadecimal ones with `0x`.";
+    UnknownLabel = "W0116", "a label that no samples have",
+        "An `assert` or `define report` asks for samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none of that name: the assertion fails for want of samples, or the report has nothing to show.";
     ClassicGroups = "W0115", "a group that does not get the ranks it asks for, as in the original",
         "With `--classic`, as in the original, a group without a size has no ranks, one that needs more ranks than are left has those, and sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
     SharedGroups = "N0101", "ranks were shared among groups",

@@ -51,6 +51,15 @@ pub struct Label {
     pub text: String,
 }
 
+/// Text that was probably meant, and the part of the program in whose place it belongs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Suggestion {
+    /// What is replaced.
+    pub span: Span,
+    /// By what.
+    pub text: String,
+}
+
 /// One finding about a program. How it is drawn on a terminal is the binary's business.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
@@ -65,6 +74,9 @@ pub struct Diagnostic {
     /// What the author can do, where something can be said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// The edit that the help proposes, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Suggestion>,
     /// Further places that explain it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
@@ -79,6 +91,7 @@ impl Diagnostic {
             span,
             message: message.into(),
             help: None,
+            replacement: None,
             labels: Vec::new(),
         }
     }
@@ -107,6 +120,24 @@ impl Diagnostic {
         self
     }
 
+    /// Asks whether a word was meant; it belongs where the wrong one stands, if that is known.
+    #[must_use]
+    pub(crate) fn did_you_mean(self, word: &str, place: Option<Span>) -> Self {
+        self.propose(format!("did you mean `{word}`?"), word, place)
+    }
+
+    /// The same for a name that stands in a string.
+    #[must_use]
+    pub(crate) fn did_you_mean_name(self, name: &str, place: Option<Span>) -> Self {
+        self.propose(format!("did you mean \"{name}\"?"), name, place)
+    }
+
+    fn propose(mut self, help: String, text: &str, place: Option<Span>) -> Self {
+        self.help = Some(help);
+        self.replacement = place.map(|span| Suggestion { span, text: text.to_owned() });
+        self
+    }
+
     /// With a second place.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
@@ -123,6 +154,17 @@ impl Diagnostic {
 /// Is there an error among them?
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
+}
+
+/// Where `word` stands within `span` of a program, not as a part of a longer word.
+pub(crate) fn find_word(text: &str, span: Span, word: &str) -> Option<Span> {
+    let slice = text.get(span.start as usize..span.end as usize)?;
+    let continues = |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
+    let (at, _) = slice.match_indices(word).find(|(at, found)| {
+        !continues(slice[..*at].chars().next_back()) && !continues(slice[at + found.len()..].chars().next())
+    })?;
+    let start = span.start + at as u32;
+    Some(Span::new(start, start + word.len() as u32))
 }
 
 /// The candidate nearest to `word`, if one is near enough to be what was meant.
@@ -154,5 +196,14 @@ mod tests {
     fn the_nearest_name_is_offered_only_when_it_is_near() {
         assert_eq!(nearest("fiel", ["file", "size"]), Some("file"));
         assert_eq!(nearest("completely", ["file", "size"]), None);
+    }
+
+    #[test]
+    fn a_word_is_found_where_it_stands_alone() {
+        let text = "x \"$fields $fiel\"";
+        let whole = Span::new(2, text.len() as u32);
+        assert_eq!(find_word(text, whole, "$fiel"), Some(Span::new(11, 16)));
+        assert_eq!(find_word(text, Span::new(2, 10), "$fiel"), None);
+        assert_eq!(find_word(text, whole, "x"), None);
     }
 }

@@ -336,7 +336,7 @@ impl Printer<'_> {
             let state = spacing;
             let joined = spacing.joins(&item, &self.marks, self.text) && !first;
             let (from, to) = item.comments;
-            // A comment up to the end of its line breaks the line anyway, behind itself.
+            // A line comment ends the line anyway.
             let commented = self.comments[from as usize..to as usize].iter().any(|c| c.to_line_end);
             if before.is_some_and(|before| may_break(&before)) && !joined && !commented {
                 self.break_if_long(end, state);

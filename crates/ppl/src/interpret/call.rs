@@ -1,7 +1,7 @@
 //! Calls commands: evaluates their arguments and judges their results.
 
 use crate::code::{Expr, ExprIndex, SiteId, spell};
-use crate::commands::{Class, Command, Kind};
+use crate::commands::{Command, CommandByClass, Kind, LanguageCommand};
 use crate::errno::{EBADF, EINVAL};
 use crate::value::Value;
 
@@ -19,7 +19,7 @@ impl<M: Machine> Interpreter<'_, M> {
         count: usize,
         site: SiteId,
     ) -> Result<Reply, EarlyEnd> {
-        if command.class() == Class::Language {
+        if let CommandByClass::Language(command) = command.by_class() {
             return self.language_command(command, first, count);
         }
         self.arguments.clear();
@@ -48,31 +48,40 @@ impl<M: Machine> Interpreter<'_, M> {
     /// A command that the interpreter carries out itself: no sample, no errno.
     fn language_command(
         &mut self,
-        command: Command,
+        command: LanguageCommand,
         first: ExprIndex,
         count: usize,
     ) -> Result<Reply, EarlyEnd> {
         match command {
-            Command::Print => self.print(first, count),
-            Command::Sleep => {
+            LanguageCommand::Print => self.print(first, count),
+            LanguageCommand::Sleep => {
                 let value = self.value(first)?;
-                let ns = match value {
-                    Value::Duration(ns) => ns,
-                    _ => value
-                        .integer()
-                        .ok_or_else(|| self.fault(format!("`sleep` needs a time, not {}", value.kind())))?
-                        .saturating_mul(1000),
+                let microseconds =
+                    match value {
+                        Value::Duration(_) => None,
+                        _ => Some(value.integer().ok_or_else(|| {
+                            self.fault(format!("`sleep` needs a time, not {}", value.kind()))
+                        })?),
+                    };
+                let ns = match (microseconds, value) {
+                    (Some(count), _) => count.checked_mul(1000).ok_or_else(|| {
+                        self.fault(format!(
+                            "`sleep` cannot wait {count} µs: that passes the longest time, 292 years"
+                        ))
+                    })?,
+                    (None, Value::Duration(ns)) => ns,
+                    (None, _) => 0,
                 };
-                self.machine.wait(ns.max(0) as u64, Wait::Sleep);
+                let ns = self.not_negative(ns, "`sleep`")?;
+                self.machine.wait(ns, Wait::Sleep);
                 Ok(Reply::done())
             }
-            Command::Glob => {
+            LanguageCommand::Glob => {
                 let pattern = self.value(first)?.to_string();
                 let names =
                     self.machine.glob(&pattern).into_iter().map(|name| Value::Text(name.into())).collect();
                 Ok(Reply::value(Value::List(std::sync::Arc::new(names))))
             }
-            other => Err(self.fault(format!("the interpreter cannot carry out `{}`", other.name()))),
         }
     }
 
@@ -92,7 +101,8 @@ impl<M: Machine> Interpreter<'_, M> {
             _ => None,
         };
         let (errno, bytes) = (reply.errno, reply.bytes);
-        let failure = Failure { site, command, arguments: &self.arguments, errno, bytes, no_file };
+        let refused = Some(std::mem::take(&mut self.refused)).filter(|why| !why.is_empty());
+        let failure = Failure { site, command, arguments: &self.arguments, errno, bytes, no_file, refused };
         match self.expected {
             Some(wanted) if wanted == reply.errno => self.machine.expected(&failure),
             Some(wanted) => self.machine.unexpected(&failure, wanted),
@@ -116,23 +126,16 @@ impl<M: Machine> Interpreter<'_, M> {
         if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
             return self.text_argument(expr);
         }
-        if let (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Some(number)) =
-            (kind, self.quick_integer(expr))
+        if let Some((least, most)) = kind.bounds()
+            && let Some(number) = self.quick_integer(expr)
         {
-            if number < 0 && command != Command::Fseek {
-                *refused = EINVAL;
+            if number < least || number > most {
+                *refused = self.refuse(command, index, &Value::Int(number));
             }
             return Ok(Argument::Int(number));
         }
         let value = self.value(expr)?;
         Ok(match (kind, value) {
-            // A position may lie before the present one; nothing else is negative.
-            (Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer, Value::Int(value)) => {
-                if value < 0 && command != Command::Fseek {
-                    *refused = EINVAL;
-                }
-                Argument::Int(value)
-            }
             (Kind::File, Value::File(file)) => Argument::File(file),
             (Kind::File, Value::Int(value)) => {
                 *refused = EBADF;
@@ -150,15 +153,42 @@ impl<M: Machine> Interpreter<'_, M> {
                     None => return Err(self.fault(format!("unknown pattern \"{name}\""))),
                 }
             }
-            (
-                Kind::Bytes | Kind::BytesOrBuffer | Kind::Integer,
-                value @ (Value::Text(_) | Value::Float(_)),
-            ) => match value.integer() {
-                Some(number) => Argument::Int(number),
+            (kind, value @ (Value::Int(_) | Value::Text(_) | Value::Float(_))) => match kind.bounds() {
+                Some(bounds) => self.amount(command, index, &value, bounds, refused)?,
                 None => return Err(self.wrong(command, index, &value)),
             },
             (_, value) => return Err(self.wrong(command, index, &value)),
         })
+    }
+
+    /// An integer within bounds; the fraction of a float is cut off. What is beyond them fails with EINVAL.
+    fn amount(
+        &mut self,
+        command: Command,
+        index: usize,
+        value: &Value,
+        (least, most): (i64, i64),
+        refused: &mut i32,
+    ) -> Result<Argument, EarlyEnd> {
+        let Some(number) = value.float() else { return Err(self.wrong(command, index, value)) };
+        // -0.5 is below 0, though what is left without its fraction is not.
+        let inside = value.integer().filter(|whole| (least..=most).contains(whole) && number >= least as f64);
+        Ok(Argument::Int(match inside {
+            Some(whole) => whole,
+            None => {
+                *refused = self.refuse(command, index, value);
+                value.integer().unwrap_or(-1)
+            }
+        }))
+    }
+
+    /// Keeps why a command is not done, and gives the errno.
+    #[cold]
+    fn refuse(&mut self, command: Command, index: usize, value: &Value) -> i32 {
+        let argument = &command.spec().arguments[index];
+        self.refused =
+            format!("`{}` must be {}, not {value}", argument.name, argument.kind.bounds_in_words());
+        EINVAL
     }
 
     /// A text, rendered into the buffer of the arguments.

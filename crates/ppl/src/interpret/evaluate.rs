@@ -239,6 +239,10 @@ impl<M: Machine> Interpreter<'_, M> {
                 self.fault(format!("`{}` calls itself more than {} deep", procedure.name, self.calls))
             );
         }
+        // Functions that call each other can take as long as a loop.
+        if let Some(stop) = self.machine.interrupted() {
+            return Err(Box::new(stop));
+        }
         let new_base = self.locals.len();
         for index in call.first..call.first + call.count {
             let value = self.value(index)?;
@@ -300,10 +304,18 @@ impl<M: Machine> Interpreter<'_, M> {
         let drawn = self.draw(function, numbers).map_err(|message| self.fault(message))?;
         // What goes in as a time comes out as a time.
         let time = values.iter().any(|value| matches!(value, Value::Duration(_)));
-        Ok(match drawn {
-            Value::Float(seconds) if time => Value::Duration((seconds * 1e9).round() as i64),
-            drawn => drawn,
-        })
+        match drawn {
+            Value::Float(number) if !number.is_finite() => {
+                Err(self.fault(format!("`{name}` drew a number beyond the largest float")))
+            }
+            Value::Float(seconds) if time => match Value::Float((seconds * 1e9).round()).integer() {
+                Some(ns) => Ok(Value::Duration(ns)),
+                None => Err(self.fault(format!(
+                    "`{name}` drew {seconds:.3e} s, which passes the longest time, 292 years"
+                ))),
+            },
+            drawn => Ok(drawn),
+        }
     }
 
     /// A random number of the distribution that a function names.
@@ -318,6 +330,7 @@ impl<M: Machine> Interpreter<'_, M> {
             }
             Function::Zipf => {
                 require(a >= 1.0 && b >= 0.0, "at least one item and an exponent of 0 or more")?;
+                require(a < i64::MAX as f64, "a number of items that fits an integer")?;
                 return Ok(Value::Int(self.random.zipf(a as u64, b) as i64));
             }
             Function::Normal => {

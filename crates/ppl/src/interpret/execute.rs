@@ -58,7 +58,20 @@ impl<M: Machine> Interpreter<'_, M> {
 
     pub(super) fn integer(&mut self, index: ExprIndex, what: &str) -> Result<i64, EarlyEnd> {
         let value = self.value(index)?;
-        value.integer().ok_or_else(|| self.fault(format!("{what} must be a number, not {}", value.kind())))
+        value.integer().ok_or_else(|| match value {
+            Value::Float(number) => self.fault(format!("{what} must fit an integer, not {number}")),
+            _ => self.fault(format!("{what} must be a number, not {}", value.kind())),
+        })
+    }
+
+    /// A time that something waits.
+    pub(super) fn not_negative(&mut self, ns: i64, what: &str) -> Result<u64, EarlyEnd> {
+        u64::try_from(ns).map_err(|_| {
+            let time = Value::Duration(ns);
+            self.fault(format!(
+                "{what} cannot wait {time}; where a drawn time may be below 0, write `max(0ms, …)`"
+            ))
+        })
     }
 
     /// `$l[i] = v;`: other variables that hold the same list keep theirs.
@@ -83,14 +96,19 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(())
     }
 
-    /// A time in nanoseconds.
+    /// A time in nanoseconds. One below 0 has passed already.
     pub(super) fn time(&mut self, index: ExprIndex, what: &str) -> Result<u64, EarlyEnd> {
+        Ok(self.signed_time(index, what)?.max(0) as u64)
+    }
+
+    /// A time in nanoseconds, of either sign.
+    fn signed_time(&mut self, index: ExprIndex, what: &str) -> Result<i64, EarlyEnd> {
         let value = match self.value(index)? {
             Value::Text(text) => literal::signed(&text).map_or(Value::Text(text.clone()), Value::from),
             value => value,
         };
         match value {
-            Value::Duration(ns) => Ok(ns.max(0) as u64),
+            Value::Duration(ns) => Ok(ns),
             other => Err(self.fault(format!("{what} needs a time such as `5ms`, not {}", other.kind()))),
         }
     }
@@ -142,7 +160,8 @@ impl<M: Machine> Interpreter<'_, M> {
                 }
             }
             Step::Think(time) => {
-                let ns = self.time(time, "`think`")?;
+                let ns = self.signed_time(time, "`think`")?;
+                let ns = self.not_negative(ns, "`think`")?;
                 self.machine.wait(ns, Wait::Think);
             }
             Step::Rate { rate, state, body } => return self.paced(rate, state, body, false),
@@ -212,7 +231,11 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     fn expect(&mut self, errno: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
-        let errno = self.integer(errno, "the errno")? as i32;
+        let errno = self.integer(errno, "the errno")?;
+        // The Linux kernel's own limit of error numbers.
+        let Some(errno) = i32::try_from(errno).ok().filter(|errno| (0..=4095).contains(errno)) else {
+            return Err(self.fault(format!("`expect` needs an errno from 0 to 4095, not {errno}")));
+        };
         let outer = self.expected.replace(errno);
         self.machine.judge_by(self.expected, self.stop_on_error);
         let flow = self.block(body);

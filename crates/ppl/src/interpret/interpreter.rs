@@ -64,6 +64,8 @@ pub(super) struct Interpreter<'p, M> {
     pub member: Vec<bool>,
     pub arguments: Arguments,
     pub text: Vec<u8>,
+    /// Why the command at hand is not done; empty where it is.
+    pub refused: String,
     pub random: Random,
     pub common: Random,
     pub errno: i64,
@@ -98,6 +100,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             member: plan.groups.iter().map(|group| group.place(rank).is_some()).collect(),
             arguments: Arguments::default(),
             text: Vec::new(),
+            refused: String::new(),
             random,
             common: Random::new(plan.seed, 0),
             errno: 0,

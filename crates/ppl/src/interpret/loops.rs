@@ -45,7 +45,7 @@ impl<M: Machine> Interpreter<'_, M> {
         let group = GroupId(self.group as u32);
         if together {
             // The time begins when all have come.
-            self.machine.agree(group, 0).map_err(Box::new)?;
+            self.machine.agree(self.step, group, 0).map_err(Box::new)?;
         }
         let end = self.machine.now_ns().saturating_add(duration);
         let outer = self.activate();
@@ -54,7 +54,7 @@ impl<M: Machine> Interpreter<'_, M> {
         loop {
             let mut over = self.machine.now_ns() >= end;
             if together {
-                over = self.machine.agree(group, u64::from(over)).map_err(Box::new)? != 0;
+                over = self.machine.agree(step, group, u64::from(over)).map_err(Box::new)? != 0;
             }
             if over {
                 break;
@@ -227,7 +227,7 @@ impl<M: Machine> Interpreter<'_, M> {
             let now = self.machine.now_ns() as f64;
             pace = Pace { activation: self.activation, due: if poisson { now + gap } else { now } };
         } else {
-            // From the intended time, not from now: who is late stays late until he has caught up.
+            // From the intended time, not from now: a late rank stays late until it has caught up.
             pace.due += gap;
         }
         self.paces[state as usize] = pace;

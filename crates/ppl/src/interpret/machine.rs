@@ -84,6 +84,8 @@ pub struct Failure<'a> {
     /// Where the command needs an open file and has none: its argument as the program says it (`$f`), and
     /// what that holds.
     pub no_file: Option<(String, i64)>,
+    /// Why the command was not even tried: an argument is outside of its bounds.
+    pub refused: Option<String>,
 }
 
 /// Why a rank ended before the end of its program.
@@ -257,12 +259,12 @@ pub trait Machine: Sized {
     }
 
     /// Brings a number and gets the largest that a rank of the group brought; only called on ranks of that
-    /// group. Machines that run one rank after the other give it back.
+    /// group, all of which are at this step. Machines that run one rank after the other give it back.
     ///
     /// # Errors
     /// Where the wait was broken off.
-    fn agree(&mut self, group: GroupId, value: u64) -> Result<u64, Stop> {
-        let _ = group;
+    fn agree(&mut self, step: u32, group: GroupId, value: u64) -> Result<u64, Stop> {
+        let _ = (step, group);
         Ok(value)
     }
 

@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use samples::SiteKind;
-
 use crate::arithmetic;
-use crate::check::{Checked, Collective, Definitions, Parameter, PatternDefinition, classic_suffix};
+use crate::check::{Checked, Definitions, Parameter, PatternDefinition, classic_suffix};
 use crate::code::{Code, ExprIndex, GroupId};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, has_errors, nearest};
 use crate::literal;
+use crate::meeting;
 use crate::source::Source;
 use crate::syntax::BinaryOp;
 use crate::value::Value;
 
 use super::constants::Known;
-use super::{Group, Pattern, Plan, SiteSpec, Space};
+use super::{Pattern, Plan, SiteSpec, Space};
 
 /// More ranks than this are a mistake.
 const MAX_RANKS: u32 = 1 << 20;
@@ -37,6 +36,9 @@ pub struct Settings<'a> {
     pub environment: Option<&'a Environment<'a>>,
     /// The seed of all random draws.
     pub seed: u64,
+    /// Not for a run, but to find mistakes: nothing that only the run must have is asked for, and where no number of
+    /// ranks is given it may be any.
+    pub tentative: bool,
 }
 
 /// Makes the plan of a program, with warnings and notes.
@@ -60,7 +62,9 @@ pub fn plan(
         environment: Vec::new(),
         variables: vec![Value::Unset; code.variables.len()],
         ranks: settings.ranks.unwrap_or(1),
+        unset: false,
     };
+    let found = maker.diagnostics.len();
     maker.environment();
     let (parameters, given) = maker.parameters();
     maker.ranks();
@@ -69,8 +73,14 @@ pub fn plan(
     let space = maker.space();
     let report = maker.report();
     let hints = maker.hints();
-    maker.collectives(&groups, &patterns);
-    let Maker { diagnostics, environment, variables, ranks, .. } = maker;
+    let Maker { mut diagnostics, environment, variables, ranks, unset, .. } = maker;
+    let known = settings.ranks.is_some() || definitions.ranks.is_some() || !settings.tentative;
+    if unset {
+        // What follows from a variable that only the run has is no mistake of the program.
+        diagnostics.truncate(found);
+    }
+    let of_ranks = [DiagnosticCode::SharedGroups, DiagnosticCode::ClassicGroups];
+    diagnostics.retain(|one| known || !of_ranks.contains(&one.code));
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
@@ -91,7 +101,8 @@ pub fn plan(
         notes,
         source: Arc::new(source.clone()),
     };
-    Ok((plan, diagnostics))
+    diagnostics.extend(meeting::check(&plan, known && !unset));
+    if has_errors(&diagnostics) { Err(diagnostics) } else { Ok((plan, diagnostics)) }
 }
 
 /// The static sites with their places in the text.
@@ -103,13 +114,7 @@ fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
             file: files.get(file).cloned().unwrap_or_default(),
             line,
             column,
-            operation: match (site.command, site.kind) {
-                (Some(command), _) => command.name(),
-                (None, SiteKind::CommandTime) => "ctime",
-                (None, SiteKind::Phase) => "phase",
-                (None, SiteKind::Barrier) => "barrier",
-                (None, SiteKind::Time | SiteKind::Operation) => "time",
-            },
+            operation: site.operation(),
             command: site.command,
             kind: site.kind,
             group: GroupId(u32::from(site.group)),
@@ -135,6 +140,8 @@ pub(super) struct Maker<'a> {
     /// Values of global variables, those of parameters so far.
     variables: Vec<Value>,
     pub ranks: u32,
+    /// An environment variable is not set, in a plan that is not for a run.
+    unset: bool,
 }
 
 impl Maker<'_> {
@@ -167,7 +174,9 @@ impl Maker<'_> {
     fn environment(&mut self) {
         for (name, span) in &self.code.environment {
             let value = self.look_up(name);
-            if value.is_none() {
+            if value.is_none() && self.settings.tentative {
+                self.unset = true;
+            } else if value.is_none() {
                 self.push(
                     Diagnostic::error(
                         DiagnosticCode::EnvironmentUnset,
@@ -238,7 +247,7 @@ impl Maker<'_> {
     fn ranks(&mut self) {
         let ranks = match (self.settings.ranks, self.definitions.ranks) {
             (Some(ranks), Some((index, span))) => {
-                // Evaluated all the same, so that a mistake in it is found.
+                // Evaluated nevertheless, to find mistakes in it.
                 self.value(index, span);
                 i64::from(ranks)
             }
@@ -336,34 +345,22 @@ impl Maker<'_> {
 
     fn unknown_parameter<'a>(&mut self, name: &str, known: impl Iterator<Item = &'a str>) {
         let known: Vec<&str> = known.collect();
-        let help = match nearest(name, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if known.is_empty() => "the program has no parameters".to_owned(),
-            None => format!("its parameters are: {}", known.join(", ")),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::UnknownParameter,
-                Span::default(),
-                format!("the program has no parameter `{name}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the program has no parameter `{name}`");
+        let error = Diagnostic::error(DiagnosticCode::UnknownParameter, Span::default(), message);
+        self.push(match nearest(name, known.iter().copied()) {
+            Some(near) => error.did_you_mean(near, None),
+            None if known.is_empty() => error.help("the program has no parameters"),
+            None => error.help(format!("its parameters are: {}", known.join(", "))),
+        });
     }
 
     fn bad_parameter(&mut self, name: &str, text: &str, bad: &literal::BadLiteral, span: Span) {
-        let help = match bad {
-            literal::BadLiteral::Unit(Some(meant)) => format!("did you mean `{name}={meant}`?"),
-            _ => format!("write a number, with a unit where one fits: `{name}=4MiB`"),
-        };
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::BadParameter,
-                span,
-                format!("the parameter `{name}` must be a number, not `{text}`"),
-            )
-            .help(help),
-        );
+        let message = format!("the parameter `{name}` must be a number, not `{text}`");
+        let error = Diagnostic::error(DiagnosticCode::BadParameter, span, message);
+        self.push(match bad {
+            literal::BadLiteral::Unit(Some(meant)) => error.did_you_mean(&format!("{name}={meant}"), None),
+            _ => error.help(format!("write a number, with a unit where one fits: `{name}=4MiB`")),
+        });
     }
 
     /// Is the value one that the definition allows?
@@ -407,55 +404,6 @@ impl Maker<'_> {
                 format!("the parameter `{name}` must be {wanted}; it is {value}"),
             )
             .help(format!("give another value: `--set {name}=…`")),
-        );
-    }
-
-    /// Checks the collective operations that stand inside groups: every rank that is waited for must come.
-    fn collectives(&mut self, groups: &[Group], patterns: &[Pattern]) {
-        let definitions = self.definitions;
-        for collective in &definitions.collectives {
-            match collective.pattern {
-                Some(pattern) => self.by_pattern(collective, patterns.get(pattern as usize)),
-                None => self.in_group(collective, groups),
-            }
-        }
-    }
-
-    /// A transfer that is collective where its pattern is.
-    fn by_pattern(&mut self, collective: &Collective, pattern: Option<&Pattern>) {
-        if let (true, Some(place)) = (pattern.is_some_and(Pattern::is_collective), collective.restricted) {
-            let what = &collective.what;
-            let message =
-                format!("not all ranks reach {what}, whose pattern is collective: the program would hang");
-            self.push(
-                Diagnostic::error(DiagnosticCode::Collective, collective.span, message)
-                    .label(place, "only some ranks come in here"),
-            );
-        }
-    }
-
-    /// An operation of one group inside another one.
-    fn in_group(&mut self, collective: &Collective, groups: &[Group]) {
-        let (Some(target), Some((inside, place))) = (collective.target, collective.inside) else { return };
-        let (Some(target), Some(inside)) = (groups.get(target as usize), groups.get(inside as usize)) else {
-            return;
-        };
-        let Some(missing) = target.ranks.iter().find(|rank| inside.place(**rank).is_none()) else { return };
-        if inside.ranks.is_empty() {
-            return;
-        }
-        let (all, name, what) = (&target.name, &inside.name, &collective.what);
-        self.push(
-            Diagnostic::error(
-                DiagnosticCode::Collective,
-                collective.span,
-                format!(
-                    "not all ranks of \"{all}\" reach {what}: rank {missing} is not in the group \"{name}\", so \
-                     the program would hang"
-                ),
-            )
-            .label(place, format!("only the ranks of \"{name}\" come in here"))
-            .help(format!("move it out of the group, or use that of the group: `barrier(\"{name}\");`")),
         );
     }
 }

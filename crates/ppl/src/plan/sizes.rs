@@ -26,11 +26,11 @@ impl Maker<'_> {
                 self.push(Diagnostic::warning(DiagnosticCode::ClassicGroups, Span::default(), message));
                 continue;
             }
-            let help = nearest(name, definitions.iter().map(|group| group.name.as_str()))
-                .map(|near| format!("did you mean `{near}`?"));
-            self.push(
-                Diagnostic::error(DiagnosticCode::GroupsDoNotFit, Span::default(), message).help_maybe(help),
-            );
+            let mut error = Diagnostic::error(DiagnosticCode::GroupsDoNotFit, Span::default(), message);
+            if let Some(near) = nearest(name, definitions.iter().map(|group| group.name.as_str())) {
+                error = error.did_you_mean(near, None);
+            }
+            self.push(error);
         }
         let span = definitions.first().map_or(Span::default(), |group| group.span);
         if classic {

@@ -2,6 +2,8 @@
 
 use crate::number::Number;
 
+use crate::diagnostic::nearest;
+
 use super::ast::{Define, ExprKind, ExprNode, Exprs, Range, Statement, StatementKind};
 use super::lexer::TokenKind;
 use super::parser::{Include, Parser};
@@ -16,11 +18,15 @@ impl Parser<'_, '_> {
         let word = self.word().to_ascii_lowercase();
         let what = if self.token.kind == TokenKind::Word { word.as_str() } else { "" };
         if !KINDS.contains(&what) {
-            let help = self.meant(what, KINDS).or_else(|| {
-                let (last, others) = KINDS.split_last()?;
-                Some(format!("`define` is followed by {} or {last}", others.join(", ")))
-            });
-            self.expected("what to define", help);
+            let error = self.expectation("what to define");
+            let error = match (nearest(what, KINDS), KINDS.split_last()) {
+                (Some(near), _) => error.did_you_mean(near, Some(self.here())),
+                (None, Some((last, others))) => {
+                    error.help(format!("`define` is followed by {} or {last}", others.join(", ")))
+                }
+                (None, None) => error,
+            };
+            self.error_here(error);
             return self.failed(start);
         }
         self.take();

@@ -1,6 +1,6 @@
 //! Parses expressions by precedence climbing over [`BinaryOp::binding`].
 
-use crate::diagnostic::{Diagnostic, DiagnosticCode};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::literal::{self, BadLiteral};
 use crate::number::Number;
 
@@ -254,17 +254,19 @@ impl Parser<'_, '_> {
         let span = self.here();
         let value = match literal::number(text) {
             _ if self.classic && !text.contains('.') => Number::Int(self.classic_integer(text)),
-            Ok(value) => value,
+            Ok(value) => {
+                self.warn_of_leading_zero(text, span);
+                value
+            }
             Err(bad) => {
                 match bad {
                     BadLiteral::Unit(meant) => {
-                        let help = meant.map(|meant| format!("did you mean `{meant}`?"));
-                        self.error(
-                            span,
-                            DiagnosticCode::BadNumber,
-                            format!("`{text}` has an unknown unit"),
-                            help,
-                        );
+                        let message = format!("`{text}` has an unknown unit");
+                        let mut error = Diagnostic::error(DiagnosticCode::BadNumber, span, message);
+                        if let Some(meant) = meant {
+                            error = error.did_you_mean(&meant, Some(span));
+                        }
+                        self.error_here(error);
                     }
                     BadLiteral::TooLarge => {
                         self.error(
@@ -278,12 +280,20 @@ impl Parser<'_, '_> {
                         self.error(span, DiagnosticCode::BadNumber, format!("`{text}` is no number"), None);
                     }
                 }
-                let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-                Number::Int(text[..digits].parse().unwrap_or(0))
+                leading_digits(text)
             }
         };
         self.take();
         self.node(start, ExprKind::Number(value.into()))
+    }
+
+    /// `0644` is 644, and whoever writes it may mean an octal number.
+    fn warn_of_leading_zero(&mut self, text: &str, span: Span) {
+        if let Some(meant) = literal::looks_octal(text) {
+            let message = format!("`{text}` is the decimal number {}", text.trim_start_matches('0'));
+            let help = format!("an octal number is written `{meant}`; otherwise leave the 0 out");
+            self.push(Diagnostic::warning(DiagnosticCode::LeadingZero, span, message).help(help));
+        }
     }
 
     /// A number as the original read it: digits, and perhaps `k`, `m` or `g`. What follows is ignored.
@@ -317,7 +327,7 @@ impl Parser<'_, '_> {
         }
         self.take();
         if !closed {
-            // What follows was swallowed or not: nothing that can be said about it helps.
+            // Whether or not the rest was skipped, further messages about it do not help.
             self.silence_errors_here();
         }
         self.node(start, ExprKind::Text)
@@ -420,4 +430,10 @@ impl Parser<'_, '_> {
         }
         false
     }
+}
+
+/// The decimal number at the beginning.
+fn leading_digits(text: &str) -> Number {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    Number::Int(text[..digits].parse().unwrap_or(0))
 }

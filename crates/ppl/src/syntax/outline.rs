@@ -83,38 +83,8 @@ pub fn outline(tree: &Tree, text: &str) -> Vec<Definition> {
                     add(Defined::Pattern, tree.raw_text(id, text).0, tree.span(id));
                 }
             }
-            StatementKind::Error
-            | StatementKind::Empty
-            | StatementKind::Block(_)
-            | StatementKind::AssignItem { .. }
-            | StatementKind::Command { .. }
-            | StatementKind::Call(_)
-            | StatementKind::Repeat { variable: None, .. }
-            | StatementKind::Time { .. }
-            | StatementKind::Group { .. }
-            | StatementKind::Master(_)
-            | StatementKind::Barrier(_)
-            | StatementKind::If { .. }
-            | StatementKind::While { .. }
-            | StatementKind::ForTime { .. }
-            | StatementKind::Break
-            | StatementKind::Continue
-            | StatementKind::Return(_)
-            | StatementKind::Include { .. }
-            | StatementKind::Define(
-                Define::Report(_) | Define::Hints(_) | Define::Ranks(_) | Define::Space { .. },
-            )
-            | StatementKind::Rate { .. }
-            | StatementKind::At { .. }
-            | StatementKind::Think(_)
-            | StatementKind::Choose { .. }
-            | StatementKind::Parallel { .. }
-            | StatementKind::Async { .. }
-            | StatementKind::Phase { .. }
-            | StatementKind::Verify(_)
-            | StatementKind::Expect { .. }
-            | StatementKind::Assert { .. }
-            | StatementKind::OnError { .. } => {}
+            // The others give no name to anything: their parts are statements of their own.
+            _ => {}
         }
     }
     out.sort_by_key(|definition| definition.span.start);

@@ -1,6 +1,6 @@
 //! The parser: moves over tokens, reports errors and resumes after them, puts nodes into the tree.
 
-use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 
 use super::ast::{ExprId, ExprKind, ExprNode, Exprs, Statement, StatementId, StatementKind, Statements};
 use super::lexer::{self, Lexer, Token, TokenKind};
@@ -326,23 +326,24 @@ impl<'a, 't> Parser<'a, 't> {
 
     /// Reports that something else was expected than the current token.
     pub fn expected(&mut self, what: &str, help: Option<String>) {
-        let found = self.found();
-        self.error(
-            self.here(),
-            DiagnosticCode::ExpectedToken,
-            format!("expected {what}, found {found}"),
-            help,
-        );
+        let error = self.expectation(what).help_maybe(help);
+        self.error_here(error);
+    }
+
+    /// The error that something else was expected than the current token.
+    pub fn expectation(&self, what: &str) -> Diagnostic {
+        let message = format!("expected {what}, found {}", self.found());
+        Diagnostic::error(DiagnosticCode::ExpectedToken, self.here(), message)
+    }
+
+    /// Reports an error about the current token.
+    pub fn error_here(&mut self, error: Diagnostic) {
+        self.error_at(self.here().start, error);
     }
 
     /// Drops further errors about the current token.
     pub fn silence_errors_here(&mut self) {
         self.quiet_until = self.offset() + 1;
-    }
-
-    /// The help for a word that is unknown.
-    pub fn meant<'c>(&self, word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<String> {
-        nearest(word, candidates).map(|near| format!("did you mean `{near}`?"))
     }
 
     // --- nesting ---

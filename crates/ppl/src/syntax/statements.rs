@@ -1,6 +1,6 @@
 //! Parses statements: simple ones here, those with a body in `compound`, definitions in `defines`.
 
-use crate::diagnostic::{Diagnostic, DiagnosticCode};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, nearest};
 
 use super::ast::{ExprKind, ExprNode, Statement, StatementId, StatementKind};
 use super::lexer::TokenKind;
@@ -182,8 +182,13 @@ impl Parser<'_, '_> {
                 self.statement(top)
             };
         }
-        let help = self.meant(word, statement_words());
-        self.error(self.here(), DiagnosticCode::UnknownWord, format!("unknown word `{word}`"), help);
+        let span = self.here();
+        let mut error =
+            Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("unknown word `{word}`"));
+        if let Some(near) = nearest(word, statement_words()) {
+            error = error.did_you_mean(near, Some(span));
+        }
+        self.error_here(error);
         self.take();
         // `foo print(1);` resumes with print; anything else is skipped with its arguments.
         if !(self.token.kind == TokenKind::Word && Word::find(self.word()).is_some()) {

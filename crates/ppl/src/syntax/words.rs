@@ -131,7 +131,7 @@ mod list {
             "Does a failed command end the program? At first it does not: failures are counted, and the exit status is 3."
             example "on_error stop;";
         Verify "verify" "verify S"
-            "Reads inside compare what they read with what the program wrote there."
+            "Reads inside compare what they read with what this program, or an earlier run, wrote there."
             example "write(\"a.dat\", 4k); verify read(\"a.dat\"); delete(\"a.dat\");";
         Stonewall "stonewall" "phase \"name\" stonewall S\nphase \"name\" stonewall time S"
             "Ranks that are still at work when others have finished measure an idle machine. With a stonewall, all loops in the phase end, at their next round, as soon as one rank is through with the phase, or when the time is over, whichever comes first; what stands behind a loop is still done, so that files are closed. How much the ranks did is noted, the least and the most. Nothing collective may stand in a loop there."

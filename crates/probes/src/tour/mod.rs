@@ -14,7 +14,7 @@ use clock::Clock;
 use machine::affinity;
 use perf::Watch;
 use steps::steps;
-use walk::Walk;
+use walk::TourWalk;
 
 pub use rung::RungObservations;
 
@@ -29,7 +29,7 @@ pub struct Tour {
 
 /// What a tour tells while it is on its way.
 #[derive(Debug)]
-pub enum Progress<'a> {
+pub enum TourProgress<'a> {
     /// A step begins: its name, its number from 1 and the number of steps.
     Step(&'a str, usize, usize),
     /// A rung is done.
@@ -39,10 +39,15 @@ pub enum Progress<'a> {
 /// Climbs from L1 to `directory` within `limit` (50 s are comfortable, less makes all of it shorter),
 /// telling `tell` of every step. What there is no time for is said in [`TourFacts::skipped`]. No rung stops
 /// the others.
-pub fn tour(machine: &Machine, directory: &Path, limit: Duration, tell: &mut dyn FnMut(Progress)) -> Tour {
+pub fn tour(
+    machine: &Machine,
+    directory: &Path,
+    limit: Duration,
+    tell: &mut dyn FnMut(TourProgress),
+) -> Tour {
     let begin = Instant::now();
     let (clock, facts) = Clock::choose();
-    let mut walk = Walk {
+    let mut walk = TourWalk {
         begin,
         limit,
         clock,
@@ -69,7 +74,7 @@ pub fn tour(machine: &Machine, directory: &Path, limit: Duration, tell: &mut dyn
     let mut shown = 0;
     let mut pinned = None;
     for (number, index) in order.iter().copied().enumerate() {
-        // From the first rung on that is this thread's alone, it stays where it is quietest.
+        // From the first rung that only this thread runs, it stays on the quietest processor.
         if pinned.is_none() && !steps[index].is_of_processes() {
             walk.tour.noise = noise(clock, limit.mul_f64(0.01).min(Duration::from_millis(400)));
             pinned = walk.tour.noise.first().and_then(|noise| affinity::pin(noise.cpu).ok());
@@ -77,13 +82,13 @@ pub fn tour(machine: &Machine, directory: &Path, limit: Duration, tell: &mut dyn
         let left: f64 = order[number..].iter().map(|index| steps[*index].weight).sum();
         let remaining = limit.saturating_sub(begin.elapsed());
         let budget = remaining.mul_f64((steps[index].weight / left.max(1e-9)).min(1.0));
-        tell(Progress::Step(steps[index].name, number + 1, total));
+        tell(TourProgress::Step(steps[index].name, number + 1, total));
         walk.step(index, &steps[index], budget);
-        // A rung is shown when all above it are.
+        // A rung is shown when all rungs above it are shown.
         let done = |step: usize| order[..=number].contains(&step);
         while shown < total && done(shown) {
             if let Some((_, rung, _)) = walk.rungs.iter().find(|(step, ..)| *step == shown) {
-                tell(Progress::Rung(rung));
+                tell(TourProgress::Rung(rung));
             }
             shown += 1;
         }
@@ -139,12 +144,12 @@ mod tests {
     fn a_short_tour_reaches_the_disk_in_its_time_and_says_what_it_left_out() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut machine = machine::describe(&[folder.path()]);
-        // A small machine makes for small working sets, which are quickly built.
+        // A small machine has small working sets, which are built quickly.
         machine.memory.available = Some(64 << 20);
         let mut told = 0;
         let found = tour(&machine, folder.path(), Duration::from_secs(6), &mut |_| told += 1);
         let codes: Vec<&str> = found.facts.rungs.iter().map(|rung| rung.code.as_str()).collect();
-        // What a busy machine leaves no time for is said.
+        // Steps that a busy machine leaves no time for are named.
         let told_of = |name: &str| found.facts.skipped.iter().any(|skipped| skipped.starts_with(name));
         assert!(codes.contains(&"l1"), "{codes:?} {:?}", found.facts.skipped);
         assert!(codes.contains(&"getpid") || told_of("getpid"), "{codes:?} {:?}", found.facts.skipped);

@@ -2,7 +2,7 @@
 
 use samples::{Cause, Causes, RungFacts, RungGroup, RungQuantiles, Sample};
 
-use super::steps::Label;
+use super::steps::RungLabel;
 use crate::measure::{Measured, Observation};
 
 /// What was observed on one rung.
@@ -18,7 +18,7 @@ pub struct RungObservations {
 
 /// What was `measured` of a rung, where an empty timing shows `overhead_ps`.
 pub(super) fn summarise(
-    of: &Label<'_>,
+    of: &RungLabel<'_>,
     measured: Measured,
     overhead_ps: f64,
 ) -> (RungFacts, RungObservations) {

@@ -9,7 +9,7 @@ use crate::request::Request;
 
 /// How a rung is called.
 #[derive(Clone, Copy)]
-pub(super) struct Label<'a> {
+pub(super) struct RungLabel<'a> {
     pub(super) code: &'a str,
     pub(super) name: &'a str,
     pub(super) what: &'a str,
@@ -17,13 +17,13 @@ pub(super) struct Label<'a> {
 }
 
 /// A step of the tour: how much of the time it may have (its weight), and what it does.
-pub(super) struct Step<'a> {
+pub(super) struct TourStep<'a> {
     pub(super) name: &'static str,
     pub(super) weight: f64,
-    pub(super) work: Work<'a>,
+    pub(super) work: StepWork<'a>,
 }
 
-pub(super) enum Work<'a> {
+pub(super) enum StepWork<'a> {
     Kernel { code: &'static str, what: String, group: RungGroup, request: Request, warm: bool },
     Curve,
     Bandwidth,
@@ -32,9 +32,9 @@ pub(super) enum Work<'a> {
     Skip(&'a str),
 }
 
-impl Step<'_> {
+impl TourStep<'_> {
     pub(super) fn is_of_processes(&self) -> bool {
-        matches!(self.work, Work::Kernel { group: RungGroup::Process, .. })
+        matches!(self.work, StepWork::Kernel { group: RungGroup::Process, .. })
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)
     let mut found = vec![("l1", "L1 cache", l1 / 2)];
     found.extend(l2.map(|bytes| ("l2", "L2 cache", (bytes / 2).max(l1 * 2))));
     let l3 = size(3).filter(|l3| *l3 > 2 * l2.unwrap_or(l1));
-    // An outer cache is shared with work that cannot be seen: an eighth of it can be hoped for.
+    // An outer cache is shared with unseen work: count on an eighth of it.
     found.extend(l3.map(|bytes| ("l3", "L3 cache", (bytes / 8).max(l2.unwrap_or(l1) * 2).min(bytes / 2))));
     let outermost = l3.or(l2).unwrap_or(l1);
     let quarter = machine.memory.available.unwrap_or(1 << 30) / 4;
@@ -61,7 +61,7 @@ pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)
     found
 }
 
-pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<Step<'a>> {
+pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<TourStep<'a>> {
     let mut steps = memory_steps(machine);
     steps.extend(system_steps(directory));
     steps.extend(process_steps());
@@ -69,32 +69,36 @@ pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<Step<'a>> {
     if disk {
         steps.extend(disk_steps());
     } else {
-        steps.push(Step { name: "Disk", weight: 0.1, work: Work::Skip("the directory is not writable") });
+        steps.push(TourStep {
+            name: "Disk",
+            weight: 0.1,
+            work: StepWork::Skip("the directory is not writable"),
+        });
     }
     steps
 }
 
 /// A step of a kernel that is repeated until it is steady.
-fn kernel<'a>(weight: f64, label: Label<'static>, request: Request) -> Step<'a> {
-    let Label { code, name, what, group } = label;
-    Step { name, weight, work: Work::Kernel { code, what: what.into(), group, request, warm: true } }
+fn kernel<'a>(weight: f64, label: RungLabel<'static>, request: Request) -> TourStep<'a> {
+    let RungLabel { code, name, what, group } = label;
+    TourStep { name, weight, work: StepWork::Kernel { code, what: what.into(), group, request, warm: true } }
 }
 
 /// The clock, caches and memory.
-fn memory_steps<'a>(machine: &Machine) -> Vec<Step<'a>> {
+fn memory_steps<'a>(machine: &Machine) -> Vec<TourStep<'a>> {
     let what = "an empty timing: what the clock itself shows";
-    let clock = Label { code: "clock", name: "Clock", what, group: RungGroup::Clock };
+    let clock = RungLabel { code: "clock", name: "Clock", what, group: RungGroup::Clock };
     let mut steps = vec![kernel(0.3, clock, Request::Empty)];
     for (code, name, bytes) in levels(machine) {
         let what = format!("one dependent load within {}", samples::units::bytes(bytes));
         let weight = if code == "memory" { 2.5 } else { 1.0 };
         let request = Request::Chase { bytes, huge: false, seed: 1 };
-        let work = Work::Kernel { code, what, group: RungGroup::Memory, request, warm: true };
-        steps.push(Step { name, weight, work });
+        let work = StepWork::Kernel { code, what, group: RungGroup::Memory, request, warm: true };
+        steps.push(TourStep { name, weight, work });
     }
-    steps.push(Step { name: "Latency against working set", weight: 9.0, work: Work::Curve });
-    steps.push(Step { name: "Bandwidth", weight: 2.0, work: Work::Bandwidth });
-    let memory = |code, name, what| Label { code, name, what, group: RungGroup::Memory };
+    steps.push(TourStep { name: "Latency against working set", weight: 9.0, work: StepWork::Curve });
+    steps.push(TourStep { name: "Bandwidth", weight: 2.0, work: StepWork::Bandwidth });
+    let memory = |code, name, what| RungLabel { code, name, what, group: RungGroup::Memory };
     steps.push(kernel(
         1.0,
         memory("page_fault", "Page fault", "first touch of a 4 KiB page"),
@@ -108,10 +112,10 @@ fn memory_steps<'a>(machine: &Machine) -> Vec<Step<'a>> {
     steps
 }
 
-fn system_steps<'a>(directory: &Path) -> [Step<'a>; 6] {
+fn system_steps<'a>(directory: &Path) -> [TourStep<'a>; 6] {
     let here = || directory.to_path_buf();
     let call = |weight, code, name, what, request| {
-        kernel(weight, Label { code, name, what, group: RungGroup::System }, request)
+        kernel(weight, RungLabel { code, name, what, group: RungGroup::System }, request)
     };
     [
         call(0.7, "getpid", "getpid", "the raw system call", Request::Getpid),
@@ -136,10 +140,11 @@ fn system_steps<'a>(directory: &Path) -> [Step<'a>; 6] {
 }
 
 /// Processes and threads: too slow to be repeated until they are steady.
-fn process_steps<'a>() -> [Step<'a>; 5] {
+fn process_steps<'a>() -> [TourStep<'a>; 5] {
     let slow = |code, name, what: &str, request| {
-        let work = Work::Kernel { code, what: what.into(), group: RungGroup::Process, request, warm: false };
-        Step { name, weight: 1.0, work }
+        let work =
+            StepWork::Kernel { code, what: what.into(), group: RungGroup::Process, request, warm: false };
+        TourStep { name, weight: 1.0, work }
     };
     let program = "true".into();
     [
@@ -156,13 +161,13 @@ fn process_steps<'a>() -> [Step<'a>; 5] {
     ]
 }
 
-fn disk_steps<'a>() -> [Step<'a>; 8] {
+fn disk_steps<'a>() -> [TourStep<'a>; 8] {
     use Access::{CachedRead, DirectRead, DirectWrite, SyncWrite, WriteFsync};
-    let file = |name, weight, work| Step { name, weight, work };
-    let small = |code, what, access| Work::File { code, what, access, size: 4096 };
-    let large = |code, what, access| Work::File { code, what, access, size: 1 << 20 };
+    let file = |name, weight, work| TourStep { name, weight, work };
+    let small = |code, what, access| StepWork::File { code, what, access, size: 4096 };
+    let large = |code, what, access| StepWork::File { code, what, access, size: 1 << 20 };
     [
-        Step { name: "Preparing a file", weight: 4.0, work: Work::Prepare },
+        TourStep { name: "Preparing a file", weight: 4.0, work: StepWork::Prepare },
         file("Page cache", 0.7, small("page_cache", "4 KiB read that the page cache answers", CachedRead)),
         file("Disk read", 3.0, small("disk_read", "4 KiB at random, O_DIRECT", DirectRead)),
         file("Disk write", 2.0, small("disk_write", "4 KiB at random, O_DIRECT", DirectWrite)),

@@ -10,22 +10,22 @@ use perf::Watch;
 use samples::{Bandwidth, CurvePoint, Machine, RungFacts, RungGroup, TourFacts};
 
 use super::rung::{RungObservations, summarise};
-use super::steps::{Label, Step, Work, levels};
-use crate::disk::{FileAccess, Scratch};
+use super::steps::{RungLabel, StepWork, TourStep, levels};
+use crate::disk::{FileAccess, ScratchFile};
 use crate::kernel::Kernel;
-use crate::measure::{Instruments, Measured, Settings, measure};
+use crate::measure::{Instruments, MeasureSettings, Measured, measure};
 use crate::request::{Request, build};
 
 /// A kernel of so many bytes.
 type OfSize = fn(u64) -> Request;
 
 /// A tour on its way.
-pub(super) struct Walk<'a> {
+pub(super) struct TourWalk<'a> {
     pub(super) begin: Instant,
     pub(super) limit: Duration,
     pub(super) clock: Clock,
     pub(super) watch: Watch,
-    pub(super) scratch: Option<Scratch>,
+    pub(super) scratch: Option<ScratchFile>,
     /// The rungs so far, with the number of their step.
     pub(super) rungs: Vec<(usize, RungFacts, RungObservations)>,
     pub(super) tour: TourFacts,
@@ -36,39 +36,40 @@ pub(super) struct Walk<'a> {
     pub(super) directory: &'a Path,
 }
 
-impl Walk<'_> {
-    fn measure(&mut self, kernel: &mut dyn Kernel, settings: &Settings) -> Measured {
+impl TourWalk<'_> {
+    fn measure(&mut self, kernel: &mut dyn Kernel, settings: &MeasureSettings) -> Measured {
         let (clock, facts) = (self.clock, &self.tour.clock);
         measure(kernel, &mut Instruments { clock, facts, watch: &mut self.watch }, settings)
     }
 
-    pub(super) fn step(&mut self, index: usize, step: &Step, budget: Duration) {
+    pub(super) fn step(&mut self, index: usize, step: &TourStep, budget: Duration) {
         if budget < Duration::from_millis(5) {
             self.tour.skipped.push(format!("{}: no time was left", step.name));
             return;
         }
         match &step.work {
-            Work::Skip(why) => self.tour.skipped.push(format!("{}: {why}", step.name)),
-            Work::Curve => self.curve(budget),
-            Work::Bandwidth => self.bandwidth(budget),
-            Work::Prepare => self.prepare(budget),
-            Work::Kernel { code, what, group, request, warm } => match build(request) {
+            StepWork::Skip(why) => self.tour.skipped.push(format!("{}: {why}", step.name)),
+            StepWork::Curve => self.curve(budget),
+            StepWork::Bandwidth => self.bandwidth(budget),
+            StepWork::Prepare => self.prepare(budget),
+            StepWork::Kernel { code, what, group, request, warm } => match build(request) {
                 Ok(mut kernel) => {
-                    let settings = Settings { budget, warm: *warm, ..Settings::default() };
-                    let label = Label { code, name: step.name, what, group: *group };
+                    let settings = MeasureSettings { budget, warm: *warm, ..MeasureSettings::default() };
+                    let label = RungLabel { code, name: step.name, what, group: *group };
                     self.rung(index, label, kernel.as_mut(), &settings);
                 }
                 Err(error) => self.tour.skipped.push(format!("{}: {error}", step.name)),
             },
-            Work::File { code, what, access, size } => {
+            StepWork::File { code, what, access, size } => {
                 let Some(scratch) = &self.scratch else {
                     self.tour.skipped.push(format!("{}: there is no file to work on", step.name));
                     return;
                 };
                 match FileAccess::new(*access, scratch, *size, 1) {
                     Ok(mut probe) => {
-                        let settings = Settings { budget, warm: false, blocks: 50, ..Settings::default() };
-                        let label = Label { code, name: step.name, what, group: RungGroup::Disk };
+                        let settings =
+                            MeasureSettings { budget, warm: false, blocks: 50, ..MeasureSettings::default() };
+                        let label = RungLabel { code, name: step.name, what, group: RungGroup::Disk };
                         self.rung(index, label, &mut probe, &settings);
                     }
                     Err(error) => self.tour.skipped.push(format!("{}: {error}", step.name)),
@@ -77,7 +78,13 @@ impl Walk<'_> {
         }
     }
 
-    fn rung(&mut self, index: usize, label: Label<'_>, kernel: &mut dyn Kernel, settings: &Settings) {
+    fn rung(
+        &mut self,
+        index: usize,
+        label: RungLabel<'_>,
+        kernel: &mut dyn Kernel,
+        settings: &MeasureSettings,
+    ) {
         let measured = self.measure(kernel, settings);
         if measured.observations.is_empty() {
             let error = std::io::Error::from_raw_os_error(measured.errno);
@@ -119,7 +126,8 @@ impl Walk<'_> {
             let share = (remaining / (count - index as u32)).min(Duration::from_millis(80));
             match build(&Request::Chase { bytes, huge, seed: 1 }) {
                 Ok(mut kernel) => {
-                    let settings = Settings { budget: share, observations: 0, ..Settings::default() };
+                    let settings =
+                        MeasureSettings { budget: share, observations: 0, ..MeasureSettings::default() };
                     let found = self.measure(kernel.as_mut(), &settings);
                     self.tour.curve.push(CurvePoint { bytes, huge, ps: found.headline_ps });
                 }
@@ -170,7 +178,7 @@ impl Walk<'_> {
 
     fn bandwidth_alone(&mut self, request: &Request, budget: Duration) -> Option<f64> {
         let mut kernel = build(request).ok()?;
-        let settings = Settings { budget, observations: 0, ..Settings::default() };
+        let settings = MeasureSettings { budget, observations: 0, ..MeasureSettings::default() };
         let found = self.measure(kernel.as_mut(), &settings);
         (found.headline_ps > 0.0).then(|| found.bytes_each as f64 / (found.headline_ps * 1e-12))
     }
@@ -186,7 +194,7 @@ impl Walk<'_> {
             return;
         }
         let limit = self.limit.saturating_sub(self.begin.elapsed()).min(budget);
-        match Scratch::new(directory, bytes, || begin.elapsed() < limit.mul_f64(0.7)) {
+        match ScratchFile::new(directory, bytes, || begin.elapsed() < limit.mul_f64(0.7)) {
             Ok(scratch) if scratch.bytes() >= 4 << 20 => self.scratch = Some(scratch),
             Ok(_) => self.tour.skipped.push("Disk: too little could be written in the time".into()),
             Err(error) => self.tour.skipped.push(format!("Disk: {error}")),

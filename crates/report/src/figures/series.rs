@@ -41,7 +41,7 @@ impl TimeSeries {
         let segments =
             tail.and_then(Tail::independence).map(|found| found.segments.clone()).unwrap_or_default();
         let median = quantile(&sorted, 0.5);
-        // Where the level changes, a value stands out of its own stretch.
+        // Where the level changes, a value is an outlier relative to its own segment.
         let mut level = vec![median; values.len()];
         segments.iter().for_each(|segment| level[segment.start..segment.end].fill(segment.median));
         let above: Vec<f64> = values.iter().zip(&level).map(|(value, level)| value - level).collect();
@@ -97,7 +97,7 @@ pub(super) fn figures(input: &Input) -> Vec<Figure> {
     if several {
         let (mut x, mut y) = (Vec::new(), Vec::new());
         for segment in &numbers.segments {
-            // A missing point keeps the stretches apart.
+            // A missing point separates the segments.
             x.extend([segment.start as f64 + 1.0, segment.end as f64, segment.end as f64]);
             y.extend([segment.median, segment.median, f64::NAN]);
         }

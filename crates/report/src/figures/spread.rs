@@ -34,7 +34,7 @@ fn figure(prefix: &str, subject: &Subject, unit: Unit) -> Figure {
     let ranks = subject.ranks.len();
     let of = steps.len() * ranks;
     let stride = of.div_ceil(MOST_POINTS).max(1);
-    // A stride that shares no factor with the number of ranks shows every rank alike.
+    // A stride coprime to the number of ranks shows every rank equally often.
     let stride = (stride..).find(|stride| *stride == 1 || gcd(*stride, ranks) == 1).unwrap_or(stride);
     let mut numbers = RankSpread {
         step_seconds: Vec::new(),

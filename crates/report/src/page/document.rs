@@ -70,7 +70,7 @@ impl Tile {
 /// Text with `code` between backticks.
 fn prose(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
-    // A backtick without its partner is no code.
+    // An unpaired backtick is literal.
     let is_code = |index: usize| index % 2 == 1 && !parts.len().is_multiple_of(2);
     html! {
         @if parts.len().is_multiple_of(2) {

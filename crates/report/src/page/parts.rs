@@ -66,7 +66,7 @@ fn html_table(table: &Table, is_wide: bool) -> Markup {
     html! {
         section.table.card.all[is_wide] {
             h3 { (table.title) }
-            // A long table would keep all that follows out of sight.
+            // A long table would push everything below it out of sight.
             @if table.rows.len() > LONG {
                 details { summary { (table.rows.len()) " rows" } (body) }
             } @else {

@@ -69,7 +69,7 @@ fn tiles(main: &Analysis) -> Vec<Tile> {
     tiles.push(Tile::new("Slowest", &duration(summary.max), &note));
     let usable = main.tail.as_ref().filter(|tail| tail.is_usable());
     if usable.is_none() && summary.p99.is_some() {
-        // Where the law does not hold, what was measured takes the place of its predictions.
+        // Where the law does not fit, measured values are shown instead of its predictions.
         tiles.push(Tile::new("9 of 10 are faster than", &duration(summary.p90), ""));
     }
     let Some(found) = usable.and_then(|tail| tail.assessment.as_ref()) else { return tiles };

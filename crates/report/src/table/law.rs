@@ -59,14 +59,10 @@ pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
     let from = format!("{} from", confidence(found.level));
     let mut table = Table::new("Return levels", &["<exceeded once in", "level", &from, "to", "<"]);
     for level in &found.return_levels {
-        let known = level.lower.is_finite() || level.upper.is_finite();
-        let open = |end: f64, open: f64| if end.is_nan() { open } else { end };
-        let ends = (open(level.lower, f64::NEG_INFINITY), open(level.upper, f64::INFINITY));
-        let [value, lower, upper] = unit.with_interval(level.level, ends.0, ends.1);
-        let show = |text: String| if known { unit.named(&text) } else { "–".into() };
+        let [value, lower, upper] = unit.level_and_ends(level.level, level.lower, level.upper);
         let name = format!("{} {what}s", units::count(level.period as u64));
         let beyond = if level.observed { "" } else { "extrapolated" };
-        table.push(false, [name, unit.named(&value), show(lower), show(upper), beyond.into()]);
+        table.push(false, [name, value, lower, upper, beyond.into()]);
     }
     table
 }
@@ -154,7 +150,7 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
         };
         let name = format!("{} {what}s", units::count(level.operations as u64));
         let beyond = if level.extrapolated { "extrapolated" } else { "measured" };
-        table.push(false, [name, unit.named(&value), lower, upper, beyond.into()]);
+        table.push(false, [name, value, lower, upper, beyond.into()]);
     }
     let [_, theta] = far.extremal_index;
     let clusters = match theta {

@@ -80,7 +80,7 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
     let mut order: Vec<usize> = (0..run.sites.len()).filter(|&site| durations[site].0 > 0).collect();
     let total = order.len();
     if total > MANY_SITES {
-        // A block that ran once says no more than its operations do.
+        // A block that ran once adds nothing to its operations.
         order.retain(|&site| {
             durations[site].1.len() + durations[site].2 > 1
                 || matches!(run.sites[site].kind, SiteKind::Operation | SiteKind::Barrier)

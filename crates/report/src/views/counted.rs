@@ -204,7 +204,7 @@ fn brief(run: &Run, place: &Counted, tail: &FarTail) -> String {
              more operations would bring cannot be predicted."
                 .into()
         }
-        // A law that the slowest of all contradicts predicts nothing.
+        // A law that the slowest value contradicts makes no predictions.
         FarTail::ParetoTail(law) if law.beyond_s < place.most_ps as f64 * 1e-12 => {
             " The slowest lies beyond what the law of its far tail expects of ten times as many: more than one \
              thing makes it slow."

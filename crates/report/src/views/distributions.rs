@@ -98,7 +98,7 @@ fn ranges(places: &[&Place], left_out: &str) -> Figure {
 
 /// Quantiles of many operations, a row each; `left_out` ends the caption.
 pub(crate) fn ranges_figure(numbers: QuantileRanges, left_out: &str) -> Figure {
-    // One unit would not do from nanoseconds to seconds: an axis of powers of ten in seconds does.
+    // No single unit suits nanoseconds to seconds: the axis shows powers of ten in seconds.
     let hover = |what: &str| format!("%{{y}}: {what} %{{customdata}}<extra></extra>");
     let shown = |values: &[f64]| values.iter().map(|value| rounded(value.max(1e-12))).collect::<Vec<_>>();
     let texts = |values: &[f64]| values.iter().map(|value| duration(*value)).collect::<Vec<_>>();

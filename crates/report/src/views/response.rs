@@ -72,7 +72,7 @@ pub(super) fn chapter(run: &Run) -> Option<Chapter> {
 fn figure(site: usize, name: &str, service: Vec<f64>, response: Vec<f64>) -> Figure {
     let n = service.len();
     let slow = |values: &[f64], limit: f64| values.iter().filter(|value| **value > limit).count();
-    // Where the two part: ten times what nearly all services take.
+    // Where the two diverge: ten times what nearly all services take.
     let mut sorted = service.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let limit = 10.0 * crate::quantile(&sorted, 0.5);

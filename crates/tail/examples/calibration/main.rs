@@ -5,6 +5,8 @@
 //! alarms, extremal-index and latencies, all without one. Seeded: every run prints the same numbers. In full
 //! about half an hour of one core; RAYON_NUM_THREADS=1 keeps it to one.
 
+mod answers;
+mod models;
 mod studies;
 
 use std::time::Instant;
@@ -40,17 +42,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let of = |samples: usize| ((samples as f64 * share).ceil() as usize).max(20);
     let alarm = |n, false_alarms, factor| AlarmCase { n, false_alarms, run_length: 1000.0, factor };
     let alarm_cases = [alarm(400, 1e-2, 1.05), alarm(400, 1e-3, 1.02), alarm(100, 1e-2, 1.05)];
-    let shapes = [-0.2, 0.0, 0.2];
+    let shapes = [-0.4, -0.2, 0.0, 0.2, 0.5, 1.0];
     type Study<'a> = (&'static str, Box<dyn Fn() -> Vec<Cell> + 'a>);
-    let all: [Study; 9] = [
+    let all: [Study; 13] = [
         (
             "intervals",
             Box::new(|| {
-                let mut cells = studies::intervals(of(20_000), &[20, 50, 100], &shapes);
-                cells.extend(studies::intervals(of(10_000), &[400], &shapes));
+                let mut cells = studies::intervals(of(3_000), &[20, 50, 100], &shapes);
+                cells.extend(studies::intervals(of(1_000), &[400], &shapes));
                 cells
             }),
         ),
+        ("ends", Box::new(|| models::ends(of(500), &[20, 50, 100], &shapes))),
+        ("models", Box::new(|| models::models(of(1_000)))),
         (
             "stage-one",
             Box::new(|| {
@@ -76,6 +80,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Box::new(|| {
                 let mut cells = studies::comparisons(of(3_000), &[50, 100]);
                 cells.extend(studies::comparisons(of(1_000), &[400]));
+                cells
+            }),
+        ),
+        (
+            "whole-comparisons",
+            Box::new(|| {
+                let mut cells = answers::whole_comparisons(of(1_000), &[20, 50, 100]);
+                cells.extend(answers::whole_comparisons(of(300), &[400]));
+                cells
+            }),
+        ),
+        (
+            "other-sizes",
+            Box::new(|| {
+                let mut cells = answers::max_stable(of(1_000));
+                cells.extend(answers::other_sizes(of(200), 100));
                 cells
             }),
         ),

@@ -39,7 +39,7 @@ impl Cell {
 }
 
 /// A share in per cent.
-fn share(study: &'static str, what: String, nominal: f64, accepted: (f64, f64), hits: &[bool]) -> Cell {
+pub fn share(study: &'static str, what: String, nominal: f64, accepted: (f64, f64), hits: &[bool]) -> Cell {
     let samples = hits.len();
     let p = hits.iter().filter(|h| **h).count() as f64 / samples.max(1) as f64;
     // The error of the nominal share where chance left none.
@@ -57,19 +57,23 @@ fn mean(study: &'static str, what: String, nominal: f64, accepted: (f64, f64), v
     Cell { study, what, nominal, accepted, value: mean, error, samples, note: String::new() }
 }
 
-const COVERAGE: (f64, f64) = (93.0, 96.0);
-const SIZE: (f64, f64) = (4.0, 6.0);
+/// Accepted coverage of intervals of 95 %.
+pub const COVERAGE: (f64, f64) = (93.0, 96.0);
+/// Accepted sizes of tests at 5 %.
+pub const SIZE: (f64, f64) = (4.0, 6.0);
 
-fn law(shape: f64) -> Gev {
+/// The law of all samples, by its shape.
+pub fn law(shape: f64) -> Gev {
     Gev { location: 11.1679, scale: 0.212, shape }
 }
 
-fn draw(law: Gev, n: usize, seed: u64, index: u64) -> Vec<f64> {
+/// A sample of a law.
+pub fn draw(law: Gev, n: usize, seed: u64, index: u64) -> Vec<f64> {
     let mut random = Xoshiro::stream(seed, index);
     (0..n).map(|_| law.sample(&mut random)).collect()
 }
 
-/// Profile intervals of location, scale, shape and the level exceeded once in 100; plain ones in the note.
+/// Profile intervals of location, scale, shape and the levels exceeded once in 10 to 10,000; plain ones in the note.
 pub fn intervals(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
     const STUDY: &str = "Profile intervals, 95 %";
     const CRITICAL: f64 = 3.841_458_820_694_124;
@@ -81,10 +85,13 @@ pub fn intervals(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
                 ("location", GevTarget::Location, law.location),
                 ("scale", GevTarget::Scale, law.scale),
                 ("shape", GevTarget::Shape, law.shape),
+                ("level of 10", GevTarget::ReturnLevel(10.0), law.return_level(10.0)),
                 ("level of 100", GevTarget::ReturnLevel(100.0), law.return_level(100.0)),
+                ("level of 1000", GevTarget::ReturnLevel(1000.0), law.return_level(1000.0)),
+                ("level of 10,000", GevTarget::ReturnLevel(10_000.0), law.return_level(10_000.0)),
             ];
             let seed = 1_000 + n as u64 * 10 + (shape * 10.0).round().rem_euclid(10.0) as u64;
-            let found: Vec<[(bool, bool); 4]> = (0..samples as u64)
+            let found: Vec<[(bool, bool); 7]> = (0..samples as u64)
                 .into_par_iter()
                 .filter_map(|index| {
                     let series = Series::clean(&draw(law, n, seed, index));

@@ -25,7 +25,7 @@ pub(super) fn log_ratio(law: &Gev, x: f64, k: f64, cap: f64) -> f64 {
         (true, true) => under - base,
         (true, false) => f64::INFINITY,
         (false, true) => f64::NEG_INFINITY,
-        // Outside both supports: the side tells.
+        // Outside both supports: the side decides.
         (false, false) if (x > law.location) == (k > 1.0) => f64::INFINITY,
         (false, false) => f64::NEG_INFINITY,
     };

@@ -213,7 +213,7 @@ impl Watch {
         }
         let values = &self.recent[self.recent.len() - wanted..];
         let mut options = self.baseline.options;
-        // What fewer runs cannot promise is not promised.
+        // So few values cannot support a smaller probability of false alarms.
         options.false_alarms = options.false_alarms.max(0.1 / wanted as f64);
         let baseline = Baseline::new(values, &options).ok()?;
         self.baseline = baseline;

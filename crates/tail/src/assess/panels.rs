@@ -109,7 +109,7 @@ impl Assessment {
     fn return_curve(&self, likelihood: &Likelihood, fit: &GevFit) -> Vec<Band> {
         const STEPS: usize = 40;
         let (from, to) = (1.01f64.ln(), (10.0 * fit.n as f64).max(1000.0).ln());
-        // Of very many values a profile differs from it by less than the line is wide.
+        // For very many values a profile differs from it by less than the width of the line.
         let profiled = self.status != Status::Boundary && fit.n <= MANY;
         (0..=STEPS)
             .into_par_iter()

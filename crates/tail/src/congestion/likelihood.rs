@@ -1,9 +1,9 @@
 //! The joint likelihood of a quiet and a congested sample that share one law up to a factor or a shift.
 
 use crate::gev::{SHAPE_MAX, maximize_maxima};
-use crate::interval_end::unbounded_end;
+use crate::interval_end::{RootDeviance, unbounded_end};
 use crate::newton::{Newton, brent_minimum};
-use crate::status::{End, Interval};
+use crate::status::Interval;
 use crate::surface::{Free, Maxima};
 use crate::{Error, Gev, Series};
 
@@ -125,15 +125,9 @@ impl<'a> TwoSamples<'a> {
     pub fn interval(&mut self, link: Link, best: &Maximum, level: f64) -> Interval {
         let z = crate::special::normal_upper_quantile(0.5 * (1.0 - level));
         let step = self.step(link);
-        let mut ends = [(f64::NAN, End::NotFound); 2];
-        for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
-            let excess = |distance: f64| {
-                (2.0 * (self.profile(link, best.argument + side * distance) - best.value)).max(0.0).sqrt() - z
-            };
-            if let Some(root) = unbounded_end(excess, z, 2.0 * step, 1e-8 * step) {
-                *end = (best.argument + side * root, End::Reached);
-            }
-        }
+        let mut held = HeldLink { joint: self, link, least: best.value };
+        let ends =
+            [-2.0, 2.0].map(|first| unbounded_end(&mut held, best.argument, first * step, z, 1e-8 * step));
         Interval::from_ends(ends, level)
     }
 
@@ -143,6 +137,25 @@ impl<'a> TwoSamples<'a> {
             Link::Factor => argument.exp(),
             Link::Shift => argument * self.spread,
         }
+    }
+}
+
+/// The joint likelihood with the argument of the link held.
+struct HeldLink<'a, 'b> {
+    joint: &'a mut TwoSamples<'b>,
+    link: Link,
+    least: f64,
+}
+
+impl RootDeviance for HeldLink<'_, '_> {
+    fn along(&mut self, value: f64) -> Option<f64> {
+        let found = self.joint.profile(self.link, value);
+        found.is_finite().then(|| (2.0 * (found - self.least)).max(0.0).sqrt())
+    }
+
+    fn afresh(&mut self, value: f64) -> Option<f64> {
+        self.joint.warm = None;
+        self.along(value)
     }
 }
 

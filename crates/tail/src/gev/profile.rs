@@ -4,9 +4,10 @@
 //! are where the signed root deviance meets the normal quantile (Venzon, Moolgavkar 1988; Coles 2001, 2.6.6).
 
 use crate::gev::fit::{GevFit, Likelihood};
+use crate::held::{self, Peak};
 use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::status::Interval;
-use crate::surface::{self, HeldFixed, Peak, Surface};
+use crate::surface::{HeldFixed, Surface};
 use crate::{Error, Series, argument};
 
 /// What an interval is wanted for.
@@ -145,7 +146,7 @@ impl Likelihood<'_> {
     ) -> Result<Interval, Error> {
         let what = target.what()?;
         let peak = self.peak(fit)?;
-        let interval = surface::profile(&self.quick(), &peak, what, level, inflation)?;
+        let interval = held::profile(&self.quick(), &peak, what, level, inflation)?;
         Ok(in_units(interval, what, self.center, self.spread))
     }
 
@@ -163,7 +164,7 @@ impl Likelihood<'_> {
             HeldFixed::LogScale => return Ok(f64::INFINITY),
             HeldFixed::Shape => value,
         };
-        Ok(surface::deviance(&self.quick(), &peak, what, standard))
+        Ok(held::deviance(&self.quick(), &peak, what, standard))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Candidate, Clusters, LatencyLevel, Tail, threshold};
-use crate::{Error, Series, argument, gpd};
+use super::{Candidate, Clusters, LatencyLevel, Tail, clusters, threshold};
+use crate::{Error, Series, Status, argument, gpd, special};
 
 /// The tail beyond one threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,17 +36,35 @@ pub fn above(
     argument::confidence_level(level)?;
     let series = Series::clean(values);
     let fit = gpd::GpdLikelihood::new(&series, threshold)?.fit();
-    let (extremal_index, clusters) = super::clustering(&series, Some(&fit));
+    let (extremal_index, found) = super::clustering(&series, Some(&fit));
     let theta = extremal_index[1].clamp(1e-6, 1.0);
-    let tail = Tail { series: &series, fit: Some(&fit), clusters: clusters.as_ref(), theta, level };
+    let tail = Tail { series: &series, fit: Some(&fit), clusters: found.as_ref(), theta, level };
     let levels = operations.iter().map(|&period| tail.level(period)).collect::<Result<Vec<_>, _>>()?;
     Ok(ThresholdTail {
         candidate: threshold::candidate(series.sorted(), threshold, seed),
         levels: levels.into_iter().flatten().collect(),
         extremal_index,
-        clusters,
+        clusters: found,
         fit,
     })
+}
+
+impl ThresholdTail {
+    /// The standard error of the quantile of one of the levels, that of its interval: beyond the sample by the delta
+    /// method with clusters and the error of the rate, inside from the binomial interval. None where the status of the
+    /// fit is not ok, or a binomial interval has one end.
+    pub fn standard_error(&self, level: &LatencyLevel) -> Option<f64> {
+        if self.fit.status != Status::Ok {
+            return None;
+        }
+        if level.extrapolated {
+            let exponent = (level.operations * self.fit.rate).ln();
+            return clusters::level_variance_with(&self.fit, self.clusters.as_ref(), exponent).map(f64::sqrt);
+        }
+        let interval = level.quantile_interval?;
+        let z = special::normal_upper_quantile(0.5 * (1.0 - interval.level));
+        Some((interval.upper - interval.lower) / (2.0 * z))
+    }
 }
 
 #[cfg(test)]
@@ -68,5 +86,23 @@ mod tests {
             (Some(chosen), all.levels, all.extremal_index)
         );
         assert_eq!((Some(one.fit), one.clusters), (all.fit, all.clusters));
+    }
+
+    #[test]
+    fn levels_have_standard_errors_where_the_fit_has() {
+        let law = Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
+        let mut random = Xoshiro::new(3);
+        let values: Vec<f64> = (0..2000).map(|_| law.sample(&mut random)).collect();
+        let found = above(&values, 21.0, &[50.0, 1e3, 1e5], 0.95, 1).unwrap();
+        assert_eq!(found.fit.status, Status::Ok);
+        for level in &found.levels {
+            let error = found.standard_error(level).unwrap();
+            let interval = level.quantile_interval.unwrap();
+            let share = (interval.upper - interval.lower) / (2.0 * 1.96 * error);
+            assert!((0.9..1.5).contains(&share), "{level:?} {error}");
+        }
+        let irregular =
+            ThresholdTail { fit: gpd::GpdFit { status: Status::Irregular, ..found.fit.clone() }, ..found };
+        assert_eq!(irregular.standard_error(&irregular.levels[2]), None);
     }
 }

@@ -91,13 +91,22 @@ pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::GpdFit, extremal_ind
 /// much the critical deviance grows (the vertical adjustment of Chandler, Bate 2007). At least 1.
 pub(super) fn inflation(fit: &gpd::GpdFit, found: Option<&Clusters>, exponent: f64) -> f64 {
     let Some(plain) = fit.curvature else { return 1.0 };
+    let alone = level_variance(fit, plain, exponent);
+    (level_variance_with(fit, found, exponent).unwrap_or(alone) / alone).max(1.0)
+}
+
+/// Variance of the level of an exponent by the delta method, from the covariance of (scale, shape).
+fn level_variance(fit: &gpd::GpdFit, covariance: [[f64; 2]; 2], exponent: f64) -> f64 {
     let (b, b1, _) = kernel::box_cox(exponent, fit.shape);
-    let gradient = [b, fit.scale * b1];
-    let variance = |v: [[f64; 2]; 2]| linalg::quadratic(v.as_flattened(), &gradient);
-    let alone = variance(plain);
-    let clustered = found.map_or(alone, |c| variance(c.covariance).max(alone));
+    linalg::quadratic(covariance.as_flattened(), &[b, fit.scale * b1])
+}
+
+/// The same with clusters and the error of the rate of exceedances; none without an interior maximum.
+pub(super) fn level_variance_with(fit: &gpd::GpdFit, found: Option<&Clusters>, exponent: f64) -> Option<f64> {
+    let alone = level_variance(fit, fit.curvature?, exponent);
+    let clustered = found.map_or(alone, |c| level_variance(fit, c.covariance, exponent).max(alone));
     let by_rate = (fit.scale * (fit.shape * exponent).exp()).powi(2) / fit.exceedances as f64;
-    ((clustered + by_rate * found.map_or(1.0, |c| c.rate_inflation)) / alone).max(1.0)
+    Some(clustered + by_rate * found.map_or(1.0, |c| c.rate_inflation))
 }
 
 #[cfg(test)]

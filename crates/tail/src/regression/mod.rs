@@ -4,17 +4,17 @@
 //! own columns and always an intercept. Values and columns are standardised inside, so neither units nor a
 //! covariate such as the year 1997 cost digits.
 
+mod held;
 mod model;
+mod profile;
 
-pub use model::{Coefficient, Covariate, Part, RegressionFit, RegressionLaw};
+pub use model::{Coefficient, Covariate, LevelAt, Part, RegressionFit, RegressionLaw};
 
 use crate::gev::fit::standardisation;
-use crate::interval_end::interval_end;
 use crate::kernel;
 use crate::newton::{Newton, Objective};
 use crate::series::sorted_quantile;
-use crate::status::Interval;
-use crate::{End, Error, Gev, Series, Status, argument, gev, linalg, special};
+use crate::{Error, Gev, Series, Status, gev, linalg};
 
 const SHAPE_MAX: f64 = 5.0;
 
@@ -23,6 +23,8 @@ const SHAPE_MAX: f64 = 5.0;
 pub struct Regression {
     family: RegressionLaw,
     columns: Vec<Covariate>,
+    /// How many values there are, those below a threshold included.
+    observations: usize,
     /// Standardised values.
     y: Vec<f64>,
     center: f64,
@@ -94,7 +96,8 @@ impl Regression {
             design.push((part, None));
             design.extend(own.into_iter().map(|i| (part, Some(i))));
         }
-        Ok(Regression { family, columns, y, center, spread, design, standard, moments })
+        let observations = values.len();
+        Ok(Regression { family, columns, observations, y, center, spread, design, standard, moments })
     }
 
     /// The maximum-likelihood fit.
@@ -163,43 +166,6 @@ impl Regression {
                 kernel::h(z, law.shape).unwrap_or(f64::NAN)
             })
             .collect()
-    }
-
-    /// Profile-likelihood interval of the slope of a column.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for an unknown column, [`Error::NotConverged`] as [`Regression::fit`].
-    pub fn profile_slope(&self, part: Part, name: &str, level: f64) -> Result<Interval, Error> {
-        let found = self
-            .design
-            .iter()
-            .position(|(p, c)| *p == part && c.is_some_and(|c| self.columns[c].name == name));
-        let Some(index) = found else {
-            return Err(Error::Parameter { what: "covariate", value: f64::NAN, must: "one of the model" });
-        };
-        argument::confidence_level(level)?;
-        let (at, minimum, inverse, _) = self.maximize()?;
-        let p = at.len();
-        let z = special::normal_upper_quantile(0.5 * (1.0 - level));
-        let error = inverse[index * p + index].sqrt();
-        let mut newton = Newton::new(p - 1);
-        let mut ends = [(f64::NAN, End::NotFound); 2];
-        for (side, end) in [-1.0, 1.0].into_iter().zip(&mut ends) {
-            let mut warm: Vec<f64> =
-                at.iter().enumerate().filter(|(i, _)| *i != index).map(|(_, v)| *v).collect();
-            let root_deviance = |value: f64| {
-                let objective = OneHeld { regression: self, index, value };
-                let outcome = newton.minimize(&objective, &warm, 1e-11 * self.y.len() as f64, 1);
-                if !outcome.value.is_finite() {
-                    return f64::INFINITY;
-                }
-                warm.copy_from_slice(&newton.at);
-                (2.0 * (outcome.value - minimum)).max(0.0).sqrt()
-            };
-            *end = interval_end(root_deviance, at[index], error, z, side * f64::INFINITY);
-        }
-        let unit = self.to_units()[index * p + index];
-        Ok(Interval::from_ends(ends.map(|(at, end)| (unit * at, end)), level))
     }
 
     /// (coefficients, value, inverse Hessian, iterations), all standardised.
@@ -321,35 +287,6 @@ impl Objective for Regression {
             }
         }
         if value.is_finite() { value } else { f64::INFINITY }
-    }
-}
-
-/// All coefficients but one.
-struct OneHeld<'a> {
-    regression: &'a Regression,
-    index: usize,
-    value: f64,
-}
-
-impl Objective for OneHeld<'_> {
-    fn size(&self) -> usize {
-        self.regression.size() - 1
-    }
-
-    fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
-        let p = self.regression.size();
-        let mut full = at.to_vec();
-        full.insert(self.index, self.value);
-        let (mut g, mut h) = (vec![0.0; p], vec![0.0; p * p]);
-        let value = self.regression.evaluate(&full, &mut g, &mut h);
-        let kept: Vec<usize> = (0..p).filter(|k| *k != self.index).collect();
-        for (i, &k) in kept.iter().enumerate() {
-            gradient[i] = g[k];
-            for (j, &l) in kept.iter().enumerate() {
-                hessian[i * (p - 1) + j] = h[k * p + l];
-            }
-        }
-        value
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Status, special};
+use crate::{Interval, Status, special};
 
 /// The parameter that a coefficient belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -83,6 +83,19 @@ pub struct RegressionFit {
     pub negative_log_likelihood: f64,
     /// Newton iterations used.
     pub iterations: usize,
+}
+
+/// A return level of the law at given covariates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LevelAt {
+    /// Once in so many values, if the covariates stayed as they are.
+    pub period: f64,
+    /// The level, in the unit of the data.
+    pub level: f64,
+    /// Standard error by the delta method; none unless the fit's status is ok.
+    pub standard_error: Option<f64>,
+    /// The profile interval.
+    pub interval: Interval,
 }
 
 impl RegressionFit {

@@ -266,22 +266,34 @@ pub fn cached(fd: i32) -> Outcome {
         return Outcome::value((counts[0] * page).min(all.value));
     }
     let Ok(length) = usize::try_from(all.value) else { return Outcome::error(libc::EFBIG) };
+    resident(fd, length, page)
+}
+
+/// As [`cached`], before Linux 6.5.
+#[cold]
+fn resident(fd: i32, length: usize, page: u64) -> Outcome {
     // SAFETY: a new mapping of an open file at a place the kernel chooses; nothing in it is touched.
     let mapped =
         unsafe { libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_SHARED, fd, 0) };
     if mapped == libc::MAP_FAILED {
         return Outcome::error(errno());
     }
-    let mut there = vec![0u8; length.div_ceil(page as usize)];
-    // SAFETY: the whole mapping, with a byte of room for each of its pages; it is unmapped right after.
-    let failed = unsafe {
-        let failed = libc::mincore(mapped, length, there.as_mut_ptr()) != 0;
-        let errno = if failed { errno() } else { 0 };
-        libc::munmap(mapped, length);
-        errno
-    };
-    let pages = there.iter().filter(|byte| **byte & 1 != 0).count() as u64;
-    if failed == 0 { Outcome::value((pages * page).min(all.value)) } else { Outcome::error(failed) }
+    // So many pages at a time, that no memory has to be asked for.
+    let (mut there, mut pages, mut failed) = ([0u8; 4096], 0, 0);
+    let piece = there.len() * page as usize;
+    for begin in (0..length).step_by(piece) {
+        let bytes = piece.min(length - begin);
+        // SAFETY: within the mapping, with a byte of room for each of its pages.
+        if unsafe { libc::mincore(mapped.byte_add(begin), bytes, there.as_mut_ptr()) } != 0 {
+            failed = errno();
+            break;
+        }
+        let looked_at = &there[..bytes.div_ceil(page as usize)];
+        pages += looked_at.iter().filter(|byte| **byte & 1 != 0).count() as u64;
+    }
+    // SAFETY: the mapping made above, not used after.
+    unsafe { libc::munmap(mapped, length) };
+    if failed == 0 { Outcome::value((pages * page).min(length as u64)) } else { Outcome::error(failed) }
 }
 
 /// What `O_DIRECT` asks sizes and offsets to be multiples of, in bytes, and 0 where it is not possible:
@@ -295,7 +307,7 @@ pub fn direct_alignment(fd: i32) -> Outcome {
     if asked == 0 && found.stx_mask & DIRECT_ALIGN != 0 {
         return Outcome::value(found.stx_dio_offset_align.into());
     }
-    let name = format!("/proc/self/fd/{fd}\0");
+    let name = descriptor_name(fd);
     // SAFETY: `name` ends in zero; the descriptor is closed right after.
     let again =
         unsafe { libc::open(name.as_ptr().cast(), libc::O_RDONLY | libc::O_DIRECT | libc::O_CLOEXEC) };
@@ -306,9 +318,23 @@ pub fn direct_alignment(fd: i32) -> Outcome {
             Outcome::value(4096)
         }
         _ if errno() == libc::EINVAL => Outcome::value(0),
-        // A file that may be written and not read: nothing speaks against it.
+        // A file that may be written but not read is fine here.
         _ => Outcome::value(4096),
     }
+}
+
+/// `/proc/self/fd/N` with a NUL behind it, without asking for memory.
+fn descriptor_name(fd: i32) -> [u8; 32] {
+    let mut name = [0; 32];
+    let before = b"/proc/self/fd/";
+    name[..before.len()].copy_from_slice(before);
+    let digits = fd.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1;
+    let mut rest = fd.unsigned_abs();
+    for place in (before.len()..before.len() + digits).rev() {
+        name[place] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    name
 }
 
 /// Maps a file, touches one byte of each page, unmaps it; the value is the number of bytes.
@@ -381,4 +407,28 @@ pub fn readdir(path: &CStr) -> Outcome {
     // SAFETY: open and not used after.
     unsafe { libc::closedir(directory) };
     Outcome { value: names.saturating_sub(2), errno, ..Outcome::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_descriptor_has_its_name() {
+        for (fd, name) in
+            [(0, "/proc/self/fd/0"), (10, "/proc/self/fd/10"), (i32::MAX, "/proc/self/fd/2147483647")]
+        {
+            let made = descriptor_name(fd);
+            assert_eq!(CStr::from_bytes_until_nul(&made).map(CStr::to_bytes), Ok(name.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn pages_in_memory_are_counted_by_both_ways() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), vec![1; 3 * 4096 + 5]).expect("room");
+        let fd = std::os::fd::AsRawFd::as_raw_fd(file.as_file());
+        assert_eq!(resident(fd, 3 * 4096 + 5, 4096).value, 3 * 4096 + 5);
+        assert_eq!(cached(fd).value, 3 * 4096 + 5);
+    }
 }

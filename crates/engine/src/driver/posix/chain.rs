@@ -193,7 +193,7 @@ impl CallChain {
         let done = self.outcome.value;
         let left = (self.length - done).min(MOST) as u32;
         let at = (self.at + done as usize) as *mut u8;
-        // Appending ignores the place.
+        // Appending ignores the offset.
         let place = self.offset + done;
         match self.work {
             Work::Write | Work::WriteFile => opcode::Write::new(Fd(self.fd), at, left).offset(place).build(),
@@ -252,7 +252,7 @@ impl CallChain {
             self.outcome.errno = errno;
             return Next::Call;
         }
-        // Of what is no directory after all the first answer counts.
+        // If it is not a directory after all, the first errno counts.
         if !(errno == libc::ENOTDIR && self.outcome.errno != 0) {
             self.outcome.errno = errno;
         }

@@ -13,7 +13,7 @@ pub(super) struct CallChains {
     ring: Ring,
     jobs: Vec<CallChain>,
     under_way: u32,
-    /// Tells a completion from one of an earlier job of the same number.
+    /// Distinguishes a completion from one of an earlier job with the same number.
     generation: u32,
     /// The kernel did not take a call: no further job is begun.
     broken: bool,
@@ -53,7 +53,7 @@ impl CallChains {
                 Ok(())
             }
             Err(errno) => {
-                // What the entry points to stays where it is: it may lie in the queue still.
+                // Memory that the entry points to must not move: the entry may still be in the queue.
                 self.broken = true;
                 Err(errno)
             }

@@ -10,10 +10,10 @@ mod ring;
 use std::ffi::CStr;
 use std::time::Duration;
 
-use samples::Outcome;
+use samples::{Outcome, Warning};
 
 use super::glob::glob;
-use super::stripes::{self, NotStriped};
+use super::stripes::{self, Striping};
 use super::submission::{Handle, Submission};
 use super::table::{Capabilities, Driver, Listed, Seat};
 use chains::CallChains;
@@ -40,10 +40,12 @@ impl Driver for Posix {
         Self::CAPABILITIES
     }
 
+    #[inline(always)]
     fn open(&mut self, path: &CStr, flags: i32, mode: u32) -> Outcome {
         calls::open(path, flags, mode)
     }
 
+    #[inline(always)]
     fn close(&mut self, file: Handle) -> Outcome {
         calls::close(fd(file))
     }
@@ -72,38 +74,47 @@ impl Driver for Posix {
         unsafe { calls::pread(fd(file), into, length, offset) }
     }
 
+    #[inline(always)]
     fn sync(&mut self, file: Handle, data_only: bool) -> Outcome {
         if data_only { calls::fdatasync(fd(file)) } else { calls::fsync(fd(file)) }
     }
 
+    #[inline(always)]
     fn seek(&mut self, file: Handle, offset: i64, whence: i32) -> Outcome {
         calls::seek(fd(file), offset, whence)
     }
 
+    #[inline(always)]
     fn size(&mut self, file: Handle) -> Outcome {
         calls::size(fd(file))
     }
 
+    #[inline(always)]
     fn truncate(&mut self, file: Handle, length: u64) -> Outcome {
         calls::ftruncate(fd(file), length)
     }
 
+    #[inline(always)]
     fn allocate(&mut self, file: Handle, offset: u64, length: u64, mode: i32) -> Outcome {
         calls::fallocate(fd(file), mode, offset, length)
     }
 
+    #[inline(always)]
     fn advise(&mut self, file: Handle, offset: u64, length: u64, advice: i32) -> Outcome {
         calls::fadvise(fd(file), offset, length, advice)
     }
 
+    #[inline(always)]
     fn cached(&mut self, file: Handle) -> Outcome {
         calls::cached(fd(file))
     }
 
+    #[inline(always)]
     fn direct_alignment(&mut self, file: Handle) -> Outcome {
         calls::direct_alignment(fd(file))
     }
 
+    #[inline(always)]
     fn map(&mut self, file: Handle, length: usize, offset: u64) -> Outcome {
         calls::map(fd(file), length, offset)
     }
@@ -113,50 +124,61 @@ impl Driver for Posix {
         calls::stat(path)
     }
 
+    #[inline(always)]
     fn lookup(&mut self, path: &CStr) -> Outcome {
         calls::lookup(path)
     }
 
+    #[inline(always)]
     fn unlink(&mut self, path: &CStr) -> Outcome {
         calls::unlink(path)
     }
 
+    #[inline(always)]
     fn rmdir(&mut self, path: &CStr) -> Outcome {
         calls::rmdir(path)
     }
 
+    #[inline(always)]
     fn mkdir(&mut self, path: &CStr, mode: u32) -> Outcome {
         calls::mkdir(path, mode)
     }
 
+    #[inline(always)]
     fn rename(&mut self, from: &CStr, to: &CStr) -> Outcome {
         calls::rename(from, to)
     }
 
+    #[inline(always)]
     fn link(&mut self, from: &CStr, to: &CStr) -> Outcome {
         calls::link(from, to)
     }
 
+    #[inline(always)]
     fn symlink(&mut self, target: &CStr, path: &CStr) -> Outcome {
         calls::symlink(target, path)
     }
 
+    #[inline(always)]
     fn chmod(&mut self, path: &CStr, mode: u32) -> Outcome {
         calls::chmod(path, mode)
     }
 
+    #[inline(always)]
     fn readdir(&mut self, path: &CStr) -> Outcome {
         calls::readdir(path)
     }
 
-    fn stripe(&mut self, path: &CStr, count: u32, size: Option<u64>) -> Result<(), NotStriped> {
-        stripes::set(path, count, size)
+    fn prepare_stripe(&mut self, path: &CStr, count: u32, size: Option<u64>) -> Result<Striping, Warning> {
+        stripes::prepare(path, count, size)
     }
 
+    #[inline(always)]
     fn sync_all(&mut self) -> Outcome {
         calls::sync_all()
     }
 
+    #[inline(always)]
     fn drop_caches(&mut self) -> Outcome {
         calls::drop_caches()
     }
@@ -229,7 +251,7 @@ impl Listed for Posix {
         Ok(Self::default())
     }
 
-    fn share(&mut self, file: Handle, _worker: &mut Self) -> Outcome {
+    fn share(&mut self, file: Handle, _path: &CStr, _worker: &mut Self) -> Outcome {
         calls::duplicate(fd(file))
     }
 }

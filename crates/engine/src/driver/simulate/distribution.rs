@@ -69,12 +69,12 @@ impl FromStr for Distribution {
         let (name, rest) = text.trim().split_once('(').ok_or_else(|| fail("no parenthesis".into()))?;
         let inner = rest.strip_suffix(')').ok_or_else(|| fail("no closing parenthesis".into()))?;
         let arguments: Vec<&str> = inner.split(',').map(str::trim).collect();
-        let wanted: &[Kind] = match name.trim() {
-            "constant" | "exp" => &[Kind::Time],
-            "uniform" | "normal" => &[Kind::Time, Kind::Time],
-            "lognormal" => &[Kind::Time, Kind::Positive],
-            "pareto" => &[Kind::Positive, Kind::Time],
-            "gev" | "gpd" => &[Kind::Time, Kind::Time, Kind::Number],
+        let wanted: &[ParameterKind] = match name.trim() {
+            "constant" | "exp" => &[ParameterKind::Time],
+            "uniform" | "normal" => &[ParameterKind::Time, ParameterKind::Time],
+            "lognormal" => &[ParameterKind::Time, ParameterKind::Positive],
+            "pareto" => &[ParameterKind::Positive, ParameterKind::Time],
+            "gev" | "gpd" => &[ParameterKind::Time, ParameterKind::Time, ParameterKind::Number],
             other => return Err(fail(format!("\"{other}\" is not known"))),
         };
         if arguments.len() != wanted.len() {
@@ -123,13 +123,13 @@ impl fmt::Display for Distribution {
 
 /// What an argument must be.
 #[derive(Clone, Copy)]
-enum Kind {
+enum ParameterKind {
     Time,
     Positive,
     Number,
 }
 
-impl Kind {
+impl ParameterKind {
     fn read(self, text: &str) -> Result<f64, String> {
         let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == 'µ');
         let unit = text[digits.len()..].trim();

@@ -10,10 +10,10 @@ mod files;
 use std::ffi::CStr;
 
 use ppl::commands::Command;
-use samples::Outcome;
+use samples::{Outcome, Warning};
 
 use super::glob::glob;
-use super::stripes::NotStriped;
+use super::stripes::Striping;
 use super::submission::Handle;
 use super::table::{Capabilities, Driver, Listed, Seat};
 
@@ -153,8 +153,8 @@ impl Driver for Simulate {
         self.status(path)
     }
 
-    fn stripe(&mut self, _path: &CStr, _count: u32, _size: Option<u64>) -> Result<(), NotStriped> {
-        Ok(())
+    fn prepare_stripe(&mut self, _path: &CStr, _count: u32, _size: Option<u64>) -> Result<Striping, Warning> {
+        Ok(Striping::default())
     }
 
     fn sync_all(&mut self) -> Outcome {
@@ -207,7 +207,7 @@ impl Listed for Simulate {
         Err("workers of a simulated rank take turns".into())
     }
 
-    fn share(&mut self, _file: Handle, _worker: &mut Self) -> Outcome {
+    fn share(&mut self, _file: Handle, _path: &CStr, _worker: &mut Self) -> Outcome {
         Outcome::error(libc::EOPNOTSUPP)
     }
 }

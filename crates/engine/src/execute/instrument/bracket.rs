@@ -21,13 +21,23 @@ pub(super) struct Bracket {
     watch: Option<Watch>,
     /// Of the operation that is about to be timed.
     pub(super) command: Option<Command>,
+    /// Requests for memory between the clock reads of the last operation.
+    #[cfg(test)]
+    pub(super) allocated: u64,
 }
 
 impl Bracket {
     pub(super) fn new(clock: Clock, is_virtual: bool) -> Self {
         let (clock, virtual_now) =
             if is_virtual { (Clock::of_virtual_time(), Some(0)) } else { (clock, None) };
-        Self { clock, virtual_now, watch: None, command: None }
+        Self {
+            clock,
+            virtual_now,
+            watch: None,
+            command: None,
+            #[cfg(test)]
+            allocated: 0,
+        }
     }
 
     pub(super) fn is_virtual(&self) -> bool {
@@ -65,9 +75,13 @@ impl Bracket {
         // The call stands at one place only, so that it is inlined: a result that is handed back through memory
         // costs more than a clock read.
         let clock = self.clock;
+        #[cfg(test)]
+        let requests = super::counted::requests();
         let begin = clock.now();
         let outcome = call(driver);
         let end = clock.now();
+        #[cfg(test)]
+        self.count(requests);
         if driver.capabilities().virtual_time {
             let (begin, end) = self.pass(drawn);
             return Timed { begin, end, outcome, meaning, ..Timed::default() };
@@ -77,6 +91,11 @@ impl Bracket {
             None => Observed::default(),
         };
         Timed { begin, end, outcome, meaning, seen, batch: 0 }
+    }
+
+    #[cfg(test)]
+    fn count(&mut self, before: u64) {
+        self.allocated = super::counted::requests() - before;
     }
 
     /// Lets virtual time pass; from when to when.
@@ -93,9 +112,13 @@ impl Bracket {
         work: impl FnOnce(&mut D) -> T,
     ) -> (Timed, T) {
         let drawn = self.is_virtual().then(|| driver.duration_ps(self.command, 1));
+        #[cfg(test)]
+        let requests = super::counted::requests();
         let begin = self.clock.now();
         let done = work(driver);
         let end = self.clock.now();
+        #[cfg(test)]
+        self.count(requests);
         let (begin, end) = drawn.map_or((begin, end), |ps| self.pass(ps));
         (Timed { begin, end, ..Timed::default() }, done)
     }
@@ -160,7 +183,7 @@ impl Bracket {
                 std::hint::spin_loop();
                 continue;
             }
-            // Short enough that a request to stop is seen soon, whoever takes the signal.
+            // Short, so that a request to stop is seen soon, whichever thread takes the signal.
             let nap = (left_ns - SPIN_NS).min(100_000_000);
             let time = libc::timespec { tv_sec: 0, tv_nsec: nap as libc::c_long };
             // SAFETY: `time` is valid to read; an early return is handled by the loop.

@@ -3,25 +3,51 @@
 use std::ffi::CStr;
 use std::path::PathBuf;
 
-use crate::files::{Confinement, ParentFacts, Refusal, SharedRegistry};
+use crate::files::{Confinement, EarlierNames, Evidence, ParentFacts, Refusal, Registry};
 
 /// Confinement and registry. Elsewhere the server's export confines, and nothing is registered.
 pub(super) struct Guard {
     confinement: Confinement,
-    registry: SharedRegistry,
+    registry: Registry,
+    earlier: EarlierNames,
     local: bool,
 }
 
-const ELSEWHERE: ParentFacts = ParentFacts { birth_times: false };
+const ELSEWHERE: ParentFacts = ParentFacts { birth_times: false, place: 0 };
+
+/// What the success of a call says about the name that it was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Makes {
+    /// It made it: a directory, a link, a file by `O_EXCL`.
+    Surely,
+    /// It made it, or it was there.
+    #[default]
+    Perhaps,
+}
 
 impl Guard {
-    pub(super) fn new(confinement: Confinement, registry: SharedRegistry, local: bool) -> Self {
-        Self { confinement, registry, local }
+    pub(super) fn new(confinement: Confinement, registry: Registry, local: bool) -> Self {
+        Self { confinement, registry, earlier: EarlierNames::default(), local }
     }
 
-    /// The same for a worker.
-    pub(super) fn of_worker(&self) -> Self {
-        Self { confinement: self.confinement.clone(), registry: self.registry.clone(), local: self.local }
+    /// The same for a worker, which shares nothing with others while it works.
+    pub(super) fn of_worker(&mut self) -> Self {
+        Self {
+            confinement: self.confinement.clone(),
+            registry: self.registry.of_worker(),
+            earlier: self.earlier.clone(),
+            local: self.local,
+        }
+    }
+
+    /// All workers are gone: what they made is known here.
+    pub(super) fn joined(&mut self) {
+        self.registry.joined();
+    }
+
+    /// Are files those of this machine?
+    pub(super) fn is_local(&self) -> bool {
+        self.local
     }
 
     /// Flags for an `open` that must not follow a link.
@@ -46,6 +72,12 @@ impl Guard {
     /// As [`Guard::check`], of what is on this machine whatever the driver: the directory of a kernel's files.
     pub(super) fn check_local_directory(&mut self, what: &'static str, path: &CStr) -> Result<(), Refusal> {
         self.confinement.check(what, path).map(drop)
+    }
+
+    /// A kernel will make `path` on this machine, whatever the driver, and nobody else.
+    pub(super) fn register_local(&mut self, path: &CStr) {
+        self.registry.intend(path, Evidence::Certain);
+        self.registry.settle(path, 0);
     }
 
     pub(super) fn check_target(&self, target: &CStr, path: &CStr) -> Result<(), Refusal> {
@@ -73,33 +105,48 @@ impl Guard {
     /// Directories may lead elsewhere now.
     pub(super) fn forget_directories(&mut self) {
         self.confinement.forget();
+        self.earlier.forget();
     }
 
-    /// The next call may create `path`.
-    pub(super) fn intend(&self, path: &CStr, around: ParentFacts) {
-        if self.local {
-            self.registry.intend(path, around.birth_times);
+    /// The next call may create `path`. Asks nobody about it.
+    pub(super) fn intend(&mut self, path: &CStr, around: ParentFacts, makes: Makes) {
+        if !self.local || self.registry.knows(path) {
+            return;
+        }
+        if around.birth_times {
+            self.registry.intend(path, Evidence::Birth);
+        } else if makes == Makes::Perhaps && self.earlier.was_free(path, around) {
+            self.registry.intend(path, Evidence::Certain);
         }
     }
 
-    /// The call is over.
-    pub(super) fn settle(&self, path: &CStr, around: ParentFacts) {
-        if self.local {
-            self.registry.settle(path, around.birth_times);
+    /// The call is over, with this errno.
+    pub(super) fn settle(&mut self, path: &CStr, around: ParentFacts, makes: Makes, errno: i32) {
+        if !self.local {
+            return;
         }
+        // Without birth times only its success tells: something of that name may have been there.
+        if makes == Makes::Surely && errno == 0 && !around.birth_times {
+            self.registry.intend(path, Evidence::Certain);
+        }
+        self.registry.settle(path, errno);
+    }
+
+    /// This rank made the directory `path`.
+    pub(super) fn made_directory(&mut self, path: &CStr, around: ParentFacts) {
+        self.earlier.made_directory(path, around);
     }
 
     /// `path` is gone.
-    pub(super) fn removed(&self, path: &CStr) {
+    pub(super) fn removed(&mut self, path: &CStr) {
         if self.local {
             self.registry.forget(path);
         }
     }
 
-    pub(super) fn renamed(&mut self, from: &CStr, to: &CStr) {
+    pub(super) fn renamed(&mut self, from: &CStr, to: &CStr, around: ParentFacts) {
         if self.local {
-            self.registry.forget(from);
-            self.registry.moved(from, to);
+            self.registry.renamed(from, to, around.birth_times);
         }
         self.forget_directories();
     }

@@ -10,10 +10,12 @@ use std::time::Duration;
 use samples::{Outcome, Warning};
 
 use super::bracket::SPIN_NS;
+use super::guard::Makes;
 use super::keys::Key;
 use super::layer::Layer;
 use super::under_way::{After, Again, AsyncJob, Jobs};
 use crate::buffers::SCRATCH_LIMIT;
+use crate::content::Destined;
 use crate::driver::{Driver, Handle, Submission};
 use crate::execute::call::{Call, Completed, Meaning, Patience, Started, Timed};
 use crate::files::Refusal;
@@ -52,14 +54,12 @@ impl Layer {
         if self.jobs.as_ref().is_none_or(|jobs| jobs.depth != depth || jobs.broken) {
             self.jobs = Some(Box::new(Jobs::new(depth)));
         }
-        self.scratch.keep_replaced(true);
         None
     }
 
     /// The `async` block is over. Says so where hardly anything was under way at the same time.
     pub(super) fn end_async(&mut self, driver: &mut dyn Driver) {
         self.restore_positions(driver);
-        self.scratch.keep_replaced(false);
         let Some(jobs) = &mut self.jobs else { return };
         let (total, at_once) = (jobs.total, jobs.at_once);
         (jobs.total, jobs.at_once) = (0, 0);
@@ -126,9 +126,8 @@ impl Layer {
             open.moved = true;
         }
         let begin = self.bracket.clock.now();
-        // SAFETY: reads go to memory of the job, which only `done` reads; writes come from the scratch memory, which
-        // keeps what it replaces while jobs are under way, or from a buffer of the program, which is given back in
-        // the ordinary way, after all jobs.
+        // SAFETY: reads go to memory of the job, which only `done` reads; writes come from memory of the job, or from a
+        // buffer of the program, which is given back in the ordinary way, after all jobs.
         if let Err(errno) = unsafe { driver.submit(number) } {
             jobs.broken = true;
             let end = self.bracket.clock.now();
@@ -158,19 +157,20 @@ impl Layer {
             return None;
         };
         let open = self.files.get(file)?;
-        let (handle, position): (Handle, u64) = (open.handle?, open.position);
+        let (handle, position, name): (Handle, u64, _) = (open.handle?, open.position, open.name);
         let limit = SCRATCH_LIMIT as u64;
         match call {
             Call::Write { length, offset, buffer, .. } if length <= limit => {
                 let offset = offset.unwrap_or(position);
                 job.meaning = Meaning::Bytes;
-                let from = self.source(offset, length, buffer).ok()?;
+                let to = Destined { file: name, place: offset, appended: false };
+                let from = self.source_of(job, (to, length, buffer)).ok()?;
                 Some(Submission::Write { file: handle, from, length, offset })
             }
             Call::Read { length: Some(length), offset, .. } if length <= limit => {
                 let offset = offset.unwrap_or(position);
                 job.meaning = Meaning::Bytes;
-                job.verify = verify.then_some(offset);
+                job.verify = verify.then_some((name, offset));
                 let into = job.own_memory(length as usize).ok()?;
                 Some(Submission::Read { file: handle, into, length, offset })
             }
@@ -199,18 +199,27 @@ impl Layer {
                 if length > limit || (append && self.verifying) {
                     return Ok(None);
                 }
-                self.may_make(job, "write to", path)?;
+                self.may_make(job, ("write to", Makes::Perhaps), path)?;
                 job.meaning = Meaning::Bytes;
                 job.again = Some(Again::WriteFile { length, offset, flags, buffer });
-                let Ok(from) = self.source(if append { 0 } else { offset }, length, buffer) else {
-                    return Ok(None);
-                };
+                let file = self.file_name(path);
+                let counted = append && self.content && buffer.is_none();
+                let place = if counted { self.catalogue.append(file, length) } else { offset };
+                if !append {
+                    self.emptied(file);
+                }
+                let to = Destined { file, place, appended: append };
+                let Ok(from) = self.source_of(job, (to, length, buffer)) else { return Ok(None) };
                 let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
                 Some(Submission::WriteFile { path, flags: how | no_follow, from, length, offset })
             }
             Call::Create { path } => {
-                self.may_make(job, "create", path)?;
+                self.may_make(job, ("create", Makes::Perhaps), path)?;
                 job.again = Some(Again::Create);
+                if self.verifying {
+                    let name = self.file_name(path);
+                    self.emptied(name);
+                }
                 let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | no_follow;
                 Some(Submission::Create { path, flags })
             }
@@ -223,7 +232,7 @@ impl Layer {
                     return Ok(None);
                 }
                 job.meaning = Meaning::Bytes;
-                job.verify = verify.then_some(offset);
+                job.verify = verify.then_some((self.file_name(path), offset));
                 let Ok(into) = job.own_memory(asked as usize) else { return Ok(None) };
                 let flags = libc::O_RDONLY | flags;
                 Some(Submission::ReadFile { path, flags, into, length: asked, offset, expected })
@@ -245,17 +254,35 @@ impl Layer {
                 Some(Submission::RemoveDirectory { path })
             }
             Call::MakeDirectory { path, mode } => {
-                self.may_make(job, "make", path)?;
+                self.may_make(job, ("make", Makes::Surely), path)?;
                 Some(Submission::MakeDirectory { path, mode })
             }
             _ => None,
         })
     }
 
-    fn may_make(&mut self, job: &mut AsyncJob, what: &'static str, path: &CStr) -> Result<(), Refusal> {
+    /// Where a job's write takes its bytes from.
+    fn source_of(
+        &mut self,
+        job: &mut AsyncJob,
+        (to, length, buffer): (Destined, u64, Option<u32>),
+    ) -> Result<*const u8, i32> {
+        job.writes = Some((to, buffer));
+        match buffer {
+            None if self.content => job.filled(length as usize, |memory| self.fill(to, memory)),
+            _ => self.source(to, length, buffer),
+        }
+    }
+
+    fn may_make(
+        &mut self,
+        job: &mut AsyncJob,
+        (what, makes): (&'static str, Makes),
+        path: &CStr,
+    ) -> Result<(), Refusal> {
         let around = self.guard.check(what, path)?;
-        self.guard.intend(path, around);
-        job.after = After::Settle(around);
+        self.guard.intend(path, around, makes);
+        job.after = After::Settle(around, makes);
         job.path.extend_from_slice(path.to_bytes_with_nul());
         Ok(())
     }
@@ -327,8 +354,11 @@ impl Layer {
         let path = job.path();
         match job.after {
             After::Nothing => {}
-            After::Settle(around) => self.guard.settle(path, around),
-            After::Forget if outcome.ok() => self.guard.removed(path),
+            After::Settle(around, makes) => self.guard.settle(path, around, makes, outcome.errno),
+            After::Forget if outcome.ok() => {
+                self.guard.removed(path);
+                self.content_removed(path);
+            }
             After::Forget => {}
         }
         let mut timed = Timed { begin: job.begin, end, outcome, meaning: job.meaning, ..Timed::default() };
@@ -344,11 +374,14 @@ impl Layer {
                 timed = followed;
             }
         }
+        if let Some((to, buffer)) = job.writes {
+            self.wrote(to, timed.outcome.value, buffer);
+        }
         let mut wrong = None;
-        if let (Some(offset), Some(memory), true) = (job.verify, &job.memory, timed.outcome.ok()) {
+        if let (Some((file, offset)), Some(memory), true) = (job.verify, &job.memory, timed.outcome.ok()) {
             // SAFETY: the read is done, and the memory is of this job alone.
             let found = unsafe { memory.bytes(timed.outcome.value as usize) };
-            wrong = self.scratch.differs(offset, found).map(|at| offset + at as u64);
+            wrong = self.differs(file, (found, offset), None);
         }
         Completed { number, timed, wrong }
     }

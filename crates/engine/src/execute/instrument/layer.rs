@@ -1,5 +1,8 @@
 //! The layer around a driver: its state, and what needs no call of the driver.
 
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+
 use samples::{Outcome, Warning};
 
 use super::bracket::Bracket;
@@ -8,10 +11,11 @@ use super::table::{Buffers, OpenFiles};
 use super::under_way::Jobs;
 use super::virtual_jobs::VirtualJobs;
 use crate::buffers::Scratch;
-use crate::collective::HintsReadBack;
+use crate::collective::{HintsReadBack, Preparations};
+use crate::content::{Author, Catalogue, LastRead, Wrong};
 use crate::driver::{Capabilities, Driver};
 use crate::execute::call::{Meaning, NoKernel, Timed};
-use crate::files::{Confinement, Registry, SharedRegistry};
+use crate::files::{Confinement, Registry};
 use clock::Clock;
 use probes::{Kernels, Request};
 use ranks::StopFlag;
@@ -20,8 +24,8 @@ use ranks::StopFlag;
 pub struct Settings {
     /// The clock of the run.
     pub clock: Clock,
-    /// Of the content of files and buffers.
-    pub seed: u64,
+    /// Who writes, in which run.
+    pub author: Author,
     /// What the rank creates.
     pub registry: Registry,
     /// What the program may touch.
@@ -39,17 +43,18 @@ pub(super) struct Layer {
     pub(super) files: OpenFiles,
     pub(super) buffers: Buffers,
     pub(super) scratch: Scratch,
-    pub(super) seed: u64,
+    pub(super) author: Author,
+    pub(super) catalogue: Catalogue,
     pub(super) stop: StopFlag,
     /// Transfers move bytes.
     pub(super) content: bool,
     pub(super) notes: Vec<Warning>,
-    /// Offset and length of what was read last into our own memory.
-    pub(super) last_read: (u64, u64),
+    pub(super) last_read: LastRead,
     pub(super) verifying: bool,
     /// Of a read by pattern that was compared: where it was wrong, if it was.
-    pub(super) wrong: Option<Option<u64>>,
+    pub(super) wrong: Option<Option<Wrong>>,
     pub(super) hints: HintsReadBack,
+    pub(super) preparations: Preparations,
     pub(super) kernels: Kernels,
     /// What is under way in an `async` block.
     pub(super) jobs: Option<Box<Jobs>>,
@@ -58,48 +63,37 @@ pub(super) struct Layer {
 
 impl Layer {
     pub(super) fn new(capabilities: Capabilities, settings: Settings) -> Self {
-        let registry = SharedRegistry::new(settings.registry);
-        let guard = Guard::new(settings.confinement, registry, capabilities.local_files);
+        let guard = Guard::new(settings.confinement, settings.registry, capabilities.local_files);
         let mut bracket = Bracket::new(settings.clock, capabilities.virtual_time);
         if settings.causes {
             bracket.look_for_causes();
         }
-        let layer = Self::around(bracket, guard, settings.seed, capabilities.content);
+        let layer = Self::around(bracket, guard, settings.author, capabilities.content);
         Self { stop: settings.stop, ..layer }
     }
 
     /// Nothing is open.
-    pub(super) fn around(bracket: Bracket, guard: Guard, seed: u64, content: bool) -> Self {
+    pub(super) fn around(bracket: Bracket, guard: Guard, author: Author, content: bool) -> Self {
         Self {
             bracket,
             guard,
             files: OpenFiles::default(),
             buffers: Buffers::default(),
-            scratch: Scratch::new(seed),
-            seed,
+            scratch: Scratch::default(),
+            author,
+            catalogue: Catalogue::default(),
             stop: StopFlag::default(),
             content,
             notes: Vec::new(),
-            last_read: (0, 0),
+            last_read: LastRead::default(),
             verifying: false,
             wrong: None,
             hints: HintsReadBack::default(),
+            preparations: Preparations::default(),
             kernels: Kernels::default(),
             jobs: None,
             virtual_jobs: VirtualJobs::default(),
         }
-    }
-
-    /// Where verified data was wrong, if it was.
-    pub(super) fn verify(&mut self) -> Option<u64> {
-        if let Some(found) = self.wrong.take() {
-            return found;
-        }
-        if !self.content {
-            return None;
-        }
-        let (offset, length) = std::mem::take(&mut self.last_read);
-        self.scratch.verify(offset, length as usize).ok().flatten().map(|at| offset + at as u64)
     }
 
     /// Nothing is under way: the driver's positions of files are those of the program again.
@@ -120,7 +114,12 @@ impl Layer {
         }
         if !self.kernels.is_ready(&request) {
             self.may_use(&request).map_err(NoKernel::Refused)?;
-            self.kernels.build(&request, self.bracket.clock).map_err(NoKernel::Failed)?;
+            let file = request.own_file();
+            if let Some(file) = &file {
+                let path = CString::new(file.as_os_str().as_bytes()).unwrap_or_default();
+                self.guard.register_local(&path);
+            }
+            self.kernels.build(&request, file, self.bracket.clock).map_err(NoKernel::Failed)?;
         }
         let kernels = &mut self.kernels;
         let (done, seen) =

@@ -5,6 +5,9 @@
 //! keeps what is under way, `together` is what a group does to one file, `worker` what a thread takes over.
 
 mod bracket;
+mod content;
+#[cfg(test)]
+mod counted;
 mod guard;
 mod jobs;
 mod keys;
@@ -12,6 +15,8 @@ mod layer;
 mod names;
 mod perform;
 mod table;
+#[cfg(test)]
+mod tests;
 mod together;
 mod transfer;
 mod under_way;
@@ -24,6 +29,7 @@ use ppl::commands::Command;
 use samples::Warning;
 
 use super::call::{Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Timed};
+use crate::content::Wrong;
 use crate::driver::{AnyDriver, Driver, each_driver};
 use crate::files::Refusal;
 use layer::Layer;
@@ -58,8 +64,8 @@ impl Instrument {
     pub fn perform(&mut self, command: Option<Command>, call: Call<'_>) -> Result<Timed, Refusal> {
         let layer = &mut self.layer;
         layer.bracket.command = command;
-        // The system calls of this machine can be as short as a clock read: for them the most frequent ones are
-        // compiled with the driver known. Elsewhere a call through its table is not seen.
+        // The system calls of this machine can be as short as a clock read: the most frequent ones are compiled into
+        // the caller, the others for each driver.
         match (&mut self.driver, call) {
             (AnyDriver::Posix(driver), Call::Write { file, length, offset, buffer }) => {
                 Ok(layer.write(driver, file, transfer::Span { length, offset }, buffer))
@@ -70,7 +76,10 @@ impl Instrument {
             (AnyDriver::Posix(driver), Call::Stat { path }) => {
                 layer.reading(driver, path, Meaning::Value, |driver, path| driver.stat(path))
             }
-            (driver, call) => layer.perform(driver.as_dyn(), call),
+            (driver, call) => each_driver!(driver, driver => {
+                driver.make_room();
+                layer.perform(driver, call)
+            }),
         }
     }
 
@@ -213,9 +222,8 @@ impl Instrument {
         self.layer.bracket.processor()
     }
 
-    /// Compares what was read last with what our own writes put there; the offset in the file of the first wrong
-    /// byte.
-    pub fn verify(&mut self) -> Option<u64> {
+    /// Compares what was read last with what belongs there; the first wrong byte.
+    pub fn verify(&mut self) -> Option<Wrong> {
         self.layer.verify()
     }
 
@@ -251,6 +259,7 @@ impl Instrument {
 
     /// All workers are gone: the positions of files are the rank's again.
     pub fn joined(&mut self) {
+        self.layer.guard.joined();
         self.layer.files.all_moved();
         self.layer.restore_positions(self.driver.as_dyn());
     }

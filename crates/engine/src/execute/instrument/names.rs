@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use samples::Outcome;
 
+use super::guard::Makes;
 use super::layer::Layer;
 use super::table::OpenFile;
-use crate::driver::{Driver, Handle, NotStriped};
+use crate::driver::{Driver, Handle, Striping};
 use crate::execute::call::{Meaning, Timed};
 use crate::files::Refusal;
 use crate::flags;
@@ -20,37 +21,38 @@ const HARMLESS: [&str; 3] = ["true", "false", "sh -c :"];
 impl Layer {
     /// Checks and registers what surrounds a call that may make `path`, and times it. `call` gets the path to use
     /// and flags to add to an `open`.
-    pub(super) fn creating(
+    pub(super) fn creating<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
-        (what, meaning): (&'static str, Meaning),
+        driver: &mut D,
+        (what, meaning, makes): (&'static str, Meaning, Makes),
         path: &CStr,
-        call: impl Fn(&mut dyn Driver, &CStr, i32) -> Outcome,
+        call: impl Fn(&mut D, &CStr, i32) -> Outcome,
     ) -> Result<Timed, Refusal> {
         let around = self.guard.check(what, path)?;
         let no_follow = self.guard.no_follow();
-        self.guard.intend(path, around);
+        self.guard.intend(path, around, makes);
         let mut timed = self.bracket.time(driver, meaning, |driver| call(driver, path, no_follow));
-        self.guard.settle(path, around);
+        self.guard.settle(path, around, makes, timed.outcome.errno);
         if timed.outcome.errno == libc::ELOOP {
             // A link at the end of the path: where it leads must be allowed as well.
             let real = self.guard.check_followed(what, path)?;
             let real = real.and_then(|real| CString::new(real.as_os_str().as_bytes()).ok());
             let Some(real) = real else { return Ok(timed) };
-            self.guard.intend(&real, around);
+            let around = self.guard.check(what, &real)?;
+            self.guard.intend(&real, around, makes);
             timed = self.bracket.time(driver, meaning, |driver| call(driver, &real, no_follow));
-            self.guard.settle(&real, around);
+            self.guard.settle(&real, around, makes, timed.outcome.errno);
         }
         Ok(timed)
     }
 
     /// Times a call that changes `path` itself and makes nothing.
-    pub(super) fn changing(
+    pub(super) fn changing<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         what: &'static str,
         path: &CStr,
-        call: impl Fn(&mut dyn Driver) -> Outcome,
+        call: impl Fn(&mut D) -> Outcome,
     ) -> Result<Timed, Refusal> {
         self.guard.check(what, path)?;
         Ok(self.bracket.time(driver, Meaning::Value, |driver| call(driver)))
@@ -69,16 +71,17 @@ impl Layer {
         Ok(self.bracket.time(driver, meaning, |driver| call(driver, path)))
     }
 
-    pub(super) fn open(
+    pub(super) fn open<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         path: &CStr,
         open_flags: i32,
         mode: u32,
     ) -> Result<Timed, Refusal> {
         let nameless = open_flags & libc::O_TMPFILE == libc::O_TMPFILE;
+        let makes = if open_flags & libc::O_EXCL != 0 { Makes::Surely } else { Makes::Perhaps };
         let mut timed = if open_flags & libc::O_CREAT != 0 && !nameless {
-            self.creating(driver, ("write to", Meaning::Value), path, |driver, path, more| {
+            self.creating(driver, ("write to", Meaning::Value, makes), path, |driver, path, more| {
                 driver.open(path, open_flags | more, mode)
             })?
         } else if flags::writes(open_flags) {
@@ -98,64 +101,86 @@ impl Layer {
         };
         if timed.outcome.ok() {
             let handle = Handle(timed.outcome.value);
+            let name = self.file_name(path);
+            if open_flags & libc::O_TRUNC != 0 || makes == Makes::Surely {
+                self.emptied(name);
+            }
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
-            timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), path, position)).into();
+            timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), (path, name), position)).into();
         }
         Ok(timed)
     }
 
-    pub(super) fn rename(
+    pub(super) fn rename<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         from: &CStr,
         to: &CStr,
     ) -> Result<Timed, Refusal> {
         self.guard.check("rename", from)?;
-        let timed = self
-            .creating(driver, ("rename to", Meaning::Value), to, |driver, to, _| driver.rename(from, to))?;
+        let around = self.guard.check("rename to", to)?;
+        let timed = self.bracket.time(driver, Meaning::Value, |driver| driver.rename(from, to));
         if timed.outcome.ok() {
-            self.guard.renamed(from, to);
+            let name = self.file_name(from);
+            self.content_removed(from);
+            self.content_renamed(name, to);
+            self.guard.renamed(from, to, around);
         }
         Ok(timed)
     }
 
-    pub(super) fn symbolic_link(
+    pub(super) fn symbolic_link<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         target: &CStr,
         path: &CStr,
     ) -> Result<Timed, Refusal> {
-        // A link that leads outside would be a way outside.
+        // A link to a place outside would escape the confinement.
         self.guard.check_target(target, path)?;
-        let timed = self.creating(driver, ("make", Meaning::Value), path, |driver, path, _| {
-            driver.symlink(target, path)
-        })?;
+        let timed =
+            self.creating(driver, ("make", Meaning::Value, Makes::Surely), path, |driver, path, _| {
+                driver.symlink(target, path)
+            })?;
         self.guard.forget_directories();
+        if timed.outcome.ok() && !target.to_bytes().is_empty() {
+            // It leads from the directory of the link.
+            let directory =
+                path.to_bytes().iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+            let base = if target.to_bytes()[0] == b'/' { &[][..] } else { &path.to_bytes()[..directory] };
+            if let Ok(leads) = CString::new([base, target.to_bytes()].concat()) {
+                let name = self.file_name(&leads);
+                self.content_renamed(name, path);
+            }
+        }
         Ok(timed)
     }
 
-    pub(super) fn stripe(
+    pub(super) fn stripe<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         path: &CStr,
         count: u32,
         size: Option<u64>,
     ) -> Result<Timed, Refusal> {
         let around = self.guard.check("stripe", path)?;
-        self.guard.intend(path, around);
-        let (timed, result) = self.bracket.time_unwatched(driver, |driver| driver.stripe(path, count, size));
-        self.guard.settle(path, around);
-        let outcome = match result {
-            Ok(()) => Outcome::default(),
-            Err(NotStriped::OtherFileSystem(note)) => {
+        let prepared = driver.prepare_stripe(path, count, size);
+        let mut striping = match prepared {
+            Ok(striping) => striping,
+            Err(note) => {
                 self.notes.push(note);
-                Outcome::default()
+                Striping::default()
             }
-            Err(NotStriped::Failed(note)) => {
+        };
+        self.guard.intend(path, around, Makes::Perhaps);
+        let (timed, ()) = self.bracket.time_unwatched(driver, |_| striping.set());
+        let outcome = match striping.failure() {
+            None => Outcome::default(),
+            Some(note) => {
                 self.notes.push(note);
                 Outcome::error(libc::EIO)
             }
         };
+        self.guard.settle(path, around, Makes::Perhaps, outcome.errno);
         Ok(Timed { outcome, ..timed })
     }
 
@@ -178,25 +203,27 @@ impl Layer {
         Ok(())
     }
 
-    pub(super) fn removing(
+    pub(super) fn removing<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         path: &CStr,
-        call: impl Fn(&mut dyn Driver) -> Outcome,
+        call: impl Fn(&mut D) -> Outcome,
     ) -> Result<Timed, Refusal> {
         let timed = self.changing(driver, "remove", path, call)?;
         if timed.outcome.ok() {
             self.guard.removed(path);
+            self.content_removed(path);
         }
         Ok(timed)
     }
 }
 
 /// Removes a file, or, as the original did, an empty directory.
-pub(super) fn delete(driver: &mut dyn Driver, path: &CStr) -> Outcome {
+#[inline]
+pub(super) fn delete<D: Driver + ?Sized>(driver: &mut D, path: &CStr) -> Outcome {
     let first = driver.unlink(path);
     match first.errno {
-        // Linux says EISDIR, POSIX EPERM, of a directory.
+        // For a directory Linux returns EISDIR and POSIX EPERM.
         libc::EISDIR | libc::EPERM => match driver.rmdir(path) {
             second if second.errno == libc::ENOTDIR => first,
             second => second,

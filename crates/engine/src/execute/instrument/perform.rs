@@ -1,21 +1,32 @@
 //! The calls of each operation.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use samples::Outcome;
 
+use super::guard::Makes;
 use super::layer::Layer;
 use super::names::delete;
 use super::table::ProgramBuffer;
 use super::transfer::{Span, WholeFile};
 use crate::buffers::Buffer;
+use crate::content::{ContentKind, FileName};
 use crate::driver::{Driver, Handle};
 use crate::execute::call::{Call, Meaning, Timed};
 use crate::files::Refusal;
 
+/// Buffers that this process took so far, those of all workers.
+static BUFFERS: AtomicU64 = AtomicU64::new(0);
+
 impl Layer {
+    /// Compiled for each driver: between two clock reads its call is not looked up in a table.
     #[inline(never)]
-    pub(super) fn perform(&mut self, driver: &mut dyn Driver, call: Call<'_>) -> Result<Timed, Refusal> {
+    pub(super) fn perform<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        call: Call<'_>,
+    ) -> Result<Timed, Refusal> {
         const VALUE: Meaning = Meaning::Value;
         Ok(match call {
             Call::Write { file, length, offset, buffer } => {
@@ -41,22 +52,40 @@ impl Layer {
             Call::MapFile { path, length, offset } => self.map_file(driver, path, length, offset)?,
             Call::DropCaches => self.bracket.time(driver, VALUE, |driver| driver.drop_caches()),
             Call::Create { path } => {
-                self.creating(driver, ("create", VALUE), path, |driver, path, more| {
+                let how = ("create", VALUE, Makes::Perhaps);
+                let timed = self.creating(driver, how, path, |driver, path, more| {
                     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | more;
                     let opened = driver.open(path, flags, 0o666);
                     if opened.ok() { driver.close(Handle(opened.value)) } else { opened }
-                })?
+                })?;
+                if timed.outcome.ok() && self.verifying {
+                    let name = self.file_name(path);
+                    self.emptied(name);
+                }
+                timed
             }
             Call::Delete { path } => self.removing(driver, path, |driver| delete(driver, path))?,
             Call::Unlink { path } => self.removing(driver, path, |driver| driver.unlink(path))?,
             Call::RemoveDirectory { path } => self.removing(driver, path, |driver| driver.rmdir(path))?,
             Call::MakeDirectory { path, mode } => {
-                self.creating(driver, ("make", VALUE), path, |driver, path, _| driver.mkdir(path, mode))?
+                let how = ("make", VALUE, Makes::Surely);
+                let timed = self.creating(driver, how, path, |driver, path, _| driver.mkdir(path, mode))?;
+                if timed.outcome.ok() {
+                    let around = self.guard.check("make", path)?;
+                    self.guard.made_directory(path, around);
+                }
+                timed
             }
             Call::Rename { from, to } => self.rename(driver, from, to)?,
             Call::Link { from, to } => {
                 self.guard.check("link", from)?;
-                self.creating(driver, ("make", VALUE), to, |driver, to, _| driver.link(from, to))?
+                let how = ("make", VALUE, Makes::Surely);
+                let timed = self.creating(driver, how, to, |driver, to, _| driver.link(from, to))?;
+                if timed.outcome.ok() {
+                    let name = self.file_name(from);
+                    self.content_renamed(name, to);
+                }
+                timed
             }
             Call::SymbolicLink { target, path } => self.symbolic_link(driver, target, path)?,
             Call::Lookup { path } => self.reading(driver, path, VALUE, |driver, path| driver.lookup(path))?,
@@ -87,11 +116,11 @@ impl Layer {
         })
     }
 
-    fn on_file(
+    fn on_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         file: u32,
-        call: impl Fn(&mut dyn Driver, Handle) -> Outcome,
+        call: impl Fn(&mut D, Handle) -> Outcome,
     ) -> Timed {
         match self.files.handle(file) {
             Some(handle) => self.bracket.time(driver, Meaning::Value, |driver| call(driver, handle)),
@@ -99,7 +128,7 @@ impl Layer {
         }
     }
 
-    fn seek(&mut self, driver: &mut dyn Driver, file: u32, offset: i64, whence: i32) -> Timed {
+    fn seek<D: Driver + ?Sized>(&mut self, driver: &mut D, file: u32, offset: i64, whence: i32) -> Timed {
         // The driver's position of a file that workers share is nobody's.
         let (offset, whence) = match self.files.get(file) {
             Some(open) if open.shared && whence == libc::SEEK_CUR => {
@@ -114,7 +143,7 @@ impl Layer {
         timed
     }
 
-    fn take_memory(&mut self, driver: &mut dyn Driver, length: u64) -> Timed {
+    fn take_memory<D: Driver + ?Sized>(&mut self, driver: &mut D, length: u64) -> Timed {
         if !self.content {
             let timed = self.bracket.time(driver, Meaning::Value, |_| Outcome::default());
             let number = self.buffers.keep(ProgramBuffer::Length(length));
@@ -124,21 +153,24 @@ impl Layer {
         let (timed, taken) = self.bracket.time_unwatched(driver, |_| Buffer::take(length));
         let outcome = match taken {
             Ok(mut buffer) => {
-                buffer.fill(self.seed);
-                Outcome::value(self.buffers.keep(ProgramBuffer::Memory(Arc::new(buffer))).into())
+                let number = BUFFERS.fetch_add(1, Ordering::Relaxed);
+                let name = FileName::of_memory(self.author.rank, number);
+                let stream = self.author.stream(name, ContentKind::Memory);
+                stream.fill(self.author.rank, 0, buffer.bytes_mut());
+                Outcome::value(self.buffers.keep(ProgramBuffer::Memory(Arc::new(buffer), stream)).into())
             }
             Err(errno) => Outcome::error(errno),
         };
         Timed { outcome, ..timed }
     }
 
-    fn give_back_memory(&mut self, driver: &mut dyn Driver, buffer: u32) -> Timed {
+    fn give_back_memory<D: Driver + ?Sized>(&mut self, driver: &mut D, buffer: u32) -> Timed {
         match self.buffers.take(buffer) {
-            Some(ProgramBuffer::Memory(memory)) => match Arc::try_unwrap(memory) {
+            Some(ProgramBuffer::Memory(memory, stream)) => match Arc::try_unwrap(memory) {
                 Ok(own) => self.bracket.time(driver, Meaning::Value, |_| own.give_back()),
-                // Another worker, or the rank, has it still.
+                // Another worker, or the rank, still has it open.
                 Err(shared) => {
-                    self.buffers.put_back(buffer, ProgramBuffer::Memory(shared));
+                    self.buffers.put_back(buffer, ProgramBuffer::Memory(shared, stream));
                     self.bracket.failed(driver, libc::EBUSY)
                 }
             },

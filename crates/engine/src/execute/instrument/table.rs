@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::buffers::Buffer;
 use crate::collective::GroupFile;
+use crate::content::{ContentStream, FileName};
 use crate::driver::Handle;
 
 /// A file that is open.
@@ -12,6 +13,8 @@ pub(super) struct OpenFile {
     /// `None` for a file of a whole group.
     pub(super) handle: Option<Handle>,
     pub(super) path: CString,
+    /// What stands in its content for it.
+    pub(super) name: FileName,
     pub(super) position: u64,
     /// The driver's position is another one: transfers under way name theirs.
     pub(super) moved: bool,
@@ -21,9 +24,9 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    pub(super) fn new(handle: Option<Handle>, path: &CStr, position: u64) -> Self {
+    pub(super) fn new(handle: Option<Handle>, (path, name): (&CStr, FileName), position: u64) -> Self {
         let path = path.to_owned();
-        Self { handle, path, position, moved: false, shared: false, group: None }
+        Self { handle, path, name, position, moved: false, shared: false, group: None }
     }
 }
 
@@ -113,8 +116,8 @@ impl OpenFiles {
 /// What `alloc` gave the program.
 #[derive(Clone)]
 pub(super) enum ProgramBuffer {
-    /// Memory.
-    Memory(Arc<Buffer>),
+    /// Memory, and its content.
+    Memory(Arc<Buffer>, ContentStream),
     /// Where nothing moves: so many bytes.
     Length(u64),
 }
@@ -147,9 +150,17 @@ impl Buffers {
 
     pub(super) fn length(&self, number: u32) -> u64 {
         match self.all.get(number as usize) {
-            Some(Some(ProgramBuffer::Memory(own))) => own.length() as u64,
+            Some(Some(ProgramBuffer::Memory(own, _))) => own.length() as u64,
             Some(Some(ProgramBuffer::Length(length))) => *length,
             _ => 0,
+        }
+    }
+
+    /// What lies in a buffer.
+    pub(super) fn stream(&self, number: u32) -> Option<ContentStream> {
+        match self.all.get(number as usize) {
+            Some(Some(ProgramBuffer::Memory(_, stream))) => Some(*stream),
+            _ => None,
         }
     }
 
@@ -157,7 +168,7 @@ impl Buffers {
     #[inline(always)]
     pub(super) fn memory(&self, number: u32, length: u64) -> Result<*mut u8, i32> {
         match self.all.get(number as usize) {
-            Some(Some(ProgramBuffer::Memory(own))) if own.length() as u64 >= length => Ok(own.pointer()),
+            Some(Some(ProgramBuffer::Memory(own, _))) if own.length() as u64 >= length => Ok(own.pointer()),
             Some(Some(ProgramBuffer::Length(_))) => Ok(std::ptr::dangling_mut()),
             _ => Err(libc::EFAULT),
         }

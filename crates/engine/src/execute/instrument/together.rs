@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use samples::Outcome;
 
+use super::guard::Makes;
 use super::layer::Layer;
 use super::table::OpenFile;
 use crate::collective::{self, GroupFile, TransferMemory};
@@ -34,6 +35,7 @@ impl Layer {
                     .bracket
                     .time(driver, Meaning::Value, |driver| collective::delete(driver, comm, path));
                 self.guard.removed(path);
+                self.content_removed(path);
                 timed
             }
             Collective::Transfer(target, direction, layout) => {
@@ -59,9 +61,15 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let around = self.admit(path, mode.write || mode.create)?;
         let mut opened = None;
-        let hints = &self.hints.asked;
+        let prepared = match self.preparations.of(driver, comm, &self.hints.asked, None) {
+            Ok(prepared) => prepared,
+            Err(outcome) => {
+                self.settle(path, around, mode.write || mode.create, libc::ENOENT);
+                return Ok(self.bracket.failed(driver, outcome.errno));
+            }
+        };
         let mut timed = self.bracket.time(driver, Meaning::Value, |driver| {
-            match collective::open(driver, comm, (path, mode), hints) {
+            match collective::open(driver, comm, (path, mode), &prepared) {
                 Ok(file) => {
                     opened = Some(file);
                     Outcome::default()
@@ -69,12 +77,13 @@ impl Layer {
                 Err(outcome) => outcome,
             }
         });
-        self.guard.settle(path, around);
+        self.settle(path, around, mode.write || mode.create, timed.outcome.errno);
         if let Some(file) = opened {
             if self.hints.wanted(path, comm) {
                 self.hints.keep(path, comm, || file.hints());
             }
-            let open = OpenFile { group: Some(file), ..OpenFile::new(None, path, 0) };
+            let name = self.file_name(path);
+            let open = OpenFile { group: Some(file), ..OpenFile::new(None, (path, name), 0) };
             timed.outcome.value = u64::from(self.files.keep(open));
         }
         Ok(timed)
@@ -85,11 +94,17 @@ impl Layer {
         if write {
             let around = self.guard.check("write to", path)?;
             self.guard.check_followed("write to", path)?;
-            self.guard.intend(path, around);
+            self.guard.intend(path, around, Makes::Perhaps);
             return Ok(around);
         }
         self.guard.may_read_followed(path)?;
-        Ok(ParentFacts { birth_times: true })
+        Ok(ParentFacts { birth_times: true, place: 0 })
+    }
+
+    fn settle(&mut self, path: &CStr, around: ParentFacts, write: bool, errno: i32) {
+        if write {
+            self.guard.settle(path, around, Makes::Perhaps, errno);
+        }
     }
 
     fn transfer_together(
@@ -101,20 +116,35 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let write = direction == Direction::Write;
         let whole = self.verifying && !write;
-        let memory =
-            TransferMemory::new(self.content.then_some(&mut self.scratch), (direction, layout), whole, comm);
+        let name = match target {
+            Target::Path(path) => self.file_name(path),
+            Target::File(file) => self.files.get(file).map(|open| open.name).unwrap_or_default(),
+        };
+        let memory = TransferMemory::new(
+            self.content.then_some((self.author, name)),
+            (direction, layout),
+            whole,
+            comm,
+        );
         let memory = match memory {
             Ok(memory) => memory,
             Err(errno) => {
-                // The others must not wait for a rank without memory.
+                // The other ranks must not wait for one that has no memory.
                 comm.abandon("no memory for a transfer by pattern");
                 return Ok(self.bracket.failed(driver, errno));
             }
         };
         let blocks = memory.blocks();
-        let one = |driver: &mut dyn Driver, file: &mut GroupFile| match file.prepare(layout) {
-            Ok(()) => file.transfer(driver, comm, (layout, direction), &blocks),
-            Err(errno) => Outcome::error(errno),
+        let around = match target {
+            Target::Path(path) => Some(self.admit(path, write)?),
+            Target::File(_) => None,
+        };
+        let prepared = match self.preparations.of(driver, comm, &self.hints.asked, Some(layout)) {
+            Ok(prepared) => prepared,
+            Err(outcome) => return Ok(self.bracket.failed(driver, outcome.errno)),
+        };
+        let one = |driver: &mut dyn Driver, file: &mut GroupFile| {
+            file.transfer(driver, comm, (layout, direction), (&blocks, &prepared))
         };
         let mut timed = match target {
             Target::File(file) => match self.files.group(file) {
@@ -122,11 +152,9 @@ impl Layer {
                 None => self.bracket.failed(driver, libc::EBADF),
             },
             Target::Path(path) => {
-                let around = self.admit(path, write)?;
                 let mode = if write { ParallelMode::WRITE } else { ParallelMode::READ };
-                let hints = &self.hints.asked;
                 let timed = self.bracket.time(driver, Meaning::Bytes, |driver| {
-                    match collective::open(driver, comm, (path, mode), hints) {
+                    match collective::open(driver, comm, (path, mode), &prepared) {
                         Ok(mut file) => {
                             let mut moved = one(driver, &mut file);
                             let closed = file.close(driver, comm);
@@ -138,18 +166,30 @@ impl Layer {
                         Err(outcome) => outcome,
                     }
                 });
-                if write {
-                    self.guard.settle(path, around);
+                if let Some(around) = around {
+                    self.settle(path, around, write, timed.outcome.errno);
                 }
                 self.read_hints_back(driver, path, comm);
                 timed
             }
         };
+        if write && self.verifying && self.content && timed.outcome.ok() {
+            let known = self.catalogue.of(name);
+            for number in 0..layout.blocks {
+                let begin = layout.offset(number, comm.rank(), comm.size());
+                known.own.add(begin, begin + layout.element);
+            }
+            known.pattern = Some((*layout, comm.size(), comm.rank()));
+        }
         if !write && timed.outcome.ok() && timed.outcome.value < layout.bytes() {
             timed.outcome.errno = libc::ENODATA;
         }
         if whole && timed.outcome.ok() && self.content {
-            self.wrong = Some(memory.first_wrong(&mut self.scratch));
+            // The blocks are this rank's own where it wrote them in the same way.
+            let pattern = (*layout, comm.size(), comm.rank());
+            let owner = (self.catalogue.of(name).pattern == Some(pattern)).then_some(self.author.rank);
+            let wrong = memory.parts().find_map(|part| self.differs(name, part, owner));
+            self.wrong = Some(wrong);
         }
         Ok(timed)
     }
@@ -157,7 +197,8 @@ impl Layer {
     /// A file that was closed within the timing: its hints are asked for outside of it.
     fn read_hints_back(&mut self, driver: &mut dyn Driver, path: &CStr, comm: &dyn Comm) {
         if self.hints.wanted(path, comm)
-            && let Ok(file) = collective::open(driver, comm, (path, ParallelMode::READ), &self.hints.asked)
+            && let Ok(prepared) = self.preparations.of(driver, comm, &self.hints.asked, None)
+            && let Ok(file) = collective::open(driver, comm, (path, ParallelMode::READ), &prepared)
         {
             self.hints.keep(path, comm, || file.hints());
             file.close(driver, comm);

@@ -4,8 +4,10 @@ use std::ffi::CStr;
 
 use samples::Outcome;
 
+use super::guard::Makes;
 use super::layer::Layer;
 use crate::buffers::SCRATCH_LIMIT;
+use crate::content::{Destined, FileName, LastRead};
 use crate::driver::{Driver, Handle};
 use crate::execute::call::{Meaning, Timed};
 use crate::files::Refusal;
@@ -43,8 +45,8 @@ impl Layer {
         let position = open.position;
         let advances = offset.is_none();
         let offset = if open.shared { Some(offset.unwrap_or(position)) } else { offset };
-        let place = offset.unwrap_or(position);
-        let from = match self.source(place, length, buffer) {
+        let to = Destined { file: open.name, place: offset.unwrap_or(position), appended: false };
+        let from = match self.source(to, length, buffer) {
             Ok(from) => from,
             Err(errno) => return self.bracket.failed(driver, errno),
         };
@@ -71,6 +73,7 @@ impl Layer {
         if advances {
             self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
+        self.wrote(to, timed.outcome.value, buffer);
         timed
     }
 
@@ -85,7 +88,7 @@ impl Layer {
     ) -> Timed {
         let Some(open) = self.files.get(file) else { return self.bracket.failed(driver, libc::EBADF) };
         let Some(handle) = open.handle else { return self.bracket.failed(driver, libc::EBADF) };
-        let position = open.position;
+        let (position, name) = (open.position, open.name);
         let advances = offset.is_none() && length.is_some();
         let offset = if open.shared && advances { Some(position) } else { offset };
         let (length, offset) = match length {
@@ -119,34 +122,38 @@ impl Layer {
         if advances {
             self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
-        self.last_read = (offset.unwrap_or(position), timed.outcome.value);
+        let offset = offset.unwrap_or(position);
+        self.last_read = LastRead { file: name, offset, length: timed.outcome.value };
         short_read(&mut timed.outcome, length);
         timed
     }
 
-    pub(super) fn write_file(
+    pub(super) fn write_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         whole: WholeFile<'_, u64>,
         buffer: Option<u32>,
     ) -> Result<Timed, Refusal> {
         let WholeFile { path, length, offset, flags } = whole;
         let append = flags & libc::O_APPEND != 0;
-        // What is appended has the content of offset 0, unless someone will look: the size is asked for only then,
-        // since asking makes the open faster.
-        let place = match (append, self.verifying) {
-            (false, _) => offset,
-            (true, true) => driver.stat(path).value,
-            (true, false) => 0,
+        let file = self.file_name(path);
+        // Where it will lie is asked for only where someone will look: asking makes the open faster.
+        let (place, appended) = match (append, self.verifying) {
+            (false, _) => (offset, false),
+            (true, true) => (driver.stat(path).value, false),
+            (true, false) if !self.content || buffer.is_some() => (0, true),
+            (true, false) => (self.catalogue.append(file, length), true),
         };
-        let from = match self.source(place, length, buffer) {
+        let to = Destined { file, place, appended };
+        let from = match self.source(to, length, buffer) {
             Ok(from) => from,
             Err(errno) => return Ok(self.bracket.failed(driver, errno)),
         };
         let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
         let stop = self.stop;
         let at_once = buffer.is_some() || !self.content;
-        self.creating(driver, ("write to", Meaning::Bytes), path, |driver, path, more| {
+        let making = ("write to", Meaning::Bytes, Makes::Perhaps);
+        let timed = self.creating(driver, making, path, |driver, path, more| {
             let opened = driver.open(path, how | more, 0o666);
             if !opened.ok() {
                 return opened;
@@ -168,13 +175,18 @@ impl Layer {
                 wrote.errno = closed.errno;
             }
             wrote
-        })
+        })?;
+        if !append && timed.outcome.ok() {
+            self.emptied(file);
+        }
+        self.wrote(to, timed.outcome.value, buffer);
+        Ok(timed)
     }
 
     /// Without a length all of the file.
-    pub(super) fn read_file(
+    pub(super) fn read_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         whole: WholeFile<'_, Option<u64>>,
     ) -> Result<Timed, Refusal> {
         let WholeFile { path, length, offset, flags } = whole;
@@ -214,20 +226,21 @@ impl Layer {
             }
             got
         })?;
-        self.last_read = (offset, timed.outcome.value);
+        let file = if self.verifying { self.file_name(path) } else { FileName::default() };
+        self.last_read = LastRead { file, offset, length: timed.outcome.value };
         Ok(timed)
     }
 
-    pub(super) fn map_file(
+    pub(super) fn map_file<D: Driver + ?Sized>(
         &mut self,
-        driver: &mut dyn Driver,
+        driver: &mut D,
         path: &CStr,
         length: Option<u64>,
         offset: u64,
     ) -> Result<Timed, Refusal> {
         let there = driver.stat(path).value.saturating_sub(offset);
         let expected = length.unwrap_or(there);
-        // A page past the end of the file would kill: so much of it is mapped as there is.
+        // Touching a page past the end of the file raises SIGBUS: map no more than the file has.
         let mapped = if self.content { expected.min(there) } else { expected };
         let mapped = usize::try_from(mapped).unwrap_or(usize::MAX);
         self.reading(driver, path, Meaning::Bytes, |driver, path| {
@@ -247,17 +260,6 @@ impl Layer {
     #[inline(always)]
     fn is_whole(&self, length: u64, buffer: Option<u32>) -> bool {
         buffer.is_some() || length <= SCRATCH_LIMIT as u64 || !self.content
-    }
-
-    /// Where a write of `length` bytes at `offset` takes its bytes from: a buffer of the program, or our own
-    /// memory, which holds at most SCRATCH_LIMIT.
-    #[inline(always)]
-    pub(super) fn source(&mut self, offset: u64, length: u64, buffer: Option<u32>) -> Result<*const u8, i32> {
-        match buffer {
-            _ if !self.content => Ok(std::ptr::dangling()),
-            None => self.scratch.outgoing(offset, length.min(SCRATCH_LIMIT as u64) as usize),
-            Some(number) => self.buffers.memory(number, length).map(<*mut u8>::cast_const),
-        }
     }
 
     /// Our own memory for a read.
@@ -323,7 +325,7 @@ mod tests {
             Outcome::value(part as u64)
         });
         assert_eq!((calls, moved.errno, moved.value), (3, libc::ECANCELED, 3 << 30));
-        // One that is done is done.
+        // A completed transfer is not waited for.
         let last = pieces(1 << 30, false, flag, |_, part| Outcome::value(part as u64));
         assert_eq!((last.errno, last.value), (0, 1 << 30));
     }

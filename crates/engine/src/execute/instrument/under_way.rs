@@ -2,8 +2,10 @@
 
 use std::ffi::CStr;
 
+use super::guard::Makes;
 use super::keys::Key;
 use crate::buffers::Buffer;
+use crate::content::{Destined, FileName};
 use crate::execute::call::{Completed, Meaning};
 use crate::files::ParentFacts;
 
@@ -13,7 +15,7 @@ pub(super) enum After {
     #[default]
     Nothing,
     /// Something may have been made.
-    Settle(ParentFacts),
+    Settle(ParentFacts, Makes),
     /// Something was removed.
     Forget,
 }
@@ -34,8 +36,10 @@ pub(super) struct AsyncJob {
     pub(super) after: After,
     pub(super) again: Option<Again>,
     /// Compare what was read, from this offset of the file.
-    pub(super) verify: Option<u64>,
-    /// Memory for reads, of this job alone.
+    pub(super) verify: Option<(FileName, u64)>,
+    /// What is written, and from which buffer of the program.
+    pub(super) writes: Option<(Destined, Option<u32>)>,
+    /// Memory of this job alone.
     pub(super) memory: Option<Buffer>,
     /// NUL-terminated.
     pub(super) path: Vec<u8>,
@@ -51,6 +55,14 @@ impl AsyncJob {
 
     pub(super) fn path(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.path).unwrap_or(c"")
+    }
+
+    /// Memory of this job, filled.
+    pub(super) fn filled(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) -> Result<*const u8, i32> {
+        self.own_memory(length)?;
+        let memory = self.memory.as_mut().ok_or(libc::ENOMEM)?;
+        fill(&mut memory.bytes_mut()[..length]);
+        Ok(memory.pointer().cast_const())
     }
 
     /// Memory of this job for `length` bytes, which no other job uses.

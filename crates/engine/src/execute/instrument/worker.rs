@@ -5,6 +5,7 @@ use super::bracket::Bracket;
 use super::guard::Guard;
 use super::layer::Layer;
 use super::table::{Buffers, OpenFile, OpenFiles};
+use crate::content::{Author, Catalogue};
 use crate::driver::{AnyDriver, Handle};
 use clock::Clock;
 use ranks::StopFlag;
@@ -17,7 +18,8 @@ pub struct Seed {
     buffers: Buffers,
     guard: Option<Guard>,
     clock: Clock,
-    seed: u64,
+    author: Author,
+    catalogue: Catalogue,
     content: bool,
     verifying: bool,
     watching: bool,
@@ -32,12 +34,13 @@ impl Instrument {
     /// Why the driver cannot serve another thread.
     pub fn seed(&mut self) -> Result<Seed, String> {
         let mut worker = self.driver.for_worker()?;
+        let guard = self.layer.guard.of_worker();
         let layer = &self.layer;
         let own = &mut self.driver;
         let mut copy = |open: &OpenFile| {
-            let shared = own.share(open.handle?, &mut worker);
+            let shared = own.share(open.handle?, &open.path, &mut worker);
             let handle = shared.ok().then_some(Handle(shared.value))?;
-            let copy = OpenFile::new(Some(handle), &open.path, open.position);
+            let copy = OpenFile::new(Some(handle), (&open.path, open.name), open.position);
             Some(OpenFile { shared: true, ..copy })
         };
         let files = layer.files.iter().map(|file| file.and_then(&mut copy)).collect();
@@ -45,9 +48,10 @@ impl Instrument {
             driver: Some(worker),
             files: OpenFiles::of_worker(files),
             buffers: layer.buffers.clone(),
-            guard: Some(layer.guard.of_worker()),
+            guard: Some(guard),
             clock: layer.bracket.clock,
-            seed: layer.seed,
+            author: layer.author,
+            catalogue: layer.catalogue.clone(),
             content: layer.content,
             verifying: layer.verifying,
             watching: layer.bracket.is_watching(),
@@ -61,10 +65,11 @@ impl Seed {
     pub fn grow(mut self) -> Option<Instrument> {
         let (driver, guard) = (self.driver.take()?, self.guard.take()?);
         let bracket = Bracket::new(self.clock, false);
-        let mut layer = Layer::around(bracket, guard, self.seed, self.content);
+        let mut layer = Layer::around(bracket, guard, self.author, self.content);
         layer.files = std::mem::take(&mut self.files);
         layer.buffers = std::mem::take(&mut self.buffers);
         layer.verifying = self.verifying;
+        layer.catalogue = std::mem::take(&mut self.catalogue);
         layer.stop = self.stop;
         if self.watching {
             layer.bracket.look_for_causes();

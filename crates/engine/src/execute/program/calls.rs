@@ -1,6 +1,6 @@
 //! The call of each command, and what it gives to the program.
 
-use ppl::commands::Command;
+use ppl::commands::{Command, CommandByClass, FileCommand, KernelCommand};
 use ppl::interpret::{Arguments, Reply};
 use ppl::plan::SiteId;
 
@@ -11,10 +11,28 @@ use crate::execute::session::Stop;
 use crate::flags::open_flags;
 
 impl Rank<'_, '_> {
+    /// Every command but the two most frequent.
+    #[inline(never)]
+    pub(super) fn other(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+        match command.by_class() {
+            CommandByClass::File(file) => self.file(file, command, site, arguments),
+            CommandByClass::Collective(collective) => self.collective(collective, command, site, arguments),
+            CommandByClass::Kernel(kernel) => self.kernel(kernel, command, site, arguments),
+            // The interpreter carries them out itself.
+            CommandByClass::Language(_) => Reply::failed(libc::EINVAL),
+        }
+    }
+
     /// The commands that are kernels: a loop of one operation.
     #[inline(never)]
-    fn kernel(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
-        let Some((request, count)) = super::kernels::request(command, arguments, self.plan.seed) else {
+    fn kernel(
+        &mut self,
+        kernel: KernelCommand,
+        command: Command,
+        site: SiteId,
+        arguments: &Arguments,
+    ) -> Reply {
+        let Some((request, count)) = super::kernels::request(kernel, arguments, self.plan.seed) else {
             return Reply::failed(libc::EINVAL);
         };
         match self.session.kernel(site.index(), request, count) {
@@ -26,115 +44,94 @@ impl Rank<'_, '_> {
         }
     }
 
-    /// Every command but the two most frequent.
-    #[inline(never)]
-    pub(super) fn other(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+    /// The commands of a driver: one call each.
+    #[inline(always)]
+    fn file(
+        &mut self,
+        file_command: FileCommand,
+        command: Command,
+        site: SiteId,
+        arguments: &Arguments,
+    ) -> Reply {
         let path = arguments.c_str(0);
         let given = |index: usize| arguments.is_given(index).then(|| arguments.size(index, 0));
         let mode = |index: usize, otherwise: u64| arguments.size(index, otherwise) as u32;
         let file = arguments.file(0).unwrap_or(u32::MAX);
-        let call = match command {
-            Command::Stat => Call::Stat { path },
-            Command::Lookup => Call::Lookup { path },
-            Command::Fopen => match self.open_flags(site, arguments.text(1)) {
+        let call = match file_command {
+            FileCommand::Stat => Call::Stat { path },
+            FileCommand::Lookup => Call::Lookup { path },
+            FileCommand::Fopen => match self.open_flags(site, arguments.text(1)) {
                 Some(flags) => Call::Open { path, flags, mode: mode(2, 0o644) },
                 None => return Reply::failed(libc::EINVAL),
             },
-            Command::Fcreat => {
+            FileCommand::Fcreat => {
                 let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
                 Call::Open { path, flags, mode: 0o644 }
             }
-            Command::Fclose => Call::Close { file },
-            Command::Fsync => Call::Sync { file, data_only: false },
-            Command::Fdatasync => Call::Sync { file, data_only: true },
-            Command::Fseek => {
-                let whence = whence(arguments);
+            FileCommand::Fclose => Call::Close { file },
+            FileCommand::Fsync => Call::Sync { file, data_only: false },
+            FileCommand::Fdatasync => Call::Sync { file, data_only: true },
+            FileCommand::Fseek => {
+                let Some(whence) = whence(arguments) else { return Reply::failed(libc::EINVAL) };
                 Call::Seek { file, offset: arguments.int(1).unwrap_or(0), whence }
             }
-            Command::Ftruncate => Call::Truncate { file, length: arguments.size(1, 0) },
-            Command::Fallocate => {
+            FileCommand::Ftruncate => Call::Truncate { file, length: arguments.size(1, 0) },
+            FileCommand::Fallocate => {
                 let (length, offset) = (arguments.size(1, 0), arguments.size(2, 0));
                 Call::Allocate { file, offset, length, mode: 0 }
             }
-            Command::Fadvise => {
+            FileCommand::Fadvise => {
                 let advice = advice(arguments.text(1));
                 let (length, offset) = (arguments.size(2, 0), arguments.size(3, 0));
                 Call::Advise { file, offset, length, advice }
             }
-            Command::Cachestat => Call::Cached { file },
-            Command::Odirect => Call::DirectAlignment { file },
-            Command::Write | Command::Append | Command::Dwrite => self.write_file(command, arguments),
-            Command::Read => {
+            FileCommand::Cachestat => Call::Cached { file },
+            FileCommand::Odirect => Call::DirectAlignment { file },
+            FileCommand::Write | FileCommand::Append | FileCommand::Dwrite => {
+                self.write_file(file_command, arguments)
+            }
+            FileCommand::Read => {
                 let (length, offset) = (given(1), arguments.size(2, 0));
                 return self.read(site, Call::ReadFile { path, length, offset, flags: 0 });
             }
-            Command::Dread => {
+            FileCommand::Dread => {
                 let flags = libc::O_DIRECT;
                 return self.read(site, Call::ReadFile { path, length: None, offset: 0, flags });
             }
-            Command::Mmap => Call::MapFile { path, length: given(1), offset: arguments.size(2, 0) },
-            Command::Create => Call::Create { path },
-            Command::Delete => Call::Delete { path },
-            Command::Unlink => Call::Unlink { path },
-            Command::Rename => Call::Rename { from: path, to: arguments.c_str(1) },
-            Command::Link => Call::Link { from: path, to: arguments.c_str(1) },
-            Command::Symlink => Call::SymbolicLink { target: path, path: arguments.c_str(1) },
-            Command::Mkdir => Call::MakeDirectory { path, mode: mode(1, 0o755) },
-            Command::Rmdir => Call::RemoveDirectory { path },
-            Command::Readdir => Call::ReadDirectory { path },
-            Command::Chmod => Call::ChangeMode { path, mode: mode(1, 0o644) },
-            Command::Sync => Call::SyncAll,
-            Command::DropCaches => Call::DropCaches,
-            Command::Alloc => Call::TakeMemory { length: arguments.size(0, 0) },
-            Command::Free => Call::GiveBackMemory { buffer: arguments.buffer(0).unwrap_or(u32::MAX) },
-            Command::Stripe => {
+            FileCommand::Mmap => Call::MapFile { path, length: given(1), offset: arguments.size(2, 0) },
+            FileCommand::Create => Call::Create { path },
+            FileCommand::Delete => Call::Delete { path },
+            FileCommand::Unlink => Call::Unlink { path },
+            FileCommand::Rename => Call::Rename { from: path, to: arguments.c_str(1) },
+            FileCommand::Link => Call::Link { from: path, to: arguments.c_str(1) },
+            FileCommand::Symlink => Call::SymbolicLink { target: path, path: arguments.c_str(1) },
+            FileCommand::Mkdir => Call::MakeDirectory { path, mode: mode(1, 0o755) },
+            FileCommand::Rmdir => Call::RemoveDirectory { path },
+            FileCommand::Readdir => Call::ReadDirectory { path },
+            FileCommand::Chmod => Call::ChangeMode { path, mode: mode(1, 0o644) },
+            FileCommand::Sync => Call::SyncAll,
+            FileCommand::DropCaches => Call::DropCaches,
+            FileCommand::Alloc => Call::TakeMemory { length: arguments.size(0, 0) },
+            FileCommand::Free => Call::GiveBackMemory { buffer: arguments.buffer(0).unwrap_or(u32::MAX) },
+            FileCommand::Stripe => {
                 let count = u32::try_from(arguments.size(1, 1)).unwrap_or(u32::MAX);
                 Call::Stripe { path, count, size: given(2) }
             }
-            Command::Pfopen
-            | Command::Pfclose
-            | Command::Pfread
-            | Command::Pfwrite
-            | Command::Pread
-            | Command::Pwrite
-            | Command::Pdelete => return self.collective(command, site, arguments),
-            Command::Chase
-            | Command::Poke
-            | Command::Stream
-            | Command::Touch
-            | Command::Empty
-            | Command::Getpid
-            | Command::Getppid
-            | Command::ReadNull
-            | Command::WriteNull
-            | Command::Fstat
-            | Command::OpenClose
-            | Command::FopenFclose
-            | Command::CreateDelete
-            | Command::MmapMunmap
-            | Command::Fork
-            | Command::Spawn
-            | Command::Thread
-            | Command::Malloc
-            | Command::PipePingpong
-            | Command::ContextSwitch => return self.kernel(command, site, arguments),
-            // Of a file that is none; the interpreter does the others itself.
-            Command::Fread | Command::Fwrite | Command::Print | Command::Sleep | Command::Glob => {
-                return Reply::failed(libc::EINVAL);
-            }
+            // The first argument is not an open file.
+            FileCommand::Fread | FileCommand::Fwrite => return Reply::failed(libc::EINVAL),
         };
         self.perform(site, call, Answer::of(command))
     }
 
     /// Of the commands that open, write and close.
-    fn write_file<'a>(&self, command: Command, arguments: &'a Arguments) -> Call<'a> {
+    fn write_file<'a>(&self, command: FileCommand, arguments: &'a Arguments) -> Call<'a> {
         let flags = match command {
-            Command::Append => libc::O_APPEND,
-            Command::Dwrite => libc::O_DIRECT,
+            FileCommand::Append => libc::O_APPEND,
+            FileCommand::Dwrite => libc::O_DIRECT,
             _ => 0,
         };
         let (length, buffer) = self.bytes(arguments, 1);
-        let offset = if command == Command::Write { arguments.size(2, 0) } else { 0 };
+        let offset = if command == FileCommand::Write { arguments.size(2, 0) } else { 0 };
         Call::WriteFile { path: arguments.c_str(0), length, offset, flags, buffer }
     }
 
@@ -151,11 +148,13 @@ impl Rank<'_, '_> {
     }
 }
 
-fn whence(arguments: &Arguments) -> i32 {
+/// From where an offset counts; `None` where there is no such place.
+fn whence(arguments: &Arguments) -> Option<i32> {
     match arguments.text(2) {
-        "SEEK_CUR" => libc::SEEK_CUR,
-        "SEEK_END" => libc::SEEK_END,
-        _ => arguments.int(2).map_or(libc::SEEK_SET, |whence| whence as i32),
+        "SEEK_CUR" => Some(libc::SEEK_CUR),
+        "SEEK_END" => Some(libc::SEEK_END),
+        "" | "SEEK_SET" => Some(libc::SEEK_SET),
+        number => number.parse().ok(),
     }
 }
 

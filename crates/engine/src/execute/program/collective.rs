@@ -1,6 +1,6 @@
 //! The commands that a group's ranks do together.
 
-use ppl::commands::Command;
+use ppl::commands::{CollectiveCommand, Command, Kind};
 use ppl::interpret::{Arguments, Reply};
 use ppl::plan::{GroupId, SiteId};
 
@@ -13,22 +13,21 @@ use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
 impl Rank<'_, '_> {
     /// The commands that a group's ranks do together.
     #[inline(never)]
-    pub(super) fn collective(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
+    pub(super) fn collective(
+        &mut self,
+        collective: CollectiveCommand,
+        command: Command,
+        site: SiteId,
+        arguments: &Arguments,
+    ) -> Reply {
         let path = arguments.c_str(0);
-        let pattern = match command {
-            Command::Pfread | Command::Pfwrite | Command::Pread | Command::Pwrite => {
-                arguments.int(1).and_then(|number| self.plan.patterns.get(usize::try_from(number).ok()?))
-            }
-            _ => None,
-        };
+        let spec = command.spec();
+        let number = |kind| spec.position(kind).and_then(|at| arguments.int(at));
+        let pattern =
+            number(Kind::Pattern).and_then(|number| self.plan.patterns.get(usize::try_from(number).ok()?));
         // The group that opened the file goes before one named in the call, that before the pattern's
         // own, and that before the one around.
-        let named = match command {
-            Command::Pread | Command::Pwrite | Command::Pfopen => {
-                arguments.int(2).and_then(|number| u32::try_from(number).ok()).map(GroupId)
-            }
-            _ => None,
-        };
+        let named = number(Kind::Group).and_then(|number| u32::try_from(number).ok()).map(GroupId);
         let around = self.plan.site(site).group;
         let opened = arguments.file(0).and_then(|file| self.opened_by.get(&file).copied());
         let group = opened.or(named).or(pattern.and_then(|pattern| pattern.group)).unwrap_or(around);
@@ -46,40 +45,42 @@ impl Rank<'_, '_> {
             element: pattern.element,
             level: pattern.level,
         });
-        let direction = match command {
-            Command::Pwrite | Command::Pfwrite => Direction::Write,
-            _ => Direction::Read,
-        };
-        let (what, answer) = match (command, layout, arguments.file(0)) {
-            (Command::Pwrite | Command::Pread, Some(layout), _) => {
-                (Collective::Transfer(Target::Path(path), direction, layout), Answer::Bytes)
+        let direction = if spec.moves.writes() { Direction::Write } else { Direction::Read };
+        let what = match (collective, layout, arguments.file(0)) {
+            (CollectiveCommand::Pwrite | CollectiveCommand::Pread, Some(layout), _) => {
+                Collective::Transfer(Target::Path(path), direction, layout)
             }
-            (Command::Pfwrite | Command::Pfread, Some(layout), Some(file)) => {
-                (Collective::Transfer(Target::File(file), direction, layout), Answer::Bytes)
+            (CollectiveCommand::Pfwrite | CollectiveCommand::Pfread, Some(layout), Some(file)) => {
+                Collective::Transfer(Target::File(file), direction, layout)
             }
-            (Command::Pfopen, ..) => match ParallelMode::parse(arguments.text(1)) {
-                Some(mode) => (Collective::Open(path, mode), Answer::File),
+            (CollectiveCommand::Pfopen, ..) => match ParallelMode::parse(arguments.text(1)) {
+                Some(mode) => Collective::Open(path, mode),
                 None => {
                     let why = format!("unknown mode \"{}\": any of c r w", arguments.text(1));
-                    self.stop(Stop::Program(format!("line {line}: pfopen: {why}")));
+                    self.stop(Stop::Program(format!("line {line}: {}: {why}", command.name())));
                     return Reply::failed(libc::EINVAL);
                 }
             },
-            (Command::Pfclose, _, Some(file)) => (Collective::Close(file), Answer::Nothing),
-            (Command::Pdelete, ..) => (Collective::Delete(path), Answer::Nothing),
-            _ => return Reply::failed(libc::EINVAL),
+            (CollectiveCommand::Pfclose, _, Some(file)) => Collective::Close(file),
+            (CollectiveCommand::Pdelete, ..) => Collective::Delete(path),
+            // Without a pattern of the plan, or of a file that is none.
+            (
+                CollectiveCommand::Pwrite
+                | CollectiveCommand::Pread
+                | CollectiveCommand::Pfwrite
+                | CollectiveCommand::Pfread
+                | CollectiveCommand::Pfclose,
+                ..,
+            ) => return Reply::failed(libc::EINVAL),
         };
         let done = self.session.together(site.index(), what, comm);
         match done {
             Ok(outcome) => {
-                if command == Command::Pfopen && outcome.ok() {
+                if collective == CollectiveCommand::Pfopen && outcome.ok() {
                     self.opened_by.insert(outcome.value as u32, group);
                 }
-                let reply = answer.reply(outcome);
-                match command {
-                    Command::Pread | Command::Pfread => self.verified(reply),
-                    _ => reply,
-                }
+                let reply = Answer::of(command).reply(outcome);
+                if spec.moves.reads() { self.verified(reply) } else { reply }
             }
             Err(stop) => {
                 self.stop(stop);

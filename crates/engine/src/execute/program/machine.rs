@@ -48,12 +48,15 @@ impl Machine for Rank<'_, '_> {
         self.halted().map_or(Ok(()), Err)
     }
 
-    fn agree(&mut self, group: GroupId, value: u64) -> Result<u64, Halt> {
+    fn agree(&mut self, step: u32, group: GroupId, value: u64) -> Result<u64, Halt> {
         if let Some(halt) = self.halted() {
             return Err(halt);
         }
+        if self.agrees_at.0 != step {
+            self.agrees_at = (step, self.plan.place(step).line);
+        }
         let comm = self.groups.get(group.index()).and_then(Option::as_deref);
-        let agreed = self.session.agree(comm, value);
+        let agreed = self.session.agree(self.agrees_at, comm, value);
         agreed.map_err(|stop| {
             let halt = Halt::Machine(stop.to_string());
             self.stop(stop);
@@ -155,8 +158,8 @@ impl Machine for Rank<'_, '_> {
         let mut words = String::new();
         if stops || self.session.words_wanted_at(place, errno) {
             words = self.words(failure);
-            if let Some(at) = wrong {
-                words += &format!(": byte {at} is not what was written there;");
+            if let Some(wrong) = wrong {
+                words += &format!(": {wrong};");
             }
         }
         let told = self.session.failed(place, &words, errno, failure.bytes);

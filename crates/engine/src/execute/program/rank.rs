@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use ppl::commands::Command;
+use ppl::commands::Yields;
 use ppl::interpret::{Arguments, Failure, Reply, Stop as Halt};
 use ppl::plan::{GroupId, Plan, SiteId};
 
 use super::answer::Answer;
+use crate::content::Wrong;
 use crate::execute::call::Call;
 use crate::execute::session::{Judgement, Session, Stop};
 use ranks::Comm;
@@ -24,8 +25,8 @@ pub(super) struct Rank<'m, 's> {
     /// The text of the failure told last.
     pub(super) told: String,
     pub(super) verify: bool,
-    /// Where verified data was wrong.
-    pub(super) wrong: Option<u64>,
+    /// Where verified data was wrong, and what was there.
+    pub(super) wrong: Option<Wrong>,
     /// By what commands under way are judged.
     pub(super) judgement: Judgement,
     /// The value of the command is wanted: it is done before the program goes on.
@@ -37,6 +38,8 @@ pub(super) struct Rank<'m, 's> {
     pub(super) claims: HashMap<u32, u32>,
     /// The last files that could not be opened: errno, path, line.
     pub(super) unopened: Vec<(i32, String, u32)>,
+    /// The step, and its line, at which ranks agreed last on another round.
+    pub(super) agrees_at: (u32, u32),
 }
 
 /// The phase with a stonewall that this rank is in.
@@ -79,6 +82,7 @@ impl<'m, 's> Rank<'m, 's> {
             phases: vec![0; plan.groups.len()],
             claims: HashMap::new(),
             unopened: Vec::new(),
+            agrees_at: (u32::MAX, 0),
         })
     }
 
@@ -105,6 +109,7 @@ impl<'m, 's> Rank<'m, 's> {
             phases: Vec::new(),
             claims: HashMap::new(),
             unopened: Vec::new(),
+            agrees_at: (u32::MAX, 0),
         }
     }
 
@@ -205,11 +210,11 @@ impl<'m, 's> Rank<'m, 's> {
         }
     }
 
-    /// What could not be opened is named where it is used all the same.
+    /// Keeps the name of a file that could not be opened, for the message where it is used.
     pub(super) fn keep_unopened(&mut self, failure: &Failure<'_>) {
         /// An errno names the last file that gave it: more than these are never needed.
         const KEPT: usize = 16;
-        if !matches!(failure.command, Command::Fopen | Command::Fcreat | Command::Pfopen) {
+        if failure.command.spec().yields != Yields::File {
             return;
         }
         self.unopened.retain(|(errno, ..)| *errno != failure.errno);
@@ -238,6 +243,7 @@ impl<'m, 's> Rank<'m, 's> {
             }
             (None, None) => failure.arguments.describe(),
         };
-        format!("{}({named})", failure.command.name())
+        let why = failure.refused.as_ref().map_or(String::new(), |why| format!(": {why}:"));
+        format!("{}({named}){why}", failure.command.name())
     }
 }

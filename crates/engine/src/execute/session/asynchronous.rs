@@ -84,7 +84,7 @@ impl Session<'_> {
                     started.block = block;
                     started.judgement = judgement;
                     started.note(&call);
-                    // One that is done already ends now, not when the program comes by again.
+                    // A job that is done already ends now, not when the program next looks.
                     return self.take_completed().map(|()| None);
                 }
                 Ok(Started::Conflict) => self.complete_one()?,
@@ -113,7 +113,7 @@ impl Session<'_> {
         match self.instrument.completed(Patience::Wait) {
             Some(completed) => self.finish(&completed),
             None => {
-                // Nothing is under way: whatever the numbers say, all are free.
+                // Nothing is in flight: all job numbers are free.
                 self.in_flight.under_way = 0;
                 self.in_flight.free = (0..self.in_flight.depth).rev().collect();
                 Ok(())
@@ -208,13 +208,13 @@ impl Session<'_> {
                 let name = errno_name(wanted).map_or(format!("errno {wanted}"), str::to_owned);
                 words += &format!(", which was to fail with {name},");
             }
-            if let Some(at) = wrong {
-                words += &format!(": byte {at} is not what was written there;");
+            if let Some(wrong) = wrong {
+                words += &format!(": {wrong};");
             }
         }
         let moves = self.command(place).0.is_some_and(|command| command.spec().moves != Moves::Nothing);
         let moved = if moves { timed.outcome.value } else { 0 };
-        // The labels and the block around the program's present place may be others by now.
+        // The program may be in another block, with other labels, by now.
         self.blocks.mark_from(block, errno);
         self.failed_at((place, site), &words, errno, moved)?;
         if judgement.stop_on_error {

@@ -6,13 +6,24 @@ use super::open_blocks::{OpenBlocks, WorkDone};
 use super::stop::Stop;
 use super::work::Session;
 use crate::execute::call::Timed;
+use ranks::meeting::{Meeting, MeetingKind};
 use ranks::{Activity, Comm};
 use record::{Entry, Stonewalled};
 
 impl Session<'_> {
     /// Meets the ranks of `group`, or of the world.
     pub fn barrier(&mut self, place: usize, group: Option<&dyn Comm>) -> Result<(), Stop> {
+        self.meet(MeetingKind::Barrier, place, group)
+    }
+
+    /// This rank comes to a meeting: others that wait there for another one learn of it.
+    pub(super) fn comes_to(&self, kind: MeetingKind, line: u32, place: usize) {
+        self.standing.set_meeting(Meeting { kind, line, place: place as u32 }, self.rank);
+    }
+
+    fn meet(&mut self, kind: MeetingKind, place: usize, group: Option<&dyn Comm>) -> Result<(), Stop> {
         self.complete_all()?;
+        self.comes_to(kind, self.line(place), place);
         let site = self.site(place)?;
         self.recorder.begin(site);
         self.standing.set_line(self.line(place));
@@ -22,15 +33,21 @@ impl Session<'_> {
         let (begin, end) = met?;
         let commands_ps = self.commands_ps;
         self.store(site, Timed { begin, end, ..Timed::default() })?;
-        // Waiting for others is no command.
+        // Waiting for other ranks does not count as a command.
         self.commands_ps = commands_ps;
         self.operations -= 1;
         Ok(())
     }
 
-    /// Brings a number to the ranks of `group`, or of the world, and gets the largest.
-    pub fn agree(&mut self, group: Option<&dyn Comm>, value: u64) -> Result<u64, Stop> {
+    /// Brings a number to the ranks of `group`, or of the world, and gets the largest; at step `step` in line `line`.
+    pub fn agree(
+        &mut self,
+        (step, line): (u32, u32),
+        group: Option<&dyn Comm>,
+        value: u64,
+    ) -> Result<u64, Stop> {
         self.complete_all()?;
+        self.comes_to(MeetingKind::Round, line, step as usize);
         self.standing.set_activity(Activity::Waiting);
         let met = self.instrument.agree(group.unwrap_or(self.comm), value);
         self.standing.set_activity(Activity::Running);
@@ -98,7 +115,7 @@ impl Session<'_> {
         let site = self.site(place)?;
         let left = self.blocks.leave((place, site), end, self.done_in_turn());
         left.map_or(Ok(()), |block| self.store_ended(block))?;
-        let met = self.barrier(waits, group);
+        let met = self.meet(MeetingKind::PhaseEnd, waits, group);
         self.sites.leave();
         met
     }
@@ -137,7 +154,7 @@ impl Session<'_> {
 
     /// Lets so many nanoseconds pass.
     pub fn pause(&mut self, ns: u64) -> Result<(), Stop> {
-        let until = self.instrument.now() + self.instrument.ticks(ns);
+        let until = self.instrument.now().saturating_add(self.instrument.ticks(ns));
         self.wait_until(until)
     }
 

@@ -9,7 +9,7 @@ use record::Entry;
 const TOLD: u64 = 3;
 
 impl Session<'_> {
-    /// Will the next failure at `place` be told in words? Otherwise nobody need find any.
+    /// Will the next failure at `place` be reported in words? Otherwise none need be made.
     pub fn words_wanted_at(&mut self, place: usize, errno: i32) -> bool {
         let Ok(site) = self.site(place) else { return true };
         self.words_wanted(site, errno)

@@ -72,7 +72,7 @@ impl Session<'_> {
                     .into(),
             ));
         }
-        // What is under way belongs to what the program did before.
+        // Operations in flight belong to the statements before.
         self.complete_all()?;
         let at_ns = self.instrument.since_epoch_ns(self.instrument.now());
         Ok(self.recorder.note(&Entry::Claim { claim, at_ns })?)
@@ -86,7 +86,7 @@ impl Session<'_> {
 
     /// Says what a finished or stopped rank still has to say, and how it ended.
     pub fn end(&mut self, result: &Result<(), Stop>) {
-        // Of a program that broke off: what is done is stored, what was under way is waited for.
+        // The program broke off: store what is done, wait for what is in flight.
         drop(self.complete_all());
         for (site, count) in (0..).zip(std::mem::take(&mut self.failures)) {
             if count > 0 {

@@ -31,7 +31,7 @@ pub enum Stop {
 impl Stop {
     /// Is the program at fault (exit status 2), or the run (3)?
     pub fn usage(&self) -> bool {
-        matches!(self, Self::Refused { .. } | Self::Program(_))
+        matches!(self, Self::Refused { .. } | Self::Program(_) | Self::Comm(CommError::Apart { .. }))
     }
 }
 

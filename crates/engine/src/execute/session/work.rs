@@ -12,6 +12,7 @@ use crate::execute::instrument::Instrument;
 use crate::files::Refusal;
 use ppl::commands::Command;
 use probes::Request;
+use ranks::meeting::MeetingKind;
 use ranks::{Comm, RankStatus};
 use record::{Entry, Recorder, SiteTable, StaticSite};
 
@@ -127,8 +128,9 @@ impl<'a> Session<'a> {
         self.comm.size()
     }
 
-    /// Compares the ranks' clocks once more. Collective.
+    /// Compares the ranks' clocks once more, at the end of the program. Collective.
     pub fn compare_clocks(&mut self) -> Result<(), Stop> {
+        self.comes_to(MeetingKind::End, 0, 0);
         let instrument = &self.instrument;
         let offsets = self.comm.clock_offsets(&mut || instrument.since_epoch_ns(instrument.now()))?;
         Ok(self.recorder.note(&Entry::ClockOffsets(offsets))?)
@@ -191,7 +193,7 @@ impl<'a> Session<'a> {
         self.standing.set_line(line);
         match self.instrument.perform(command, call) {
             Ok(timed) => {
-                // Broken off in the middle, it says nothing about how long it takes.
+                // An operation that was broken off has no meaningful duration.
                 if timed.outcome.errno == libc::ECANCELED
                     && let Some(stop) = self.interrupted()
                 {
@@ -216,6 +218,7 @@ impl<'a> Session<'a> {
         self.recorder.begin(site);
         let (command, line) = self.command(place);
         self.standing.set_line(line);
+        self.comes_to(MeetingKind::Command, line, place);
         match self.instrument.together(command, what, group.unwrap_or(self.comm)) {
             Ok(timed) if timed.outcome.errno == libc::ECANCELED => match self.interrupted() {
                 Some(stop) => Err(stop),
@@ -253,7 +256,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Should this rank leave: another is lost, the user pressed Ctrl-C?
+    /// Should this rank leave, because another is lost or the user pressed Ctrl-C?
     #[inline]
     pub fn interrupted(&self) -> Option<Stop> {
         self.comm.stopped().map(Stop::Comm)

@@ -187,7 +187,7 @@ fn requested_term(
 fn columns(name: &str, args: &FitArgs, values: &Values) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
     let n = values.numbers.len();
     let is_table = values.subject.is_none() && args.file != Path::new("-");
-    // A table's own column comes before the words that are for runs.
+    // A column of the table takes precedence over the names that runs have.
     let column = (is_table && name != "trend").then(|| store::numbers(&args.file, Some(name)));
     let of_run = || {
         values.subject.as_ref().with_context(|| format!("{} is no run, and has no such column", values.name))

@@ -154,9 +154,9 @@ pub fn gpd(
     let return_levels = found
         .levels
         .iter()
-        .map(|level| ReturnLevel {
-            observed: !level.extrapolated,
-            ..return_level(level.operations, level.quantile, None, level.quantile_interval, 0.0)
+        .map(|level| {
+            let (error, n) = (found.standard_error(level), values.len() as f64);
+            return_level(level.operations, level.quantile, error, level.quantile_interval, n)
         })
         .collect();
     Ok(Pareto {
@@ -213,7 +213,7 @@ pub fn point_process(
     level: f64,
 ) -> anyhow::Result<Maxima> {
     let blocks = sample.blocks.as_ref().context("--block is missing")?;
-    // What fills no block is watched too: a part of one.
+    // Values that fill no whole block are watched too.
     let inside = (values.len() - blocks.left_over) as f64;
     let count = blocks.count as f64 * values.len() as f64 / inside;
     let model = Extremes::point_process(values, threshold.value, count)?;
@@ -358,4 +358,21 @@ fn of_series(values: &[f64], status: Status, level: f64) -> anyhow::Result<Value
         "summary": summarise(series.sorted(), level),
         "diagnostics": {"independence": words::json(&checked)?},
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::threshold::Chosen;
+    use super::*;
+
+    #[test]
+    fn a_period_within_the_sample_is_observed_and_levels_have_standard_errors() {
+        let mut random = tail::Xoshiro::new(5);
+        let values: Vec<f64> = (0..2000).map(|_| random.exponential()).collect();
+        let threshold = Threshold { value: 2.0, chosen: Chosen::Value, share: 0.86 };
+        let found = gpd(&values, threshold, &[50.0, 1500.0, 1e5], 0.95, 1).unwrap();
+        let said: Vec<(bool, bool)> =
+            found.return_levels.iter().map(|l| (l.observed, l.standard_error.is_some())).collect();
+        assert_eq!(said, [(true, true), (true, true), (false, true)]);
+    }
 }

@@ -86,9 +86,11 @@ struct Estimate(f64, Option<f64>, Option<Interval>);
 fn row(table: &mut Table, name: &str, unit: Unit, Estimate(value, error, interval): Estimate) {
     let width = interval.map(|interval| (interval.upper - interval.lower) / 4.0);
     let precision = error.or(width).filter(|width| width.is_finite()).unwrap_or(value.abs() / 1000.0);
-    let show = |value: f64| match value.is_finite() {
-        true => unit.named(&unit.with_error(value, precision).0),
-        false => "open".into(),
+    let show = |value: f64| match value {
+        end if end.is_finite() => unit.named(&unit.with_error(end, precision).0),
+        // An end that was not found is not an infinite one.
+        end if end.is_nan() => "–".into(),
+        _ => "open".into(),
     };
     let ends = interval
         .map_or(["–".into(), "–".into()], |interval| [show(interval.lower), show(interval.upper)]);
@@ -103,13 +105,10 @@ fn levels(levels: &[ReturnLevel], unit: Unit, found: &FitResult) -> Table {
     let mut table = Table::new("Return levels", &["<exceeded once in", "level", &from, "to", "<"]);
     for level in levels {
         let name = format!("{} {}s", count(level.period.round() as u64), what(found));
-        let [value, lower, upper] = match level.interval {
-            Some(interval) => unit.with_interval(level.level, interval.lower, interval.upper),
-            None => [report::significant(unit.scale(level.level), 4), "–".into(), "–".into()],
-        };
-        let show = |text: String| if text == "–" { text } else { unit.named(&text) };
+        let ends = level.interval.map_or((f64::NAN, f64::NAN), |i| (i.lower, i.upper));
+        let [value, lower, upper] = unit.level_and_ends(level.level, ends.0, ends.1);
         let beyond = if level.observed { "" } else { "extrapolated" };
-        table.push(false, [name, unit.named(&value), show(lower), show(upper), beyond.into()]);
+        table.push(false, [name, value, lower, upper, beyond.into()]);
     }
     table
 }

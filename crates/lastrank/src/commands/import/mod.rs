@@ -33,7 +33,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
         );
     }
     let program = write::program(format.name, &trace, args);
-    // A program that cannot be read is a mistake of ours, not of the trace.
+    // A generated program that does not parse is a bug in lastrank, not in the trace.
     let mut source = ppl::Source::new("imported.ppl", &program);
     if let Err(found) = ppl::compile(&mut source, &ppl::plan::Settings::default(), false, None) {
         let first = found.iter().find(|one| one.is_error()).map_or("", |one| one.message.as_str());

@@ -27,7 +27,7 @@ impl Needs {
             uses.call(rank, call);
         }
         let mut needs = uses.needs;
-        // What holds a name is a directory, also where the trace only asked for it.
+        // A path with an entry below it is a directory, even if the trace only asked for its attributes.
         let mut holders: BTreeSet<&str> = BTreeSet::new();
         for path in trace.calls().flat_map(|(_, call)| call.op.paths()) {
             let mut above = parent(path);

@@ -78,8 +78,8 @@ pub fn documentation(word: Word) -> String {
         Word::Command(command) => {
             let spec = command.spec();
             let mut text = format!("```ppl\n{}\n```\n{}", spec.form(), spec.text);
-            if spec.errors != "none" {
-                text += &format!("\n\nLikely errors: {}", spec.errors);
+            if let Some(errors) = spec.errors {
+                text += &format!("\n\nLikely errors: {errors}");
             }
             text + &format!("\n\n```ppl\n{}\n```", spec.example)
         }
@@ -157,34 +157,21 @@ pub fn formatting(document: &Document) -> Value {
     }
 }
 
-/// Replacements for what was misspelt, where the help of a mistake names one.
+/// The edits that mistakes propose.
 pub fn actions(document: &Document, range: &Value) -> Value {
     let (from, to) = (document.offset(&range["start"]), document.offset(&range["end"]));
     let touches = |span: Span| span.start as usize <= to && span.end as usize >= from;
     let fixes = document.diagnostics.iter().filter(|it| document.holds(it.span) && touches(it.span));
     fixes
         .filter_map(|diagnostic| {
-            let (span, meant) = replacement(document, diagnostic)?;
-            let edit = json!([{"range": document.range(span), "newText": meant}]);
+            let replacement = diagnostic.replacement.as_ref()?;
+            let edit = json!([{"range": document.range(replacement.span), "newText": replacement.text}]);
             Some(json!({
-                "title": format!("Replace by {meant}"),
+                "title": format!("Replace by {}", replacement.text),
                 "kind": "quickfix",
                 "diagnostics": [mistake(document, diagnostic)],
                 "edit": {"changes": {document.uri.as_str(): edit}},
             }))
         })
         .collect()
-}
-
-/// "did you mean `new`?" for "unknown … `old`", where `old` is what stands there.
-fn replacement(document: &Document, diagnostic: &Diagnostic) -> Option<(Span, String)> {
-    let quoted = |text: &str| {
-        let start = text.find(['`', '"'])?;
-        let sign = if text.as_bytes()[start] == b'`' { '`' } else { '"' };
-        text[start + 1..].split_once(sign).map(|(inside, _)| inside.to_owned())
-    };
-    let meant = quoted(diagnostic.help.as_deref()?.strip_prefix("did you mean ")?)?;
-    let wrong = quoted(&diagnostic.message)?;
-    let at = document.source.slice(diagnostic.span).find(&wrong)? as u32 + diagnostic.span.start;
-    Some((Span::new(at, at + wrong.len() as u32), meant))
 }

@@ -92,7 +92,7 @@ fn names(document: &Document, kinds: &[Defined]) -> BTreeSet<String> {
 fn variables(document: &Document, token: Token) -> Value {
     let parameters = names(document, &[Defined::Parameter]);
     let all = names(document, &[Defined::Parameter, Defined::Variable]);
-    // The name that is being written is no suggestion of its own.
+    // The name being typed is not offered as a suggestion.
     let written = &document.text[token.start as usize + 1..token.end as usize];
     let defined = |name: &str| {
         document.definitions.iter().filter(|it| it.name == name && it.span.start != token.start).count() > 0

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ppl::plan::{Settings, plan};
 use ppl::syntax::{Definition, Lexer, Token, TokenKind, outline, parse_with};
 use ppl::{Diagnostic, Source, Span, check};
 use serde_json::{Value, json};
@@ -30,8 +31,10 @@ impl Document {
         let mut read =
             |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
         let parse = parse_with(&mut source, false, Some(&mut read));
-        let mut diagnostics = parse.diagnostics;
-        diagnostics.extend(check::check(&parse.tree, &source).diagnostics);
+        let mut checked = check::check(&parse.tree, &source);
+        checked.diagnostics.splice(..0, parse.diagnostics);
+        let settings = Settings { tentative: true, ..Settings::default() };
+        let (Ok((_, mut diagnostics)) | Err(mut diagnostics)) = plan(checked, &source, &settings);
         diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
         let definitions = outline(&parse.tree, source.text());
         let starts = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);

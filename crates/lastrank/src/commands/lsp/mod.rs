@@ -21,7 +21,7 @@ pub fn run() -> anyhow::Result<Status> {
     let (connection, threads) = Connection::stdio();
     let served = serve(&connection);
     drop(connection);
-    // After an error the threads may wait for ever, for an editor that is gone.
+    // After an error the threads could wait for ever for an editor that has gone.
     if served.is_ok() {
         threads.join().context("the editor's pipe broke")?;
     }
@@ -73,7 +73,7 @@ fn take(open: &mut HashMap<String, Document>, notification: &Notification) -> Op
     let uri = params["textDocument"]["uri"].as_str()?;
     let text = match notification.method.as_str() {
         "textDocument/didOpen" => params["textDocument"]["text"].as_str()?,
-        // Whole texts are asked for, so the last change is the document.
+        // The server asks for whole texts, so the last change is the document.
         "textDocument/didChange" => params["contentChanges"].as_array()?.last()?["text"].as_str()?,
         "textDocument/didClose" => {
             open.remove(uri);

@@ -8,6 +8,7 @@ mod results;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
+use engine::content::Dials;
 use engine::mpi::MpiChoice;
 use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
@@ -22,10 +23,14 @@ pub use results::stamped;
 
 use crate::cli::{PinTo, Record, RunArgs};
 use crate::exit::Status;
+use crate::output;
 use crate::program::{self, Planned};
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
+    if args.json {
+        output::keep_for_json()?;
+    }
     let backend = backend(&args.backend)?;
     let job = match surroundings(&choice(args.mpi.as_deref()))? {
         Surroundings::Alone => None,
@@ -33,12 +38,13 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     };
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings {
-        // A launcher that does not say how many ranks it started leaves it to -n; MPI has the last word.
+        // If the launcher does not say how many ranks it started, -n does; MPI's own number decides.
         ranks: job.as_ref().map(|job| job.ranks().or(args.ranks).unwrap_or(1)).or(args.ranks),
         parameters: pairs(&args.parameters, &args.set)?,
         groups: groups(&args.group, args.classic)?,
         environment: Some(&environment),
         seed: args.seed,
+        tentative: false,
     };
     if let (Some(asked), Some(started)) = (args.ranks, job.as_ref().and_then(Job::ranks))
         && asked != started
@@ -167,6 +173,7 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     options.allow.extend(args.allow.iter().cloned());
     options.root.clone_from(&args.root);
     options.skip_sleep = args.skip_sleep;
+    options.dials = Dials { compressible: args.compressible, dedupe: args.dedupe };
     options.launch.timeout = Some(Duration::from_secs(args.timeout));
     if args.clean {
         options.clean = Clean::Always;

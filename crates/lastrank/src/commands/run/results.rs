@@ -7,10 +7,9 @@ use anyhow::{Context, bail};
 use engine::run::{Options, Outcome};
 use ranks::{HeldSignals, RankEnd};
 use samples::units;
-use serde_json::json;
 
 use crate::cli::RunArgs;
-use crate::commands::report::write_page;
+use crate::commands::report::{document, write_page};
 use crate::output;
 use crate::program::Planned;
 
@@ -127,17 +126,16 @@ pub fn deliver(
     output::print(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.json || !args.quiet;
-    let report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
+    // The document is made of what was stored, so that `lastrank report --json` gives the same to the last digit.
+    let again = (args.json && stored.is_ok()).then(|| store::read(&paths.run).ok()).flatten();
+    let run = again.as_ref().unwrap_or(&outcome.run);
+    let report = read.then(|| report::build(run, &report::ReportOptions::default()));
     let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
         _ => Ok(()),
     };
     if let (true, Some(report)) = (args.json, &report) {
-        let mut value = report.json();
-        value["schema"] = json!("lastrank.run/1");
-        value["run"] = json!(paths.run);
-        value["page"] = json!(paths.page);
-        output::json(&value)?;
+        output::json(&document(run, report, &paths.run, paths.page.as_deref()))?;
     } else if let (false, Some(report)) = (args.quiet, &report) {
         output::print(&report.terminal_text())?;
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
-use probes::{Progress, Tour, tour};
+use probes::{Tour, TourProgress, tour};
 use samples::{FACTS_SCHEMA, Facts, Machine, Run, TourFacts, Warning, units};
 
 use crate::cli::TryArgs;
@@ -32,7 +32,7 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     let started = SystemTime::now();
     let mut lost = Ok(());
     let found = tour(&described, directory, Duration::from_secs(args.limit), &mut |progress| {
-        if let (Progress::Rung(rung), false, true) = (progress, args.json, lost.is_ok()) {
+        if let (TourProgress::Rung(rung), false, true) = (progress, args.json, lost.is_ok()) {
             lost = output::print(&lines::rung(rung));
         }
     });

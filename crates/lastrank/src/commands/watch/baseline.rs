@@ -22,14 +22,14 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
     let factor = factor(&args.shift)?;
     let choice = &args.choice;
     let values = if args.stream.is_dir() || store::is_run(&args.stream) || store::is_run(&args.baseline) {
-        // Of a run and plain numbers, the options for one do not fit the other.
+        // A run and plain numbers take different options.
         let own = match store::is_run(&args.baseline) {
             true => crate::cli::Choice { column: None, unit: None, ..copy(choice) },
             false => crate::cli::Choice { label: None, gate: false, ..copy(choice) },
         };
         values::read(&args.baseline, &own)?
     } else {
-        // A column of the stream need not be one of a baseline that has no columns.
+        // A baseline without columns need not have the stream's column.
         let own = crate::cli::Choice { column: None, ..copy(choice) };
         match values::read(&args.baseline, choice) {
             Err(error) => values::read(&args.baseline, &own).map_err(|_| error)?,

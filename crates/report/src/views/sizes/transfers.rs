@@ -86,7 +86,7 @@ fn push_line(table: &mut Table, family: &SizeCurve) {
     let [latency, from, to] =
         unit.with_interval(line.latency, line.latency_interval[0], line.latency_interval[1]);
     if !line.holds() {
-        // Numbers of a line that does not fit, a latency below nothing among them, would be believed.
+        // Do not show numbers of a line that does not fit, such as a negative latency.
         let nothing = || "–".to_owned();
         table.push(
             false,

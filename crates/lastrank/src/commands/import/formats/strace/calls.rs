@@ -26,7 +26,7 @@ impl Replay<'_> {
                 }
             }
             "io_uring_enter" | "io_submit" => self.leave_out(call.name),
-            // The program has no part in what failed of the others.
+            // Other calls that failed are left out of the program.
             _ if failed => {}
             "dup" | "dup2" | "dup3" => {
                 if let Some(old) = call.descriptor(0) {

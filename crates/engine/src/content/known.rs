@@ -1,0 +1,171 @@
+//! What a rank knows of files: their numbers, who wrote what is in them.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::ranges::Ranges;
+use super::sector::{Dials, Lying, Name};
+use ranks::layout::Layout;
+
+/// What stands in a file's sectors for the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileName {
+    /// A number made of its whole path.
+    pub id: u64,
+    /// The end of its path.
+    pub name: Name,
+}
+
+impl Default for FileName {
+    fn default() -> Self {
+        Self { id: START, name: Name::default() }
+    }
+}
+
+const START: u64 = 0xcbf2_9ce4_8422_2325;
+
+impl FileName {
+    /// What is called `name` in this directory (FNV-1a; Fowler, Noll and Vo 1991).
+    fn inside(&self, name: &[u8]) -> Self {
+        let id = name.iter().chain(b"/");
+        let id = id.fold(self.id, |id, byte| (id ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        let mut end = Name::default();
+        let whole = self.name.iter().chain(b"/").chain(name).rev().zip(end.iter_mut().rev());
+        whole.for_each(|(byte, place)| *place = *byte);
+        Self { id, name: end }
+    }
+
+    /// Of memory that a rank took: the `number`-th.
+    pub fn of_memory(rank: u32, number: u64) -> Self {
+        let directory = Self::default().inside(format!("memory of rank {rank}").as_bytes());
+        directory.inside(number.to_string().as_bytes())
+    }
+}
+
+/// What a rank knows of one file's content.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What this rank wrote in this run.
+    pub own: Ranges,
+    /// This rank made it, or emptied it, in this run.
+    pub emptied: bool,
+    /// The run that wrote what this rank did not, as far as it was read.
+    pub run: Option<(u64, Dials)>,
+    /// The name under which it was written, where that is another one.
+    pub written_as: Option<FileName>,
+    /// Something could not be verified.
+    pub unverified: bool,
+    /// By what pattern, of how many ranks, as which of them this rank wrote it.
+    pub pattern: Option<(Layout, u32, u32)>,
+    /// Memory of the program that this rank wrote: from, to, and what it is.
+    memory: Vec<(u64, u64, Lying)>,
+}
+
+impl Known {
+    /// Of a file that this rank has just made or emptied.
+    pub fn of_empty() -> Self {
+        Self { emptied: true, ..Self::default() }
+    }
+
+    /// This rank wrote memory of the program there.
+    pub fn wrote_memory(&mut self, begin: u64, length: u64, lying: Lying) {
+        /// So many are kept.
+        const MOST: usize = 4096;
+        if self.memory.len() >= MOST {
+            self.memory.drain(..MOST / 2);
+        }
+        self.memory.push((begin, begin.saturating_add(length), lying));
+    }
+
+    /// The memory of the program that this rank wrote last at that place.
+    pub(super) fn memory_at(&self, at: u64) -> Option<Lying> {
+        let covers = |(begin, end, _): &&(u64, u64, Lying)| (*begin..*end).contains(&at);
+        self.memory.iter().rev().find(covers).map(|(.., lying)| *lying)
+    }
+
+    /// Can it have been written under another name? Not where the name was found right before.
+    pub(super) fn may_be_moved(&self) -> bool {
+        !self.emptied && self.run.is_none()
+    }
+}
+
+/// The files that a rank has to do with.
+#[derive(Clone, Default)]
+pub struct Catalogue {
+    /// Directories by how the program writes them.
+    directories: HashMap<Box<[u8]>, FileName>,
+    /// Names under which things were written, by what they are called now.
+    renamed: HashMap<u64, FileName>,
+    known: HashMap<u64, Known>,
+    /// Bytes that this rank appended to files without knowing where.
+    appended: HashMap<u64, u64>,
+}
+
+impl Catalogue {
+    /// The number and name of the file `path`; `local`: links in it are resolved on this machine. A directory is looked
+    /// up once.
+    pub fn file(&mut self, path: &CStr, local: bool) -> FileName {
+        let file = self.called(path, local);
+        self.now(file)
+    }
+
+    /// As [`Catalogue::file`], whatever was renamed to it.
+    fn called(&mut self, path: &CStr, local: bool) -> FileName {
+        let path = path.to_bytes();
+        let path = path.strip_suffix(b"/").unwrap_or(path);
+        let slash = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let (directory, name) = path.split_at(slash);
+        if let Some(around) = self.directories.get(directory) {
+            return around.inside(name);
+        }
+        let around = self.directory(directory, local);
+        self.directories.insert(directory.into(), around);
+        around.inside(name)
+    }
+
+    fn now(&self, file: FileName) -> FileName {
+        self.renamed.get(&file.id).copied().unwrap_or(file)
+    }
+
+    fn directory(&self, path: &[u8], local: bool) -> FileName {
+        let written = Path::new(OsStr::from_bytes(if path.is_empty() { b"." } else { path }));
+        let real = if local { written.canonicalize().ok() } else { None };
+        let real: PathBuf = real.unwrap_or_else(|| written.to_owned());
+        let names = real.components().filter_map(|part| match part {
+            Component::Normal(name) => Some(name.as_bytes()),
+            _ => None,
+        });
+        names.fold(FileName::default(), |around, name| self.now(around.inside(name)))
+    }
+
+    /// What was written as `from` is called `to` now, or `to` as well: it keeps the name under which it was written.
+    pub fn renamed(&mut self, from: FileName, to: &CStr, local: bool) {
+        let place = self.called(to, local);
+        self.renamed.insert(place.id, from);
+        self.directories.clear();
+    }
+
+    /// Nothing is called `path` any more.
+    pub fn removed(&mut self, path: &CStr, local: bool) {
+        if self.known.is_empty() && self.renamed.is_empty() && self.appended.is_empty() {
+            return;
+        }
+        let place = self.called(path, local);
+        let file = self.renamed.remove(&place.id).unwrap_or(place);
+        self.known.remove(&file.id);
+        self.appended.remove(&file.id);
+    }
+
+    /// Counts `length` bytes that are appended to a file without knowing where; how many were before.
+    pub fn append(&mut self, file: FileName, length: u64) -> u64 {
+        let so_far = self.appended.entry(file.id).or_default();
+        std::mem::replace(so_far, so_far.saturating_add(length))
+    }
+
+    /// What is known of a file.
+    pub fn of(&mut self, file: FileName) -> &mut Known {
+        self.known.entry(file.id).or_default()
+    }
+}

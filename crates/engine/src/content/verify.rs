@@ -1,0 +1,351 @@
+//! Compares what was read with what belongs there.
+//!
+//! Bytes are taken sector by sector as the continuation of the stream before them. Where they are not, the facts of
+//! the next sector that describes itself say which stream they are of, and the rules in `judge` whether it belongs
+//! there.
+
+use super::known::{FileName, Known};
+use super::sector::{
+    ContentKind, ContentStream, Dials, Facts, HEAD, Lying, Name, REPEAT, SECTOR, WRITER_AT, facts, run_of,
+};
+use super::wrong::{Described, Found, Wrong};
+
+/// So many ranks of another run are tried where several may have written the bytes for the writer.
+const RANKS_TRIED: u32 = 64;
+
+/// Who reads, and what it expects.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader {
+    /// This run.
+    pub run: u64,
+    /// Its content.
+    pub dials: Dials,
+    /// Ranks of this run.
+    pub ranks: u32,
+    /// The rank that wrote all of it, where that is certain.
+    pub owner: Option<u32>,
+}
+
+/// What is compared, and by which rules.
+struct Comparison<'a> {
+    reader: Reader,
+    file: FileName,
+    known: &'a mut Known,
+    found: &'a [u8],
+    offset: u64,
+}
+
+/// Compares `found`, read at `offset` of `file`, with what belongs there; what is known of the file grows. The first
+/// byte that is wrong.
+pub fn verify(
+    reader: Reader,
+    file: FileName,
+    known: &mut Known,
+    (found, offset): (&[u8], u64),
+) -> Option<Wrong> {
+    Comparison { reader, file, known, found, offset }.compare().err()
+}
+
+impl Comparison<'_> {
+    fn compare(&mut self) -> Result<(), Wrong> {
+        let Some(mut lying) = self.first()? else {
+            self.known.unverified = true;
+            return Ok(());
+        };
+        let mut at = 0;
+        while at < self.found.len() {
+            let end = self.end_of_sector(&lying, at);
+            let same = self.matching(&lying, at, end);
+            if same > 0 {
+                self.judge(&lying, at, same)?;
+            }
+            if at + same == end {
+                at = end;
+                continue;
+            }
+            (at, lying) = self.switch(at, at + same, &lying)?;
+            self.judge(&lying, at, HEAD)?;
+        }
+        Ok(())
+    }
+
+    /// The stream that lies at the beginning: by what is known of the file, or by its own facts. `None`: what was read
+    /// is too short to hold any, and nothing is known.
+    fn first(&self) -> Result<Option<Lying>, Wrong> {
+        let candidates = self.candidates(0);
+        for lying in &candidates {
+            let end = self.end_of_sector(lying, 0);
+            if self.matching(lying, 0, end) == end {
+                return Ok(Some(*lying));
+            }
+        }
+        if let Some(told) = facts(self.found) {
+            return Ok(Some(self.lying(&told, 0)));
+        }
+        if let Some(lying) = candidates.iter().find(|lying| self.mostly(lying, 0)) {
+            return Ok(Some(*lying));
+        }
+        if let Some((_, lying)) = self.by_next_facts(0, 0, None) {
+            return Ok(Some(lying));
+        }
+        let aligned = self.offset.is_multiple_of(SECTOR as u64) && self.found.len() >= 16;
+        let is_known = self.known.run.is_some() || self.known.emptied || self.known.own.has(self.offset);
+        if aligned || is_known || self.found.len() >= SECTOR + HEAD {
+            return Err(Wrong { at: self.offset, found: self.nothing(0) });
+        }
+        Ok(None)
+    }
+
+    fn written_as(&self) -> FileName {
+        self.known.written_as.unwrap_or(self.file)
+    }
+
+    fn placed(&self, run: u64, dials: Dials) -> Lying {
+        let FileName { id, name } = self.written_as();
+        Lying { stream: ContentStream { run, file: id, name, kind: ContentKind::Placed, dials }, shift: 0 }
+    }
+
+    /// What may lie at `at`: memory that this rank wrote there; the file's content of the run that wrote what was read
+    /// before, of this run, of the one that the first bytes name.
+    fn candidates(&self, at: usize) -> Vec<Lying> {
+        let x = self.offset + at as u64;
+        let named = if x.is_multiple_of(SECTOR as u64) { run_of(&self.found[at..]) } else { None };
+        let before = self.known.run.map(|(run, dials)| self.placed(run, dials));
+        let own = self.placed(self.reader.run, self.reader.dials);
+        let named = named.map(|run| self.placed(run, self.reader.dials));
+        let others = [before, Some(own), named];
+        self.known.memory_at(x).into_iter().chain(others.into_iter().flatten()).collect()
+    }
+
+    fn in_stream(&self, lying: &Lying, at: usize) -> u64 {
+        (self.offset + at as u64).wrapping_sub(lying.shift)
+    }
+
+    fn end_of_sector(&self, lying: &Lying, at: usize) -> usize {
+        let within = (self.in_stream(lying, at) % SECTOR as u64) as usize;
+        (at + SECTOR - within).min(self.found.len())
+    }
+
+    /// How many bytes from `at` on, up to `end` in the same sector, are those of the stream, whoever wrote them.
+    fn matching(&self, lying: &Lying, at: usize, end: usize) -> usize {
+        let place = self.in_stream(lying, at);
+        let within = (place % SECTOR as u64) as usize;
+        let mut expected = [0; SECTOR];
+        let expected = &mut expected[..end - at];
+        lying.stream.fill(0, place, expected);
+        let found = &self.found[at..end];
+        let writer = within.max(WRITER_AT)..(within + end - at).min(WRITER_AT + 8);
+        if !writer.is_empty() {
+            let part = writer.start - within..writer.end - within;
+            let sector = place - within as u64;
+            if self.has_writer(lying, sector, (writer.start - WRITER_AT, &found[part.clone()])) {
+                expected[part.clone()].copy_from_slice(&found[part]);
+            }
+        }
+        match *expected == *found {
+            true => end - at,
+            false => expected.iter().zip(found).take_while(|(a, b)| a == b).count(),
+        }
+    }
+
+    /// Are these bytes of a sector's eight for the writer, from the `begin`-th on, those of one rank, or of two of
+    /// which each wrote a part?
+    fn has_writer(&self, lying: &Lying, sector: u64, (begin, bytes): (usize, &[u8])) -> bool {
+        if let Ok(whole) = <[u8; 8]>::try_from(bytes)
+            && lying.stream.rank(sector, whole).is_some()
+        {
+            return true;
+        }
+        let (seen, unclear) = self.ranks_around(lying, sector);
+        let largest = seen.iter().max().map_or(0, |rank| rank.saturating_add(16));
+        let other = largest.clamp(RANKS_TRIED, 16 * RANKS_TRIED);
+        let ranks = if lying.stream.run == self.reader.run { self.reader.ranks } else { other };
+        // The longest beginning and end that a rank wrote: of those seen around, and of any.
+        let (mut begin_seen, mut end_seen, mut begin_any, mut end_any) = (0, 0, 0, 0);
+        for rank in seen.iter().copied().chain(0..ranks) {
+            let writer = lying.stream.writer(rank, sector);
+            let same = |(a, b): &(&u8, &u8)| a == b;
+            let own = &writer[begin..begin + bytes.len()];
+            let before = own.iter().zip(bytes).take_while(same).count();
+            let behind = own.iter().rev().zip(bytes.iter().rev()).take_while(same).count();
+            (begin_any, end_any) = (before.max(begin_any), behind.max(end_any));
+            if seen.contains(&rank) {
+                (begin_seen, end_seen) = (before.max(begin_seen), behind.max(end_seen));
+            }
+        }
+        let length = bytes.len();
+        if length < 8 && begin_any == length {
+            return true;
+        }
+        // Of many ranks some have a byte in common by chance: that is no evidence where one rank wrote all around.
+        let several = seen.len() > 1 || unclear > 1 || ranks <= 256;
+        let least = if several { 1 } else { 2 };
+        let begins = |bytes| bytes <= begin_seen || (bytes <= begin_any && bytes >= least);
+        let ends = |bytes| bytes <= end_seen || (bytes <= end_any && bytes >= least);
+        (1..length).any(|at| begins(at) && ends(length - at))
+    }
+
+    /// Who wrote the sectors around the one at `place` of the stream, and of how many that is not clear.
+    fn ranks_around(&self, lying: &Lying, place: u64) -> (Vec<u32>, usize) {
+        /// So many before it, and as many behind.
+        const AROUND: u64 = 32;
+        let (mut ranks, mut unclear) = (Vec::new(), 0);
+        for number in 0..=2 * AROUND {
+            let sector = place.wrapping_add(number * SECTOR as u64).wrapping_sub(AROUND * SECTOR as u64);
+            let begin = sector.wrapping_add(WRITER_AT as u64).wrapping_add(lying.shift);
+            let Ok(begin) = usize::try_from(begin.wrapping_sub(self.offset)) else { continue };
+            let Some(bytes) = begin.checked_add(8).and_then(|end| self.found.get(begin..end)) else {
+                continue;
+            };
+            match bytes.try_into().ok().and_then(|bytes| lying.stream.rank(sector, bytes)) {
+                Some(rank) if ranks.contains(&rank) => {}
+                Some(rank) => ranks.push(rank),
+                None => unclear += 1,
+            }
+        }
+        (ranks, unclear)
+    }
+
+    /// The bytes from `at` on begin as those of a stream and are others from `wrong` on: the stream that they are of,
+    /// and from where on.
+    fn switch(&self, at: usize, wrong: usize, before: &Lying) -> Result<(usize, Lying), Wrong> {
+        if let Some(other) = self.by_next_facts(at, wrong, Some(before)) {
+            return Ok(other);
+        }
+        // What is left may be too short to hold facts.
+        for lying in self.candidates(wrong) {
+            let end = self.end_of_sector(&lying, wrong);
+            if lying != *before && end == self.found.len() && self.matching(&lying, wrong, end) == end - wrong
+            {
+                return Ok((wrong, lying));
+            }
+        }
+        let found = match self.nothing(wrong) {
+            Found::Unknown if wrong > at || self.mostly(before, at) => Found::Changed,
+            found => found,
+        };
+        Err(Wrong { at: self.offset + wrong as u64, found })
+    }
+
+    /// The stream of the next facts from `at` on that are not of `before`, where the bytes from `wrong` on are of it,
+    /// and where it begins.
+    fn by_next_facts(&self, at: usize, wrong: usize, before: Option<&Lying>) -> Option<(usize, Lying)> {
+        let last = (wrong + SECTOR + HEAD).min(self.found.len()).checked_sub(HEAD)?;
+        for begin in at..=last {
+            let Some(told) = facts(&self.found[begin..]) else { continue };
+            let lying = self.lying(&told, begin);
+            if Some(&lying) == before {
+                if begin > wrong {
+                    return None;
+                }
+                continue;
+            }
+            let mut from = begin;
+            while from > wrong && self.matching(&lying, from - 1, from) == 1 {
+                from -= 1;
+            }
+            return (from <= wrong).then_some((from, lying));
+        }
+        None
+    }
+
+    /// What there is where no facts are.
+    fn nothing(&self, at: usize) -> Found {
+        let zeros = self.found[at..].iter().take(SECTOR).all(|byte| *byte == 0);
+        if zeros { Found::Zeros } else { Found::Unknown }
+    }
+
+    /// Are most bytes of the sector at `at` those of the stream?
+    fn mostly(&self, lying: &Lying, at: usize) -> bool {
+        let end = self.end_of_sector(lying, at);
+        let mut expected = [0; SECTOR];
+        let expected = &mut expected[..end - at];
+        lying.stream.fill(0, self.in_stream(lying, at), expected);
+        let same = expected.iter().zip(&self.found[at..end]).filter(|(a, b)| a == b).count();
+        same * 2 > end - at
+    }
+
+    fn lying(&self, told: &Facts, begin: usize) -> Lying {
+        let x = self.offset + begin as u64;
+        if told.stream.kind == ContentKind::Duplicate {
+            // It describes no place: does it belong to this one?
+            let here = self.placed(told.stream.run, told.stream.dials);
+            let mut expected = [0; HEAD];
+            here.stream.fill(0, x, &mut expected);
+            if facts(&expected).is_some_and(|own| own.stream == told.stream && own.number == told.number) {
+                return here;
+            }
+        }
+        Lying { stream: told.stream, shift: x.wrapping_sub(told.number.wrapping_mul(SECTOR as u64)) }
+    }
+
+    /// Does the stream belong here? What is known of the file grows where it does, and where so many bytes of it are not
+    /// the same by chance.
+    fn judge(&mut self, lying: &Lying, at: usize, same: usize) -> Result<(), Wrong> {
+        let x = self.offset + at as u64;
+        let stream = &lying.stream;
+        let own = stream.run == self.reader.run;
+        let written = self.written_as();
+        let in_memory = stream.kind == ContentKind::Memory;
+        // A later run may find the tree elsewhere: moved, or mounted at another place.
+        let moved = !own && self.known.may_be_moved() && last_part(&stream.name) == last_part(&written.name);
+        let is_file = in_memory || stream.file == written.id || moved;
+        let in_place = match stream.kind {
+            ContentKind::Placed => lying.shift == 0,
+            ContentKind::Repeated => lying.shift.is_multiple_of(REPEAT),
+            ContentKind::Appended | ContentKind::Memory => true,
+            ContentKind::Duplicate => false,
+        };
+        let mine = self.known.emptied || self.known.own.has(x);
+        let of_run = match self.known.run {
+            _ if mine => own,
+            Some((run, _)) => run == stream.run,
+            None => true,
+        };
+        let by_owner = match self.reader.owner {
+            Some(owner) if own => self.rank(lying, at).is_none_or(|rank| rank == owner || rank == u32::MAX),
+            _ => true,
+        };
+        if !(is_file && in_place && of_run && by_owner) {
+            return Err(Wrong { at: x, found: Found::Other(self.describe(lying, at, mine)) });
+        }
+        if same < 8 {
+            return Ok(());
+        }
+        if !mine && self.known.run.is_none() {
+            self.known.run = Some((stream.run, stream.dials));
+        }
+        if !in_memory && stream.file != written.id {
+            self.known.written_as = Some(FileName { id: stream.file, name: stream.name });
+        }
+        Ok(())
+    }
+
+    /// Who wrote the sector around `at`, where its eight bytes for it were read.
+    fn rank(&self, lying: &Lying, at: usize) -> Option<u32> {
+        let place = self.in_stream(lying, at);
+        let begin = (at + WRITER_AT).checked_sub((place % SECTOR as u64) as usize)?;
+        let bytes = self.found.get(begin..begin + 8)?;
+        lying.stream.rank(place, bytes.try_into().ok()?)
+    }
+
+    fn describe(&self, lying: &Lying, at: usize, mine: bool) -> Described {
+        let stream = &lying.stream;
+        let expected = match self.known.run {
+            Some((run, _)) if !mine => run,
+            _ => self.reader.run,
+        };
+        Described {
+            offset: self.in_stream(lying, at),
+            name: (stream.file != self.written_as().id).then_some(stream.name),
+            rank: self.rank(lying, at).filter(|rank| *rank != u32::MAX),
+            run: (stream.run != expected).then_some(stream.run),
+        }
+    }
+}
+
+/// What stands behind the last slash.
+fn last_part(name: &Name) -> &[u8] {
+    let slash = name.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    &name[slash..]
+}

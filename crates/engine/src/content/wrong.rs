@@ -1,0 +1,105 @@
+//! What lies at a place where something else was written, in words.
+
+use super::sector::Name;
+
+/// The first byte that is not what belongs there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Where in the file, in bytes.
+    pub at: u64,
+    /// What was found.
+    pub found: Found,
+}
+
+/// What was found in place of what belongs there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Bytes that describe themselves, and belong elsewhere.
+    Other(Described),
+    /// What is around it belongs there: some bytes were changed.
+    Changed,
+    /// Zeros.
+    Zeros,
+    /// Nothing that describes itself.
+    Unknown,
+}
+
+/// What bytes say of themselves, as far as it is not what was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// The offset in their file, or in what they are counted by.
+    pub offset: u64,
+    /// The end of the path of their file; `None`: of this one.
+    pub name: Option<Name>,
+    /// Who wrote them, where that can be told.
+    pub rank: Option<u32>,
+    /// The other run that wrote them: nanoseconds since 1970; `None`: the one expected.
+    pub run: Option<u64>,
+}
+
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "byte {} is not what was written there", self.at)?;
+        match &self.found {
+            Found::Other(described) => write!(f, ": {described}"),
+            Found::Changed => f.write_str(": it was changed, the bytes around it belong there"),
+            Found::Zeros => f.write_str(": there are zeros"),
+            Found::Unknown => f.write_str(": there is nothing that lastrank wrote"),
+        }
+    }
+}
+
+impl std::fmt::Display for Described {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "there is offset {} of ", self.offset)?;
+        match &self.name {
+            None => f.write_str("this file")?,
+            Some(name) => {
+                let begin = name.iter().position(|byte| *byte != 0).unwrap_or(name.len());
+                write!(f, "\"{}\"", String::from_utf8_lossy(&name[begin..]))?;
+            }
+        }
+        if let Some(rank) = self.rank {
+            write!(f, ", written by rank {rank}")?;
+        }
+        match self.run {
+            Some(ns) => write!(f, " in the run of {}", when(ns)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A moment in words: `2026-11-22 07:15:03 UTC`. Civil dates after Hinnant (2013).
+fn when(ns: u64) -> String {
+    let seconds = ns / 1_000_000_000;
+    let (days, time) = (seconds / 86_400, seconds % 86_400);
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", time / 3600, time / 60 % 60, time % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_is_told_with_offset_file_rank_and_run() {
+        let mut name = Name::default();
+        name[26..].copy_from_slice(b"d/file");
+        let described =
+            Described { offset: 8192, name: Some(name), rank: Some(3), run: Some(1_795_331_703_000_000_000) };
+        let wrong = Wrong { at: 4096, found: Found::Other(described) };
+        assert_eq!(
+            wrong.to_string(),
+            "byte 4096 is not what was written there: there is offset 8192 of \"d/file\", written by rank 3 in the \
+             run of 2026-11-22 07:15:03 UTC"
+        );
+        assert_eq!(when(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
+    }
+}

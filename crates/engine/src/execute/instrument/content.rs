@@ -1,0 +1,154 @@
+//! What is written, what is known of it, and whether what is read is it.
+
+use std::ffi::CStr;
+
+use samples::Warning;
+
+use super::layer::Layer;
+use crate::buffers::SCRATCH_LIMIT;
+use crate::content::{ContentKind, ContentStream, Destined, FileName, Known, LastRead, Lying, Wrong, verify};
+
+impl Layer {
+    /// The number and name of a file. Looks its directory up when it comes for the first time.
+    #[inline]
+    pub(super) fn file_name(&mut self, path: &CStr) -> FileName {
+        if !self.content {
+            return FileName::default();
+        }
+        self.catalogue.file(path, self.guard.is_local())
+    }
+
+    fn stream(&self, to: Destined, length: u64) -> ContentStream {
+        let kind = match to.appended {
+            true => ContentKind::Appended,
+            false if length > SCRATCH_LIMIT as u64 => ContentKind::Repeated,
+            false => ContentKind::Placed,
+        };
+        self.author.stream(to.file, kind)
+    }
+
+    /// Where a write of `length` bytes takes its bytes from: a buffer of the program, or our own memory, which holds at
+    /// most SCRATCH_LIMIT and is filled with what belongs there.
+    #[inline(always)]
+    pub(super) fn source(
+        &mut self,
+        to: Destined,
+        length: u64,
+        buffer: Option<u32>,
+    ) -> Result<*const u8, i32> {
+        match buffer {
+            _ if !self.content => Ok(std::ptr::dangling()),
+            Some(number) => self.buffers.memory(number, length).map(<*mut u8>::cast_const),
+            None => {
+                let stream = self.stream(to, length);
+                let length = length.min(SCRATCH_LIMIT as u64) as usize;
+                self.scratch.outgoing((&stream, self.author.rank), to.place, length)
+            }
+        }
+    }
+
+    /// Fills `memory` with what belongs there.
+    pub(super) fn fill(&self, to: Destined, memory: &mut [u8]) {
+        self.stream(to, memory.len() as u64).fill(self.author.rank, to.place, memory);
+    }
+
+    /// `moved` bytes were written there.
+    #[inline(always)]
+    pub(super) fn wrote(&mut self, to: Destined, moved: u64, buffer: Option<u32>) {
+        if self.verifying && self.content && !to.appended {
+            self.remember(to, moved, buffer);
+        }
+    }
+
+    fn remember(&mut self, to: Destined, moved: u64, buffer: Option<u32>) {
+        let memory = buffer.and_then(|number| self.buffers.stream(number));
+        let known = self.catalogue.of(to.file);
+        known.own.add(to.place, to.place.saturating_add(moved));
+        known.pattern = None;
+        if let Some(stream) = memory {
+            known.wrote_memory(to.place, moved, Lying { stream, shift: to.place });
+        }
+    }
+
+    /// The file was made or emptied.
+    pub(super) fn emptied(&mut self, file: FileName) {
+        if self.verifying && self.content {
+            *self.catalogue.of(file) = Known::of_empty();
+        }
+    }
+
+    /// `path` is gone.
+    pub(super) fn content_removed(&mut self, path: &CStr) {
+        if self.content {
+            self.catalogue.removed(path, self.guard.is_local());
+        }
+    }
+
+    /// What `from` is called is called `to` as well, or instead.
+    pub(super) fn content_renamed(&mut self, from: FileName, to: &CStr) {
+        if self.content {
+            self.catalogue.renamed(from, to, self.guard.is_local());
+        }
+    }
+
+    /// Compares what was read at `offset` with what belongs there.
+    pub(super) fn differs(
+        &mut self,
+        file: FileName,
+        (found, offset): (&[u8], u64),
+        owner: Option<u32>,
+    ) -> Option<Wrong> {
+        let known = self.catalogue.of(file);
+        let wrong = verify(self.author.reader(owner), file, known, (found, offset));
+        if std::mem::take(&mut known.unverified) {
+            self.note_once(Warning {
+                code: "not-verified".into(),
+                text: "a read was too short to tell what it read: the 512 bytes around it say who wrote them, and \
+                       what was read does not hold their beginning"
+                    .into(),
+                advice: "read from a multiple of 512 on, or a KiB at a time, to verify what another run wrote"
+                    .into(),
+            });
+        }
+        wrong
+    }
+
+    /// Where verified data was wrong, if it was.
+    pub(super) fn verify(&mut self) -> Option<Wrong> {
+        if let Some(found) = self.wrong.take() {
+            return found;
+        }
+        if !self.content {
+            return None;
+        }
+        let LastRead { file, offset, length } = std::mem::take(&mut self.last_read);
+        let back = self.scratch.take_incoming()?;
+        let limit = SCRATCH_LIMIT as u64;
+        // SAFETY: the read is over, and the memory is of this rank alone.
+        let found = unsafe { back.bytes(length.min(limit) as usize) };
+        let wrong = if length <= limit {
+            self.differs(file, (found, offset), None)
+        } else {
+            self.note_once(Warning {
+                code: "verified-in-part".into(),
+                text:
+                    "of a read of more than 1 GiB the last GiB was verified: no more is in memory at a time"
+                        .into(),
+                advice: "read a GiB or less at a time to verify all of it".into(),
+            });
+            // The last piece lies over the beginning of the one before.
+            let last = offset + length / limit * limit;
+            let (end, before) = found.split_at((length % limit) as usize);
+            let first = self.differs(file, (before, last - limit + end.len() as u64), None);
+            first.or_else(|| self.differs(file, (end, last), None))
+        };
+        self.scratch.give_incoming(back);
+        wrong
+    }
+
+    fn note_once(&mut self, note: Warning) {
+        if !self.notes.iter().any(|one| one.code == note.code) {
+            self.notes.push(note);
+        }
+    }
+}

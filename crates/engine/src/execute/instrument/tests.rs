@@ -1,0 +1,142 @@
+//! Between the two clock reads of an operation no memory is asked for.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+use super::*;
+use crate::content::Author;
+use crate::execute::call::Target;
+use crate::files::{Confinement, Moment, Registry};
+use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
+use ranks::{ControlBlock, Processes, StopFlag};
+use record::SampleRegion;
+
+fn posix(home: &std::path::Path) -> Instrument {
+    let region = Arc::new(SampleRegion::new(0, 64, &std::env::temp_dir()).expect("a region"));
+    let settings = Settings {
+        clock: clock::Clock::monotonic(),
+        author: Author::default(),
+        registry: Registry::new(&region, Moment::now()),
+        confinement: Confinement::rooted(home),
+        stop: StopFlag::default(),
+        causes: false,
+    };
+    Instrument::new(AnyDriver::Posix(crate::driver::Posix::default()), settings)
+}
+
+/// A number for each kind of call: a new kind does not compile without its place in the test below.
+fn kind(call: &Call<'_>) -> u32 {
+    match call {
+        Call::Open { .. } => 0,
+        Call::Close { .. } => 1,
+        Call::Sync { .. } => 2,
+        Call::Write { .. } => 3,
+        Call::Read { .. } => 4,
+        Call::Seek { .. } => 5,
+        Call::WriteFile { .. } => 6,
+        Call::ReadFile { .. } => 7,
+        Call::MapFile { .. } => 8,
+        Call::Create { .. } => 9,
+        Call::Delete { .. } => 10,
+        Call::Unlink { .. } => 11,
+        Call::RemoveDirectory { .. } => 12,
+        Call::MakeDirectory { .. } => 13,
+        Call::Rename { .. } => 14,
+        Call::Link { .. } => 15,
+        Call::SymbolicLink { .. } => 16,
+        Call::Stat { .. } => 17,
+        Call::Lookup { .. } => 18,
+        Call::ChangeMode { .. } => 19,
+        Call::Truncate { .. } => 20,
+        Call::Allocate { .. } => 21,
+        Call::Advise { .. } => 22,
+        Call::Cached { .. } => 23,
+        Call::DirectAlignment { .. } => 24,
+        Call::ReadDirectory { .. } => 25,
+        Call::SyncAll => 26,
+        Call::DropCaches => 27,
+        Call::TakeMemory { .. } => 28,
+        Call::GiveBackMemory { .. } => 29,
+        Call::Stripe { .. } => 30,
+    }
+}
+
+#[test]
+fn no_memory_is_asked_for_between_the_clock_reads_of_any_command() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| CString::new(home.path().join(name).as_os_str().as_bytes()).expect("no NUL");
+    let (a, b, c, d, l, s) = (path("a"), path("b"), path("c"), path("d"), path("l"), path("s"));
+    let (file, length) = (0, 5000);
+    let calls = [
+        Call::Open { path: &a, flags: libc::O_RDWR | libc::O_CREAT, mode: 0o600 },
+        Call::Write { file, length, offset: None, buffer: None },
+        Call::Write { file, length, offset: Some(7), buffer: None },
+        Call::Read { file, length: Some(length), offset: Some(7) },
+        Call::Read { file, length: None, offset: None },
+        Call::Sync { file, data_only: false },
+        Call::Sync { file, data_only: true },
+        Call::Seek { file, offset: 5, whence: libc::SEEK_SET },
+        Call::Truncate { file, length: 100 },
+        Call::Allocate { file, offset: 0, length: 1 << 16, mode: 0 },
+        Call::Advise { file, offset: 0, length: 0, advice: libc::POSIX_FADV_RANDOM },
+        Call::Cached { file },
+        Call::DirectAlignment { file },
+        Call::TakeMemory { length },
+        Call::Write { file, length: 100, offset: None, buffer: Some(0) },
+        Call::GiveBackMemory { buffer: 0 },
+        Call::Close { file },
+        Call::WriteFile { path: &b, length, offset: 0, flags: 0, buffer: None },
+        Call::WriteFile { path: &b, length, offset: 0, flags: libc::O_APPEND, buffer: None },
+        Call::ReadFile { path: &b, length: None, offset: 0, flags: 0 },
+        Call::MapFile { path: &b, length: None, offset: 0 },
+        Call::Stat { path: &b },
+        Call::Lookup { path: &b },
+        Call::ChangeMode { path: &b, mode: 0o600 },
+        Call::Create { path: &c },
+        Call::MakeDirectory { path: &d, mode: 0o700 },
+        Call::ReadDirectory { path: &d },
+        Call::Link { from: &b, to: &l },
+        Call::SymbolicLink { target: &b, path: &s },
+        Call::Stripe { path: &d, count: 1, size: None },
+        Call::RemoveDirectory { path: &d },
+        Call::Unlink { path: &l },
+        Call::Delete { path: &s },
+        Call::Rename { from: &b, to: &c },
+    ];
+    let mut instrument = posix(home.path());
+    // Those of the whole machine are not made here.
+    let mut seen = 1_u32 << kind(&Call::SyncAll) | 1 << kind(&Call::DropCaches);
+    for call in calls {
+        instrument.layer.bracket.allocated = u64::MAX;
+        let timed = instrument.perform(None, call).expect("allowed");
+        assert!(timed.outcome.ok(), "{call:?}: {:?}", timed.outcome);
+        assert_eq!(instrument.layer.bracket.allocated, 0, "{call:?}");
+        seen |= 1 << kind(&call);
+    }
+    assert_eq!(seen, (1 << 31) - 1, "a kind of call is missing above");
+}
+
+#[test]
+fn no_memory_is_asked_for_between_the_clock_reads_of_a_group() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = CString::new(home.path().join("f").as_os_str().as_bytes()).expect("no NUL");
+    let mut instrument = posix(home.path());
+    let block = ControlBlock::new(1, None).expect("memory");
+    let comm = Processes::world(block, 0);
+    let mode = ParallelMode { create: true, read: true, write: true };
+    let mut all = vec![Collective::Open(&path, mode)];
+    for (level, kind) in (0..4).flat_map(|level| [(level, ViewKind::Row), (level, ViewKind::Table)]) {
+        let layout = Layout { kind, blocks: 3, element: 1000, level };
+        for direction in [Direction::Write, Direction::Read] {
+            all.push(Collective::Transfer(Target::File(0), direction, layout));
+            all.push(Collective::Transfer(Target::Path(&path), direction, layout));
+        }
+    }
+    all.extend([Collective::Close(0), Collective::Delete(&path)]);
+    for what in all {
+        instrument.layer.bracket.allocated = u64::MAX;
+        let timed = instrument.together(None, what, &comm).expect("allowed");
+        assert_eq!((timed.outcome.errno, instrument.layer.bracket.allocated), (0, 0), "{what:?}");
+    }
+}

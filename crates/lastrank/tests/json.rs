@@ -1,0 +1,101 @@
+//! `run --json` prints one document and nothing else, and `report --json` gives the same of the run file.
+
+mod common;
+
+use std::path::Path;
+
+use common::{lastrank, program};
+use serde_json::Value;
+
+const PROGRAM: &str = r#"
+    define ranks 2;
+    print("to whom it may concern");
+    spawn("/bin/echo from a child");
+    phase "write" repeat 30 { write("f-$$rank", 4KiB); time["check"] { stat("f-$$rank"); stat("missing"); } }
+    rate 2000/s repeat 20 read("f-$$rank");
+    getpid();
+    delete("f-$$rank");
+"#;
+
+/// The document of a run, and what went to standard error.
+fn document(folder: &Path, arguments: &[&str]) -> (Value, String) {
+    let may_start = ["--json", "--allow", "/bin", "--allow", "/usr/bin"];
+    let done = program(folder, PROGRAM, &[&may_start, arguments].concat());
+    assert!(matches!(done.status, Some(0 | 3)), "{}", done.err);
+    (serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}", done.out)), done.err)
+}
+
+#[test]
+fn standard_output_is_one_document_whatever_the_program_prints_and_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let (found, said) = document(folder.path(), &[]);
+    assert_eq!(found["schema"], "lastrank.run/1");
+    for line in ["[0] to whom it may concern", "[1] to whom it may concern", "from a child"] {
+        assert!(said.contains(line), "{line} is lost: {said}");
+    }
+    let (_, said) = document(folder.path(), &["--backend", "simulate:normal(1ms,10us)"]);
+    assert!(said.contains("[1] to whom it may concern"), "{said}");
+}
+
+#[test]
+fn a_report_of_the_run_file_is_the_same_document_but_for_paths() {
+    for backend in ["posix", "simulate:gev(10ms,1ms,0.1)"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut first, _) = document(folder.path(), &["--backend", backend]);
+        std::fs::rename(folder.path().join("run.parquet"), folder.path().join("moved.parquet")).unwrap();
+        let done = lastrank(folder.path(), &["report", "moved.parquet", "--json"]);
+        assert_eq!(done.status, Some(0), "{}", done.err);
+        let mut again: Value = serde_json::from_str(&done.out).unwrap();
+        assert_eq!((&again["run"], &again["page"]), (&"moved.parquet".into(), &Value::Null));
+        for document in [&mut first, &mut again] {
+            document["run"].take();
+            document["page"].take();
+        }
+        assert!(first == again, "{backend}: {}", difference(&first, &again, String::new()));
+        assert!(!folder.path().join("moved.html").exists(), "no page was asked for");
+    }
+}
+
+/// The first place at which two documents differ.
+fn difference(one: &Value, other: &Value, at: String) -> String {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => a
+            .iter()
+            .find(|(key, value)| b[*key] != **value)
+            .map_or_else(String::new, |(key, value)| difference(value, &b[key], format!("{at}.{key}"))),
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => a
+            .iter()
+            .zip(b)
+            .position(|(a, b)| a != b)
+            .map_or_else(String::new, |n| difference(&a[n], &b[n], format!("{at}[{n}]"))),
+        _ => format!("{at}: {one} and {other}"),
+    }
+}
+
+#[test]
+fn the_rows_count_what_the_program_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let (found, _) = document(folder.path(), &[]);
+    let row = |label: Value, operation: &str| {
+        let rows = found["results"].as_array().unwrap();
+        let fits = |row: &&Value| row["label"] == label && row["operation"] == operation;
+        rows.iter().find(fits).unwrap_or_else(|| panic!("no row of {operation}: {rows:#?}")).clone()
+    };
+    let write = row("write".into(), "write");
+    assert_eq!(
+        (&write["timings"], &write["operations"], &write["errors"]),
+        (&60.into(), &60.into(), &0.into())
+    );
+    assert_eq!((&write["bytes"], &write["ranks"]), (&(60 * 4096).into(), &2.into()));
+    let (rate, wall) = (write["bytes_per_second"].as_f64().unwrap(), write["wall_seconds"].as_f64().unwrap());
+    assert!((rate * wall - 60.0 * 4096.0).abs() < 1.0);
+    assert!(write["achieved_depth"].as_f64().unwrap() <= 2.0, "two ranks, one operation at a time");
+    let stat = row("check".into(), "stat");
+    assert_eq!((&stat["timings"], &stat["errors"]), (&60.into(), &60.into()));
+    assert_eq!(stat["errors_by_errno"]["2"], 60);
+    assert_eq!(row("check".into(), "time")["kind"], "time");
+    let read = row(Value::Null, "read");
+    assert_eq!((&read["timings"], &read["bytes"]), (&40.into(), &(40 * 4096).into()));
+    assert!(read["quantiles_seconds"]["p99"].is_null(), "40 values carry no p99");
+    assert!(write["response_quantiles_seconds"].is_null());
+}

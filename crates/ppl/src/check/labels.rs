@@ -1,0 +1,106 @@
+//! Finds labels that are asked for and that no samples can have.
+
+use std::collections::BTreeSet;
+
+use samples::SiteKind;
+
+use crate::code::{Code, Expr, ExprIndex, Piece, RawSite, Step};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
+
+/// The labels of a program: pieces of text between parts that only the run fills in.
+struct KnownLabels {
+    labels: Vec<Vec<Option<String>>>,
+    operations: Vec<&'static str>,
+}
+
+impl KnownLabels {
+    fn of(code: &Code) -> Self {
+        let labels = code.steps.iter().filter_map(|step| match *step {
+            Step::Time { label, .. } | Step::Phase { label, .. } => Some(pieces(code, label)),
+            _ => None,
+        });
+        let named =
+            code.sites.iter().filter(|site| matches!(site.kind, SiteKind::Operation | SiteKind::Barrier));
+        let mut operations: Vec<&str> = named.map(RawSite::operation).collect();
+        operations.sort_unstable();
+        operations.dedup();
+        let mut labels: Vec<_> = labels.collect();
+        labels.sort_unstable();
+        labels.dedup();
+        Self { labels, operations }
+    }
+
+    /// Can samples have this label, or be of this operation, or of `label/operation`?
+    fn holds(&self, wanted: &str) -> bool {
+        let label = |name: &str| self.labels.iter().any(|label| fits(label, name));
+        self.operations.contains(&wanted)
+            || label(wanted)
+            || wanted.rsplit_once('/').is_some_and(|(name, operation)| {
+                self.operations.contains(&operation.trim()) && (name.trim().is_empty() || label(name.trim()))
+            })
+    }
+
+    /// What was probably meant.
+    fn help(&self, wanted: &str) -> String {
+        let plain = |label: &Vec<Option<String>>| match label.as_slice() {
+            [Some(text)] if !text.is_empty() => Some(text.clone()),
+            _ => None,
+        };
+        let labels: Vec<String> = self.labels.iter().filter_map(plain).collect();
+        let all: BTreeSet<&str> =
+            labels.iter().map(String::as_str).chain(self.operations.iter().copied()).collect();
+        match nearest(wanted, all.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("there are: {}", all.into_iter().take(20).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+/// The text of a label; `None` for a part of it that the run fills in.
+fn pieces(code: &Code, label: ExprIndex) -> Vec<Option<String>> {
+    match code.exprs[label as usize] {
+        Expr::Text(at) => vec![Some(code.text(at).to_owned())],
+        Expr::Template(at) => {
+            let template = code.templates[at as usize];
+            let pieces = &code.pieces[template.first as usize..][..template.count as usize];
+            pieces
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Text(at) => Some(code.text(*at).to_owned()),
+                    Piece::Slot(_) | Piece::Builtin(_) | Piece::Environment(_) => None,
+                })
+                .collect()
+        }
+        _ => vec![None],
+    }
+}
+
+/// Can a label with these pieces be this text?
+fn fits(label: &[Option<String>], text: &str) -> bool {
+    match label {
+        [] => text.is_empty(),
+        [Some(only)] => only == text,
+        [Some(first), rest @ ..] => text.strip_prefix(first.as_str()).is_some_and(|text| fits(rest, text)),
+        [None] => true,
+        [None, Some(next), rest @ ..] => {
+            text.match_indices(next.as_str()).any(|(at, _)| fits(rest, &text[at + next.len()..]))
+        }
+        [None, rest @ ..] => fits(rest, text),
+    }
+}
+
+/// Warns of each of `asked`, a label and where it stands, that no samples can have.
+pub(super) fn unknown_labels(code: &Code, asked: &[(Span, String)]) -> Vec<Diagnostic> {
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    let known = KnownLabels::of(code);
+    let unknown = asked.iter().filter(|(_, name)| !known.holds(name));
+    unknown
+        .map(|(span, name)| {
+            let message =
+                format!("no samples have the label \"{name}\", and no such operation is in the program");
+            Diagnostic::warning(DiagnosticCode::UnknownLabel, *span, message).help(known.help(name))
+        })
+        .collect()
+}

@@ -1,0 +1,284 @@
+//! What the analysis knows: of values, of who comes to a place, and of all variables at a place.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::code::{GroupId, Slot};
+use crate::diagnostic::Span;
+
+/// A set of groups. Groups from the 127th on share one bit, which no single group is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Groups(u128);
+
+impl Groups {
+    const LAST: u32 = 127;
+
+    #[must_use]
+    pub fn with(self, group: GroupId) -> Self {
+        match group {
+            GroupId::WORLD => self,
+            GroupId(number) => Self(self.0 | 1 << number.min(Self::LAST)),
+        }
+    }
+
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The groups; `None` for one that is not known any more.
+    pub fn iter(self) -> impl Iterator<Item = Option<GroupId>> {
+        (1..=Self::LAST)
+            .filter(move |bit| self.0 >> bit & 1 != 0)
+            .map(|bit| (bit < Self::LAST).then_some(GroupId(bit)))
+    }
+}
+
+/// The group that opened a file together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Opener {
+    /// It is no such file.
+    #[default]
+    None,
+    /// This one.
+    Group(GroupId),
+    /// Not known.
+    Unknown,
+}
+
+/// How a value can differ between the ranks that come to the same place together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Taint {
+    /// It is the same only within each of these groups.
+    pub within: Groups,
+    /// It can differ within them too.
+    pub differs: bool,
+    /// Only the run shows it: a result, a time, chance.
+    pub open: bool,
+    /// As a file: who opened it.
+    pub opener: Opener,
+}
+
+impl Taint {
+    pub const DIFFERS: Taint = Taint { within: Groups(0), differs: true, open: false, opener: Opener::None };
+    /// What a command or a clock gave.
+    pub const RESULT: Taint = Taint { open: true, ..Taint::DIFFERS };
+
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        let opener = match (self.opener, other.opener) {
+            (Opener::None, opener) | (opener, Opener::None) => opener,
+            (a, b) if a == b => a,
+            _ => Opener::Unknown,
+        };
+        Self {
+            within: self.within.union(other.within),
+            differs: self.differs || other.differs,
+            open: self.open || other.open,
+            opener,
+        }
+    }
+}
+
+/// Why ranks part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Cause {
+    /// `master`
+    Master(Span),
+    /// A condition, count or list.
+    Differs(Span),
+    /// The loops in a stonewall.
+    Stonewall(Span),
+}
+
+/// Which ranks come to a place, and whether they come together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Control {
+    /// The ranks of each of these come all or none; of no larger set this is known.
+    pub only: Groups,
+    /// The innermost group around; `None`: one or another.
+    pub group: Option<GroupId>,
+    /// Where that begins.
+    pub group_place: Span,
+    /// Ranks can part before this place.
+    pub parted: Option<Cause>,
+    /// Whether they come here is only known in the run.
+    pub open: bool,
+    /// `parallel` around.
+    pub workers: Option<Span>,
+    /// The stonewall around, which cuts loops.
+    pub stonewall: Option<Span>,
+}
+
+impl Control {
+    pub const START: Control = Control {
+        only: Groups(0),
+        group: Some(GroupId::WORLD),
+        group_place: Span { start: 0, end: 0 },
+        parted: None,
+        open: false,
+        workers: None,
+        stonewall: None,
+    };
+
+    /// Under a condition, count or list.
+    #[must_use]
+    pub fn under(self, taint: Taint, place: Span) -> Self {
+        let parted = self.parted.or(taint.differs.then_some(Cause::Differs(place)));
+        Self { only: self.only.union(taint.within), parted, open: self.open || taint.open, ..self }
+    }
+
+    /// Behind a place from which some of those who came there went elsewhere.
+    #[must_use]
+    pub fn behind(self, jump: Self) -> Self {
+        Self {
+            only: self.only.union(jump.only),
+            parted: self.parted.or(jump.parted),
+            open: self.open || jump.open,
+            ..self
+        }
+    }
+
+    /// One or the other, with different calls of a function.
+    #[must_use]
+    pub fn join(self, other: Self) -> Self {
+        Self {
+            group: if self.group == other.group { self.group } else { None },
+            workers: self.workers.or(other.workers),
+            stonewall: self.stonewall.or(other.stonewall),
+            ..self.behind(other)
+        }
+    }
+
+    /// What is assigned here.
+    pub fn assigned(self, value: Taint) -> Taint {
+        Taint {
+            within: self.only.union(value.within),
+            differs: value.differs || self.parted.is_some(),
+            open: value.open || self.open,
+            ..value
+        }
+    }
+}
+
+/// All variables at a place. Those that are not listed are the same on all ranks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct State {
+    variables: Rc<BTreeMap<u32, Taint>>,
+    /// The sequence of `$$crand`.
+    pub common: Taint,
+}
+
+impl State {
+    pub fn get(&self, slot: Slot) -> Taint {
+        self.variables.get(&slot.0).copied().unwrap_or_default()
+    }
+
+    pub fn set(&mut self, slot: Slot, taint: Taint) {
+        if self.get(slot) == taint {
+            return;
+        }
+        let variables = Rc::make_mut(&mut self.variables);
+        if taint == Taint::default() {
+            variables.remove(&slot.0);
+        } else {
+            variables.insert(slot.0, taint);
+        }
+    }
+
+    /// Either this or the other; did that change anything?
+    pub fn join(&mut self, other: &Self) -> bool {
+        let mut changed = false;
+        if !Rc::ptr_eq(&self.variables, &other.variables) {
+            for (&slot, &taint) in other.variables.iter() {
+                let own = self.get(Slot(slot));
+                let both = own.join(taint);
+                if both != own {
+                    self.set(Slot(slot), both);
+                    changed = true;
+                }
+            }
+        }
+        let common = self.common.join(other.common);
+        changed |= common != self.common;
+        self.common = common;
+        changed
+    }
+
+    /// Global variables alone.
+    pub fn globals(&self) -> Self {
+        if self.variables.range(Slot::LOCAL..).next().is_none() {
+            return self.clone();
+        }
+        let globals = self.variables.range(..Slot::LOCAL).map(|(slot, taint)| (*slot, *taint));
+        Self { variables: Rc::new(globals.collect()), common: self.common }
+    }
+
+    /// These global variables with the local ones of `caller`.
+    pub fn back_in(&self, caller: &Self) -> Self {
+        let mut state = self.globals();
+        for (&slot, &taint) in caller.variables.range(Slot::LOCAL..) {
+            state.set(Slot(slot), taint);
+        }
+        state
+    }
+}
+
+/// Joins a state into one that may not have been reached yet.
+pub(super) fn join_into(place: &mut Option<State>, state: Option<State>) {
+    match (place.as_mut(), state) {
+        (Some(known), Some(state)) => {
+            known.join(&state);
+        }
+        (None, Some(state)) => *place = Some(state),
+        (_, None) => {}
+    }
+}
+
+/// A jump: the variables there, and who makes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Jump {
+    pub state: State,
+    pub control: Control,
+}
+
+/// The jumps out of a block.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Jumps {
+    pub breaks: Option<Jump>,
+    pub continues: Option<Jump>,
+    pub returns: Option<Jump>,
+}
+
+impl Jumps {
+    pub fn add(place: &mut Option<Jump>, state: State, control: Control) {
+        match place {
+            Some(known) => {
+                known.state.join(&state);
+                known.control = known.control.behind(control);
+            }
+            None => *place = Some(Jump { state, control }),
+        }
+    }
+
+    pub fn join(&mut self, other: Self) {
+        let pairs = [
+            (&mut self.breaks, other.breaks),
+            (&mut self.continues, other.continues),
+            (&mut self.returns, other.returns),
+        ];
+        for (place, jump) in pairs {
+            if let Some(jump) = jump {
+                Self::add(place, jump.state, jump.control);
+            }
+        }
+    }
+
+    /// Who comes behind these jumps.
+    pub fn behind(&self, control: Control) -> Control {
+        [&self.breaks, &self.continues, &self.returns]
+            .into_iter()
+            .flatten()
+            .fold(control, |control, jump| control.behind(jump.control))
+    }
+}

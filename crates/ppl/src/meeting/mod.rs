@@ -1,0 +1,158 @@
+//! Checks that every rank comes to what all of them must do together.
+//!
+//! First the program is followed without running it ([`analysis`]): which variables can differ between ranks, and
+//! which ranks come to a barrier, a phase or a collective command equally often. Where nothing is found, all ranks meet
+//! whatever happens. What is found may be harmless, so it is a warning. Where the number of ranks is known and the
+//! meetings depend on nothing that only a run shows, all ranks are then simulated ([`simulate`]): what that finds is
+//! certain, and is an error.
+
+mod analysis;
+mod domain;
+mod flow;
+mod simulate;
+mod values;
+
+use crate::code::{Code, Expr, GroupId, SiteId, Step};
+use crate::commands::Command;
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
+use crate::plan::Plan;
+
+use analysis::{Analysis, Finding, Why};
+use domain::Cause;
+use simulate::{NO_SITE, Verdict, Wanting, simulate};
+
+/// What is to be said about the meetings of ranks. `known`: are the ranks and groups of the plan those of the run?
+pub(crate) fn check(plan: &Plan, known: bool) -> Vec<Diagnostic> {
+    if !has_meetings(&plan.code) {
+        return Vec::new();
+    }
+    let Analysis { mut findings, open, given_up, .. } = Analysis::of(plan, known);
+    if known && plan.ranks == 1 {
+        findings.retain(|_, finding| matches!(finding.why, Why::Workers(_)));
+    }
+    let mut stuck = None;
+    if known && !findings.is_empty() && !open && !given_up {
+        match simulate(plan) {
+            Verdict::AllMeet => findings.retain(|_, finding| finding.soft),
+            Verdict::Unknown => {}
+            Verdict::Stuck(wanting) => stuck = Some(wanting),
+        }
+    }
+    let mut out = Vec::new();
+    if let Some(wanting) = stuck {
+        let span = span_of(plan, wanting.site).or_else(|| findings.values().next().map(|it| it.span));
+        let span = span.unwrap_or_default();
+        let finding = findings.remove(&(span.start, span.end));
+        out.push(hang(plan, &wanting, span, finding.as_ref()));
+    }
+    out.extend(findings.values().map(|finding| perhaps(plan, finding)));
+    if given_up {
+        let message = "the program is too large to find out whether all ranks reach what they do together";
+        out.push(
+            Diagnostic::warning(DiagnosticCode::PerhapsCollective, Span::default(), message)
+                .help("where the ranks disagree, the program hangs"),
+        );
+    }
+    out
+}
+
+/// Do ranks meet anywhere?
+fn has_meetings(code: &Code) -> bool {
+    let collective = |command: Command| command.is_collective();
+    code.steps.iter().any(|step| match *step {
+        Step::Barrier { .. } | Step::Phase { .. } => true,
+        Step::ForTime { together, .. } => together,
+        Step::Command { command, .. } => collective(command),
+        _ => false,
+    }) || code.exprs.iter().any(|expr| match *expr {
+        Expr::Command(at) => collective(code.calls[at as usize].command()),
+        _ => false,
+    })
+}
+
+fn span_of(plan: &Plan, site: SiteId) -> Option<Span> {
+    plan.code.places.of_site(site).filter(|_| site != NO_SITE)
+}
+
+fn name(plan: &Plan, group: GroupId) -> &str {
+    plan.groups.get(group.index()).map_or("world", |group| &group.name)
+}
+
+/// The place where ranks part, and what is to be said there.
+fn parting(plan: &Plan, why: &Why) -> (Span, String) {
+    match why {
+        Why::Workers(place) => (*place, "several workers of each rank come in here".into()),
+        Why::Parted(Cause::Master(place)) => (*place, "only the first rank comes in here".into()),
+        Why::Parted(Cause::Differs(place)) => (*place, "this can differ between ranks".into()),
+        Why::Parted(Cause::Stonewall(place)) => (*place, "loops in here end at any time".into()),
+        Why::Group { only: Some(only), place, .. } => {
+            (*place, format!("only the ranks of \"{}\" come in here", name(plan, *only)))
+        }
+        Why::Group { only: None, place, .. } => (*place, "only some ranks come in here".into()),
+    }
+}
+
+/// What would help.
+fn advice(plan: &Plan, why: &Why) -> String {
+    match why {
+        Why::Workers(_) => "move it out of `parallel`".into(),
+        Why::Parted(Cause::Master(_)) => "move it out of `master`".into(),
+        Why::Parted(Cause::Differs(_)) => {
+            "move it out, or make the condition the same on all ranks: where they disagree, the program hangs"
+                .into()
+        }
+        Why::Parted(Cause::Stonewall(_)) => {
+            "move it out of the loop: where the ranks disagree, the program hangs".into()
+        }
+        Why::Group { only: Some(only), .. } => format!(
+            "move it out of the group, or use that of the group: `barrier(\"{}\");`",
+            name(plan, *only)
+        ),
+        Why::Group { only: None, .. } => "move it out of the group".into(),
+    }
+}
+
+/// A meeting that ranks may miss.
+fn perhaps(plan: &Plan, finding: &Finding) -> Diagnostic {
+    let what = &finding.what;
+    let message = match &finding.why {
+        Why::Workers(_) => format!("{what} cannot be done by the workers of `parallel`"),
+        Why::Group { target: Some(target), .. } => {
+            format!("perhaps not all ranks of \"{}\" reach {what}", name(plan, *target))
+        }
+        Why::Parted(_) | Why::Group { target: None, .. } => {
+            format!("perhaps not all ranks reach {what} equally often")
+        }
+    };
+    let (place, seen) = parting(plan, &finding.why);
+    let mut found = Diagnostic::warning(DiagnosticCode::PerhapsCollective, finding.span, message);
+    if place != Span::default() {
+        found = found.label(place, seen);
+    }
+    found.help(advice(plan, &finding.why))
+}
+
+/// A meeting that ranks will miss.
+fn hang(plan: &Plan, wanting: &Wanting, span: Span, finding: Option<&Finding>) -> Diagnostic {
+    let Wanting { rank, missing, elsewhere, .. } = *wanting;
+    let what = match finding {
+        Some(finding) => finding.what.clone(),
+        None => "this".to_owned(),
+    };
+    let where_ = if elsewhere.is_some() { "waits elsewhere" } else { "is through with its program" };
+    let message = format!(
+        "not all ranks reach {what}: rank {rank} waits, and rank {missing} {where_}, so the program would hang"
+    );
+    let mut found = Diagnostic::error(DiagnosticCode::Collective, span, message);
+    if let Some(place) = elsewhere.and_then(|site| span_of(plan, site)).filter(|place| *place != span) {
+        found = found.label(place, format!("rank {missing} waits here"));
+    }
+    if let Some(finding) = finding {
+        let (place, seen) = parting(plan, &finding.why);
+        if place != Span::default() {
+            found = found.label(place, seen);
+        }
+        found = found.help(advice(plan, &finding.why));
+    }
+    found
+}

@@ -1,0 +1,89 @@
+//! Counts beyond 16 bits: nothing is lost, wrapped or taken for something else.
+
+use ppl::plan::{Plan, Settings};
+use ppl::source::Loader;
+use ppl::{Diagnostic, Source, compile};
+
+/// More than 16 bits can count.
+const MANY: usize = 70_000;
+
+fn compiled(program: &str, included: &str) -> Result<Plan, Vec<Diagnostic>> {
+    let mut load = |_: &str| Ok(included.to_owned());
+    let loader: Loader<'_> = &mut load;
+    compile(&mut Source::new("p.ppl", program), &Settings::default(), false, Some(loader))
+        .map(|(plan, _)| plan)
+}
+
+/// How many operations the program does, and bytes it writes.
+fn work(program: &str, included: &str) -> (u64, u64) {
+    let plan = compiled(program, included).unwrap_or_else(|found| panic!("{:?}", &found[0]));
+    let tally = ppl::count::count(&plan, 0, 10_000_000);
+    assert!(!tally.at_least && tally.stopped.is_none(), "{:?}", tally.stopped);
+    (tally.total, tally.written)
+}
+
+#[test]
+fn an_included_file_of_more_statements_than_16_bits_count_is_read_whole() {
+    for count in [65_534, 65_535, 65_536, 65_537, MANY] {
+        let included = "getpid();\n".repeat(count);
+        assert_eq!(work("include \"many.ppl\"; getpid();", &included).0, count as u64 + 1);
+    }
+}
+
+#[test]
+fn blocks_lists_names_and_strings_of_more_than_16_bits_keep_all_their_parts() {
+    let many = MANY as u64;
+    assert_eq!(work(&format!("repeat 2 {{ {} }}", "getpid();".repeat(MANY)), "").0, 2 * many);
+    let items: Vec<String> = (0..MANY).map(|at| at.to_string()).collect();
+    let list = format!("$l = [{}]; write(\"f\", $l[{}]); write(\"f\", len($l));", items.join(","), MANY - 1);
+    assert_eq!(work(&list, ""), (2, 2 * many - 1));
+    let variables: String = (0..MANY).map(|at| format!("$v{at} = {at};\n")).collect();
+    let program =
+        format!("{variables} write(\"f\", $v{}); write(\"f\", $v65536); write(\"f\", $v0);", MANY - 1);
+    assert_eq!(work(&program, ""), (3, many - 1 + 65_536));
+    let strings: String = (0..MANY).map(|at| format!("write(\"f{at}-$$rank\", {});\n", at % 7)).collect();
+    let plan = compiled(&strings, "").unwrap();
+    assert_eq!(ppl::count::count(&plan, 0, 10_000_000).files, many);
+    assert_eq!(plan.sites().len(), MANY);
+    let functions: String = (0..MANY).map(|at| format!("def f{at}() {{ return {at}; }}\n")).collect();
+    let program = format!("{functions} write(\"f\", f{}()); write(\"f\", f65536());", MANY - 1);
+    assert_eq!(work(&program, ""), (2, many - 1 + 65_536));
+}
+
+#[test]
+fn bodies_of_choose_and_locals_of_more_than_16_bits_are_kept_apart() {
+    let bodies: String = (0..MANY - 1).map(|at| format!("0: write(\"f\", {at});\n")).collect();
+    assert_eq!(work(&format!("choose {{ {bodies} 1: write(\"f\", 12345); }}"), ""), (1, 12_345));
+    let locals: String = (0..MANY).map(|at| format!("let $v{at} = {at};\n")).collect();
+    let program = format!("def f() {{ {locals} return $v65536 + $v{}; }} write(\"f\", f());", MANY - 1);
+    assert_eq!(work(&program, ""), (1, 65_536 + MANY as u64 - 1));
+}
+
+#[test]
+fn more_groups_than_can_be_told_apart_are_refused() {
+    let groups = |count: usize| {
+        let names: Vec<String> = (0..count).map(|at| format!("\"g{at}\"")).collect();
+        format!("define groups {{{}}};\ngroup \"g{}\" getpid();", names.join(","), count - 1)
+    };
+    let plan = compiled(&groups(4096), "").unwrap();
+    assert_eq!(plan.sites()[0].group.index(), 4096);
+    for count in [4097, 65_536, MANY] {
+        let found = compiled(&groups(count), "").unwrap_err();
+        assert_eq!(found[0].message, "a program has at most 4,096 groups");
+        assert_eq!(found.len(), 1);
+    }
+}
+
+#[test]
+fn arguments_and_nesting_end_at_their_limits_with_an_error() {
+    let print = |count: usize| format!("print({});", vec!["1"; count].join(","));
+    assert!(compiled(&print(200), "").is_ok());
+    for count in [201, 256, 257, MANY] {
+        assert_eq!(compiled(&print(count), "").unwrap_err()[0].code.as_str(), "E0113");
+    }
+    let nested = |depth: usize| format!("{}getpid();{}", "repeat 1 {".repeat(depth), "}".repeat(depth));
+    assert_eq!(work(&nested(150), "").0, 1);
+    for depth in [300, MANY] {
+        assert_eq!(compiled(&nested(depth), "").unwrap_err()[0].code.as_str(), "E0112");
+    }
+}

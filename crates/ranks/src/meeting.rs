@@ -1,0 +1,102 @@
+//! Which meeting of the program a rank has come to: ranks that wait for each other must mean the same one.
+
+/// Bits of a packed meeting below those that ranks compare: the rank.
+const RANK_BITS: u32 = 20;
+const FIELD: u64 = (1 << RANK_BITS) - 1;
+
+/// What ranks meet in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum MeetingKind {
+    /// Before the program.
+    #[default]
+    Start = 1,
+    /// A barrier, or that at the beginning of a phase.
+    Barrier = 2,
+    /// The barrier at the end of a phase.
+    PhaseEnd = 3,
+    /// A collective command.
+    Command = 4,
+    /// The next round of a loop over time.
+    Round = 5,
+    /// Behind the program.
+    End = 6,
+}
+
+/// A place where ranks meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meeting {
+    /// In what.
+    pub kind: MeetingKind,
+    /// The line in the program.
+    pub line: u32,
+    /// The number of the statement, which tells two in one line apart.
+    pub place: u32,
+}
+
+impl Meeting {
+    /// In 64 bits, never 0, with the rank that has come. Lines and places past a million count modulo that: two
+    /// meetings may look the same, one never looks like two.
+    pub fn packed(self, rank: u32) -> u64 {
+        let field = |number: u32| u64::from(number) & FIELD;
+        (self.kind as u64) << (3 * RANK_BITS)
+            | field(self.line) << (2 * RANK_BITS)
+            | field(self.place) << RANK_BITS
+            | field(rank)
+    }
+}
+
+/// Are two packed meetings the same, whichever ranks came?
+pub fn is_same(one: u64, other: u64) -> bool {
+    (one ^ other) >> RANK_BITS == 0
+}
+
+/// Where the rank in a packed meeting is: `rank 2 is at the barrier at line 7`.
+fn whereabouts(packed: u64) -> String {
+    let (rank, line) = (packed & FIELD, packed >> (2 * RANK_BITS) & FIELD);
+    let place = match packed >> (3 * RANK_BITS) {
+        2 => format!("at the barrier at line {line}"),
+        3 => format!("at the end of the phase at line {line}"),
+        4 => format!("at the collective command at line {line}"),
+        5 => format!("before a round of the loop at line {line}"),
+        6 => "at the end of the program".into(),
+        _ => "at the start of the program".into(),
+    };
+    format!("rank {rank} is {place}")
+}
+
+/// What is wrong with ranks that came to these two packed meetings, in words; the lower rank comes first.
+pub fn apart(one: u64, other: u64) -> String {
+    let (first, second) = if one & FIELD <= other & FIELD { (one, other) } else { (other, one) };
+    format!(
+        "ranks wait for each other at different places: {}, {}; every rank of a group must come to the same \
+         barriers and collective commands in the same order",
+        whereabouts(first),
+        whereabouts(second)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meetings_differ_by_kind_line_and_place_and_not_by_rank() {
+        let barrier = Meeting { kind: MeetingKind::Barrier, line: 7, place: 3 };
+        assert!(is_same(barrier.packed(0), barrier.packed(9)));
+        for other in [
+            Meeting { kind: MeetingKind::PhaseEnd, ..barrier },
+            Meeting { line: 8, ..barrier },
+            Meeting { place: 4, ..barrier },
+        ] {
+            assert!(!is_same(barrier.packed(0), other.packed(0)));
+        }
+        assert_ne!(Meeting::default().packed(0), 0);
+        let end = Meeting { kind: MeetingKind::End, ..Meeting::default() };
+        let text = apart(end.packed(5), barrier.packed(2));
+        assert!(
+            text.contains("rank 2 is at the barrier at line 7, rank 5 is at the end of the program"),
+            "{text}"
+        );
+    }
+}
