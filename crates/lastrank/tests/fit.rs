@@ -270,3 +270,31 @@ fn an_outlier_that_moves_the_fit_is_named_before_the_levels() {
     let at = |what: &str| said.find(what).unwrap_or_else(|| panic!("no `{what}` in {said}"));
     assert!(at("Verdict: ") < at("Outlier: The largest value") && at("Outlier: ") < at("Return levels"));
 }
+
+#[test]
+fn return_levels_are_given_at_covariates_and_no_term_is_called_needed_and_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = tail::Xoshiro::new(17);
+    let law = tail::Gev::new(10.0, 0.5, 0.0).unwrap();
+    let text: String = (0..300)
+        .map(|_| {
+            let (load, idle) = (random.uniform(), random.uniform());
+            format!("{:.6},{load:.6},{idle:.6}\n", 4.0 * load + law.sample(&mut random))
+        })
+        .collect();
+    std::fs::write(folder.path().join("t.csv"), format!("ms,busy,idle\n{text}")).unwrap();
+    let with = "t.csv --column ms --covariate busy --covariate idle --period 100";
+    let said = fit(folder.path(), &format!("{with} --at busy=1 --at idle=0.5")).out;
+    assert!(said.contains("busy: needed: without it the fit is worse"), "{said}");
+    assert!(
+        said.contains("idle: not shown to be needed") && said.contains("Return levels at busy 1, idle 0.5"),
+        "{said}"
+    );
+    for busy in [0.0, 1.0] {
+        let found = json(folder.path(), &format!("{with} --at busy={busy} --at idle=0.5"));
+        let level = &found["covariates"]["levels_at"]["levels"][0];
+        assert!(holds(&level["interval"], 4.0 * busy + law.return_level(100.0)), "{busy}: {level}");
+    }
+    let missing = fit(folder.path(), &format!("{with} --at busy=1"));
+    assert!(missing.status == Some(2) && missing.err.contains("add --at idle=VALUE"), "{}", missing.err);
+}

@@ -36,6 +36,10 @@ pub struct FitArgs {
     /// for each value; `scale:trend` moves the scale, `shape:trend` the shape (repeatable)
     #[arg(long, value_name = "WHAT")]
     pub covariate: Vec<String>,
+    /// Show the return levels where the covariates have these values, one for each of them: load=0.5
+    /// (trend: 0 at the first value, 1 at the last; hour: 0 to 24) (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub at: Vec<String>,
     /// Show the level exceeded once in N values or blocks (repeatable) [default: 10, 100, 1000]
     #[arg(long, value_name = "N")]
     pub period: Vec<f64>,

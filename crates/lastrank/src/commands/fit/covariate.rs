@@ -1,10 +1,11 @@
 //! Fits laws whose parameters follow covariates: trend, hour of the day, load, a column.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
-use tail::regression::{Covariate, Part, Regression, RegressionLaw};
+use tail::regression::{Covariate, LevelAt, Part, Regression, RegressionLaw};
 use tail::{Interval, Status, independence};
 
 use super::models::Fitted;
@@ -32,6 +33,17 @@ pub struct Regressed {
     /// Whether the residuals are independent draws of one law, and what speaks against it.
     pub residuals_pass: bool,
     pub residuals: Vec<String>,
+    /// Return levels where `--at` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels_at: Option<LevelsAt>,
+}
+
+/// Return levels at given covariates.
+#[derive(Serialize)]
+pub struct LevelsAt {
+    /// The value of each column.
+    pub at: BTreeMap<String, f64>,
+    pub levels: Vec<LevelAt>,
 }
 
 /// A coefficient; `1` is the intercept.
@@ -65,9 +77,9 @@ struct RequestedTerm {
 /// Fit with the covariates of the command line; none without any.
 pub fn fit(
     args: &FitArgs,
-    values: &Values,
-    sample: &FittedSample,
+    (values, sample): (&Values, &FittedSample),
     fitted: &Fitted,
+    periods: &[f64],
 ) -> anyhow::Result<Option<Regressed>> {
     if args.covariate.is_empty() {
         return Ok(None);
@@ -113,7 +125,9 @@ pub fn fit(
         });
     }
     let checked = independence::check(&whole.residuals(&found), 0.05)?;
+    let levels_at = levels_at(args, &whole, &terms, periods)?;
     Ok(Some(Regressed {
+        levels_at,
         status: found.status,
         n: found.n,
         coefficients: found
@@ -141,6 +155,56 @@ pub fn fit(
         residuals_pass: checked.passed,
         residuals: report::words::against(&checked),
     }))
+}
+
+/// The levels at the covariates of `--at`; none without it.
+fn levels_at(
+    args: &FitArgs,
+    whole: &Regression,
+    terms: &[RequestedTerm],
+    periods: &[f64],
+) -> anyhow::Result<Option<LevelsAt>> {
+    if args.at.is_empty() {
+        return Ok(None);
+    }
+    let known: BTreeSet<&str> =
+        terms.iter().flat_map(|term| term.columns.iter().map(|(name, _)| name.as_str())).collect();
+    let mut at = BTreeMap::new();
+    for text in &args.at {
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| anyhow!("--at {text}: write NAME=VALUE, for example load=0.5"))?;
+        let value: f64 = value
+            .trim()
+            .parse()
+            .ok()
+            .filter(|value: &f64| value.is_finite())
+            .ok_or_else(|| anyhow!("--at {text}: `{value}` is not a number"))?;
+        let given = match name.trim() {
+            "hour" if known.contains("hour_cos") => day_at(3600.0 * value).into(),
+            name => vec![(name.to_owned(), value)],
+        };
+        for (name, value) in given {
+            if !known.contains(name.as_str()) {
+                let known: Vec<&str> = known.iter().copied().collect();
+                bail!("--at {text}: the covariates are {}", known.join(", "));
+            }
+            if at.insert(name, value).is_some() {
+                bail!("--at {text}: given twice");
+            }
+        }
+    }
+    if let Some(missing) = known.iter().find(|name| !at.contains_key(**name)) {
+        let name = if missing.starts_with("hour_") { "hour" } else { missing };
+        bail!("--at: the levels depend on {name} too: add --at {name}=VALUE");
+    }
+    let given: Vec<(&str, f64)> = at.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let levels = periods
+        .iter()
+        .map(|period| whole.return_level(&given, *period, args.level))
+        .collect::<Result<_, _>>()
+        .context("cannot give the return levels at these covariates")?;
+    Ok(Some(LevelsAt { at, levels }))
 }
 
 fn requested_term(
@@ -243,10 +307,14 @@ fn day(seconds: &[f64]) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
             "the values span {hours:.1} hours; at least six are needed to tell the hour of the day from a trend"
         );
     }
-    let wave = |f: fn(f64) -> f64| {
-        seconds.iter().map(|seconds| f(std::f64::consts::TAU * seconds / 86_400.0)).collect()
-    };
-    Ok(vec![("hour_cos".into(), wave(f64::cos)), ("hour_sin".into(), wave(f64::sin))])
+    let [cos, sin] = [0, 1].map(|part| seconds.iter().map(|seconds| day_at(*seconds)[part].1).collect());
+    Ok(vec![("hour_cos".into(), cos), ("hour_sin".into(), sin)])
+}
+
+/// Both columns at a second of the day.
+fn day_at(seconds: f64) -> [(String, f64); 2] {
+    let angle = std::f64::consts::TAU * seconds / 86_400.0;
+    [("hour_cos".into(), angle.cos()), ("hour_sin".into(), angle.sin())]
 }
 
 /// `2026-03-02T09:30:00Z` as seconds since midnight.

@@ -74,6 +74,9 @@ fn check(args: &FitArgs) -> anyhow::Result<()> {
     if args.block.is_none() && args.model == Model::PointProcess {
         bail!("--model point-process is about maxima of blocks: say with --block how long one is");
     }
+    if !args.at.is_empty() && args.covariate.is_empty() {
+        bail!("--at is for --covariate: it says where the levels are wanted");
+    }
     if !args.covariate.is_empty() && matches!(args.model, Model::RLargest | Model::PointProcess) {
         bail!("--covariate is for --model gev, gumbel and gpd");
     }
@@ -111,7 +114,7 @@ fn fit(args: &FitArgs, values: Values, sample: FittedSample) -> anyhow::Result<F
             )
         }
     };
-    let covariates = covariate::fit(args, &values, &sample, &fitted)?;
+    let covariates = covariate::fit(args, (&values, &sample), &fitted, &periods)?;
     let targets = match &values.subject {
         Some(subject) if subject.gate && subject.ranks.len() > 1 => {
             tail::targets::analyse(&subject.of_rank, args.level)

@@ -6,9 +6,10 @@ use tail::assess::ReturnLevel;
 use tail::regression::Part;
 use tail::{Interval, Status, independence};
 
+use super::FitResult;
+use super::covariate::{LevelsAt, Regressed};
 use super::models::{Fitted, Maxima, Pareto};
 use super::threshold::{Chosen, Threshold};
-use super::{FitResult, covariate::Regressed};
 use crate::cli::FitArgs;
 
 /// Ranks that are shown one by one.
@@ -44,7 +45,7 @@ pub fn of(args: &FitArgs, found: &FitResult) -> String {
         Fitted::Maxima(maxima) => maxima_text(maxima, unit, found, args.level),
     };
     if let Some(covariates) = &found.covariates {
-        text += &format!("\n{}", covariate_text(covariates, unit, args.level));
+        text += &format!("\n{}", covariate_text(covariates, unit, args.level, what(found)));
     }
     text += &targets(found, args.level);
     if let (Some(far), Fitted::Gev(_) | Fitted::Gumbel(..)) = (&found.latency, &found.fitted) {
@@ -231,7 +232,7 @@ fn independent(values: &[f64]) -> String {
     }
 }
 
-fn covariate_text(found: &Regressed, unit: Unit, level: f64) -> String {
+fn covariate_text(found: &Regressed, unit: Unit, level: f64, what: &str) -> String {
     let mut table = parameters("With covariates", level);
     for coefficient in &found.coefficients {
         let part = match coefficient.part {
@@ -272,7 +273,7 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64) -> String {
             format!("what is left is still not independent draws of one law: {}", found.residuals.join("; "))
         }
     };
-    text + &sentence(
+    text += &sentence(
         "Covariates: ",
         &format!(
             "together p {}; AIC {} against {} without; {residuals}.{}",
@@ -281,7 +282,25 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64) -> String {
             fixed(found.aic_without, 1),
             status_note(found.status)
         ),
-    )
+    );
+    let Some(LevelsAt { at, levels }) = &found.levels_at else { return text };
+    let at: Vec<String> = at.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let from = format!("{} from", confidence(level));
+    let mut table = Table::new(
+        &format!("Return levels at {}", at.join(", ")),
+        &["<exceeded once in", "level", &from, "to"],
+    );
+    for level in levels {
+        let [value, lower, upper] =
+            unit.with_interval(level.level, level.interval.lower, level.interval.upper);
+        let name = format!("{} {what}s", count(level.period.round() as u64));
+        let show = |text: String, end: f64| if end.is_finite() { unit.named(&text) } else { "open".into() };
+        let ends = [show(lower, level.interval.lower), show(upper, level.interval.upper)];
+        let [lower, upper] = ends;
+        table.push(false, [name, unit.named(&value), lower, upper]);
+    }
+    table.note = "If the covariates stayed at these values.".into();
+    format!("{text}\n{}", table.text())
 }
 
 fn targets(found: &FitResult, level: f64) -> String {
