@@ -116,6 +116,11 @@ def test_a_call_that_was_interrupted_is_made_again_and_told(
     assert (writes.bytes == 64 << 10).all()
 
 
+def growing_bytes(folder: Path) -> int:
+    """How much all ranks have written so far."""
+    return sum(path.stat().st_size for path in folder.glob("growing-*"))
+
+
 def test_a_server_that_goes_away_ends_with_status_3_and_keeps_what_was_measured(
     delayed: Callable[..., Mounted], lastrank: Lastrank, growing: Path
 ) -> None:
@@ -124,7 +129,10 @@ def test_a_server_that_goes_away_ends_with_status_3_and_keeps_what_was_measured(
     with subprocess.Popen(
         command, cwd=lastrank.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
-        time.sleep(1)
+        # Of 200 writes of 10 ms each some twenty are done.
+        until = time.monotonic() + 30
+        while growing_bytes(mounted.path) < 20 * 64 << 10 and time.monotonic() < until:
+            time.sleep(0.01)
         os.kill(mounted.details["server"], signal.SIGKILL)
         _, messages = running.communicate(timeout=60)
     assert running.returncode == 3, messages

@@ -128,3 +128,24 @@ def test_a_barrier_that_meets_the_end_of_the_program_is_an_error_with_both_place
     said = done.stdout + done.stderr
     assert done.returncode != 0, said
     assert "at the barrier at line 3" in said and "at the end of the program" in said, said
+
+
+def test_several_processes_of_a_launcher_do_not_run_alone(tmp_path: Path) -> None:
+    done = launcher("mpich").lastrank(
+        "run", 2, *SMALL, "--set", f"dir={tmp_path}", "-o", tmp_path / "run.parquet", "--mpi", "none"
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode != 0 and "each would run the whole program and write the same files" in said, said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_launcher_that_overrides_the_programs_ranks_is_a_warning(tmp_path: Path) -> None:
+    run = tmp_path / "run.parquet"
+    words = (*SMALL, "--set", f"dir={tmp_path}", "--set", "striped=yes", "-o", run)
+    done = launcher("mpich").lastrank("run", 2, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    warnings = {warning["code"]: warning["text"] for warning in facts_of(run)["warnings"]}
+    assert "2 ranks, where the program says `define ranks` 1" in warnings["ranks-of-launcher"]
+    done = launcher("mpich").lastrank("run", 2, *words[:-1], tmp_path / "said.parquet", "-n", 2)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ranks-of-launcher" not in {warning["code"] for warning in facts_of(tmp_path / "said.parquet")["warnings"]}

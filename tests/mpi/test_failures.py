@@ -137,7 +137,17 @@ def test_a_large_run_that_spilled_is_one_table_for_pandas(measure: Path, tmp_pat
     assert len(jobs) == 1 and jobs != {""}
 
 
-ENDLESS = "repeat $i 1000000 { sleep(0.01); time[\"tick\"] stat(\"/\"); barrier; }"
+ENDLESS = """
+define param "dir" $dir "."
+repeat $i 1000000 { sleep(0.01); time["tick"] stat("/"); barrier; if $i == 20 { create("$dir/ready-$$rank"); } }
+"""
+
+
+def wait_for(holds: Callable[[], bool], seconds: float) -> None:
+    """Returns when something holds, at the latest after so many seconds."""
+    until = time.monotonic() + seconds
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
@@ -145,20 +155,18 @@ def test_a_stopped_run_keeps_what_it_has(started_by: Launcher, tmp_path: Path, s
     program, run = tmp_path / "endless.ppl", tmp_path / "run.parquet"
     program.write_text(ENDLESS)
     command, environment = started_by.command(
-        3, [BINARY, "run"], (program, "--report", "none", "-o", run, "--quiet")
+        3, [BINARY, "run"], (program, "--set", f"dir={tmp_path}", "--report", "none", "-o", run, "--quiet")
     )
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     ) as running:
-        time.sleep(4)
+        wait_for(lambda: len(list(tmp_path.glob("ready-*"))) == 3, seconds=60)
         # As a terminal does, to the launcher and its wrappers; ranks are not in this group.
         os.killpg(running.pid, sent)
         output, _ = running.communicate(timeout=60)
     kept = run if not started_by.words else tmp_path / "run.parts"
     files = [run] if not started_by.words else [kept / f"part-{rank:05}.parquet" for rank in range(3)]
-    until = time.monotonic() + 20
-    while not all(file.exists() for file in files) and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_for(lambda: all(file.exists() for file in files), seconds=20)
     counts = samples(kept, "stat").groupby("rank").size()
     assert sorted(counts.index) == [0, 1, 2] and counts.min() > 5, output
     assert counts.max() - counts.min() <= 1, counts

@@ -296,8 +296,8 @@ fn kernels_are_commands_and_a_batch_is_one_sample() {
 fn the_time_of_each_rank_is_accounted_for() {
     let said = alone("the_time_of_each_rank_is_accounted_for", || {
         let text = r#"
-            repeat $i 20 { write("own-$$rank", 64KiB); }
-            master { sleep(300000); }
+            repeat $i 20 { write("own-$$rank", 64KiB); } create("done-$$rank");
+            master { while len(glob("done-*")) < 3 sleep 1ms; sleep(300000); }
             barrier;
             phase "p" { write("own-$$rank", 4KiB); }
         "#;
@@ -308,7 +308,7 @@ fn the_time_of_each_rank_is_accounted_for() {
             let parts = one.operations_s + one.waiting_s + one.paused_s + one.engine_s;
             let whole = (parts - one.wall_s).abs() < 1e-9 && one.wall_s > 0.03;
             let inside = one.wall_s <= run.facts.elapsed_s && one.operations_s > 0.0;
-            // Rank 0 sleeps, and the others wait for it.
+            // Rank 0 sleeps when the others are at the barrier, and they wait for it.
             let (paused, waits) = (one.paused_s >= 0.299, one.waiting_s > 0.02);
             lines.push(format!("rank {}: {whole} {inside}, slept {paused}, waited {waits}", one.rank));
         }

@@ -81,9 +81,12 @@ mod tests {
     #[test]
     fn a_voluntary_switch_is_counted_once() {
         let accounting = Accounting::of_this_thread();
-        let before = accounting.read();
-        std::thread::sleep(std::time::Duration::from_millis(1));
-        let after = accounting.read();
-        assert_eq!(after.voluntary - before.voluntary, 1);
+        // A page fault that waits is a voluntary switch, too, so one sleep can show more than one.
+        let switches = (0..50).map(|_| {
+            let before = accounting.read();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            accounting.read().voluntary - before.voluntary
+        });
+        assert_eq!(switches.min(), Some(1));
     }
 }

@@ -146,10 +146,9 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
             level.quantile_interval.map_or((f64::NAN, f64::NAN), |interval| (interval.lower, interval.upper));
         let known = ends.0.is_finite() && ends.1.is_finite();
         let [value, lower, upper] = if known {
-            let [value, lower, upper] = unit.with_interval(level.quantile, ends.0, ends.1);
-            [value, unit.named(&lower), unit.named(&upper)]
+            unit.level_and_ends(level.quantile, ends.0, ends.1)
         } else {
-            [significant(unit.scale(level.quantile), 4), "–".into(), "–".into()]
+            [unit.show(level.quantile), "–".into(), "–".into()]
         };
         let name = format!("{} {what}s", units::count(level.operations as u64));
         let beyond = if level.extrapolated { "extrapolated" } else { "measured" };

@@ -14,7 +14,7 @@
 //! let mut watch = Baseline::new(&quiet, &AlarmOptions::default())?.watch();
 //! let events: Vec<Event> = (0..60).flat_map(|_| watch.push(1.1 * law.sample(&mut random))).collect();
 //! assert!(matches!(events[0], Event::Slow { .. } | Event::Spike { .. }));
-//! # Ok::<(), tail::Error>(())
+//! # Ok::<(), tail::alarm::BaselineError>(())
 //! ```
 
 mod calibration;

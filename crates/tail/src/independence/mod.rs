@@ -48,6 +48,14 @@ pub enum Question {
 }
 
 impl Question {
+    /// Is it about the order of the values? Otherwise about their distribution, whatever the order.
+    pub fn is_about_order(self) -> bool {
+        match self {
+            Question::Autocorrelation | Question::Trend | Question::Jump | Question::SlowValues => true,
+            Question::Modes => false,
+        }
+    }
+
     /// Share of the error of all tests that this one has. Dependence of neighbours is what series of runs have most
     /// often; the test of modes keeps far below its level on laws with a peak.
     fn weight(self) -> f64 {
