@@ -52,35 +52,18 @@ fn amounts_of(code: &Code) -> HashSet<Slot> {
             Step::Command { command, count, first, .. } => {
                 reach.arguments(code, command, first, u32::from(count));
             }
-            Step::ForRange { first, .. } => (first..first + 3).for_each(|index| reach.depends(code, index)),
-            Step::Choose { weights, count, .. } => {
-                (weights..weights + count).for_each(|index| reach.depends(code, index));
-            }
-            Step::Evaluate(expr)
-            | Step::Return(expr)
-            | Step::Repeat { count: expr, .. }
-            | Step::ForEach { list: expr, .. }
-            | Step::ForTime { duration: expr, .. }
-            | Step::While { condition: expr, .. }
-            | Step::If { condition: expr, .. }
-            | Step::Parallel { count: expr, .. } => reach.depends(code, expr),
+            // Names, times and errnos change no amount.
             Step::Time { .. }
             | Step::Phase { .. }
-            | Step::Group { .. }
-            | Step::Master(_)
-            | Step::Barrier { .. }
             | Step::Think(_)
             | Step::Rate { .. }
             | Step::Poisson { .. }
             | Step::At { .. }
             | Step::Async { .. }
-            | Step::Verify(_)
             | Step::Expect { .. }
             | Step::Stonewall { .. }
-            | Step::Assert { .. }
-            | Step::OnError { .. }
-            | Step::Break
-            | Step::Continue => {}
+            | Step::Assert { .. } => {}
+            _ => step.expressions().for_each(|index| reach.depends(code, index)),
         }
     }
     for (at, expr) in code.exprs.iter().enumerate() {
@@ -156,19 +139,7 @@ impl Reach {
                 Step::Async { body, .. } | Step::At { body, .. } => self.block(code, body),
                 Step::Think(_) => {}
                 // Several bodies, functions and jumps: rounds can differ.
-                Step::AssignItem { .. }
-                | Step::Evaluate(_)
-                | Step::ForEach { .. }
-                | Step::ForTime { .. }
-                | Step::While { .. }
-                | Step::Choose { .. }
-                | Step::Parallel { .. }
-                | Step::Expect { .. }
-                | Step::Stonewall { .. }
-                | Step::Assert { .. }
-                | Step::Break
-                | Step::Continue
-                | Step::Return(_) => self.varies = true,
+                _ => self.varies = true,
             }
         }
     }

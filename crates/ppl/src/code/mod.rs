@@ -258,6 +258,43 @@ pub enum Step {
 const _: () = assert!(size_of::<Step>() <= 16);
 
 impl Step {
+    /// The expressions in it, outside of its blocks.
+    pub(crate) fn expressions(self) -> std::ops::Range<ExprIndex> {
+        match self {
+            Self::Assign(_, expr)
+            | Self::Evaluate(expr)
+            | Self::Repeat { count: expr, .. }
+            | Self::ForEach { list: expr, .. }
+            | Self::ForTime { duration: expr, .. }
+            | Self::While { condition: expr, .. }
+            | Self::If { condition: expr, .. }
+            | Self::Time { label: expr, .. }
+            | Self::Phase { label: expr, .. }
+            | Self::Think(expr)
+            | Self::Rate { rate: expr, .. }
+            | Self::Poisson { rate: expr, .. }
+            | Self::At { time: expr, .. }
+            | Self::Parallel { count: expr, .. }
+            | Self::Async { depth: expr, .. }
+            | Self::Expect { errno: expr, .. }
+            | Self::Assert { condition: expr, .. }
+            | Self::Return(expr) => expr..expr + 1,
+            Self::Stonewall { limit, .. } if limit != NO_LIMIT => limit..limit + 1,
+            Self::AssignItem { first, .. } => first..first + 2,
+            Self::ForRange { first, .. } => first..first + 3,
+            Self::Command { first, count, .. } => first..first + u32::from(count),
+            Self::Choose { weights, count, .. } => weights..weights + count,
+            Self::Stonewall { .. }
+            | Self::Group { .. }
+            | Self::Master(_)
+            | Self::Barrier { .. }
+            | Self::Verify(_)
+            | Self::OnError { .. }
+            | Self::Break
+            | Self::Continue => 0..0,
+        }
+    }
+
     /// The blocks in it.
     pub(crate) fn bodies(self) -> std::ops::Range<BlockIndex> {
         match self {

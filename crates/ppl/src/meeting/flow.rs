@@ -68,13 +68,6 @@ impl Analysis<'_> {
             Step::Command { command, count, first, site } => {
                 self.command(command, (first, u32::from(count)), site, &mut state, here)?;
             }
-            Step::Evaluate(expr) | Step::Think(expr) => {
-                self.value(expr, &mut state, here)?;
-            }
-            Step::Assert { condition, .. } => {
-                self.value(condition, &mut state, here)?;
-            }
-            Step::OnError { .. } => {}
             Step::Repeat { .. }
             | Step::ForRange { .. }
             | Step::ForEach { .. }
@@ -135,17 +128,16 @@ impl Analysis<'_> {
                 let inside = Control { workers, ..here };
                 self.block(body, state.clone(), inside, &mut Jumps::default());
             }
-            Step::Time { label: expr, body, .. }
-            | Step::Rate { rate: expr, body, .. }
-            | Step::Poisson { rate: expr, body, .. }
-            | Step::At { time: expr, body }
-            | Step::Async { depth: expr, body }
-            | Step::Expect { errno: expr, body } => {
-                self.value(expr, &mut state, here)?;
-                return self.block(body, state, here, jumps);
-            }
-            Step::Verify(body) => return self.block(body, state, here, jumps),
             Step::Break | Step::Continue | Step::Return(_) => return self.jump(at, state, here, jumps),
+            // All ranks evaluate what is in it, then do its blocks once, one after the other.
+            step => {
+                for expr in step.expressions() {
+                    self.value(expr, &mut state, here)?;
+                }
+                for body in step.bodies() {
+                    state = self.block(body, state, here, jumps)?;
+                }
+            }
         }
         Some(state)
     }
