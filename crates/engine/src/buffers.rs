@@ -96,9 +96,18 @@ impl Drop for Buffer {
 #[derive(Debug, Default)]
 pub struct Scratch {
     out: Option<Buffer>,
-    /// What lies in it: from which stream and writer, from which offset on, how much.
-    holds: Option<(ContentStream, u32, u64, usize)>,
+    /// What lies in it.
+    holds: Option<Held>,
     back: Option<Buffer>,
+}
+
+/// From which stream and writer, from which offset on, how much.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    stream: ContentStream,
+    rank: u32,
+    offset: u64,
+    length: usize,
 }
 
 /// The most that one transfer takes from a scratch buffer; more is moved in pieces of this size.
@@ -116,16 +125,28 @@ impl Scratch {
         length: usize,
     ) -> Result<*const u8, i32> {
         let length = length.min(SCRATCH_LIMIT);
-        let wanted = Some((*stream, rank, offset, length));
+        // The offset first: it tells in nearly every program.
+        if let (Some(buffer), Some(held)) = (&self.out, &self.holds)
+            && held.offset == offset
+            && (held.length, held.rank) == (length, rank)
+            && held.stream == *stream
+        {
+            return Ok(buffer.pointer().cast_const());
+        }
+        self.refill(Held { stream: *stream, rank, offset, length })
+    }
+
+    #[inline(never)]
+    fn refill(&mut self, wanted: Held) -> Result<*const u8, i32> {
+        let Held { stream, rank, offset, length } = wanted;
+        self.holds = None;
         if self.out.as_ref().is_none_or(|buffer| buffer.length() < length) {
-            (self.out, self.holds) = (None, None);
+            self.out = None;
             self.out = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
         }
         let buffer = self.out.as_mut().ok_or(libc::ENOMEM)?;
-        if self.holds != wanted {
-            stream.fill(rank, offset, &mut buffer.bytes_mut()[..length]);
-            self.holds = wanted;
-        }
+        stream.fill(rank, offset, &mut buffer.bytes_mut()[..length]);
+        self.holds = Some(wanted);
         Ok(buffer.pointer().cast_const())
     }
 

@@ -140,3 +140,11 @@ fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
     let seen = watch.after();
     assert!(seen.causes.has(Cause::Blocked) && !seen.causes.has(Cause::Device), "{seen:?}");
 }
+
+#[test]
+fn only_who_looked_names_a_processor() {
+    assert_eq!(Observed::default().cpu, u16::MAX);
+    let mut watch = Watch::of_this_thread();
+    watch.before();
+    assert_ne!(watch.after().cpu, u16::MAX);
+}

@@ -9,7 +9,7 @@ use crate::sources::{self, Sources};
 use crate::tally::{EventTally, Totals};
 
 /// What was seen during one operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// Time ready to run and not running, in ns: `Sample::queue_ns`.
     pub queue_ns: u64,
@@ -17,11 +17,17 @@ pub struct Observed {
     pub blocked_ns: u64,
     /// `Sample::causes`.
     pub causes: Causes,
-    /// The processor it ended on: `Sample::cpu`.
+    /// The processor it ended on: `Sample::cpu`; `u16::MAX` where nobody looked.
     pub cpu: u16,
     /// Of the time blocked that in which a block device had a request of this thread, in ns; 0 below
     /// [`Tier::Tracepoints`].
     pub device_ns: u64,
+}
+
+impl Default for Observed {
+    fn default() -> Self {
+        Self { queue_ns: 0, blocked_ns: 0, causes: Causes::default(), cpu: u16::MAX, device_ns: 0 }
+    }
 }
 
 /// Watches the operations of the thread that made it.

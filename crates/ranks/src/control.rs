@@ -284,6 +284,13 @@ impl ControlBlock {
         })
     }
 
+    /// Is the run to stop? Two loads: ranks ask before each operation.
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        let head = self.head();
+        head.lost.load(Acquire) != 0 || head.stop.load(Acquire) != 0
+    }
+
     /// Why the run is to stop, if it is: [`CommError::RankLost`] or [`CommError::Signalled`].
     pub fn stopped(&self) -> Option<CommError> {
         let head = self.head();

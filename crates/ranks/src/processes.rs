@@ -164,7 +164,7 @@ impl Comm for Processes {
     }
 
     fn stopped(&self) -> Option<CommError> {
-        self.block.stopped_of(self.me)
+        if self.block.is_stopped() { self.block.stopped_of(self.me) } else { None }
     }
 
     fn stop_flag(&self) -> StopFlag {

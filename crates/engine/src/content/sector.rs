@@ -156,16 +156,22 @@ impl ContentStream {
     }
 
     /// Where sector `number` is a duplicate: the stream of all duplicates, and the sector in it.
-    fn resolved(&self, number: u64) -> (Self, u64) {
+    #[inline]
+    fn duplicate(&self, number: u64) -> Option<(Self, u64)> {
         if self.dials.dedupe == 0 || self.kind != ContentKind::Placed {
-            return (*self, number);
+            return None;
         }
         let drawn = mix(self.file, number / UNIT);
         if drawn % 100 >= u64::from(self.dials.dedupe) {
-            return (*self, number);
+            return None;
         }
         let pool = Self { file: 0, name: Name::default(), kind: ContentKind::Duplicate, ..*self };
-        (pool, drawn / 100 % POOL * UNIT + number % UNIT)
+        Some((pool, drawn / 100 % POOL * UNIT + number % UNIT))
+    }
+
+    /// The stream that describes sector `number`, and its number there.
+    fn resolved(&self, number: u64) -> (Self, u64) {
+        self.duplicate(number).unwrap_or((*self, number))
     }
 
     /// The key of sector `number`.
@@ -175,17 +181,21 @@ impl ContentStream {
 
     /// Writes what `rank` would write at `offset` of the stream into `out`.
     pub fn fill(&self, rank: u32, mut offset: u64, mut out: &mut [u8]) {
-        let root = self.root();
+        let own = self.template(rank);
+        let make = |number, out: &mut [u8; SECTOR]| match self.duplicate(number) {
+            None => own.sector(number, out),
+            Some((pool, number)) => pool.template(u32::MAX).sector(number, out),
+        };
         while !out.is_empty() {
             let within = (offset % SECTOR as u64) as usize;
             let length = (SECTOR - within).min(out.len());
             let (part, rest) = out.split_at_mut(length);
             let number = offset / SECTOR as u64;
             match <&mut [u8; SECTOR]>::try_from(&mut *part) {
-                Ok(sector) => self.sector(root, number, rank, sector),
+                Ok(sector) => make(number, sector),
                 Err(_) => {
                     let mut sector = [0; SECTOR];
-                    self.sector(root, number, rank, &mut sector);
+                    make(number, &mut sector);
                     part.copy_from_slice(&sector[within..within + length]);
                 }
             }
@@ -193,26 +203,10 @@ impl ContentStream {
         }
     }
 
-    fn sector(&self, root: u64, number: u64, rank: u32, out: &mut [u8; SECTOR]) {
-        let (stream, number) = self.resolved(number);
-        let (root, rank) =
-            if stream.kind == ContentKind::Duplicate { (stream.root(), u32::MAX) } else { (root, rank) };
-        let key = Self::key(root, number);
-        let mut facts = [key, stream.run, stream.file, number, stream.meta(), 0, 0, 0, 0, 0];
-        facts[6..].copy_from_slice(&name_words(&stream.name));
-        let filled = stream.filled();
-        let (words, _) = out.as_chunks_mut::<8>();
-        words[0] = key.to_le_bytes();
-        for at in 1..FACTS {
-            words[at] = (facts[at] ^ word(key, at)).to_le_bytes();
-        }
-        words[WRITER] = writer_word(key, rank);
-        let mut at = counter(key, FACTS);
-        for place in &mut words[FACTS..] {
-            *place = output(at).to_le_bytes();
-            at = at.wrapping_add(STEP);
-        }
-        out[filled..].fill(0);
+    fn template(&self, rank: u32) -> Template {
+        let mut facts = [0, self.run, self.file, 0, self.meta(), 0, 0, 0, 0, 0];
+        facts[6..].copy_from_slice(&name_words(&self.name));
+        Template { root: self.root(), facts, rank, filled: self.filled() }
     }
 
     /// The eight bytes of the writer in the sector at `offset` of the stream.
@@ -226,6 +220,40 @@ impl ContentStream {
     pub fn rank(&self, offset: u64, bytes: [u8; 8]) -> Option<u32> {
         let (stream, number) = self.resolved(offset / SECTOR as u64);
         rank_of(Self::key(stream.root(), number), bytes)
+    }
+}
+
+/// What the sectors of a stream have in common.
+struct Template {
+    root: u64,
+    /// Without the key and the number.
+    facts: [u64; FACTS],
+    rank: u32,
+    /// Bytes before the zeros.
+    filled: usize,
+}
+
+impl Template {
+    fn sector(&self, number: u64, out: &mut [u8; SECTOR]) {
+        let key = ContentStream::key(self.root, number);
+        let mut facts = self.facts;
+        facts[3] = number;
+        let (words, _) = out.as_chunks_mut::<8>();
+        words[0] = key.to_le_bytes();
+        for at in 1..FACTS {
+            words[at] = (facts[at] ^ word(key, at)).to_le_bytes();
+        }
+        words[WRITER] = writer_word(key, self.rank);
+        let mut at = counter(key, FACTS);
+        // Two words as one number: compilers pack single ones into vectors, which multiply one by one all the same.
+        for pair in out[HEAD..].as_chunks_mut::<16>().0 {
+            let next = at.wrapping_add(STEP);
+            *pair = (u128::from(output(at)) | u128::from(output(next)) << 64).to_le_bytes();
+            at = next.wrapping_add(STEP);
+        }
+        if self.filled < SECTOR {
+            out[self.filled..].fill(0);
+        }
     }
 }
 

@@ -310,7 +310,10 @@ impl<'a> Session<'a> {
             rank: self.rank,
             errno: timed.outcome.errno,
             batch: timed.batch.max(1),
-            cpu: self.instrument.processor(),
+            cpu: match timed.seen.cpu {
+                u16::MAX => self.instrument.processor(),
+                seen => seen,
+            },
             causes: timed.outcome.causes.0 | timed.seen.causes.0,
         })?;
         self.standing.set_recorded(self.recorder.total(), self.bytes);
