@@ -172,7 +172,7 @@ fn text(
         text += &said;
         text.push('\n');
     }
-    text + &table(predictions, periods, unit, &percent, several.is_some()).text()
+    text + &table(predictions, periods, unit, &percent, several).text()
 }
 
 /// What several sizes say of dependence.
@@ -211,7 +211,13 @@ fn dependence(joint: &Joint, percent: &str) -> String {
     text
 }
 
-fn table(predictions: &[Scaled], periods: &[f64], unit: Unit, percent: &str, several: bool) -> Table {
+fn table(
+    predictions: &[Scaled],
+    periods: &[f64],
+    unit: Unit,
+    percent: &str,
+    several: Option<&Joint>,
+) -> Table {
     let mut table =
         Table::new("The slowest of that many ranks", &["ranks", "<quantity", "value", "from", "to", "<"]);
     for found in predictions {
@@ -246,11 +252,16 @@ fn table(predictions: &[Scaled], periods: &[f64], unit: Unit, percent: &str, sev
         }
     }
     table.note = match several {
-        true => format!(
+        Some(joint) => format!(
             "from, to: {percent} interval that reaches beyond what models with and without a drift of the shape predict, by \
-             as much as these differ."
+             as much as these differ{}.",
+            if joint.law.shape < 0.0 {
+                "; upwards also as far as growth without the bound that a negative shape means"
+            } else {
+                ""
+            }
         ),
-        false => {
+        None => {
             format!("from, to: {percent} interval of the fit; it does not know of what the warnings name.")
         }
     };

@@ -72,29 +72,32 @@ fn slowest(of: fn(f64) -> f64, parts: f64, runs: usize, random: &mut Xoshiro) ->
     (0..runs).map(|_| of(survival(random.uniform(), parts))).collect()
 }
 
-/// Coverage of predicted quantiles, by how far the prediction says it can be trusted.
+/// Coverage of predicted quantiles, of supported predictions and of those that are warned of.
 fn predicted(what: &str, found: &[Scaled], of: fn(f64) -> f64, to: f64) -> Vec<Cell> {
     const STUDY: &str = "Other numbers of ranks, 95 % of predicted quantiles";
-    let trusted = |trust: Trust| found.iter().filter(|f| f.trust == trust).count();
-    let part = |trust: Trust| 100.0 * trusted(trust) as f64 / found.len().max(1) as f64;
-    let cell = |p: f64| {
-        let truth = of(survival(p, to));
-        let hits: Vec<bool> = found
-            .iter()
-            .filter(|f| f.trust != Trust::Refused)
-            .filter_map(|f| f.quantiles.iter().find(|q| q.probability == p)?.interval)
-            .map(|interval| interval.contains(truth))
-            .collect();
-        let mut cell = share(STUDY, format!("{what}, quantile {p}"), 95.0, COVERAGE, &hits);
-        cell.accepted = (93.0, 100.0);
-        let (supported, warned) = (part(Trust::Supported), part(Trust::Warned));
-        cell.note = format!(
-            "supported {supported:.0} %, warned of {warned:.0} %, refused {:.0} %",
-            part(Trust::Refused)
-        );
-        cell
+    let part = |trust: Trust| {
+        let count = found.iter().filter(|f| f.trust == trust).count();
+        100.0 * count as f64 / found.len().max(1) as f64
     };
-    [0.5, 0.99].map(cell).into()
+    let mut cells = Vec::new();
+    for (name, trust, least) in [("supported", Trust::Supported, 93.0), ("warned of", Trust::Warned, 0.0)] {
+        for p in [0.5, 0.99] {
+            let truth = of(survival(p, to));
+            let hits: Vec<bool> = found
+                .iter()
+                .filter(|f| f.trust == trust)
+                .filter_map(|f| f.quantiles.iter().find(|q| q.probability == p)?.interval)
+                .map(|interval| interval.contains(truth))
+                .collect();
+            if hits.is_empty() {
+                continue;
+            }
+            let mut cell = share(STUDY, format!("{what}, quantile {p}, {name}"), 95.0, (least, 100.0), &hits);
+            cell.note = format!("{:.0} % {name}, {:.0} % refused", part(trust), part(Trust::Refused));
+            cells.push(cell);
+        }
+    }
+    cells
 }
 
 /// Predictions from one size and from several, with ranks of five laws.

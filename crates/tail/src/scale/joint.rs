@@ -159,12 +159,14 @@ fn judge(
     drift: Option<&ShapeDrift>,
 ) -> Result<Judgement, Error> {
     let mut judged = Judgement::new();
+    // Of all sizes together 5 % are refused by chance, not of each.
+    let part = 1.0 / series.len() as f64;
     for (one, size) in series.iter().zip(sizes) {
         let (runs, parts) = (one.len(), Some(*size));
         if runs < FEW {
             judged.warn(Trust::Warned, PredictionWarning::FewRuns { runs, advised: FEW, parts });
         }
-        for test in independence::check_series(one, 0.05)?.rejected() {
+        for test in independence::check_share(one, 0.05, part)?.rejected() {
             let finding = test.finding.clone();
             judged.warn(Trust::Refused, PredictionWarning::NotIndependent { parts, finding });
         }
@@ -216,7 +218,8 @@ fn covariance(best: &Powers, at: [f64; 3], spread: f64) -> Option<[[f64; 4]; 4]>
 impl Joint {
     /// Quantiles of the slowest of `to` parts. Intervals by the delta method on the logarithm, so that they
     /// stay positive. They know the error of the fit and of the exponent, and reach beyond what both models predict
-    /// (one shape for all sizes; a shape that drifts) by as much as these differ.
+    /// (one shape for all sizes; a shape that drifts) by as much as these differ. Where the shape is negative, the
+    /// upper end also allows for growth without the bound that such a shape means.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a size below 1, a probability or a level out of range.
@@ -243,7 +246,8 @@ impl Joint {
                         // What no limiting law has reached yet may lie beyond both, by as much as they differ.
                         let apart = drifted.map_or(1.0, |(value, _)| (value / alike.0).max(alike.0 / value));
                         let (lower, upper) = (one.lower.min(other.lower), one.upper.max(other.upper));
-                        Some(Interval::new(lower / apart, upper * apart, level))
+                        let above = apart.max(self.unbounded(to, probability) / alike.0);
+                        Some(Interval::new(lower / apart, upper * above, level))
                     }
                     (one, _) if drift.is_none() => one,
                     (_, other) => other,
@@ -281,6 +285,18 @@ impl Joint {
         let gradient = [1.0, scale * b, scale * b_shape, scale * (shape * c).exp() * ln_size];
         let error = |v: [[f64; 4]; 4]| linalg::quadratic(v.as_flattened(), &gradient).max(0.0).sqrt();
         (location + scale * b, self.covariance.map(error))
+    }
+
+    /// The same quantile where the scale no longer shrinks beyond the largest size. Maxima of few parts without a
+    /// bound, such as normal ones, have a negative shape that rises to 0: they grow by less than this.
+    fn unbounded(&self, to: f64, probability: f64) -> f64 {
+        let measured = self.law.max_of(self.effective_ratio);
+        let beyond = (to / self.largest).ln();
+        if measured.shape >= 0.0 || beyond <= 0.0 {
+            return 0.0;
+        }
+        let location = measured.location + measured.scale * self.exponent * beyond;
+        Gev { location, ..measured }.quantile(probability)
     }
 }
 
