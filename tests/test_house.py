@@ -26,6 +26,7 @@ MAY_USE = {
     "clock": "samples",
     "ppl": "samples",
     "store": "samples",
+    "workloads": "ppl",
     "machine": "samples clock",
     "ranks": "samples machine",
     "report": "samples tail",
@@ -34,7 +35,7 @@ MAY_USE = {
     "record": "samples ppl perf",
     "probes": "samples clock machine perf",
     "engine": "samples ppl clock machine perf ranks mpi record probes",
-    "lastrank": "samples ppl tail store report clock machine perf ranks mpi record probes engine",
+    "lastrank": "samples ppl tail store workloads report clock machine perf ranks mpi record probes engine",
 }
 
 # Crates that make system calls and share memory; every other one says `#![forbid(unsafe_code)]`.
