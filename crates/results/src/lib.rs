@@ -13,9 +13,29 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod choice;
+mod interval;
+mod iterations;
+mod measure;
+mod of_ranks;
 mod quantiles;
+mod rate;
 mod row;
+mod rows;
+mod series;
+mod steady;
+mod summary;
 mod timeline;
+mod timing;
 
+pub use choice::{Choice, choose};
+pub use interval::QuantileInterval;
+pub use iterations::{Iterations, Spread};
+pub use of_ranks::RankResult;
 pub use quantiles::Quantiles;
-pub use row::{ResultRow, of_run};
+pub use rate::KeptRate;
+pub use row::ResultRow;
+pub use rows::of_run;
+pub use series::Series;
+pub use steady::Steadiness;
+pub use summary::of_durations;
