@@ -376,7 +376,7 @@ mod any {
             "-1",
             "",
         ];
-        (proptest::sample::select(&names[..]), proptest::sample::select(&values[..]))
+        (proptest::sample::select(names.to_vec()), proptest::sample::select(values.to_vec()))
             .prop_map(|(name, value)| format!("{name}={value}"))
     }
 
