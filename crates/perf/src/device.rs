@@ -64,13 +64,15 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Opens the rings for the calling thread. pub fn of_this_thread() -> io::Result<Self> {
+    /// Opens the rings for the calling thread.
+    pub fn of_this_thread() -> io::Result<Self> {
         // Workers of a rank observe devices too.
         let here = WATCHING.load(Ordering::Relaxed).saturating_add(1);
         let watchers = RANKS.load(Ordering::Relaxed).saturating_mul(here);
         if watchers > MOST_WATCHERS {
-            let many =
-                format!("{watchers} ranks and workers would slow each other's requests down by watching them");
+            let many = format!(
+                "{watchers} ranks and workers would slow each other's requests down by watching them"
+            );
             return Err(io::Error::other(many));
         }
         let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
@@ -163,7 +165,8 @@ impl Requests {
             }
             // The completion of the previous request at this sector was missed.
             (EventMeaning::RequestQueued, Some(index)) if seen.thread == self.me => {
-                self.open[index] = DeviceRequest { location: seen.location, begin: None, of_this_operation: true };
+                self.open[index] =
+                    DeviceRequest { location: seen.location, begin: None, of_this_operation: true };
             }
             (EventMeaning::RequestBegins | EventMeaning::RequestQueued, None) if seen.thread == self.me => {
                 if self.open.len() == MOST_OPEN {
@@ -214,11 +217,7 @@ impl Requests {
 
 /// Decodes a record `[header, identifier, process and thread, time, raw size and first half word, …]`. In the
 /// raw data the device is at offset 8 and the sector at offset 16.
-fn decode(
-    kind: u32,
-    words: &Words,
-    meaning: impl Fn(u64) -> Option<EventMeaning>,
-) -> Option<RequestStep> {
+fn decode(kind: u32, words: &Words, meaning: impl Fn(u64) -> Option<EventMeaning>) -> Option<RequestStep> {
     if kind != RECORD_SAMPLE {
         return None;
     }

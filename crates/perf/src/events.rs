@@ -161,7 +161,8 @@ const IOC_ID: u64 = 0x8008_2407;
 
 /// Opens the dummy event that carries the context-switch records; the ring is mapped on it.
 pub fn switches() -> io::Result<KernelEvent> {
-    EventSpec { extra: CONTEXT_SWITCH, ..EventSpec::software(DUMMY, EventMeaning::Switches) }.open(Scope::ThisThread)
+    EventSpec { extra: CONTEXT_SWITCH, ..EventSpec::software(DUMMY, EventMeaning::Switches) }
+        .open(Scope::ThisThread)
 }
 
 /// Opens the page-fault events, one record a fault.
@@ -213,7 +214,8 @@ const REQUESTS: [(&str, EventMeaning); 3] = [
 /// another processor than the one its thread waits on. Needs CAP_PERFMON.
 pub fn requests(processor: u32) -> io::Result<Vec<KernelEvent>> {
     let open = |(name, meaning)| {
-        EventSpec { sample_type: REQUEST, ..EventSpec::tracepoint(name, meaning)? }.open(Scope::Processor(processor))
+        EventSpec { sample_type: REQUEST, ..EventSpec::tracepoint(name, meaning)? }
+            .open(Scope::Processor(processor))
     };
     REQUESTS.into_iter().map(open).collect()
 }
@@ -245,7 +247,11 @@ fn tracepoint(name: &str) -> io::Result<u64> {
             Err(error) => last = error,
         }
     }
-    if last.kind() == io::ErrorKind::NotFound { identified(name, &read_unmounted(&paths[0])?) } else { Err(last) }
+    if last.kind() == io::ErrorKind::NotFound {
+        identified(name, &read_unmounted(&paths[0])?)
+    } else {
+        Err(last)
+    }
 }
 
 /// The number in the text of a `format` file. An error if a request's device and sector are not at the
