@@ -44,7 +44,7 @@ def test_the_facts_tell_which_library_was_used_and_why(started_by: Launcher, tmp
         return
     assert Path(facts["mpi"]["library"]).exists()
     assert f"{facts['mpi']['version']} ({facts['mpi']['abi']}, " in facts["communicator"]
-    named = "--mpi names it" if started_by.options else ("beside its launcher", "found by the dynamic linker")
+    named = "--mpi names it" if started_by.options else ("next to its launcher", "found by the dynamic linker")
     assert facts["mpi"]["why"].startswith(named)
     assert "=" in facts["mpi"]["launcher"]
     assert facts["clock_offsets"][0][1]["uncertainty_ns"] > 0

@@ -206,7 +206,7 @@ fn compare_paths(old: &PathFacts, new: &PathFacts, found: &mut Changes) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{FileLayout, Kernel, Limits, Load, Memory, Mount, NfsMount, Processor};
+    use samples::{FileLayout, Limits, Load, Memory, Mount, NfsMount, OsKernel, Processor};
 
     fn codes(before: &Machine, after: &Machine) -> Vec<String> {
         assert_eq!(compare(before, before), []);
@@ -253,11 +253,11 @@ mod tests {
                 gigahertz_measured: Some(3.5),
                 ..Processor::default()
             },
-            kernel: Kernel {
+            kernel: OsKernel {
                 huge_pages: Some("madvise".into()),
                 huge_pages_free: Some(64),
                 settings: [("vm/swappiness".to_owned(), "60".to_owned())].into(),
-                ..Kernel::default()
+                ..OsKernel::default()
             },
             limits: Limits { processors: Some(4.0), throttled: Some(1), ..Limits::default() },
             memory: Memory { swap_used: Some(0), ..Memory::default() },

@@ -1,15 +1,15 @@
 //! Reads the kernel's version and its memory and scheduling policy; `settings` lists its other settings.
 
 use rustix::time::{ClockId, clock_getres};
-use samples::Kernel;
+use samples::OsKernel;
 
 use crate::files::{chosen, field, number, text};
 use crate::settings;
 
 /// Describes the running kernel.
-pub fn describe() -> Kernel {
+pub fn describe() -> OsKernel {
     let huge = "/sys/kernel/mm/transparent_hugepage";
-    Kernel {
+    OsKernel {
         name: text("/proc/sys/kernel/ostype"),
         release: text("/proc/sys/kernel/osrelease"),
         version: text("/proc/sys/kernel/version"),

@@ -219,7 +219,7 @@ fn redact_option(option: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{BlockDevice, Kernel, Mount, NfsMount, Virtualisation};
+    use samples::{BlockDevice, Mount, NfsMount, OsKernel, Virtualisation};
 
     fn hidden(source: &str) -> String {
         let mount = Mount { source: source.into(), ..Mount::default() };
@@ -297,10 +297,10 @@ mod tests {
         };
         let machine = Machine {
             host: Some(secret.into()),
-            kernel: Kernel {
+            kernel: OsKernel {
                 command_line: Some("root=LABEL=alice-x1".into()),
                 release: Some("6.1.0-alice-x1".into()),
-                ..Kernel::default()
+                ..OsKernel::default()
             },
             virtualisation: Virtualisation {
                 container: Some("alice-x1".into()),

@@ -5,20 +5,20 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use samples::Kernel;
+use samples::OsKernel;
 
 use crate::files::text;
 
-/// A file of one value: a path below `/proc/sys`, or an absolute path. It is kept as text in [`Kernel::settings`].
+/// A file of one value: a path below `/proc/sys`, or an absolute path. It is kept as text in [`OsKernel::settings`].
 pub struct Setting<T> {
-    /// The file, and the key in [`Kernel::settings`].
+    /// The file, and the key in [`OsKernel::settings`].
     pub name: &'static str,
     value: PhantomData<T>,
 }
 
 impl<T: FromStr> Setting<T> {
     /// Its value in `kernel`; `None` if the file was missing or its content has another type.
-    pub fn of(&self, kernel: &Kernel) -> Option<T> {
+    pub fn of(&self, kernel: &OsKernel) -> Option<T> {
         kernel.settings.get(self.name)?.parse().ok()
     }
 }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_setting_has_the_type_of_its_line() {
-        let mut kernel = Kernel::default();
+        let mut kernel = OsKernel::default();
         assert_eq!(PERF_EVENT_PARANOID.of(&kernel), None);
         kernel.settings.insert("kernel/perf_event_paranoid".into(), "-1".into());
         kernel.settings.insert("kernel/numa_balancing".into(), "2".into());

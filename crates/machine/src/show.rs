@@ -246,7 +246,7 @@ pub fn path_table(path: &PathFacts) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{Kernel, Memory, Processor, Virtualisation};
+    use samples::{Memory, OsKernel, Processor, Virtualisation};
 
     #[test]
     fn the_line_names_processor_guest_memory_and_kernel() {
@@ -258,7 +258,7 @@ mod tests {
             },
             virtualisation: Virtualisation { hypervisor: Some("KVM".into()), ..Virtualisation::default() },
             memory: Memory { total: Some((23 << 30) + (1 << 29)), ..Memory::default() },
-            kernel: Kernel { release: Some("6.18".into()), ..Kernel::default() },
+            kernel: OsKernel { release: Some("6.18".into()), ..OsKernel::default() },
             ..Machine::default()
         };
         assert_eq!(line(&machine), "AMD EPYC 9R14, 2 CPUs (KVM guest), 23.5 GiB, Linux 6.18");

@@ -280,8 +280,8 @@ mod tests {
         assert_eq!((found.busy_ns(0, 100), found.open.len()), (90, 1));
         // The same sector again is a new request.
         found.done.clear();
-        found.see(seen(110, EventMeaning::RequestQueued, 7, 1));
-        found.see(seen(115, EventMeaning::RequestBegins, 9, 1));
+        found.add(seen(110, EventMeaning::RequestQueued, 7, 1));
+        found.add(seen(115, EventMeaning::RequestBegins, 9, 1));
         found.complete_missed(200, |_| true);
         assert_eq!((found.busy_ns(100, 200), found.open.len()), (85, 0));
     }
