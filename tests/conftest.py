@@ -1,4 +1,4 @@
-"""The file systems and the lastrank that tests ask for."""
+"""Fixtures: file systems and the lastrank under test."""
 
 import contextlib
 import itertools
@@ -100,14 +100,14 @@ def full_directory(place: Path) -> Iterator[Mounted]:
 
 @pytest.fixture
 def read_only_directory(place: Path) -> Iterator[Mounted]:
-    """A directory that nobody can write, with the file `existing` in it."""
+    """A read-only directory with the file `existing`."""
     with read_only_bind(place) as mounted:
         yield mounted
 
 
 @pytest.fixture
 def slow_directory(place: Path) -> Iterator[Mounted]:
-    """An ext4 on a loop device that does 100 writes a second."""
+    """An ext4 on a loop device limited to 100 writes a second."""
     with throttled_disk(place, writes_per_second=100) as mounted:
         yield mounted
 

@@ -1,4 +1,4 @@
-"""The output of `lastrank fit --json` is what docs/fit.schema.json and docs/fit-json.md say, for every model."""
+"""Tests `lastrank fit --json` against docs/fit.schema.json and docs/fit-json.md, for every model."""
 
 import json
 import os
@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "fit-json.md").read_text()
 
 
 def strict(schema):
-    """The schema with every object closed: a field that it does not name is an error."""
+    """The schema with every object closed: an unknown field is an error."""
     if isinstance(schema, list):
         return [strict(item) for item in schema]
     if not isinstance(schema, dict):

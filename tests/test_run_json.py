@@ -1,4 +1,4 @@
-"""The output of `lastrank run --json` and `report --json` is what docs/run.schema.json and docs/json.md say."""
+"""Tests `lastrank run --json` and `report --json` against docs/run.schema.json and docs/json.md."""
 
 import json
 import os
@@ -23,7 +23,7 @@ delete("f-$$rank");
 
 
 def strict(schema):
-    """The schema with every object closed that does not say that it is open."""
+    """The schema with every object closed unless it is declared open."""
     if isinstance(schema, list):
         return [strict(item) for item in schema]
     if not isinstance(schema, dict):
@@ -43,7 +43,7 @@ def program() -> Path:
 
 
 def document(text: bytes) -> dict:
-    """The one document of a standard output, after the schema was held against it."""
+    """The document on standard output, validated against the schema."""
     found = json.loads(text, parse_constant=pytest.fail)
     errors = [
         f"{'.'.join(map(str, error.absolute_path))}: {error.message[:200]}"

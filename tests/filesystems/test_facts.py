@@ -1,4 +1,4 @@
-"""lastrank knows which file system it works on."""
+"""Tests the facts about the file system of a run."""
 
 import json
 import subprocess

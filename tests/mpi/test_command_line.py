@@ -1,4 +1,4 @@
-"""`lastrank run` does under every launcher what it does without one, and says how the ranks met."""
+"""Tests that `lastrank run` works under every launcher as without one, and reports the communicator."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def test_the_facts_tell_which_library_was_used_and_why(started_by: Launcher, tmp
         return
     assert Path(facts["mpi"]["library"]).exists()
     assert f"{facts['mpi']['version']} ({facts['mpi']['abi']}, " in facts["communicator"]
-    named = "--mpi names it" if started_by.options else ("beside its launcher", "found by the dynamic linker")
+    named = "--mpi names it" if started_by.options else ("next to its launcher", "found by the dynamic linker")
     assert facts["mpi"]["why"].startswith(named)
     assert "=" in facts["mpi"]["launcher"]
     assert facts["clock_offsets"][0][1]["uncertainty_ns"] > 0
@@ -69,7 +69,7 @@ def test_a_launcher_without_a_usable_library_is_an_error() -> None:
         pytest.skip("hides libraries from one process: needs root and unshare")
     if not BINARY.exists():
         pytest.skip(f"{BINARY} is not built: cargo build -p lastrank")
-    # An empty file in the place of every library that the dynamic linker could find.
+    # An empty file in place of every library that the dynamic linker could find.
     hide = "for f in $(ldconfig -p | awk '/libmpi(ch|_abi)?[.]so[.]/ {print $NF}'); do mount --bind /dev/null $f; done"
     command = f"{hide}; PMI_RANK=0 PMI_SIZE=2 {BINARY} run parallel_write --report none -o /tmp/none.parquet"
     done = subprocess.run(["unshare", "-m", "sh", "-c", command], capture_output=True, text=True, timeout=60)
@@ -89,7 +89,7 @@ def test_a_library_that_sees_one_rank_where_the_launcher_started_two_is_refused(
 def test_a_launcher_that_does_not_say_how_many_ranks_there_are_leaves_it_to_the_user(tmp_path: Path) -> None:
     openmpi = launcher("openmpi")
     variables = os.environ | openmpi.variables | {"PATH": f"{openmpi.path}:{os.environ['PATH']}"}
-    # Without mpirun's own variables this is what some other launcher that speaks PMIx looks like.
+    # Without mpirun's own variables it looks like another launcher with PMIx.
     script = f'unset OMPI_COMM_WORLD_SIZE; exec {BINARY} run "$@"'
     words = [*SMALL, "--set", f"dir={tmp_path}", "-o", str(tmp_path / "run.parquet")]
     command = [*openmpi.words, "-n", "2", "sh", "-c", script, "run", *words]

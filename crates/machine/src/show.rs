@@ -1,4 +1,4 @@
-//! Words a description for a terminal: a line for each thing that a measurement depends on.
+//! Formats a description for a terminal, one line for each property that measurements depend on.
 
 use samples::units::bytes;
 
@@ -7,7 +7,7 @@ use samples::{Cache, Machine, MemoryNode, PathFacts};
 use crate::path;
 use crate::settings::PERF_EVENT_PARANOID;
 
-/// Joins what is known; none where nothing is.
+/// Joins the known parts; `None` if there are none.
 fn join(parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
     let known: Vec<String> = parts.into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(", "))
@@ -41,12 +41,12 @@ pub fn line(machine: &Machine) -> String {
     parts.join(", ")
 }
 
-/// What was run on what: the machine, then a line for each path.
+/// The description in lines: the machine, then one line for each path.
 pub fn lines(machine: &Machine) -> Vec<String> {
     std::iter::once(line(machine)).chain(machine.paths.iter().map(path::line)).collect()
 }
 
-/// `(what, in words)`: everything but the paths. What cannot be seen here is left out.
+/// `(property, value)` for everything except the paths. Unknown properties are left out.
 pub fn table(machine: &Machine) -> Vec<(&'static str, String)> {
     let rows = [
         ("Processor", processor_words(machine)),
@@ -97,7 +97,8 @@ fn nodes_words(machine: &Machine) -> Option<String> {
         Some(format!("{}: processors {}{size}", node.number, node.processors))
     };
     let far = nodes.iter().flat_map(|node| &node.distances).max().filter(|far| **far > 10);
-    let far = far.map(|far| format!("the farthest {:.1} times as far as the own", f64::from(*far) / 10.0));
+    let far =
+        far.map(|far| format!("the farthest at {:.1} times the local distance", f64::from(*far) / 10.0));
     join(nodes.iter().map(one).chain([far]))
 }
 
@@ -106,9 +107,9 @@ fn power_words(machine: &Machine) -> Option<String> {
     join([
         cpu.governor.as_ref().map(|name| format!("governor {name}")),
         cpu.boost.map(|on| format!("boost {}", if on { "on" } else { "off" })),
-        cpu.idle_driver.as_ref().map(|name| format!("idle by {name}")),
-        cpu.gigahertz_measured.map(|ghz| format!("computes at {ghz:.2} GHz now")),
-        cpu.hot.filter(|times| *times > 0).map(|times| format!("slowed down for heat {times} times")),
+        cpu.idle_driver.as_ref().map(|name| format!("idle driver {name}")),
+        cpu.gigahertz_measured.map(|ghz| format!("runs at {ghz:.2} GHz now")),
+        cpu.hot.filter(|times| *times > 0).map(|times| format!("throttled for heat {times} times")),
     ])
 }
 
@@ -117,8 +118,8 @@ fn interrupts_words(machine: &Machine) -> Option<String> {
     join([
         machine.kernel.timer_hertz.map(|hertz| format!("timer {hertz} times a second")),
         cpu.isolated.as_ref().map(|list| format!("processors {list} isolated")),
-        cpu.tickless.as_ref().map(|list| format!("processors {list} without a timer")),
-        cpu.interrupts.as_ref().map(|mask| format!("of devices to the processors in mask {mask}")),
+        cpu.tickless.as_ref().map(|list| format!("processors {list} tickless")),
+        cpu.interrupts.as_ref().map(|mask| format!("device interrupts on the processors in mask {mask}")),
     ])
 }
 
@@ -173,7 +174,7 @@ fn guest_words(machine: &Machine) -> Option<String> {
             .load
             .stolen_ms
             .filter(|ms| *ms > 0)
-            .map(|ms| format!("{} given to others so far", samples::units::duration(ms as f64 / 1e3))),
+            .map(|ms| format!("{} stolen by other guests so far", samples::units::duration(ms as f64 / 1e3))),
     ])
 }
 
@@ -203,12 +204,12 @@ fn load_words(machine: &Machine) -> Option<String> {
     ]);
     join([
         load.average.map(|[one, five, quarter]| format!("{one:.1} {five:.1} {quarter:.1}")),
-        load.running.map(|n| format!("{} at work now", plural(n, "task"))),
+        load.running.map(|n| format!("{} running now", plural(n, "task"))),
         pressure.map(|words| format!("some task waited in the last 10 s: {words}")),
     ])
 }
 
-/// What `path_line` leaves out, `(what, in words)`.
+/// What `path_line` leaves out, as `(property, value)`.
 pub fn path_table(path: &PathFacts) -> Vec<(&'static str, String)> {
     let mount = path.mount.as_ref().map(|mount| mount.options.join(","));
     let device = path.device.as_ref();
@@ -245,10 +246,10 @@ pub fn path_table(path: &PathFacts) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{Kernel, Memory, Processor, Virtualisation};
+    use samples::{Memory, OsKernel, Processor, Virtualisation};
 
     #[test]
-    fn the_line_tells_processor_guest_memory_and_kernel() {
+    fn the_line_names_processor_guest_memory_and_kernel() {
         let machine = Machine {
             processor: Processor {
                 model: Some("AMD EPYC 9R14".into()),
@@ -257,7 +258,7 @@ mod tests {
             },
             virtualisation: Virtualisation { hypervisor: Some("KVM".into()), ..Virtualisation::default() },
             memory: Memory { total: Some((23 << 30) + (1 << 29)), ..Memory::default() },
-            kernel: Kernel { release: Some("6.18".into()), ..Kernel::default() },
+            kernel: OsKernel { release: Some("6.18".into()), ..OsKernel::default() },
             ..Machine::default()
         };
         assert_eq!(line(&machine), "AMD EPYC 9R14, 2 CPUs (KVM guest), 23.5 GiB, Linux 6.18");

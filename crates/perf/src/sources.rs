@@ -1,4 +1,4 @@
-//! Opens the best sources of observation that this machine allows, and says which causes they leave unseen.
+//! Opens the best sources of observation that this machine allows and reports which causes they cannot see.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub struct Sources {
     pub ring: Option<EventRing>,
     /// Requests to block devices.
     pub devices: Option<Devices>,
-    /// What these let it observe.
+    /// Which causes these sources can observe.
     pub coverage: Coverage,
 }
 

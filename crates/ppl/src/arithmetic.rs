@@ -1,4 +1,4 @@
-//! The operators and pure functions on values.
+//! Evaluates operators and pure functions on values.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use crate::literal;
 use crate::syntax::{BinaryOp, UnaryOp};
 use crate::value::Value;
 
-/// `left op right` for everything but `&&` and `||`, which do not evaluate both sides.
+/// `left op right` for every operator except `&&` and `||`, which do not always evaluate both sides.
 ///
-/// `/` and `%` truncate toward zero. A string that begins with a number counts as that number; where a
-/// string does not, `+` joins. With `wraps` integers and times wrap around at 64 bits, as those of the
-/// original do; otherwise passing their end is an error.
+/// `/` and `%` truncate toward zero. A string that begins with a number counts as that number; with any other
+/// string, `+` concatenates. With `wraps`, integers and times wrap around at 64 bits, as in the original;
+/// otherwise overflow is an error.
 ///
 /// # Errors
-/// A message: a division by zero, a result that does not fit, or kinds that do not go together.
+/// A message: a division by zero, an overflow, or kinds that cannot be combined.
 pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
     use BinaryOp::{And, AtLeast, AtMost, Equal, Greater, Less, NotEqual, Or};
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
@@ -39,7 +39,7 @@ pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<
     }
 }
 
-/// The integer operators; `None` where there is no result: a division by zero, or one that passes 64 bits.
+/// The integer operators; `None` on division by zero or 64-bit overflow.
 #[inline]
 pub(crate) fn integers(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
     Some(match op {
@@ -65,7 +65,7 @@ fn truth(value: bool) -> Value {
     Value::Int(i64::from(value))
 }
 
-/// Integers, with words where there is no result.
+/// The integer operators, with a message if there is no result.
 #[cold]
 fn whole(op: BinaryOp, a: i64, b: i64, wraps: bool) -> Result<Value, String> {
     match integers(op, a, b) {
@@ -73,14 +73,14 @@ fn whole(op: BinaryOp, a: i64, b: i64, wraps: bool) -> Result<Value, String> {
         None if b == 0 && matches!(op, BinaryOp::Divide | BinaryOp::Modulo) => Err("division by zero".into()),
         None if wraps => Ok(Value::Int(wrapped(op, a, b))),
         None => Err(format!(
-            "{a} {} {b} passes the largest integer, {}; where an approximate result will do, write a float: `{a}.0`",
+            "{a} {} {b} exceeds the largest integer, {}; where an approximate result will do, write a float: `{a}.0`",
             op.sign(),
             i64::MAX
         )),
     }
 }
 
-/// What the operators that can pass 64 bits leave of the result there.
+/// The result modulo 2⁶⁴ of the operators that can overflow.
 fn wrapped(op: BinaryOp, a: i64, b: i64) -> i64 {
     match op {
         BinaryOp::Add => a.wrapping_add(b),
@@ -101,7 +101,7 @@ fn wrapped(op: BinaryOp, a: i64, b: i64) -> i64 {
     }
 }
 
-/// `a ^ b`; a negative exponent gives what truncation leaves of the fraction.
+/// `a ^ b`; with a negative exponent the fraction is truncated.
 fn power(base: i64, exponent: i64) -> Option<i64> {
     match (base, exponent) {
         (1, _) => Some(1),
@@ -111,7 +111,7 @@ fn power(base: i64, exponent: i64) -> Option<i64> {
     }
 }
 
-/// The number a value stands for: a string as its leading number, a handle as its index.
+/// A value as a number: a string is its leading number, a handle its index.
 fn number(value: &Value) -> Option<Value> {
     match value {
         Value::Int(_) | Value::Float(_) | Value::Duration(_) => Some(value.clone()),
@@ -147,7 +147,7 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Val
     use Value::{Duration, Float, Int};
     let (Some(a), Some(b)) = (number(left), number(right)) else { return Err(mismatch(op, left, right)) };
     let zero = || "division by zero".to_owned();
-    // Times are kept in nanoseconds: what passes the integers passes them.
+    // Times are nanoseconds, so they overflow with the integers.
     let time = |op: BinaryOp, a: i64, b: i64| match whole(op, a, b, wraps) {
         Ok(Int(ns)) => Ok(Duration(ns)),
         _ => Err(longest(op, left, right)),
@@ -185,17 +185,17 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Val
             if result.is_finite() {
                 Ok(Float(result))
             } else {
-                Err("the result is no number, or one beyond the largest float".into())
+                Err("the result is not a number, or exceeds the largest float".into())
             }
         }
     }
 }
 
 fn longest(op: BinaryOp, left: &Value, right: &Value) -> String {
-    format!("{left} {} {right} passes the longest time, 292 years", op.sign())
+    format!("{left} {} {right} exceeds the longest time, 292 years", op.sign())
 }
 
-/// Equal: strings by their letters; a string and a number by the number it spells.
+/// Equality: strings by their bytes; a string and a number by the string's leading number.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Text(a), Value::Text(b)) => a == b,
@@ -237,7 +237,7 @@ fn compare(left: &Value, right: &Value) -> Result<Option<Ordering>, String> {
 /// `-a` and `!a`.
 ///
 /// # Errors
-/// A message where the value has no sign.
+/// A message if the value has no sign.
 pub fn unary(op: UnaryOp, value: &Value) -> Result<Value, String> {
     match (op, value) {
         (UnaryOp::Not, value) => Ok(truth(!value.truth())),
@@ -251,13 +251,13 @@ pub fn unary(op: UnaryOp, value: &Value) -> Result<Value, String> {
 }
 
 fn no_positive(value: i64) -> String {
-    format!("-({value}) passes the largest integer, {}", i64::MAX)
+    format!("-({value}) exceeds the largest integer, {}", i64::MAX)
 }
 
-/// The built-in functions of their arguments alone; `None` for those that draw or ask for samples.
+/// The pure built-in functions; `None` for those that draw random numbers or use samples.
 ///
 /// # Errors
-/// A message where an argument does not fit.
+/// A message if an argument is invalid.
 pub(crate) fn function(
     function: crate::commands::Function,
     values: &[Value],
@@ -295,9 +295,11 @@ pub(crate) fn function(
         F::Int => match (values[0].integer(), values[0].float()) {
             (Some(whole), _) => Ok(Value::Int(whole)),
             (None, Some(_)) => Err(format!("{} does not fit an integer", values[0])),
-            (None, None) => Err(format!("{} is no number", values[0].kind())),
+            (None, None) => Err(format!("{} is not a number", values[0].kind())),
         },
-        F::Float => values[0].float().map(Value::Float).ok_or(format!("{} is no number", values[0].kind())),
+        F::Float => {
+            values[0].float().map(Value::Float).ok_or(format!("{} is not a number", values[0].kind()))
+        }
         F::Len => match &values[0] {
             Value::Text(text) => Ok(Value::Int(text.len() as i64)),
             Value::List(items) => Ok(Value::Int(items.len() as i64)),
@@ -313,7 +315,7 @@ pub(crate) fn function(
         F::Split => {
             let separator = values.get(1).map_or(",".into(), ToString::to_string);
             if separator.is_empty() {
-                return Some(Err("a separator has at least one letter".into()));
+                return Some(Err("a separator needs at least one character".into()));
             }
             let text = values[0].to_string();
             let pieces = text.split(&separator).map(str::trim).filter(|piece| !piece.is_empty());
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_add_as_numbers_when_they_begin_with_one_and_join_otherwise() {
+    fn strings_add_as_numbers_if_they_begin_with_one_and_concatenate_otherwise() {
         let text = |text: &str| Value::Text(text.into());
         assert_eq!(binary(BinaryOp::Add, &text("12k"), &Value::Int(1)), Ok(Value::Int(13)));
         assert_eq!(binary(BinaryOp::Add, &text("3"), &text("4")), Ok(Value::Int(7)));
@@ -352,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_64_bits_is_an_error_or_wraps_as_in_the_original() {
+    fn overflow_is_an_error_or_wraps_as_in_the_original() {
         assert_eq!(power(10, 18), Some(1_000_000_000_000_000_000));
         assert_eq!(
             [power(2, -1), power(-1, -3), power(0, 0), power(-2, 63)].map(Option::unwrap),
@@ -367,7 +369,7 @@ mod tests {
             (BinaryOp::Divide, &Value::Int(i64::MIN), &Value::Int(-1), i64::MIN),
         ] {
             let message = binary(op, left, right).unwrap_err();
-            assert!(message.contains("passes the largest integer, 9223372036854775807"), "{message}");
+            assert!(message.contains("exceeds the largest integer, 9223372036854775807"), "{message}");
             assert_eq!(super::binary(op, left, right, true), Ok(Value::Int(wrapped)));
         }
         assert_eq!(binary(BinaryOp::Modulo, &Value::Int(i64::MIN), &Value::Int(-1)), Ok(Value::Int(0)));

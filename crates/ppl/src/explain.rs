@@ -1,4 +1,4 @@
-//! Explains what a program will do: groups, layouts of patterns, where ranks wait, how much work there is.
+//! Explains what a program will do: groups, layouts of patterns, meetings of ranks, amount of work.
 
 use samples::SiteKind;
 use serde::Serialize;
@@ -8,27 +8,27 @@ use crate::commands::{Command, Kind};
 use crate::count::{Details, Tally, details};
 use crate::plan::{Pattern, Plan};
 
-/// Ranks that are counted one by one; more are not.
+/// The largest number of ranks whose work is counted.
 pub const MOST_RANKS: u32 = 64;
-/// Blocks of a pattern that are drawn.
+/// The largest number of blocks in the picture of a pattern.
 const MOST_BLOCKS: u64 = 24;
-/// Ranks of a pattern that are drawn.
+/// The largest number of ranks in the picture of a pattern.
 const MOST_ROWS: u32 = 16;
 
 /// What a program will do.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Who is in which group.
+    /// The groups with their ranks.
     pub groups: Vec<GroupShare>,
-    /// Where data lies.
+    /// The layouts of patterns.
     pub patterns: Vec<Layout>,
     /// Where ranks meet, in the order of the program.
     pub meetings: Vec<Meeting>,
-    /// How much each rank does; neighbours that do the same are one entry.
+    /// The work of each rank; successive ranks with equal work share an entry.
     pub work: Vec<RankWork>,
-    /// Ranks behind the last entry of `work`, which were not counted.
+    /// Number of ranks after the last entry of `work`, which were not counted.
     pub uncounted_ranks: u32,
 }
 
@@ -37,45 +37,45 @@ pub struct Explanation {
 pub struct GroupShare {
     /// Its name.
     pub name: String,
-    /// Its ranks as stretches: first and last.
+    /// Its ranks as ranges: first and last.
     pub ranks: Vec<(u32, u32)>,
 }
 
 impl GroupShare {
-    /// Is this rank in it?
+    /// Whether this rank is in the group.
     pub fn holds(&self, rank: u32) -> bool {
         self.ranks.iter().any(|(first, last)| (*first..=*last).contains(&rank))
     }
 }
 
-/// Where the blocks of a pattern lie for one group.
+/// The layout of a pattern's blocks in the file, for one group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Layout {
     /// The pattern's name.
     pub name: String,
-    /// The group whose ranks take turns.
+    /// The group whose ranks' blocks alternate.
     pub group: String,
     /// Its ranks.
     pub ranks: Vec<u32>,
-    /// Blocks a rank.
+    /// Blocks per rank.
     pub blocks: u64,
-    /// Bytes a block.
+    /// Bytes per block.
     pub block_bytes: u64,
-    /// 0 to 3.
+    /// The access level, 0 to 3.
     pub level: u8,
     /// Transfers of one rank.
     pub transfers: u64,
     /// Bytes of one transfer.
     pub transfer_bytes: u64,
-    /// Do all ranks transfer together?
+    /// Whether the transfer is collective.
     pub collective: bool,
     /// Bytes of all ranks.
     pub total_bytes: u64,
-    /// Does a command use it so?
+    /// Whether a command uses the pattern with this group.
     pub used: bool,
 }
 
-/// A place where ranks wait for each other.
+/// A place in the program where ranks wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Meeting {
     /// The file.
@@ -86,13 +86,13 @@ pub struct Meeting {
     pub operation: &'static str,
     /// Its group.
     pub group: String,
-    /// How many ranks meet.
+    /// Number of ranks that meet.
     pub ranks: u32,
-    /// How often, on the rank that comes there most often.
+    /// The largest number of times that any rank reaches it.
     pub times: u64,
 }
 
-/// What neighbouring ranks do, each of them.
+/// The work of each rank of a range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankWork {
     /// First and last rank.
@@ -105,7 +105,7 @@ pub struct RankWork {
     pub removed: Vec<String>,
 }
 
-/// Explains a plan; at most `budget` operations are walked.
+/// Explains a plan; counts at most `budget` operations.
 pub fn explain(plan: &Plan, budget: u64) -> Explanation {
     let counted = plan.ranks.min(MOST_RANKS);
     let share = budget / u64::from(counted.max(1));
@@ -142,7 +142,7 @@ fn work(details: Vec<Details>) -> Vec<RankWork> {
     out
 }
 
-/// Every call of a command in the code: which, its arguments, its site.
+/// Every call of a command in the code: the command, its arguments, its site.
 fn calls(plan: &Plan) -> impl Iterator<Item = (Command, u32, u32, SiteId)> + '_ {
     let statements = plan.code.steps.iter().filter_map(|step| match *step {
         Step::Command { command, count, first, site } => Some((command, first, u32::from(count), site)),
@@ -158,7 +158,7 @@ fn calls(plan: &Plan) -> impl Iterator<Item = (Command, u32, u32, SiteId)> + '_ 
     statements.chain(values)
 }
 
-/// Which pattern is used by which group?
+/// The layouts of patterns for the groups that use them.
 fn layouts(plan: &Plan) -> Vec<Layout> {
     let mut pairs: Vec<(usize, GroupId, bool)> = Vec::new();
     for (command, first, count, site) in calls(plan) {
@@ -211,8 +211,8 @@ impl Layout {
         if self.level >= 2 { 0 } else { block }
     }
 
-    /// A row for each rank and a column for each block of the file, which holds the number of the
-    /// transfer that moves it; the first row counts offsets in blocks.
+    /// A picture with a row for each rank and a column for each block of the file; each cell is the number of
+    /// the transfer that moves the block. The first row is the offset in blocks.
     pub fn picture(&self) -> String {
         let members = self.ranks.len() as u64;
         let blocks = self.blocks.saturating_mul(members);
@@ -241,7 +241,7 @@ impl Layout {
     }
 }
 
-/// Sites where ranks wait for each other, and that some rank comes to.
+/// The sites at which ranks wait for each other, if some rank reaches them.
 fn meetings(plan: &Plan, details: &[Details]) -> Vec<Meeting> {
     let groups: std::collections::HashMap<u32, GroupId> = plan
         .code
@@ -260,7 +260,7 @@ fn meetings(plan: &Plan, details: &[Details]) -> Vec<Meeting> {
         if !waits {
             continue;
         }
-        // The two barriers of a phase have the site behind it.
+        // The two barriers of a phase have the site after it.
         let counted = at + usize::from(phase);
         let passed = details.iter().filter_map(|details| details.sites.get(counted)).max();
         let times = passed.copied().unwrap_or(0) / if phase { 2 } else { 1 };

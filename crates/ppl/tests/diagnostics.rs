@@ -1,4 +1,4 @@
-//! What a user reads when a program is wrong: a snapshot for every code.
+//! Tests the text of diagnostics, with a snapshot for every code.
 
 mod common;
 
@@ -220,12 +220,12 @@ fn every_diagnostic_reads_as_its_snapshot() {
 }
 
 #[test]
-fn what_a_help_proposes_mends_the_program_where_it_belongs() {
+fn applying_a_proposed_replacement_fixes_the_program() {
     let mut mended = BTreeSet::new();
     for case in CASES.iter().filter(|case| case.name != "too deep") {
         for diagnostic in diagnose(case).0 {
             let help = diagnostic.help.as_deref().unwrap_or("");
-            // What stands in the command line is no part of the program.
+            // The command line is not part of the program.
             let given = diagnostic.code == DiagnosticCode::BadParameter || diagnostic.span == Span::default();
             let asks = help.starts_with("did you mean") && !given;
             assert_eq!(diagnostic.replacement.is_some(), asks, "{}: {}", case.name, diagnostic.message);
@@ -261,7 +261,7 @@ fn every_code_is_explained_and_has_a_snapshot() {
     }
 }
 
-/// The page of all codes: what each means, a program that has it, and what is said of that.
+/// The page of all codes: the explanation of each, a program with it, and the diagnostic.
 fn page() -> String {
     let mut out = String::from(
         "# PPL: what can be wrong with a program\n\n\
@@ -303,7 +303,7 @@ fn the_page_of_all_codes_is_up_to_date() {
     let there = std::fs::read_to_string(path).unwrap();
     assert!(
         there == page(),
-        "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test diagnostics"
+        "write it again: INSTA_UPDATE=always cargo test -p lastrank-ppl --test diagnostics"
     );
 }
 

@@ -34,7 +34,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Do ranks meet in the statement, directly or in a function that it calls?
+    /// Whether ranks meet in the statement, directly or in a function that it calls.
     pub(super) fn meets(&self, id: StatementId) -> bool {
         self.survey.collective
             && self.tree.statements_in(id).any(|(_, kind)| {
@@ -44,7 +44,7 @@ impl Checker<'_> {
             })
     }
 
-    /// Does the expression call something that ranks do together?
+    /// Whether the expression calls something collective.
     fn calls_collective(&self, id: ExprId) -> bool {
         self.tree.exprs_in(id).any(|(_, kind)| match kind {
             ExprKind::Call(Callee::Command(command), _) => command.is_collective(),

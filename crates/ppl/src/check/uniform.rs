@@ -1,23 +1,23 @@
-//! Finds loops that do the same in each iteration: counting one iteration counts them all.
+//! Finds loops whose iterations do equal work, so that counting one iteration is enough.
 
 use std::collections::HashSet;
 
 use crate::code::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
 use crate::commands::{FunctionKind, Kind, Yields};
 
-/// What a block assigns and what its amount of work depends on.
+/// What a block assigns, and what its amount of work depends on.
 #[derive(Default)]
 struct Reach {
     assigned: HashSet<Slot>,
     read: HashSet<Slot>,
-    /// What is assigned, with the values.
+    /// The assigned slots, with the values.
     values: Vec<(Slot, ExprIndex)>,
-    /// Depends on chance, time, results or jumps.
+    /// Whether it depends on random numbers, time, results or jumps.
     varies: bool,
 }
 
-/// For each block that is the body of a counting loop: is every iteration the same work? Paths
-/// may differ; sizes, counts and conditions may not.
+/// For each block that is the body of a counting loop, whether every iteration does the same work. Paths may
+/// differ; sizes, counts and conditions may not.
 pub(super) fn uniform_blocks(code: &Code) -> Vec<bool> {
     let mut out = vec![false; code.blocks.len()];
     let mut amounts = None;
@@ -52,7 +52,7 @@ fn amounts_of(code: &Code) -> HashSet<Slot> {
             Step::Command { command, count, first, .. } => {
                 reach.arguments(code, command, first, u32::from(count));
             }
-            // Names, times and errnos change no amount.
+            // Names, times and errnos do not affect the amount of work.
             Step::Time { .. }
             | Step::Phase { .. }
             | Step::Think(_)
@@ -86,8 +86,8 @@ fn amounts_of(code: &Code) -> HashSet<Slot> {
 }
 
 impl Reach {
-    /// Does a variable leave the loop with a value that is another one after each round, and does the amount of work
-    /// elsewhere depend on it?
+    /// Whether the amount of work outside of the loop depends on a variable whose value at the end changes
+    /// with the number of rounds.
     fn hands_on(&self, code: &Code, mut matters: impl FnMut(Slot) -> bool) -> bool {
         self.values.iter().any(|&(slot, value)| {
             let mut own = Reach::default();
@@ -138,7 +138,7 @@ impl Reach {
                 }
                 Step::Async { body, .. } | Step::At { body, .. } => self.block(code, body),
                 Step::Think(_) => {}
-                // Several bodies, functions and jumps: rounds can differ.
+                // With several bodies, functions or jumps, rounds can differ.
                 _ => self.varies = true,
             }
         }
@@ -153,7 +153,7 @@ impl Reach {
         }
     }
 
-    /// The commands inside an expression whose value does not matter for the amount of work.
+    /// Records the commands inside an expression whose value does not affect the amount of work.
     fn calls(&mut self, code: &Code, index: ExprIndex) {
         let mut open = vec![index];
         while let Some(index) = open.pop() {
@@ -184,7 +184,7 @@ impl Reach {
         }
     }
 
-    /// An expression on which the amount of work depends.
+    /// Records an expression on which the amount of work depends.
     fn depends(&mut self, code: &Code, index: ExprIndex) {
         let mut open = vec![index];
         while let Some(index) = open.pop() {

@@ -1,11 +1,11 @@
-//! Decides whether a blank stands between two tokens.
+//! Decides whether two tokens are separated by a blank.
 
 use crate::syntax::TokenKind;
 
 use super::marks::Marks;
 use super::tokens::Item;
 
-/// Statements with rules of their own.
+/// Which spacing rules a statement has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Around {
     /// `define groups {"a":S, "b":D/1}`
@@ -24,12 +24,12 @@ pub(super) enum Around {
     Other,
 }
 
-/// What is known of the tokens of a statement so far.
+/// State over the tokens of a statement so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
     around: Around,
     brackets: u32,
-    /// Questions whose `:` has not come yet.
+    /// Number of `?` whose `:` has not occurred yet.
     questions: u32,
     before: Option<Item>,
     before_that: Option<Item>,
@@ -40,18 +40,18 @@ impl Spacing {
         Self { around, brackets: 0, questions: 0, before: None, before_that: None }
     }
 
-    /// The token before.
+    /// The previous token.
     pub fn before(&self) -> Option<Item> {
         self.before
     }
 
-    /// Is `item` the name in `$$env(NAME)`?
+    /// Whether the next token is the name in `$$env(NAME)`.
     pub fn is_environment_name(&self, text: &str) -> bool {
         self.before.is_some_and(|before| before.is_sign(b'('))
             && self.before_that.is_some_and(|before| is_environment(&before, text))
     }
 
-    /// Takes the next token: does it follow the one before without a blank?
+    /// Takes the next token and returns whether it follows the previous one without a blank.
     pub fn joins(&mut self, item: &Item, marks: &Marks, text: &str) -> bool {
         let question = self.is_choice(item);
         let joins = self.before.is_none_or(|before| self.is_joined(&before, item, marks, text));
@@ -66,7 +66,7 @@ impl Spacing {
         joins
     }
 
-    /// Is it the `:` of `a ? b : c`?
+    /// Whether it is the `:` of `a ? b : c`.
     fn is_choice(&self, item: &Item) -> bool {
         item.is_sign(b':') && self.questions > 0
     }
@@ -74,7 +74,7 @@ impl Spacing {
     fn is_joined(&self, before: &Item, item: &Item, marks: &Marks, text: &str) -> bool {
         use TokenKind::{Range, Sign, Variable, Word};
         let define = matches!(self.around, Around::Groups | Around::Define | Around::Param);
-        // A slash or an equals sign of the statement itself.
+        // A slash or equals sign that belongs to the statement.
         let of_statement = |kind: TokenKind| match self.around {
             Around::Rate => kind == Sign(b'/') && self.brackets == 0,
             Around::Groups => matches!(kind, Sign(b'/' | b':')),
@@ -95,7 +95,7 @@ impl Spacing {
             Sign(b'(') => marks.is_tight(before.start) || is_environment(before, text),
             Sign(b'[') => match before.kind {
                 Variable => {
-                    // The default of a parameter is no index of its variable.
+                    // The default of a parameter is not an index of its variable.
                     self.around != Around::Param
                         || self.before_that.is_none_or(|before| before.kind != TokenKind::Text)
                 }

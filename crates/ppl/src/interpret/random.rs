@@ -1,8 +1,8 @@
-//! Random numbers: seeded per rank, the same seed gives the same operations.
+//! Draws the random numbers of a program, seeded per rank: the same seed gives the same operations.
 //!
 //! The generator is xoshiro256++ (Blackman and Vigna 2019), seeded through SplitMix64 (Steele, Lea and Flood
-//! 2014), of `rand_xoshiro`. The distributions are written out here, because a seed must always give the
-//! same numbers: a run file keeps the seed, and another way to draw would make another program of it.
+//! 2014), of `rand_xoshiro`. The distributions are implemented here, because a seed in a run file must always
+//! give the same numbers; another method of drawing would change the program.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -28,14 +28,14 @@ impl Random {
         self.generator.next_u64()
     }
 
-    /// Evenly in (0, 1): neither end is reached, so that logarithms stay finite.
+    /// Uniform in the open interval (0, 1), so that logarithms are finite.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
     }
 
-    /// Evenly from 0 to `n - 1` (multiply and shift, Lemire 2019, without the rejection: the bias
-    /// is below n/2⁶⁴).
+    /// Uniform from 0 to `n - 1` (multiply and shift, Lemire 2019, without rejection: the bias is below
+    /// n/2⁶⁴).
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
@@ -84,7 +84,7 @@ impl Random {
             return 0;
         }
         let n = n as f64;
-        // The integral of x^-s and its inverse, written so that s = 1 is no special case.
+        // The integral of x^-s and its inverse, written so that s = 1 is not a special case.
         let integral = |x: f64| {
             let log = x.ln();
             expm1_over((1.0 - s) * log) * log
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_numbers_that_it_always_gave() {
+    fn a_seed_always_gives_the_same_numbers() {
         let mut random = Random::new(7, 3);
         let drawn = [random.bits(), random.bits(), random.bits()];
         assert_eq!(drawn, [0xeb82_6336_c85f_f3c2, 0xd5d5_99b6_e1f8_4815, 0x2fdc_bfc7_fe42_ade1]);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn zipf_has_the_weights_it_promises() {
+    fn zipf_has_the_documented_weights() {
         for s in [0.5, 1.0, 1.2] {
             let n = 10;
             let mut random = Random::new(3, 0);

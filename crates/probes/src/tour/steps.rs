@@ -1,4 +1,4 @@
-//! The steps of a tour, in their order, and the share of the time that each may have.
+//! Lists the steps of a tour in order, with the share of the time that each may take.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use samples::{Machine, RungGroup};
 use crate::disk::Access;
 use crate::request::Request;
 
-/// How a rung is called.
+/// The name and description of a rung.
 #[derive(Clone, Copy)]
 pub(super) struct RungLabel<'a> {
     pub(super) code: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct RungLabel<'a> {
     pub(super) group: RungGroup,
 }
 
-/// A step of the tour: how much of the time it may have (its weight), and what it does.
+/// A step of the tour: its share of the time (`weight`) and its work.
 pub(super) struct TourStep<'a> {
     pub(super) name: &'static str,
     pub(super) weight: f64,
@@ -38,7 +38,7 @@ impl TourStep<'_> {
     }
 }
 
-/// Bytes that stay within each level, and what to call it: innermost first, memory last.
+/// Code, name and working-set size of each level, innermost first, memory last.
 pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)> {
     let size = |level: u32| {
         let caches = machine.processor.caches.iter();
@@ -52,7 +52,7 @@ pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)
     let mut found = vec![("l1", "L1 cache", l1 / 2)];
     found.extend(l2.map(|bytes| ("l2", "L2 cache", (bytes / 2).max(l1 * 2))));
     let l3 = size(3).filter(|l3| *l3 > 2 * l2.unwrap_or(l1));
-    // An outer cache is shared with unseen work: count on an eighth of it.
+    // The last-level cache is shared with other work, so only an eighth of it is used.
     found.extend(l3.map(|bytes| ("l3", "L3 cache", (bytes / 8).max(l2.unwrap_or(l1) * 2).min(bytes / 2))));
     let outermost = l3.or(l2).unwrap_or(l1);
     let quarter = machine.memory.available.unwrap_or(1 << 30) / 4;
@@ -78,7 +78,7 @@ pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<TourStep<'a>
     steps
 }
 
-/// A step of a kernel that is repeated until it is steady.
+/// A step whose kernel is repeated until it is steady.
 fn kernel<'a>(weight: f64, label: RungLabel<'static>, request: Request) -> TourStep<'a> {
     let RungLabel { code, name, what, group } = label;
     TourStep { name, weight, work: StepWork::Kernel { code, what: what.into(), group, request, warm: true } }
