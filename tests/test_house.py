@@ -26,15 +26,17 @@ MAY_USE = {
     "clock": "samples",
     "ppl": "samples",
     "store": "samples",
+    "workloads": "ppl",
+    "results": "samples tail",
     "machine": "samples clock",
     "ranks": "samples machine",
-    "report": "samples tail",
+    "report": "samples tail results",
     "mpi": "samples ranks",
     "perf": "samples clock machine",
     "record": "samples ppl perf",
     "probes": "samples clock machine perf",
     "engine": "samples ppl clock machine perf ranks mpi record probes",
-    "lastrank": "samples ppl tail store report clock machine perf ranks mpi record probes engine",
+    "lastrank": "samples ppl tail store workloads results report clock machine perf ranks mpi record probes engine",
 }
 
 # Crates that make system calls and share memory; every other one says `#![forbid(unsafe_code)]`.

@@ -41,7 +41,7 @@ pub fn document(run: &Run, report: &Report, file: &Path, page: Option<&Path>) ->
     document["schema"] = json!("lastrank.run/1");
     document["run"] = json!(file);
     document["page"] = json!(page);
-    document["results"] = json!(report::results::of_run(run));
+    document["results"] = json!(results::of_run(run));
     document
 }
 
