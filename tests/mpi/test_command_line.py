@@ -95,7 +95,7 @@ def test_a_launcher_that_does_not_say_how_many_ranks_there_are_leaves_it_to_the_
     command = [*openmpi.words, "-n", "2", "sh", "-c", script, "run", *words]
     silent = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
     assert "is planned for 1 ranks, but Open MPI v5" in silent.stderr, silent.stderr
-    assert "say it with -n 2" in silent.stderr and silent.returncode == 2
+    assert "pass -n 2" in silent.stderr and silent.returncode == 2
     said = subprocess.run([*command, "-n", "2"], env=variables, capture_output=True, text=True, timeout=60)
     assert said.returncode == 0, said.stdout + said.stderr
     assert "parallel_write: 2 ranks" in said.stdout

@@ -1,7 +1,7 @@
 //! Compares two descriptions of a machine and warns of what changed during a run.
 
 use samples::units::{bytes, duration};
-use samples::{Machine, NfsOperation, PathFacts, Warning};
+use samples::{MachineFacts, NfsOperation, PathFacts, Warning};
 
 use crate::layout;
 
@@ -27,7 +27,7 @@ impl Changes {
 /// Compares a description from before a run with one from after it and returns warnings on the result.
 ///
 /// I/O pressure is not compared: a run that waits for a device raises it itself.
-pub fn compare(before: &Machine, after: &Machine) -> Vec<Warning> {
+pub fn compare(before: &MachineFacts, after: &MachineFacts) -> Vec<Warning> {
     let mut found = Changes::default();
     settings(before, after, &mut found);
     slowed(before, after, &mut found);
@@ -38,7 +38,7 @@ pub fn compare(before: &Machine, after: &Machine) -> Vec<Warning> {
     found.0
 }
 
-fn settings(before: &Machine, after: &Machine, found: &mut Changes) {
+fn settings(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
     let (old, new) = (&before.processor, &after.processor);
     found.changed("governor", old.governor.clone(), new.governor.clone());
     found.changed("clock source", old.clock_source.clone(), new.clock_source.clone());
@@ -51,9 +51,10 @@ fn settings(before: &Machine, after: &Machine, found: &mut Changes) {
     for (name, value) in &kernel.settings {
         found.changed(name, Some(value.clone()), later.settings.get(name).cloned());
     }
-    let share = |machine: &Machine| machine.limits.processors.map(|share| format!("{share:.2} processors"));
+    let share =
+        |machine: &MachineFacts| machine.limits.processors.map(|share| format!("{share:.2} processors"));
     found.changed("control group's quota", share(before), share(after));
-    let memory = |machine: &Machine| machine.limits.memory.map(bytes);
+    let memory = |machine: &MachineFacts| machine.limits.memory.map(bytes);
     found.changed("control group's memory", memory(before), memory(after));
     if old.online != new.online || old.allowed != new.allowed {
         found.warn(
@@ -65,11 +66,11 @@ fn settings(before: &Machine, after: &Machine, found: &mut Changes) {
 }
 
 /// Warns of throttling, heat, frequency changes and stolen time.
-fn slowed(before: &Machine, after: &Machine, found: &mut Changes) {
+fn slowed(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
     let grew = |old: Option<u64>, new: Option<u64>| new.unwrap_or(0).saturating_sub(old.unwrap_or(0));
     let throttled = grew(before.limits.throttled, after.limits.throttled);
     if throttled > 0 {
-        let ms = |machine: &Machine| machine.limits.throttled_ms.unwrap_or(0.0);
+        let ms = |machine: &MachineFacts| machine.limits.throttled_ms.unwrap_or(0.0);
         let stood = (ms(after) - ms(before)).max(0.0) / 1e3;
         let stood = if stood > 0.0 { format!(", for {} in total", duration(stood)) } else { String::new() };
         found.warn(
@@ -111,9 +112,9 @@ fn slowed(before: &Machine, after: &Machine, found: &mut Changes) {
     }
 }
 
-fn load(before: &Machine, after: &Machine, found: &mut Changes) {
-    let busy = |machine: &Machine| machine.load.processor_pressure.unwrap_or(0.0);
-    let average = |machine: &Machine| machine.load.average.map_or(0.0, |average| average[0]);
+fn load(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
+    let busy = |machine: &MachineFacts| machine.load.processor_pressure.unwrap_or(0.0);
+    let average = |machine: &MachineFacts| machine.load.average.map_or(0.0, |average| average[0]);
     let own = "the run's own ranks may be the cause: use no more ranks than processors, or look at the corrected results";
     let online = f64::from(after.processor.online.unwrap_or(1));
     if before.load.processor_pressure.is_some() && busy(before) < 10.0 && busy(after) >= 40.0 {
@@ -133,7 +134,7 @@ fn load(before: &Machine, after: &Machine, found: &mut Changes) {
             own,
         );
     }
-    let short = |machine: &Machine| machine.load.memory_pressure.unwrap_or(0.0);
+    let short = |machine: &MachineFacts| machine.load.memory_pressure.unwrap_or(0.0);
     if before.load.memory_pressure.is_some() && short(before) < 1.0 && short(after) >= 1.0 {
         found.warn(
             "memory-pressure",
@@ -144,7 +145,7 @@ fn load(before: &Machine, after: &Machine, found: &mut Changes) {
             "use smaller sizes or fewer ranks, or stop other processes that use much memory",
         );
     }
-    let swapped = |machine: &Machine| machine.memory.swap_used.unwrap_or(0);
+    let swapped = |machine: &MachineFacts| machine.memory.swap_used.unwrap_or(0);
     if swapped(after) > swapped(before) + (16 << 20) {
         found.warn(
             "swapped",
@@ -208,18 +209,18 @@ mod tests {
     use super::*;
     use samples::{FileLayout, Limits, Load, Memory, Mount, NfsMount, OsKernel, Processor};
 
-    fn codes(before: &Machine, after: &Machine) -> Vec<String> {
+    fn codes(before: &MachineFacts, after: &MachineFacts) -> Vec<String> {
         assert_eq!(compare(before, before), []);
         compare(before, after).into_iter().map(|warning| warning.code).collect()
     }
 
     #[test]
     fn throttling_and_stealing_during_a_run_become_warnings() {
-        let at = |throttled, stolen_ms, uptime_s| Machine {
+        let at = |throttled, stolen_ms, uptime_s| MachineFacts {
             processor: Processor { online: Some(2), ..Processor::default() },
             limits: Limits { throttled: Some(throttled), ..Limits::default() },
             load: Load { stolen_ms: Some(stolen_ms), uptime_s: Some(uptime_s), ..Load::default() },
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         let found = compare(&at(3, 1000, 50.0), &at(5, 3000, 60.0));
         let codes: Vec<_> = found.iter().map(|warning| warning.code.as_str()).collect();
@@ -242,7 +243,7 @@ mod tests {
                 ..PathFacts::default()
             }
         };
-        let before = Machine {
+        let before = MachineFacts {
             processor: Processor {
                 governor: Some("performance".into()),
                 clock_source: Some("tsc".into()),
@@ -268,9 +269,9 @@ mod tests {
                 ..Load::default()
             },
             paths: vec![place("rw", 500, 0, 0)],
-            ..Machine::default()
+            ..MachineFacts::default()
         };
-        let with = |change: &dyn Fn(&mut Machine)| {
+        let with = |change: &dyn Fn(&mut MachineFacts)| {
             let mut after = before.clone();
             change(&mut after);
             codes(&before, &after)

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use samples::units::{bytes, duration};
-use samples::{ClockKind, Machine, PathFacts, Warning};
+use samples::{ClockKind, MachineFacts, PathFacts, Warning};
 use serde::{Deserialize, Serialize};
 
 use crate::settings::{NUMA_BALANCING, PERF_EVENT_PARANOID};
@@ -50,7 +50,7 @@ impl From<Finding> for Warning {
 }
 
 /// Lists everything that impairs measurements on this machine now, the worst first; empty if nothing does.
-pub fn judge(machine: &Machine) -> Vec<Finding> {
+pub fn judge(machine: &MachineFacts) -> Vec<Finding> {
     let mut found = Vec::new();
     judge_clock(machine, &mut found);
     judge_processor(machine, &mut found);
@@ -77,7 +77,7 @@ fn finding(code: &str, severity: Severity, text: String, advice: &str) -> Findin
     Finding { code: code.into(), severity, text, advice: advice.into() }
 }
 
-fn judge_clock(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_clock(machine: &MachineFacts, found: &mut Vec<Finding>) {
     if let Some(clock) = &machine.clock {
         if clock.quantum_ps >= 1_000_000 {
             found.push(finding(
@@ -112,7 +112,7 @@ fn judge_clock(machine: &Machine, found: &mut Vec<Finding>) {
     }
 }
 
-fn judge_processor(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_processor(machine: &MachineFacts, found: &mut Vec<Finding>) {
     let online = machine.processor.online.unwrap_or(1).max(1);
     let pressure = machine.load.processor_pressure.unwrap_or(0.0);
     let load = machine.load.average.map_or(0.0, |average| average[0]);
@@ -159,7 +159,7 @@ fn judge_processor(machine: &Machine, found: &mut Vec<Finding>) {
     }
 }
 
-fn judge_kernel(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_kernel(machine: &MachineFacts, found: &mut Vec<Finding>) {
     let balancing = NUMA_BALANCING.of(&machine.kernel).is_some_and(|mode| mode != 0);
     if balancing && machine.processor.nodes.len() > 1 {
         found.push(finding(
@@ -199,7 +199,7 @@ fn judge_kernel(machine: &Machine, found: &mut Vec<Finding>) {
     }
 }
 
-fn judge_memory(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_memory(machine: &MachineFacts, found: &mut Vec<Finding>) {
     let total = machine.limits.memory.into_iter().chain(machine.memory.total).min();
     if let (Some(total), Some(available)) = (total, machine.memory.available)
         && (available < total / 10 || available < 512 << 20)
@@ -221,7 +221,7 @@ fn judge_memory(machine: &Machine, found: &mut Vec<Finding>) {
     }
 }
 
-fn judge_load(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_load(machine: &MachineFacts, found: &mut Vec<Finding>) {
     if machine.load.memory_pressure.unwrap_or(0.0) >= 1.0 {
         found.push(finding(
             "memory-pressure",
@@ -316,26 +316,26 @@ mod tests {
     use super::*;
     use samples::{Limits, Load, Mount, Processor};
 
-    fn codes(machine: &Machine) -> Vec<String> {
+    fn codes(machine: &MachineFacts) -> Vec<String> {
         judge(machine).into_iter().map(|finding| finding.code).collect()
     }
 
     #[test]
     fn a_machine_without_findings_is_fit() {
-        assert_eq!(judge(&Machine::default()), []);
+        assert_eq!(judge(&MachineFacts::default()), []);
         assert_eq!(verdict(&[]), "Fit to measure.");
     }
 
     #[test]
     fn a_loaded_processor_comes_before_a_powersaving_one() {
-        let machine = Machine {
+        let machine = MachineFacts {
             processor: Processor {
                 governor: Some("powersave".into()),
                 online: Some(2),
                 ..Processor::default()
             },
             load: Load { processor_pressure: Some(55.0), average: Some([3.0; 3]), ..Load::default() },
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         assert_eq!(codes(&machine), ["processor-busy", "governor"]);
         assert_eq!(verdict(&judge(&machine)), "Not fit to measure yet: fix the problems first.");
@@ -349,15 +349,15 @@ mod tests {
             file_system: Some("tmpfs".into()),
             ..PathFacts::default()
         };
-        assert_eq!(codes(&Machine { paths: vec![place], ..Machine::default() }), ["in-memory"]);
+        assert_eq!(codes(&MachineFacts { paths: vec![place], ..MachineFacts::default() }), ["in-memory"]);
     }
 
     #[test]
     fn a_quota_below_the_processors_is_found() {
-        let machine = Machine {
+        let machine = MachineFacts {
             processor: Processor { online: Some(4), ..Processor::default() },
             limits: Limits { processors: Some(0.5), throttled: Some(12), ..Limits::default() },
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         assert_eq!(codes(&machine), ["cgroup-processor"]);
     }
@@ -369,10 +369,10 @@ mod tests {
             options: vec!["rw".into(), "nobarrier".into()],
             ..Default::default()
         };
-        let machine = Machine {
+        let machine = MachineFacts {
             processor: Processor { hot: Some(3), ..Processor::default() },
             paths: vec![PathFacts { path: "/d".into(), mount: Some(mount), ..PathFacts::default() }],
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         assert_eq!(codes(&machine), ["heat", "no-barrier"]);
     }
@@ -382,7 +382,7 @@ mod tests {
         let place =
             PathFacts { path: "/d".into(), writable: Some(false), remote: true, ..PathFacts::default() };
         let busy = Load { processor_pressure: Some(12.0), ..Load::default() };
-        let machine = Machine { load: busy, paths: vec![place], ..Machine::default() };
+        let machine = MachineFacts { load: busy, paths: vec![place], ..MachineFacts::default() };
         assert_eq!(codes(&machine), ["not-writable", "processor-busy", "network"]);
     }
 }

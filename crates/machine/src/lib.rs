@@ -1,7 +1,7 @@
 //! Describes this machine and the file systems of the paths that a program uses; judges, compares, redacts
 //! and prints the description.
 //!
-//! The data are [`samples::Machine`] and [`samples::PathFacts`]. Containers, guests and unprivileged users
+//! The data are [`samples::MachineFacts`] and [`samples::PathFacts`]. Containers, guests and unprivileged users
 //! see only part of `/proc` and `/sys`, so a missing file is not an error. Call [`describe`] before and after
 //! a run; [`compare`] turns changes into warnings, [`judge`] lists what to fix first, [`redact`] removes
 //! names.
@@ -37,7 +37,7 @@ mod virtualisation;
 
 use std::path::Path;
 
-use samples::{MACHINE_SCHEMA, Machine};
+use samples::{MACHINE_SCHEMA, MachineFacts};
 
 pub use compare::compare;
 pub use files::list as processors;
@@ -49,12 +49,12 @@ pub use redact::redact;
 pub use show::{line, lines, path_table, table};
 
 /// Describes this machine and the file systems of `paths`. Takes a few ms; never fails.
-pub fn describe(paths: &[&Path]) -> Machine {
+pub fn describe(paths: &[&Path]) -> MachineFacts {
     let processor = processor::describe();
     let release = files::text("/etc/os-release").unwrap_or_default();
     let pretty = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
     // Every field is listed, so that a new field without a reader does not compile.
-    Machine {
+    MachineFacts {
         schema: MACHINE_SCHEMA.into(),
         summary: String::new(),
         host: files::text("/proc/sys/kernel/hostname"),
@@ -82,7 +82,7 @@ mod tests {
         assert!(machine.processor.online.is_some_and(|online| online > 0));
         assert_eq!(machine.paths.len(), 2);
         let json = serde_json::to_string(&machine).expect("plain data");
-        let back: Machine = serde_json::from_str(&json).expect("what was just written");
+        let back: MachineFacts = serde_json::from_str(&json).expect("what was just written");
         assert_eq!(back.paths[0].file_system, machine.paths[0].file_system);
         assert_eq!(line(&back), line(&machine));
     }

@@ -2,7 +2,7 @@
 //!
 //! It lists what is kept, not what is removed, since a name can occur in an unexpected place.
 
-use samples::{FileLayout, Machine, PathFacts};
+use samples::{FileLayout, MachineFacts, PathFacts};
 
 const HIDDEN: &str = "redacted";
 
@@ -121,7 +121,7 @@ const VALUED: [&str; 52] = [
 /// A copy without the kernel's command line and without the names of the host, paths, servers, addresses,
 /// users, pools and volumes.
 #[must_use]
-pub fn redact(machine: &Machine) -> Machine {
+pub fn redact(machine: &MachineFacts) -> MachineFacts {
     let mut copy = machine.clone();
     // Fields of another version may contain names.
     copy.other.clear();
@@ -224,7 +224,7 @@ mod tests {
     fn hidden(source: &str) -> String {
         let mount = Mount { source: source.into(), ..Mount::default() };
         let place = PathFacts { mount: Some(mount), ..PathFacts::default() };
-        let shown = redact(&Machine { paths: vec![place], ..Machine::default() });
+        let shown = redact(&MachineFacts { paths: vec![place], ..MachineFacts::default() });
         shown.paths[0].mount.as_ref().map(|mount| mount.source.clone()).unwrap_or_default()
     }
 
@@ -295,7 +295,7 @@ mod tests {
             },
             ..PathFacts::default()
         };
-        let machine = Machine {
+        let machine = MachineFacts {
             host: Some(secret.into()),
             kernel: OsKernel {
                 command_line: Some("root=LABEL=alice-x1".into()),
@@ -307,7 +307,7 @@ mod tests {
                 ..Virtualisation::default()
             },
             paths: vec![place],
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         let shown = redact(&machine);
         let json = serde_json::to_string(&shown).expect("plain data") + &crate::lines(&shown).join("\n");

@@ -2,7 +2,7 @@
 
 use samples::units::bytes;
 
-use samples::{Cache, Machine, MemoryNode, PathFacts};
+use samples::{Cache, MachineFacts, MemoryNode, PathFacts};
 
 use crate::path;
 use crate::settings::PERF_EVENT_PARANOID;
@@ -18,7 +18,7 @@ fn plural(n: u32, what: &str) -> String {
 }
 
 /// `AMD EPYC 9R14, 2 CPUs (KVM guest), 23.5 GiB, Linux 6.18.4`.
-pub fn line(machine: &Machine) -> String {
+pub fn line(machine: &MachineFacts) -> String {
     let mut parts = Vec::new();
     let architecture = Some(&machine.processor.architecture).filter(|name| !name.is_empty());
     let unnamed = || format!("{} processor", architecture.map_or("unknown", String::as_str));
@@ -42,12 +42,12 @@ pub fn line(machine: &Machine) -> String {
 }
 
 /// The description in lines: the machine, then one line for each path.
-pub fn lines(machine: &Machine) -> Vec<String> {
+pub fn lines(machine: &MachineFacts) -> Vec<String> {
     std::iter::once(line(machine)).chain(machine.paths.iter().map(path::line)).collect()
 }
 
 /// `(property, value)` for everything except the paths. Unknown properties are left out.
-pub fn table(machine: &Machine) -> Vec<(&'static str, String)> {
+pub fn table(machine: &MachineFacts) -> Vec<(&'static str, String)> {
     let rows = [
         ("Processor", processor_words(machine)),
         ("Caches", caches_words(machine)),
@@ -64,7 +64,7 @@ pub fn table(machine: &Machine) -> Vec<(&'static str, String)> {
     rows.into_iter().filter_map(|(name, words)| Some((name, words?))).collect()
 }
 
-fn processor_words(machine: &Machine) -> Option<String> {
+fn processor_words(machine: &MachineFacts) -> Option<String> {
     let cpu = &machine.processor;
     let allowed = cpu.allowed.filter(|allowed| Some(*allowed) != cpu.online);
     join([
@@ -76,7 +76,7 @@ fn processor_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn caches_words(machine: &Machine) -> Option<String> {
+fn caches_words(machine: &MachineFacts) -> Option<String> {
     let one = |cache: &Cache| {
         let kind = match cache.kind.as_str() {
             "Data" => " data",
@@ -90,7 +90,7 @@ fn caches_words(machine: &Machine) -> Option<String> {
     join(machine.processor.caches.iter().map(one))
 }
 
-fn nodes_words(machine: &Machine) -> Option<String> {
+fn nodes_words(machine: &MachineFacts) -> Option<String> {
     let nodes = &machine.processor.nodes;
     let one = |node: &MemoryNode| {
         let size = node.bytes.map(|size| format!(" with {}", bytes(size))).unwrap_or_default();
@@ -102,7 +102,7 @@ fn nodes_words(machine: &Machine) -> Option<String> {
     join(nodes.iter().map(one).chain([far]))
 }
 
-fn power_words(machine: &Machine) -> Option<String> {
+fn power_words(machine: &MachineFacts) -> Option<String> {
     let cpu = &machine.processor;
     join([
         cpu.governor.as_ref().map(|name| format!("governor {name}")),
@@ -113,7 +113,7 @@ fn power_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn interrupts_words(machine: &Machine) -> Option<String> {
+fn interrupts_words(machine: &MachineFacts) -> Option<String> {
     let cpu = &machine.processor;
     join([
         machine.kernel.timer_hertz.map(|hertz| format!("timer {hertz} times a second")),
@@ -123,7 +123,7 @@ fn interrupts_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn mitigations_words(machine: &Machine) -> Option<String> {
+fn mitigations_words(machine: &MachineFacts) -> Option<String> {
     let at_work = machine.processor.mitigations.iter();
     join(at_work.map(|(fault, state)| {
         let state = state.strip_prefix("Mitigation: ").unwrap_or(state);
@@ -131,7 +131,7 @@ fn mitigations_words(machine: &Machine) -> Option<String> {
     }))
 }
 
-fn memory_words(machine: &Machine) -> Option<String> {
+fn memory_words(machine: &MachineFacts) -> Option<String> {
     let (memory, kernel) = (&machine.memory, &machine.kernel);
     let swap = memory
         .swap
@@ -151,7 +151,7 @@ fn memory_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn kernel_words(machine: &Machine) -> Option<String> {
+fn kernel_words(machine: &MachineFacts) -> Option<String> {
     let kernel = &machine.kernel;
     let release = kernel.release.as_ref();
     join([
@@ -164,7 +164,7 @@ fn kernel_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn guest_words(machine: &Machine) -> Option<String> {
+fn guest_words(machine: &MachineFacts) -> Option<String> {
     let found = &machine.virtualisation;
     join([
         found.hypervisor.as_ref().map(|name| format!("of {name}")),
@@ -178,7 +178,7 @@ fn guest_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn limits_words(machine: &Machine) -> Option<String> {
+fn limits_words(machine: &MachineFacts) -> Option<String> {
     let limits = &machine.limits;
     let group = limits.cgroup_version.map(|version| format!("control groups v{version}"));
     let bound = limits.processors.is_some() || limits.memory.is_some() || !limits.devices.is_empty();
@@ -194,7 +194,7 @@ fn limits_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn load_words(machine: &Machine) -> Option<String> {
+fn load_words(machine: &MachineFacts) -> Option<String> {
     let load = &machine.load;
     let waited = |share: Option<f64>, what: &str| share.map(|share| format!("{share:.0} % for {what}"));
     let pressure = join([
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_line_names_processor_guest_memory_and_kernel() {
-        let machine = Machine {
+        let machine = MachineFacts {
             processor: Processor {
                 model: Some("AMD EPYC 9R14".into()),
                 online: Some(2),
@@ -259,9 +259,9 @@ mod tests {
             virtualisation: Virtualisation { hypervisor: Some("KVM".into()), ..Virtualisation::default() },
             memory: Memory { total: Some((23 << 30) + (1 << 29)), ..Memory::default() },
             kernel: OsKernel { release: Some("6.18".into()), ..OsKernel::default() },
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         assert_eq!(line(&machine), "AMD EPYC 9R14, 2 CPUs (KVM guest), 23.5 GiB, Linux 6.18");
-        assert_eq!(line(&Machine::default()), "unknown processor");
+        assert_eq!(line(&MachineFacts::default()), "unknown processor");
     }
 }

@@ -23,9 +23,9 @@ pub struct Explanation {
     /// The groups with their ranks.
     pub groups: Vec<GroupShare>,
     /// The layouts of patterns.
-    pub patterns: Vec<Layout>,
+    pub patterns: Vec<PatternLayout>,
     /// Where ranks meet, in the order of the program.
-    pub meetings: Vec<Meeting>,
+    pub meetings: Vec<MeetingPlace>,
     /// The work of each rank; successive ranks with equal work share an entry.
     pub work: Vec<RankWork>,
     /// Number of ranks after the last entry of `work`, which were not counted.
@@ -50,7 +50,7 @@ impl GroupShare {
 
 /// The layout of a pattern's blocks in the file, for one group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Layout {
+pub struct PatternLayout {
     /// The pattern's name.
     pub name: String,
     /// The group whose ranks' blocks alternate.
@@ -77,7 +77,7 @@ pub struct Layout {
 
 /// A place in the program where ranks wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Meeting {
+pub struct MeetingPlace {
     /// The file.
     pub file: String,
     /// From 1.
@@ -159,7 +159,7 @@ fn calls(plan: &Plan) -> impl Iterator<Item = (Command, u32, u32, SiteId)> + '_ 
 }
 
 /// The layouts of patterns for the groups that use them.
-fn layouts(plan: &Plan) -> Vec<Layout> {
+fn layouts(plan: &Plan) -> Vec<PatternLayout> {
     let mut pairs: Vec<(usize, GroupId, bool)> = Vec::new();
     for (command, first, count, site) in calls(plan) {
         let position = |kind| command.spec().position(kind);
@@ -188,9 +188,9 @@ fn layouts(plan: &Plan) -> Vec<Layout> {
         .collect()
 }
 
-fn layout(pattern: &Pattern, group: &crate::plan::Group, used: bool) -> Layout {
+fn layout(pattern: &Pattern, group: &crate::plan::Group, used: bool) -> PatternLayout {
     let single = pattern.level >= 2;
-    Layout {
+    PatternLayout {
         name: pattern.name.clone(),
         group: group.name.clone(),
         ranks: group.ranks.clone(),
@@ -205,7 +205,7 @@ fn layout(pattern: &Pattern, group: &crate::plan::Group, used: bool) -> Layout {
     }
 }
 
-impl Layout {
+impl PatternLayout {
     /// The transfer that moves block `block` of a rank, from 0.
     fn transfer_of(&self, block: u64) -> u64 {
         if self.level >= 2 { 0 } else { block }
@@ -242,7 +242,7 @@ impl Layout {
 }
 
 /// The sites at which ranks wait for each other, if some rank reaches them.
-fn meetings(plan: &Plan, details: &[Details]) -> Vec<Meeting> {
+fn meetings(plan: &Plan, details: &[Details]) -> Vec<MeetingPlace> {
     let groups: std::collections::HashMap<u32, GroupId> = plan
         .code
         .steps
@@ -266,7 +266,7 @@ fn meetings(plan: &Plan, details: &[Details]) -> Vec<Meeting> {
         let times = passed.copied().unwrap_or(0) / if phase { 2 } else { 1 };
         let group = groups.get(&(at as u32)).copied().unwrap_or(site.group);
         let Some(group) = plan.groups.get(group.index()) else { continue };
-        out.push(Meeting {
+        out.push(MeetingPlace {
             file: site.file.to_string(),
             line: site.line,
             operation: site.operation,

@@ -7,7 +7,7 @@ pub type Loader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// One file of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct SourceFile {
     /// Its name, for messages.
     pub name: String,
     /// The offset of its text in [`Source::text`].
@@ -18,7 +18,7 @@ pub struct File {
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     text: String,
-    files: Vec<File>,
+    files: Vec<SourceFile>,
     lines: Vec<u32>,
 }
 
@@ -50,7 +50,7 @@ impl Source {
             self.text.push('\n');
         }
         let start = self.text.len() as u32;
-        self.files.push(File { name: name.to_owned(), start });
+        self.files.push(SourceFile { name: name.to_owned(), start });
         self.text.push_str(text);
         self.lines.push(start);
         // Lines are short, so testing each byte is faster than a search for each line.
@@ -66,7 +66,7 @@ impl Source {
     }
 
     /// The files, the program first.
-    pub fn files(&self) -> &[File] {
+    pub fn files(&self) -> &[SourceFile] {
         &self.files
     }
 

@@ -264,12 +264,12 @@ fn every_code_is_explained_and_has_a_snapshot() {
 /// The page of all codes: the explanation of each, a program with it, and the diagnostic.
 fn page() -> String {
     let mut out = String::from(
-        "# PPL: what can be wrong with a program\n\n\
+        "# PPL diagnostics\n\n\
          <!-- Made from the tests by `cargo test -p lastrank-ppl --test diagnostics`. -->\n\n\
-         `lastrank check program.ppl` finds these before anything runs; `E` is an error, `W` a warning, `N` a\n\
-         note. Several are told at once. `--format json` writes the same for other programs, see\n\
-         [PPL, the language](language.md#for-other-programs). Under each code stands a program that has it and\n\
-         what is said of it.\n",
+         `lastrank check program.ppl` reports these before anything runs; `E` is an error, `W` a warning, `N` a\n\
+         note. Several are reported in one pass. `--format json` writes the same for other programs, see\n\
+         [PPL, the language](language.md#for-other-programs). Each code is shown with a program that causes it and\n\
+         its output.\n",
     );
     for known in CODES {
         let found = |case: &&Case| diagnose(case).0.iter().any(|it| it.code == known.code);

@@ -6,13 +6,13 @@ mod hall;
 use std::fmt::Write;
 
 use hall::{End, gather};
-use ppl::interpret::random::Random;
+use ppl::interpret::random::RandomSequence;
 use ppl::plan::{Plan, Settings};
 use ppl::{Diagnostic, Source, compile};
 
 /// Generates random programs.
 struct Author {
-    random: Random,
+    random: RandomSequence,
     out: String,
     /// Statements left to write.
     left: u32,
@@ -34,7 +34,7 @@ impl Author {
 
     /// A whole program.
     fn program(seed: u64) -> String {
-        let mut random = Random::new(seed, 0);
+        let mut random = RandomSequence::new(seed, 0);
         let (functions, groups) = (random.below(3), random.below(2) == 0);
         let left = 6 + random.below(12) as u32;
         let mut author = Self {

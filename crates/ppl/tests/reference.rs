@@ -22,9 +22,9 @@ fn page() -> String {
     let mut out = String::from(
         "# PPL reference: statements, commands, functions, built-in values\n\n\
          <!-- Made from the tables of the language by `cargo test -p lastrank-ppl --test reference`. -->\n\n\
-         What they are made of, and what is classic, is told in [PPL, the language](language.md); what can be\n\
-         wrong with a program in [the list of diagnostics](language-diagnostics.md). Every example here runs in\n\
-         the tests. `S` stands for a statement or a block, brackets enclose what may be left out.\n\n",
+         The elements of the language, and the differences from the original, are in [PPL, the language](language.md);\n\
+         diagnostics are in [their list](language-diagnostics.md). Every example here runs in\n\
+         the tests. `S` stands for a statement or a block, brackets enclose optional parts.\n\n",
     );
     out += "## Statements\n\n";
     for (keyword, _) in Keyword::ALL {

@@ -1,8 +1,8 @@
 //! Makes up a realistic run, for tests and documentation.
 
 use crate::{
-    BlockDevice, Cause, Causes, ClockFacts, ClockKind, FACTS_SCHEMA, Facts, MACHINE_SCHEMA, Machine, Memory,
-    Mount, OsKernel, Overhead, PathFacts, Processor, Run, Sample, Site, SiteKind, Warning,
+    BlockDevice, Cause, Causes, ClockFacts, ClockKind, FACTS_SCHEMA, Facts, MACHINE_SCHEMA, MachineFacts,
+    Memory, Mount, OsKernel, Overhead, PathFacts, Processor, Run, Sample, Site, SiteKind, Warning,
 };
 
 /// A made-up run of the paper's experiment, the same for the same arguments: `ranks` targets and `steps`
@@ -139,8 +139,8 @@ fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
     }
 }
 
-fn machine() -> Machine {
-    Machine {
+fn machine() -> MachineFacts {
+    MachineFacts {
         schema: MACHINE_SCHEMA.into(),
         summary: "Example CPU, 8 CPUs, 16 GiB, Linux 6.12.0".into(),
         host: Some("node17".into()),
@@ -156,7 +156,7 @@ fn machine() -> Machine {
             release: Some("6.12.0".into()),
             ..OsKernel::default()
         },
-        ..Machine::default()
+        ..MachineFacts::default()
     }
 }
 

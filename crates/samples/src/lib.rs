@@ -23,7 +23,7 @@ pub use cause::{Cause, Causes, ExcessPart};
 pub use clocks::CommonClock;
 pub use facts::{
     Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, Coverage, CurvePoint, FACTS_SCHEMA,
-    Facts, FileLayout, HintsOfFile, Limits, Load, MACHINE_SCHEMA, Machine, Memory, MemoryNode, Mount,
+    Facts, FileLayout, HintsOfFile, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, Mount,
     MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead, PathFacts, Processor,
     RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck, TourFacts, Virtualisation, Warning,
 };
@@ -32,7 +32,7 @@ pub use histogram::{Counted, Histogram};
 pub use outcome::Outcome;
 pub use sample::Sample;
 pub use site::{Site, SiteKind};
-pub use time_use::{Span, TimeUse, time_use};
+pub use time_use::{RankSpan, TimeUse, time_use};
 
 /// One execution: its samples, their sites and its facts.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use crate::{Run, Sample, SiteKind};
 
 /// When one rank ran the program, in ns since the run's epoch on the rank's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
+pub struct RankSpan {
     /// The rank.
     pub rank: u32,
     /// When its first statement begins.
@@ -34,7 +34,7 @@ pub struct TimeUse {
     pub engine_s: f64,
 }
 
-/// Accounts for the wall time of every rank that has a [`Span`] in the facts, or samples.
+/// Accounts for the wall time of every rank that has a [`RankSpan`] in the facts, or samples.
 ///
 /// Operations that overlap (workers of `parallel`, `async`) count once. Starts are whole nanoseconds, so a
 /// sample may count up to 1 ns too little. A killed rank is counted until its last sample.
@@ -59,7 +59,7 @@ pub fn time_use(run: &Run) -> Vec<TimeUse> {
 
 fn of_rank<'a>(
     rank: u32,
-    span: Option<Span>,
+    span: Option<RankSpan>,
     samples: impl Iterator<Item = &'a Sample>,
     kind: impl Fn(&Sample) -> SiteKind,
 ) -> TimeUse {
@@ -118,7 +118,7 @@ mod tests {
     const BARRIER: u32 = 1;
     const BLOCK: u32 = 2;
 
-    fn run(spans: Vec<Span>, samples: Vec<Sample>) -> Run {
+    fn run(spans: Vec<RankSpan>, samples: Vec<Sample>) -> Run {
         let site = |kind| Site { kind, ..Site::default() };
         let sites = vec![site(SiteKind::Operation), site(SiteKind::Barrier), site(SiteKind::Time)];
         Run { facts: Facts { spans, ..Facts::default() }, sites, samples }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn operations_waiting_pauses_and_the_rest_add_up_to_the_wall_time() {
-        let span = Span { rank: 0, begin_ns: 100, end_ns: 1100, paused_ns: 200 };
+        let span = RankSpan { rank: 0, begin_ns: 100, end_ns: 1100, paused_ns: 200 };
         let samples =
             vec![sample(0, OPERATION, 150, 300), sample(0, BARRIER, 460, 240), sample(0, BLOCK, 140, 600)];
         let found = time_use(&run(vec![span], samples))[0];
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn operations_at_the_same_time_count_once() {
-        let span = Span { rank: 0, begin_ns: 0, end_ns: 100, paused_ns: 0 };
+        let span = RankSpan { rank: 0, begin_ns: 0, end_ns: 100, paused_ns: 0 };
         let samples =
             vec![sample(0, OPERATION, 10, 50), sample(0, OPERATION, 30, 50), sample(0, BARRIER, 70, 30)];
         let found = time_use(&run(vec![span], samples))[0];
@@ -153,14 +153,14 @@ mod tests {
 
     #[test]
     fn a_killed_rank_is_accounted_until_its_last_sample() {
-        let span = Span { rank: 1, begin_ns: 10, end_ns: 0, paused_ns: 0 };
+        let span = RankSpan { rank: 1, begin_ns: 10, end_ns: 0, paused_ns: 0 };
         let found = time_use(&run(vec![span], vec![sample(1, OPERATION, 20, 30)]))[0];
         assert_eq!((found.rank, nanoseconds(found.wall_s), nanoseconds(found.engine_s)), (1, 40, 10));
     }
 
     #[test]
     fn ranks_may_be_mixed_and_a_rank_without_samples_has_engine_time_only() {
-        let spans = vec![Span { rank: 2, begin_ns: 0, end_ns: 7, paused_ns: 0 }];
+        let spans = vec![RankSpan { rank: 2, begin_ns: 0, end_ns: 7, paused_ns: 0 }];
         let samples = vec![sample(0, OPERATION, 0, 5), sample(1, OPERATION, 1, 5), sample(0, BARRIER, 5, 5)];
         let found = time_use(&run(spans, samples));
         let parts: Vec<_> = found

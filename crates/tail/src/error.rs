@@ -1,14 +1,14 @@
-//! What can be wrong with a question put to this crate.
+//! Defines the errors of this crate.
 
 use crate::Status;
 
-/// Why there is no result. Data that are merely awkward give a result with a [`Status`] instead.
+/// Why there is no result. Difficult data give a result with a [`Status`] instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Values that are not finite, where they were not to be dropped.
     #[error(
-        "{nan} values are NaN and {infinite} infinite, the first is value {first}: mend the input, or have them dropped and counted"
+        "{nan} values are NaN and {infinite} infinite, the first is value {first}: correct the input, or have them dropped and counted"
     )]
     NotFinite {
         /// Not a number.

@@ -153,7 +153,7 @@ fn data_that_cannot_be_fitted_are_refused_in_words() {
     let refused = |values: &[f64]| assess(values, &quick()).unwrap_err().to_string();
     insta::assert_snapshot!(refused(&[1.0, 2.0, 3.0]), @"3 finite values, at least 10 are needed: measure more runs");
     insta::assert_snapshot!(refused(&[2.5; 40]), @"all 40 values equal 2.5: nothing varies, so nothing can be fitted");
-    insta::assert_snapshot!(refused(&data("s12_nan")), @"3 values are NaN and 0 infinite, the first is value 11: mend the input, or have them dropped and counted");
+    insta::assert_snapshot!(refused(&data("s12_nan")), @"3 values are NaN and 0 infinite, the first is value 11: correct the input, or have them dropped and counted");
 }
 
 #[test]

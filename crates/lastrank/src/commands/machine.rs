@@ -7,7 +7,7 @@ use clock::Clock;
 use engine::mpi::{Survey, survey};
 use machine::{self, Finding};
 use samples::units::duration;
-use samples::{ClockFacts, ClockKind, Machine};
+use samples::{ClockFacts, ClockKind, MachineFacts};
 use serde::Serialize;
 
 use crate::cli::MachineArgs;
@@ -18,7 +18,7 @@ use crate::output;
 #[derive(Serialize)]
 struct Answer<'a> {
     #[serde(flatten)]
-    machine: &'a Machine,
+    machine: &'a MachineFacts,
     mpi: &'a Survey,
     findings: &'a [Finding],
     verdict: &'a str,
@@ -55,7 +55,13 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
 
 /// A line for each thing, each path with what lies under it, then the findings in the order in which they
 /// are to be mended.
-fn text(shown: &Machine, clock: &ClockFacts, mpi: &Survey, findings: &[Finding], verdict: &str) -> String {
+fn text(
+    shown: &MachineFacts,
+    clock: &ClockFacts,
+    mpi: &Survey,
+    findings: &[Finding],
+    verdict: &str,
+) -> String {
     let row = |(name, words): (&str, String)| format!("{name:13} {words}\n");
     let mut text: String = machine::table(shown).into_iter().map(row).collect();
     text += &row(("Clock", clock_words(clock)));

@@ -34,7 +34,7 @@ pub(super) struct Survey {
     pub collective: bool,
 }
 
-struct Walk<'a> {
+struct Surveyor<'a> {
     tree: &'a Tree,
     text: &'a str,
     survey: Survey,
@@ -45,7 +45,7 @@ struct Walk<'a> {
 impl Survey {
     pub fn of(tree: &Tree, text: &str) -> Self {
         let names = tree.names().len();
-        let mut walk = Walk {
+        let mut walk = Surveyor {
             tree,
             text,
             survey: Survey { first_assigned: vec![u32::MAX; names], ..Survey::default() },
@@ -78,7 +78,7 @@ impl Survey {
     }
 }
 
-impl Walk<'_> {
+impl Surveyor<'_> {
     fn collective(&mut self) {
         self.survey.collective = true;
         if let Some(function) = self.inside {

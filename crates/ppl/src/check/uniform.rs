@@ -7,7 +7,7 @@ use crate::commands::{FunctionKind, Kind, Yields};
 
 /// What a block assigns, and what its amount of work depends on.
 #[derive(Default)]
-struct Reach {
+struct Dependences {
     assigned: HashSet<Slot>,
     read: HashSet<Slot>,
     /// The assigned slots, with the values.
@@ -27,19 +27,21 @@ pub(super) fn uniform_blocks(code: &Code) -> Vec<bool> {
             Step::ForRange { slot, body, .. } => (slot, body),
             _ => continue,
         };
-        let mut reach = Reach::default();
+        let mut reach = Dependences::default();
         reach.assigned.insert(slot);
         reach.block(code, body);
         let same = !reach.varies && reach.assigned.is_disjoint(&reach.read);
         out[body as usize] = same
-            && !reach.hands_on(code, |slot| amounts.get_or_insert_with(|| amounts_of(code)).contains(&slot));
+            && !reach.affects_outside(code, |slot| {
+                amounts.get_or_insert_with(|| amounts_of(code)).contains(&slot)
+            });
     }
     out
 }
 
 /// The variables on which the amount of work depends anywhere in the program.
 fn amounts_of(code: &Code) -> HashSet<Slot> {
-    let mut reach = Reach::default();
+    let mut reach = Dependences::default();
     for step in &code.steps {
         match *step {
             Step::Assign(slot, value) => {
@@ -85,12 +87,12 @@ fn amounts_of(code: &Code) -> HashSet<Slot> {
     }
 }
 
-impl Reach {
+impl Dependences {
     /// Whether the amount of work outside of the loop depends on a variable whose value at the end changes
     /// with the number of rounds.
-    fn hands_on(&self, code: &Code, mut matters: impl FnMut(Slot) -> bool) -> bool {
+    fn affects_outside(&self, code: &Code, mut matters: impl FnMut(Slot) -> bool) -> bool {
         self.values.iter().any(|&(slot, value)| {
-            let mut own = Reach::default();
+            let mut own = Dependences::default();
             own.depends(code, value);
             !own.read.is_disjoint(&self.assigned) && matters(slot)
         })

@@ -374,12 +374,12 @@ impl RawSite {
 /// The spans of meetings, and of the expressions that decide how often ranks reach them. Empty if ranks never
 /// meet.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct MeetingSpans {
     expressions: Vec<(ExprIndex, Span)>,
     sites: Vec<(u32, Span)>,
 }
 
-impl Places {
+impl MeetingSpans {
     pub fn add_expression(&mut self, expr: ExprIndex, span: Span) {
         self.expressions.push((expr, span));
     }
@@ -440,7 +440,7 @@ pub struct Code {
     /// Names of environment variables.
     pub environment: Vec<(String, Span)>,
     pub(crate) sites: Vec<RawSite>,
-    pub(crate) places: Places,
+    pub(crate) places: MeetingSpans,
     /// For each block, whether its work is independent of the counter of the enclosing loop.
     pub(crate) uniform: Vec<bool>,
 }

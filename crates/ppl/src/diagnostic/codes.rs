@@ -70,7 +70,7 @@ codes! {
     TooManyArguments = "E0113", "more arguments than a call can hold",
         "A call holds at most 200 arguments. Put the values into a list (`[a, b, …]`), which may be of any length, and pass that.";
     Misplaced = "E0114", "a statement in a place where it has no meaning",
-        "`define`, `def` and `include` stand at the top level; `break` and `continue` stand in a loop; `return` stands in a function.";
+        "`define`, `def` and `include` are permitted at the top level only, `break` and `continue` in a loop, `return` in a function.";
     IncludeFailed = "E0115", "a file that cannot be included",
         "The file named by `include` could not be read, or files include each other in a circle.";
     UnknownVariable = "E0201", "a variable that is not defined here",

@@ -5,7 +5,7 @@ use crate::syntax::{Define, StatementKind, Statements};
 use super::WIDTH;
 use super::lines::columns;
 use super::printer::Printer;
-use super::spacing::{Around, Spacing};
+use super::spacing::{Spacing, SpacingRules};
 
 impl Printer<'_> {
     /// Chooses the columns of the consecutive `define param` statements from `index` on and returns their
@@ -31,7 +31,7 @@ impl Printer<'_> {
             let (last, end) = (find(self.tree.span(default).start), find(statement.span.end));
             let plain = self.items[at + 1..end].iter().all(|item| !item.has_comments());
             // Excludes the comments before it, which are on other lines.
-            let mut spacing = Spacing::new(Around::Param);
+            let mut spacing = Spacing::new(SpacingRules::Param);
             spacing.joins(&item, &self.marks, self.text);
             let name = self.measure(at + 1, middle, spacing, WIDTH).map(|rest| "define ".len() + rest);
             if let (true, Some(name)) = (plain, name) {

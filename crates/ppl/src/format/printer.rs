@@ -4,7 +4,7 @@ use crate::syntax::{Define, StatementId, StatementKind, Statements, TokenKind, T
 
 use super::lines::{Line, columns, join};
 use super::marks::Marks;
-use super::spacing::{Around, Spacing};
+use super::spacing::{Spacing, SpacingRules};
 use super::tokens::{Comment, Item, scan};
 use super::{INDENT, WIDTH};
 
@@ -180,7 +180,7 @@ impl Printer<'_> {
                 for (nth, body) in bodies.iter().enumerate() {
                     self.lead(level + 1, nth == 0);
                     let start = self.tree.statement_span(body).start;
-                    self.header(start, level + 1, Around::Other);
+                    self.header(start, level + 1, SpacingRules::Other);
                     self.body(body, level + 1);
                 }
                 self.lead(level + 1, bodies.is_empty());
@@ -231,7 +231,7 @@ impl Printer<'_> {
         if !empty && !written_so {
             return None;
         }
-        self.measure(open, close + 1, Spacing::new(Around::Other), WIDTH)
+        self.measure(open, close + 1, Spacing::new(SpacingRules::Other), WIDTH)
     }
 
     /// `if c S else S`
@@ -246,11 +246,11 @@ impl Printer<'_> {
         let inner = self.tree.statement_span(then);
         if inner.start <= span.start {
             // The body is missing, which is permitted at the end of a block.
-            self.header(span.end, level, Around::Other);
+            self.header(span.end, level, SpacingRules::Other);
             return;
         }
         let whole = self.fits(span.end);
-        self.header(inner.start, level, Around::Other);
+        self.header(inner.start, level, SpacingRules::Other);
         self.body(then, level);
         let Some(otherwise) = otherwise else { return };
         let block = matches!(self.tree.statement(then).kind, StatementKind::Block(_));
@@ -258,7 +258,7 @@ impl Printer<'_> {
             self.set_apart(level);
         }
         let start = self.tree.statement_span(otherwise).start;
-        self.header(start, level, Around::Other);
+        self.header(start, level, SpacingRules::Other);
         self.body(otherwise, level);
     }
 
@@ -272,7 +272,7 @@ impl Printer<'_> {
             }
             close += 1;
         }
-        self.measure(self.at, close, Spacing::new(Around::Other), room).is_some()
+        self.measure(self.at, close, Spacing::new(SpacingRules::Other), room).is_some()
     }
 
     /// Prints the body of a statement after its head.
@@ -327,7 +327,7 @@ impl Printer<'_> {
     // --- inside a statement ---
 
     /// Prints the tokens up to the offset `end`.
-    fn header(&mut self, end: u32, level: usize, around: Around) {
+    fn header(&mut self, end: u32, level: usize, around: SpacingRules) {
         let mut spacing = Spacing::new(around);
         let mut first = true;
         while self.item().start < end && self.item().kind != TokenKind::End {
@@ -454,14 +454,14 @@ fn may_break(item: &Item) -> bool {
 }
 
 /// Which rules of spacing a statement follows.
-fn around(kind: StatementKind) -> Around {
+fn around(kind: StatementKind) -> SpacingRules {
     match kind {
-        StatementKind::Define(Define::Groups(_)) => Around::Groups,
-        StatementKind::Define(Define::Param { .. }) => Around::Param,
-        StatementKind::Define(_) => Around::Define,
-        StatementKind::Rate { .. } => Around::Rate,
-        StatementKind::Async { .. } => Around::Async,
-        StatementKind::Time { .. } => Around::Time,
-        _ => Around::Other,
+        StatementKind::Define(Define::Groups(_)) => SpacingRules::Groups,
+        StatementKind::Define(Define::Param { .. }) => SpacingRules::Param,
+        StatementKind::Define(_) => SpacingRules::Define,
+        StatementKind::Rate { .. } => SpacingRules::Rate,
+        StatementKind::Async { .. } => SpacingRules::Async,
+        StatementKind::Time { .. } => SpacingRules::Time,
+        _ => SpacingRules::Other,
     }
 }

@@ -7,7 +7,7 @@ use super::tokens::Item;
 
 /// Which spacing rules a statement has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Around {
+pub(super) enum SpacingRules {
     /// `define groups {"a":S, "b":D/1}`
     Groups,
     /// `define param "name" $variable [1, 2]`
@@ -27,7 +27,7 @@ pub(super) enum Around {
 /// State over the tokens of a statement so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
-    around: Around,
+    around: SpacingRules,
     brackets: u32,
     /// Number of `?` whose `:` has not occurred yet.
     questions: u32,
@@ -36,7 +36,7 @@ pub(super) struct Spacing {
 }
 
 impl Spacing {
-    pub fn new(around: Around) -> Self {
+    pub fn new(around: SpacingRules) -> Self {
         Self { around, brackets: 0, questions: 0, before: None, before_that: None }
     }
 
@@ -73,12 +73,12 @@ impl Spacing {
 
     fn is_joined(&self, before: &Item, item: &Item, marks: &Marks, text: &str) -> bool {
         use TokenKind::{Range, Sign, Variable, Word};
-        let define = matches!(self.around, Around::Groups | Around::Define | Around::Param);
+        let define = matches!(self.around, SpacingRules::Groups | SpacingRules::Define | SpacingRules::Param);
         // A slash or equals sign that belongs to the statement.
         let of_statement = |kind: TokenKind| match self.around {
-            Around::Rate => kind == Sign(b'/') && self.brackets == 0,
-            Around::Groups => matches!(kind, Sign(b'/' | b':')),
-            Around::Async => kind == Sign(b'=') && self.brackets == 0,
+            SpacingRules::Rate => kind == Sign(b'/') && self.brackets == 0,
+            SpacingRules::Groups => matches!(kind, Sign(b'/' | b':')),
+            SpacingRules::Async => kind == Sign(b'=') && self.brackets == 0,
             _ => false,
         };
         match before.kind {
@@ -96,11 +96,11 @@ impl Spacing {
             Sign(b'[') => match before.kind {
                 Variable => {
                     // The default of a parameter is not an index of its variable.
-                    self.around != Around::Param
+                    self.around != SpacingRules::Param
                         || self.before_that.is_none_or(|before| before.kind != TokenKind::Text)
                 }
                 Sign(b')' | b']') => true,
-                Word => self.around == Around::Time && self.before_that.is_none(),
+                Word => self.around == SpacingRules::Time && self.before_that.is_none(),
                 _ => false,
             },
             kind => of_statement(kind),

@@ -8,7 +8,7 @@ use crate::value::{MAX_LIST_DEPTH, Value};
 
 use super::interpreter::{EarlyEnd, Flow, Interpreter, OpenStonewall};
 use super::machine::{Machine, Stop, Wait, Work};
-use super::random::Random;
+use super::random::RandomSequence;
 
 /// Runs a plan as one of its ranks.
 ///
@@ -16,7 +16,7 @@ use super::random::Random;
 /// If the rank ended before the end of its program.
 pub fn run<M: Machine>(plan: &Plan, rank: u32, machine: &mut M) -> Result<(), Stop> {
     let variables = plan.initial.clone();
-    let random = Random::new(plan.seed, u64::from(rank) + 1);
+    let random = RandomSequence::new(plan.seed, u64::from(rank) + 1);
     Interpreter::new(plan, rank, machine, variables, random)
         .block(plan.code.main)
         .map(|_| ())
@@ -346,7 +346,7 @@ struct Workers<'p> {
 
 impl Work for Workers<'_> {
     fn run<M: Machine>(&self, index: u32, machine: &mut M) -> Result<(), Stop> {
-        let random = Random::new(self.seed, u64::from(index));
+        let random = RandomSequence::new(self.seed, u64::from(index));
         let mut worker = Interpreter::new(self.plan, self.rank, machine, self.variables.clone(), random);
         worker.locals = self.locals.clone();
         worker.base = self.base;

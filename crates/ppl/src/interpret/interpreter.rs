@@ -6,7 +6,7 @@ use crate::value::Value;
 
 use super::arguments::Arguments;
 use super::machine::{Fault, Machine, Stop};
-use super::random::Random;
+use super::random::RandomSequence;
 
 /// Why a rank ended before the end of its program; boxed, so that results stay small.
 pub(super) type EarlyEnd = Box<Stop>;
@@ -66,8 +66,8 @@ pub(super) struct Interpreter<'p, M> {
     pub text: Vec<u8>,
     /// Why the current command is not executed; empty if it is.
     pub refused: String,
-    pub random: Random,
-    pub common: Random,
+    pub random: RandomSequence,
+    pub common: RandomSequence,
     pub errno: i64,
     pub bytes: i64,
     pub worker: u32,
@@ -84,7 +84,13 @@ pub(super) struct Interpreter<'p, M> {
 }
 
 impl<'p, M: Machine> Interpreter<'p, M> {
-    pub fn new(plan: &'p Plan, rank: u32, machine: &'p mut M, variables: Vec<Value>, random: Random) -> Self {
+    pub fn new(
+        plan: &'p Plan,
+        rank: u32,
+        machine: &'p mut M,
+        variables: Vec<Value>,
+        random: RandomSequence,
+    ) -> Self {
         Self {
             plan,
             code: &plan.code,
@@ -102,7 +108,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             text: Vec::new(),
             refused: String::new(),
             random,
-            common: Random::new(plan.seed, 0),
+            common: RandomSequence::new(plan.seed, 0),
             errno: 0,
             bytes: 0,
             worker: 0,

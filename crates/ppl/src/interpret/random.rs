@@ -9,13 +9,13 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A sequence of random numbers.
 #[derive(Clone, Debug)]
-pub struct Random {
+pub struct RandomSequence {
     generator: Xoshiro256PlusPlus,
     /// The second of two normal numbers that were drawn together.
     spare: Option<f64>,
 }
 
-impl Random {
+impl RandomSequence {
     /// The sequence number `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let seed = seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95).rotate_left(17);
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_sequence_and_ranks_differ() {
         let take = |seed, rank| {
-            let mut random = Random::new(seed, rank);
+            let mut random = RandomSequence::new(seed, rank);
             [random.bits(), random.bits(), random.bits()]
         };
         assert_eq!(take(1, 0), take(1, 0));
@@ -141,14 +141,14 @@ mod tests {
 
     #[test]
     fn a_seed_always_gives_the_same_numbers() {
-        let mut random = Random::new(7, 3);
+        let mut random = RandomSequence::new(7, 3);
         let drawn = [random.bits(), random.bits(), random.bits()];
         assert_eq!(drawn, [0xeb82_6336_c85f_f3c2, 0xd5d5_99b6_e1f8_4815, 0x2fdc_bfc7_fe42_ade1]);
     }
 
     #[test]
     fn means_are_those_of_the_distributions() {
-        let mut random = Random::new(7, 0);
+        let mut random = RandomSequence::new(7, 0);
         assert!((mean(|| random.exponential(3.0)) - 3.0).abs() < 0.05);
         assert!(mean(|| random.normal()).abs() < 0.02);
         assert!((mean(|| random.pareto(3.0, 1.0)) - 1.5).abs() < 0.03);
@@ -160,7 +160,7 @@ mod tests {
     fn zipf_has_the_documented_weights() {
         for s in [0.5, 1.0, 1.2] {
             let n = 10;
-            let mut random = Random::new(3, 0);
+            let mut random = RandomSequence::new(3, 0);
             let mut counts = vec![0f64; n];
             for _ in 0..N {
                 counts[random.zipf(n as u64, s) as usize] += 1.0;

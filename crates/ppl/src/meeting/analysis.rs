@@ -6,7 +6,7 @@ use crate::code::{Code, GroupId, Slot};
 use crate::diagnostic::Span;
 use crate::plan::Plan;
 
-use super::domain::{Cause, Control, Groups, Jumps, State, Taint, join_into};
+use super::domain::{Control, Divergence, Groups, Jumps, State, Taint, join_into};
 
 /// The largest number of contexts in which a function is analysed separately; further ones are joined.
 const MAX_CONTEXTS: usize = 12;
@@ -18,22 +18,22 @@ pub(super) const RESULT: Slot = Slot::NONE;
 
 /// Why ranks may not meet.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Why {
+pub(super) enum MissReason {
     /// Workers of `parallel` reach it.
     Workers(Span),
     /// Ranks diverge before it.
-    Parted(Cause),
+    Diverged(Divergence),
     /// Only the ranks of group `only` (`None`: of an unknown group) reach it, but those of `target` should.
     Group { only: Option<GroupId>, target: Option<GroupId>, place: Span },
 }
 
 /// A meeting that some ranks may miss.
 #[derive(Clone, Debug)]
-pub(super) struct Finding {
+pub(super) struct PossibleMiss {
     pub span: Span,
     /// The meeting in words, for messages.
     pub what: String,
-    pub why: Why,
+    pub why: MissReason,
     /// Whether ranks meet there with some MPI libraries only.
     pub soft: bool,
 }
@@ -68,7 +68,7 @@ pub(super) struct Analysis<'p> {
     pub code: &'p Code,
     /// Whether the groups have the ranks of the run.
     pub known: bool,
-    pub findings: BTreeMap<(u32, u32), Finding>,
+    pub findings: BTreeMap<(u32, u32), PossibleMiss>,
     /// Whether some meeting depends on what only a run shows.
     pub open: bool,
     /// Whether the program is too large to analyse.
@@ -226,13 +226,13 @@ impl<'p> Analysis<'p> {
     ) {
         self.open |= control.open;
         let outside = |only: Groups| only.iter().find(|group| !self.holds(target, *group));
-        let why = match (control.workers, control.parted, outside(control.only)) {
-            (Some(place), ..) => Why::Workers(place),
-            (_, Some(cause), _) => Why::Parted(cause),
-            (.., Some(only)) => Why::Group { only, target, place: control.group_place },
+        let why = match (control.workers, control.diverged, outside(control.only)) {
+            (Some(place), ..) => MissReason::Workers(place),
+            (_, Some(cause), _) => MissReason::Diverged(cause),
+            (.., Some(only)) => MissReason::Group { only, target, place: control.group_place },
             (None, None, None) => return,
         };
-        let finding = Finding { span, what: what.to_owned(), why, soft };
+        let finding = PossibleMiss { span, what: what.to_owned(), why, soft };
         self.findings.entry((span.start, span.end)).or_insert(finding);
     }
 }

@@ -82,7 +82,7 @@ impl Taint {
 
 /// Why ranks diverge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Cause {
+pub(super) enum Divergence {
     /// `master`
     Master(Span),
     /// A condition, count or list.
@@ -101,7 +101,7 @@ pub(super) struct Control {
     /// The position of that group.
     pub group_place: Span,
     /// Ranks can diverge before this place.
-    pub parted: Option<Cause>,
+    pub diverged: Option<Divergence>,
     /// Whether only a run shows if they reach this place.
     pub open: bool,
     /// The enclosing `parallel`.
@@ -115,7 +115,7 @@ impl Control {
         only: Groups(0),
         group: Some(GroupId::WORLD),
         group_place: Span { start: 0, end: 0 },
-        parted: None,
+        diverged: None,
         open: false,
         workers: None,
         stonewall: None,
@@ -124,8 +124,8 @@ impl Control {
     /// The control under a condition, count or list.
     #[must_use]
     pub fn under(self, taint: Taint, place: Span) -> Self {
-        let parted = self.parted.or(taint.differs.then_some(Cause::Differs(place)));
-        Self { only: self.only.union(taint.within), parted, open: self.open || taint.open, ..self }
+        let diverged = self.diverged.or(taint.differs.then_some(Divergence::Differs(place)));
+        Self { only: self.only.union(taint.within), diverged, open: self.open || taint.open, ..self }
     }
 
     /// The control after a place from which some ranks jumped elsewhere.
@@ -133,7 +133,7 @@ impl Control {
     pub fn behind(self, jump: Self) -> Self {
         Self {
             only: self.only.union(jump.only),
-            parted: self.parted.or(jump.parted),
+            diverged: self.diverged.or(jump.diverged),
             open: self.open || jump.open,
             ..self
         }
@@ -154,7 +154,7 @@ impl Control {
     pub fn assigned(self, value: Taint) -> Taint {
         Taint {
             within: self.only.union(value.within),
-            differs: value.differs || self.parted.is_some(),
+            differs: value.differs || self.diverged.is_some(),
             open: value.open || self.open,
             ..value
         }

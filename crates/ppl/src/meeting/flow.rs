@@ -4,11 +4,11 @@ use crate::code::{BlockIndex, ExprIndex, GroupId, Slot, Step};
 use crate::diagnostic::Span;
 
 use super::analysis::{Analysis, KnownLoop, RESULT};
-use super::domain::{Cause, Control, Jumps, State, Taint, join_into};
+use super::domain::{Control, Divergence, Jumps, State, Taint, join_into};
 
 /// The head of a loop.
 #[derive(Clone, Copy)]
-enum Head {
+enum LoopHead {
     /// The number of rounds is evaluated before the first; `counter` is the counter's taint.
     Counted { rounds: Taint, place: Span, counter: (Slot, Taint) },
     /// The condition is evaluated before each round.
@@ -92,9 +92,9 @@ impl Analysis<'_> {
                 return end;
             }
             Step::Master(body) => {
-                let parted = here.parted.or(Some(Cause::Master(self.word(at, 6))));
+                let diverged = here.diverged.or(Some(Divergence::Master(self.word(at, 6))));
                 let mut end = Some(state.clone());
-                join_into(&mut end, self.block(body, state, Control { parted, ..here }, jumps));
+                join_into(&mut end, self.block(body, state, Control { diverged, ..here }, jumps));
                 return end;
             }
             Step::Group { group, body } => return self.group(at, (group, body), state, here, jumps),
@@ -183,7 +183,7 @@ impl Analysis<'_> {
             Step::Repeat { slot, count, body } => {
                 let rounds = self.value(count, &mut state, here)?;
                 let counter = (slot, Taint::default());
-                (Head::Counted { rounds, place: self.place(at, count), counter }, body)
+                (LoopHead::Counted { rounds, place: self.place(at, count), counter }, body)
             }
             Step::ForRange { slot, first, body } => {
                 let from = self.value(first, &mut state, here)?;
@@ -192,18 +192,18 @@ impl Analysis<'_> {
                 let differing = [from, to, by].iter().position(|taint| taint.differs).unwrap_or(1) as u32;
                 let place = self.place(at, first + differing);
                 let counter = (slot, from.join(by));
-                (Head::Counted { rounds: from.join(to).join(by), place, counter }, body)
+                (LoopHead::Counted { rounds: from.join(to).join(by), place, counter }, body)
             }
             Step::ForEach { slot, list, body } => {
                 let rounds = self.value(list, &mut state, here)?;
-                (Head::Counted { rounds, place: self.place(at, list), counter: (slot, rounds) }, body)
+                (LoopHead::Counted { rounds, place: self.place(at, list), counter: (slot, rounds) }, body)
             }
             Step::ForTime { duration, body, together } => {
                 self.value(duration, &mut state, here)?;
                 let place = self.place(at, duration);
-                (if together { Head::Together { place } } else { Head::Alone { place } }, body)
+                (if together { LoopHead::Together { place } } else { LoopHead::Alone { place } }, body)
             }
-            Step::While { condition, body } => (Head::While { condition }, body),
+            Step::While { condition, body } => (LoopHead::While { condition }, body),
             _ => return Some(state),
         };
         self.rounds(at, (head, body), state, here, jumps)
@@ -213,30 +213,32 @@ impl Analysis<'_> {
     fn enter_body(
         &mut self,
         at: u32,
-        (head, body): (Head, BlockIndex),
+        (head, body): (LoopHead, BlockIndex),
         state: &mut State,
         control: Control,
     ) -> Option<Control> {
         // In a stonewall each rank may leave its loops after any round.
         let control = match control.stonewall {
-            Some(place) => {
-                Control { parted: control.parted.or(Some(Cause::Stonewall(place))), open: true, ..control }
-            }
+            Some(place) => Control {
+                diverged: control.diverged.or(Some(Divergence::Stonewall(place))),
+                open: true,
+                ..control
+            },
             None => control,
         };
         Some(match head {
-            Head::Counted { rounds, place, counter: (slot, taint) } => {
+            LoopHead::Counted { rounds, place, counter: (slot, taint) } => {
                 if slot != Slot::NONE {
                     state.set(slot, taint);
                 }
                 control.under(rounds, place)
             }
-            Head::While { condition } => {
+            LoopHead::While { condition } => {
                 let taint = self.value(condition, state, control)?;
                 control.under(taint, self.place(at, condition))
             }
-            Head::Alone { place } => control.under(Taint::RESULT, place),
-            Head::Together { place } => {
+            LoopHead::Alone { place } => control.under(Taint::RESULT, place),
+            LoopHead::Together { place } => {
                 let what = "this loop over time, in which ranks meet,";
                 self.meet(place, what, control.group, (control, false));
                 // Only a run shows how many rounds there were before.
@@ -274,14 +276,14 @@ impl Analysis<'_> {
     fn rounds(
         &mut self,
         at: u32,
-        (head, body): (Head, BlockIndex),
+        (head, body): (LoopHead, BlockIndex),
         state: State,
         here: Control,
         jumps: &mut Jumps,
     ) -> Option<State> {
         let (slot, counted) = match head {
-            Head::Counted { rounds, counter: (slot, taint), .. } => (slot, [rounds, taint]),
-            Head::While { .. } | Head::Alone { .. } | Head::Together { .. } => {
+            LoopHead::Counted { rounds, counter: (slot, taint), .. } => (slot, [rounds, taint]),
+            LoopHead::While { .. } | LoopHead::Alone { .. } | LoopHead::Together { .. } => {
                 (Slot::NONE, [Taint::default(); 2])
             }
         };
@@ -304,8 +306,10 @@ impl Analysis<'_> {
         }
         (known.here, known.counted, known.pass) = (control, both, pass);
         let head = match head {
-            Head::Counted { place, .. } => Head::Counted { rounds: both[0], place, counter: (slot, both[1]) },
-            Head::While { .. } | Head::Alone { .. } | Head::Together { .. } => head,
+            LoopHead::Counted { place, .. } => {
+                LoopHead::Counted { rounds: both[0], place, counter: (slot, both[1]) }
+            }
+            LoopHead::While { .. } | LoopHead::Alone { .. } | LoopHead::Together { .. } => head,
         };
         loop {
             let control = known.here.behind(known.left);

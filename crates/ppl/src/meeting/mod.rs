@@ -17,9 +17,9 @@ use crate::commands::Command;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::plan::Plan;
 
-use analysis::{Analysis, Finding, Why};
-use domain::Cause;
-use simulate::{NO_SITE, Verdict, Wanting, simulate};
+use analysis::{Analysis, MissReason, PossibleMiss};
+use domain::Divergence;
+use simulate::{NO_SITE, StuckRank, Verdict, simulate};
 
 /// Diagnostics about the meetings of ranks. `known`: whether the plan has the ranks and groups of the run.
 pub(crate) fn check(plan: &Plan, known: bool) -> Vec<Diagnostic> {
@@ -28,7 +28,7 @@ pub(crate) fn check(plan: &Plan, known: bool) -> Vec<Diagnostic> {
     }
     let Analysis { mut findings, open, given_up, .. } = Analysis::of(plan, known);
     if known && plan.ranks == 1 {
-        findings.retain(|_, finding| matches!(finding.why, Why::Workers(_)));
+        findings.retain(|_, finding| matches!(finding.why, MissReason::Workers(_)));
     }
     let mut stuck = None;
     if known && !findings.is_empty() && !open && !given_up {
@@ -79,52 +79,54 @@ fn name(plan: &Plan, group: GroupId) -> &str {
 }
 
 /// The span where ranks diverge, and its label.
-fn parting(plan: &Plan, why: &Why) -> (Span, String) {
+fn divergence_place(plan: &Plan, why: &MissReason) -> (Span, String) {
     match why {
-        Why::Workers(place) => (*place, "several workers of each rank execute this".into()),
-        Why::Parted(Cause::Master(place)) => (*place, "only the first rank executes this".into()),
-        Why::Parted(Cause::Differs(place)) => (*place, "this can differ between ranks".into()),
-        Why::Parted(Cause::Stonewall(place)) => (*place, "loops inside end at any time".into()),
-        Why::Group { only: Some(only), place, .. } => {
+        MissReason::Workers(place) => (*place, "several workers of each rank execute this".into()),
+        MissReason::Diverged(Divergence::Master(place)) => {
+            (*place, "only the first rank executes this".into())
+        }
+        MissReason::Diverged(Divergence::Differs(place)) => (*place, "this can differ between ranks".into()),
+        MissReason::Diverged(Divergence::Stonewall(place)) => (*place, "loops inside end at any time".into()),
+        MissReason::Group { only: Some(only), place, .. } => {
             (*place, format!("only the ranks of \"{}\" execute this", name(plan, *only)))
         }
-        Why::Group { only: None, place, .. } => (*place, "only some ranks execute this".into()),
+        MissReason::Group { only: None, place, .. } => (*place, "only some ranks execute this".into()),
     }
 }
 
 /// The help line.
-fn advice(plan: &Plan, why: &Why) -> String {
+fn advice(plan: &Plan, why: &MissReason) -> String {
     match why {
-        Why::Workers(_) => "move it out of `parallel`".into(),
-        Why::Parted(Cause::Master(_)) => "move it out of `master`".into(),
-        Why::Parted(Cause::Differs(_)) => {
+        MissReason::Workers(_) => "move it out of `parallel`".into(),
+        MissReason::Diverged(Divergence::Master(_)) => "move it out of `master`".into(),
+        MissReason::Diverged(Divergence::Differs(_)) => {
             "move it out, or make the condition the same on all ranks: if they differ, the program hangs"
                 .into()
         }
-        Why::Parted(Cause::Stonewall(_)) => {
+        MissReason::Diverged(Divergence::Stonewall(_)) => {
             "move it out of the loop: if the ranks differ, the program hangs".into()
         }
-        Why::Group { only: Some(only), .. } => format!(
+        MissReason::Group { only: Some(only), .. } => format!(
             "move it out of the group, or use that of the group: `barrier(\"{}\");`",
             name(plan, *only)
         ),
-        Why::Group { only: None, .. } => "move it out of the group".into(),
+        MissReason::Group { only: None, .. } => "move it out of the group".into(),
     }
 }
 
 /// The warning about a meeting that ranks may miss.
-fn perhaps(plan: &Plan, finding: &Finding) -> Diagnostic {
+fn perhaps(plan: &Plan, finding: &PossibleMiss) -> Diagnostic {
     let what = &finding.what;
     let message = match &finding.why {
-        Why::Workers(_) => format!("{what} cannot be done by the workers of `parallel`"),
-        Why::Group { target: Some(target), .. } => {
+        MissReason::Workers(_) => format!("{what} cannot be done by the workers of `parallel`"),
+        MissReason::Group { target: Some(target), .. } => {
             format!("perhaps not all ranks of \"{}\" reach {what}", name(plan, *target))
         }
-        Why::Parted(_) | Why::Group { target: None, .. } => {
-            format!("perhaps ranks reach {what} a different number of times")
+        MissReason::Diverged(_) | MissReason::Group { target: None, .. } => {
+            format!("ranks may reach {what} a different number of times")
         }
     };
-    let (place, seen) = parting(plan, &finding.why);
+    let (place, seen) = divergence_place(plan, &finding.why);
     let mut found = Diagnostic::warning(DiagnosticCode::PerhapsCollective, finding.span, message);
     if place != Span::default() {
         found = found.label(place, seen);
@@ -133,8 +135,8 @@ fn perhaps(plan: &Plan, finding: &Finding) -> Diagnostic {
 }
 
 /// The error about a meeting that ranks miss for certain.
-fn hang(plan: &Plan, wanting: &Wanting, span: Span, finding: Option<&Finding>) -> Diagnostic {
-    let Wanting { rank, missing, elsewhere, .. } = *wanting;
+fn hang(plan: &Plan, wanting: &StuckRank, span: Span, finding: Option<&PossibleMiss>) -> Diagnostic {
+    let StuckRank { rank, missing, elsewhere, .. } = *wanting;
     let what = match finding {
         Some(finding) => finding.what.clone(),
         None => "this".to_owned(),
@@ -148,7 +150,7 @@ fn hang(plan: &Plan, wanting: &Wanting, span: Span, finding: Option<&Finding>) -
         found = found.label(place, format!("rank {missing} waits here"));
     }
     if let Some(finding) = finding {
-        let (place, seen) = parting(plan, &finding.why);
+        let (place, seen) = divergence_place(plan, &finding.why);
         if place != Span::default() {
             found = found.label(place, seen);
         }

@@ -26,12 +26,12 @@ pub(super) enum Verdict {
     /// Unknown: it would take too long, a rank stops with an error, or ranks meet at different places.
     Unknown,
     /// A rank waits for one that never arrives.
-    Stuck(Wanting),
+    Stuck(StuckRank),
 }
 
 /// A rank that waits forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanting {
+pub(super) struct StuckRank {
     pub rank: u32,
     pub site: SiteId,
     /// The rank that never arrives, and where it waits itself, if it does.
@@ -47,7 +47,7 @@ struct Arrival {
 }
 
 /// A machine that only records where its rank meets others.
-struct Walker<'p> {
+struct MeetingRecorder<'p> {
     plan: &'p Plan,
     meetings: Vec<Arrival>,
     /// Steps left of the limit.
@@ -61,7 +61,7 @@ struct Walker<'p> {
     workers: bool,
 }
 
-impl Walker<'_> {
+impl MeetingRecorder<'_> {
     fn spend(&mut self, steps: u64) -> Option<Stop> {
         match self.left.checked_sub(steps) {
             Some(left) => {
@@ -104,7 +104,7 @@ impl Walker<'_> {
     }
 }
 
-impl Machine for Walker<'_> {
+impl Machine for MeetingRecorder<'_> {
     fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         if command.is_collective()
             && let Some(group) = self.group_of(command, site, arguments)
@@ -182,7 +182,7 @@ fn meetings(plan: &Plan) -> Option<Vec<Vec<Arrival>>> {
     let mut left = MAX_STEPS;
     let mut all = Vec::new();
     for rank in 0..plan.ranks {
-        let mut walker = Walker {
+        let mut walker = MeetingRecorder {
             plan,
             meetings: Vec::new(),
             left: &mut left,
@@ -235,5 +235,5 @@ pub(super) fn simulate(plan: &Plan) -> Verdict {
         return Verdict::Unknown;
     };
     let elsewhere = at(&next, *missing).map(|meeting| meeting.site);
-    Verdict::Stuck(Wanting { rank, site: meeting.site, missing: *missing, elsewhere })
+    Verdict::Stuck(StuckRank { rank, site: meeting.site, missing: *missing, elsewhere })
 }

@@ -5,14 +5,14 @@ use crate::code::{Builtin, Code, Expr, ExprIndex, Piece};
 use crate::value::Value;
 
 /// The values that a constant expression may refer to.
-pub(super) struct Known<'a> {
+pub(super) struct ConstantScope<'a> {
     pub code: &'a Code,
     pub variables: &'a [Value],
     pub environment: &'a [String],
     pub ranks: u32,
 }
 
-impl Known<'_> {
+impl ConstantScope<'_> {
     /// Evaluates an expression that the checker found to be constant.
     pub fn value(&self, index: ExprIndex) -> Result<Value, String> {
         let code = self.code;

@@ -13,7 +13,7 @@ use crate::source::Source;
 use crate::syntax::BinaryOp;
 use crate::value::Value;
 
-use super::constants::Known;
+use super::constants::ConstantScope;
 use super::{Pattern, Plan, SiteSpec, Space};
 
 /// The largest permitted number of ranks.
@@ -54,7 +54,7 @@ pub fn plan(
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
-    let mut maker = Maker {
+    let mut maker = PlanBuilder {
         code: &code,
         definitions: &definitions,
         settings,
@@ -73,7 +73,7 @@ pub fn plan(
     let space = maker.space();
     let report = maker.report();
     let hints = maker.hints();
-    let Maker { mut diagnostics, environment, variables, ranks, unset, .. } = maker;
+    let PlanBuilder { mut diagnostics, environment, variables, ranks, unset, .. } = maker;
     let known = settings.ranks.is_some() || definitions.ranks.is_some() || !settings.tentative;
     if unset {
         // Errors caused by a missing environment variable are not errors of the program.
@@ -131,7 +131,7 @@ fn in_full(text: &str) -> String {
 }
 
 /// A plan under construction.
-pub(super) struct Maker<'a> {
+pub(super) struct PlanBuilder<'a> {
     pub code: &'a Code,
     pub definitions: &'a Definitions,
     pub settings: &'a Settings<'a>,
@@ -145,7 +145,7 @@ pub(super) struct Maker<'a> {
     unset: bool,
 }
 
-impl Maker<'_> {
+impl PlanBuilder<'_> {
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
@@ -156,7 +156,7 @@ impl Maker<'_> {
 
     /// The value of a constant expression; reports an error and returns 0 if it has none.
     pub fn value(&mut self, index: ExprIndex, span: Span) -> Value {
-        let known = Known {
+        let known = ConstantScope {
             code: self.code,
             variables: &self.variables,
             environment: &self.environment,

@@ -7,9 +7,9 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
 
 use super::Group;
 use super::groups::{classic_ranks_of_groups, ranks_of_groups};
-use super::make::Maker;
+use super::make::PlanBuilder;
 
-impl Maker<'_> {
+impl PlanBuilder<'_> {
     /// The groups with their ranks, and notes about how they were shared.
     pub fn groups(&mut self) -> (Vec<Group>, Vec<String>) {
         let definitions = &self.tagged_groups();

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex};
 
 use ppl::Value;
 use ppl::commands::{Command, Yields};
-use ppl::interpret::random::Random;
+use ppl::interpret::random::RandomSequence;
 use ppl::interpret::{Arguments, Machine, Reply, Stop, Wait, Work, run};
 use ppl::plan::{GroupId, Plan, SiteId};
 
@@ -101,7 +101,7 @@ impl Hall<'_> {
 struct Visitor<'h, 'p> {
     hall: &'h Hall<'p>,
     rank: u32,
-    chance: Random,
+    chance: RandomSequence,
     opened: Vec<GroupId>,
     now: u64,
     polls: u32,
@@ -197,7 +197,7 @@ pub fn gather(plan: &Plan, chance: u64) -> End {
         for rank in 0..plan.ranks {
             let hall = &hall;
             scope.spawn(move || {
-                let chance = Random::new(chance, u64::from(rank));
+                let chance = RandomSequence::new(chance, u64::from(rank));
                 let mut visitor =
                     Visitor { hall, rank, chance, opened: Vec::new(), now: 0, polls: 400, workers: false };
                 let result = run(plan, rank, &mut visitor);

@@ -7,7 +7,7 @@ mod walk;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use samples::{Machine, RungFacts, RungGroup, Sample, Site, SiteKind, TourFacts};
+use samples::{MachineFacts, RungFacts, RungGroup, Sample, Site, SiteKind, TourFacts};
 
 use super::noise::noise;
 use clock::Clock;
@@ -40,7 +40,7 @@ pub enum TourProgress<'a> {
 /// reports progress to `tell`. Steps for which no time is left are listed in [`TourFacts::skipped`]. A failed
 /// rung does not end the tour.
 pub fn tour(
-    machine: &Machine,
+    machine: &MachineFacts,
     directory: &Path,
     limit: Duration,
     tell: &mut dyn FnMut(TourProgress),

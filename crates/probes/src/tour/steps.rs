@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use samples::{Machine, RungGroup};
+use samples::{MachineFacts, RungGroup};
 
 use crate::disk::Access;
 use crate::request::Request;
@@ -39,7 +39,7 @@ impl TourStep<'_> {
 }
 
 /// Code, name and working-set size of each level, innermost first, memory last.
-pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)> {
+pub(super) fn levels(machine: &MachineFacts) -> Vec<(&'static str, &'static str, u64)> {
     let size = |level: u32| {
         let caches = machine.processor.caches.iter();
         caches
@@ -61,7 +61,7 @@ pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)
     found
 }
 
-pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<TourStep<'a>> {
+pub(super) fn steps<'a>(machine: &MachineFacts, directory: &Path) -> Vec<TourStep<'a>> {
     let mut steps = memory_steps(machine);
     steps.extend(system_steps(directory));
     steps.extend(process_steps());
@@ -85,7 +85,7 @@ fn kernel<'a>(weight: f64, label: RungLabel<'static>, request: Request) -> TourS
 }
 
 /// The clock, caches and memory.
-fn memory_steps<'a>(machine: &Machine) -> Vec<TourStep<'a>> {
+fn memory_steps<'a>(machine: &MachineFacts) -> Vec<TourStep<'a>> {
     let what = "an empty timing: what the clock itself shows";
     let clock = RungLabel { code: "clock", name: "Clock", what, group: RungGroup::Clock };
     let mut steps = vec![kernel(0.3, clock, Request::Empty)];
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn working_sets_lie_within_their_levels() {
         let cache = |level, bytes| Cache { level, kind: "Unified".into(), bytes, ..Cache::default() };
-        let mut machine = Machine::default();
+        let mut machine = MachineFacts::default();
         machine.processor.caches = vec![cache(1, 48 << 10), cache(2, 1 << 20), cache(3, 32 << 20)];
         machine.memory.available = Some(20 << 30);
         let sizes: Vec<u64> = levels(&machine).iter().map(|level| level.2).collect();

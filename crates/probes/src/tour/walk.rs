@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clock::Clock;
 use machine::affinity;
 use perf::Watch;
-use samples::{Bandwidth, CurvePoint, Machine, RungFacts, RungGroup, TourFacts};
+use samples::{Bandwidth, CurvePoint, MachineFacts, RungFacts, RungGroup, TourFacts};
 
 use super::rung::{RungObservations, summarise};
 use super::steps::{RungLabel, StepWork, TourStep, levels};
@@ -31,7 +31,7 @@ pub(super) struct TourWalk<'a> {
     pub(super) tour: TourFacts,
     /// The processors that may be used.
     pub(super) processors: Vec<u16>,
-    pub(super) machine: &'a Machine,
+    pub(super) machine: &'a MachineFacts,
     /// The directory for files.
     pub(super) directory: &'a Path,
 }

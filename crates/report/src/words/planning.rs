@@ -1,4 +1,4 @@
-//! What a plan for a wanted precision says.
+//! Words a plan for a required precision.
 
 use tail::planning::{Plan, Quantity};
 

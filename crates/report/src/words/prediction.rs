@@ -1,4 +1,4 @@
-//! What weakens a prediction for another number of parts.
+//! Words the warnings of a prediction for another number of parts.
 
 use tail::scale::PredictionWarning;
 

@@ -8,7 +8,7 @@ use super::clock::ClockFacts;
 use super::other::{OtherFacts, is_default};
 use super::path::PathFacts;
 
-/// The schema of [`Machine`] as JSON.
+/// The schema of [`MachineFacts`] as JSON.
 pub const MACHINE_SCHEMA: &str = "lastrank.machine/1";
 
 /// A machine as one process sees it: the section `machine` of the facts.
@@ -17,7 +17,7 @@ pub const MACHINE_SCHEMA: &str = "lastrank.machine/1";
 /// `/sys`. Empty sections are left out of the JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Machine {
+pub struct MachineFacts {
     /// `lastrank.machine/1`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub schema: String,

@@ -17,12 +17,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Counted, Span};
+use crate::{Counted, RankSpan};
 
 pub use clock::{ClockFacts, ClockKind, ClockOffset, Overhead};
 pub use coverage::{Coverage, Tier};
 pub use machine::{
-    Cache, Limits, Load, MACHINE_SCHEMA, Machine, Memory, MemoryNode, OsKernel, Processor, Virtualisation,
+    Cache, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, OsKernel, Processor,
+    Virtualisation,
 };
 pub use mpi::{HintsOfFile, MpiFacts, MpiHints};
 pub use other::OtherFacts;
@@ -71,7 +72,7 @@ pub struct Facts {
     /// The command line.
     pub command_line: Vec<String>,
     /// Host, processor, memory, kernel, hypervisor …
-    pub machine: Option<Machine>,
+    pub machine: Option<MachineFacts>,
     /// Kind, resolution (quantum), cost and calibration of the clock.
     pub clock: Option<ClockFacts>,
     /// Which causes of slow operations could be observed. `None` if causes were not watched.
@@ -85,7 +86,7 @@ pub struct Facts {
     /// at the end) with one entry for each rank; see [`crate::CommonClock`].
     pub clock_offsets: Vec<Vec<ClockOffset>>,
     /// When each rank ran the program: what [`crate::time_use`] needs.
-    pub spans: Vec<Span>,
+    pub spans: Vec<RankSpan>,
     /// Whether every rank reached the end of the program and all its samples could be read back. Failed
     /// operations are samples with an errno and do not make a run incomplete.
     pub complete: bool,
@@ -173,7 +174,7 @@ mod tests {
             ["sight", "tour", "counted", "job", "placement"].iter().all(|key| !keys.contains(key)),
             "{keys:?}"
         );
-        let simulated = Machine { summary: "a simulated machine".into(), ..Machine::default() };
+        let simulated = MachineFacts { summary: "a simulated machine".into(), ..MachineFacts::default() };
         let json = serde_json::to_string(&simulated).expect("plain data");
         assert_eq!(json, r#"{"summary":"a simulated machine"}"#);
     }

@@ -1,4 +1,4 @@
-//! The result of an assessment: what `fit --json` holds.
+//! Defines the result of an assessment, which `fit --json` prints.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::rivals::{Family, Law};
 use crate::verdict::{Alternative, Diagnostics, Verdict};
 use crate::{Dropped, Interval, Status};
 
-/// All that is said about one series, schema `lastrank.fit/1`. Every number is in the unit of the data unless
+/// The assessment of one series, schema `lastrank.fit/1`. Every number is in the unit of the data unless
 /// its documentation says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assessment {
@@ -26,7 +26,7 @@ pub struct Assessment {
     pub distinct: usize,
     /// The clock's tick, where ties show one.
     pub tick: Option<f64>,
-    /// How many independent values the n are worth.
+    /// Number of independent values to which the n are equivalent.
     pub n_eff: f64,
     /// Coverage of all intervals.
     pub level: f64,
@@ -40,7 +40,7 @@ pub struct Assessment {
     pub return_levels: Vec<ReturnLevel>,
     /// Tests of the assumptions and of the fit.
     pub diagnostics: Diagnostics,
-    /// What it all means.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 

@@ -1,4 +1,4 @@
-//! The generalised extreme-value distribution.
+//! Defines the generalised extreme-value distribution.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The generalised Pareto law, fitted or not, and its return levels.
+//! Defines the generalised Pareto law, fitted or not, and its return levels.
 
 use serde::{Deserialize, Serialize};
 

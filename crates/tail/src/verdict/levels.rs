@@ -1,4 +1,4 @@
-//! Shares the error of a verdict out over its stages.
+//! Divides the error of a verdict among its stages.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +20,8 @@ pub struct Levels {
     pub rivals: f64,
     /// Vuong's z above which one rival is worse than the GEV: two-sided at `whole`, by itself.
     pub worse: f64,
-    /// Vuong's z below which a rival is better than the GEV: `rivals` shared out over all rivals, since any of them
-    /// makes a verdict against the GEV.
+    /// Vuong's z below which a rival is better than the GEV: `rivals` divided among all rivals, since any of
+    /// them can cause a verdict against the GEV.
     pub better: f64,
 }
 
@@ -32,7 +32,7 @@ impl Default for Levels {
 }
 
 impl Levels {
-    /// The part of stage one: dependence is the fault that runs have most often.
+    /// The part of stage one: dependence is the most frequent violation.
     pub const INDEPENDENCE: f64 = 0.7;
     /// The part of stage two.
     const FIT: f64 = 0.25;
@@ -52,7 +52,7 @@ impl Levels {
         }
     }
 
-    /// Which of two models is preferred, where the first is a GEV and the second a rival.
+    /// Which of two models is preferred; the first is a GEV and the second a rival.
     pub fn preference(&self, vuong: &Vuong) -> Preference {
         if vuong.z > self.worse {
             Preference::Gev

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use samples::{Outcome, Sample, Span, Warning};
+use samples::{Outcome, RankSpan, Sample, Warning};
 
 use super::open_blocks::OpenBlocks;
 use super::state::{InFlight, Pace, Spot};
@@ -114,8 +114,8 @@ impl<'a> Session<'a> {
         drop(self.recorder.note(&Entry::Span(span)));
     }
 
-    pub(super) fn span(&self, end_ns: u64) -> Span {
-        Span { rank: self.rank, begin_ns: self.began_ns, end_ns, paused_ns: self.paused_ps / 1000 }
+    pub(super) fn span(&self, end_ns: u64) -> RankSpan {
+        RankSpan { rank: self.rank, begin_ns: self.began_ns, end_ns, paused_ns: self.paused_ps / 1000 }
     }
 
     /// The number of this rank in the world.
