@@ -9,7 +9,7 @@ pub enum Statistic {
     Mean,
     /// The maximum, in seconds.
     Slowest,
-    /// How many there are.
+    /// The number of samples.
     Count,
 }
 

@@ -46,7 +46,7 @@ pub fn share(study: &'static str, what: String, nominal: f64, accepted: (f64, f6
     Cell { study, what, nominal, accepted, value: 100.0 * p, error, samples, note: String::new() }
 }
 
-/// Cell of a mean.
+/// A mean.
 fn mean(study: &'static str, what: String, nominal: f64, accepted: (f64, f64), values: &[f64]) -> Cell {
     let samples = values.len();
     let mean = values.iter().sum::<f64>() / samples as f64;
