@@ -46,11 +46,11 @@ pub struct Baseline {
     pub cap: f64,
     /// First-order autocorrelation of the scores that is removed; 0 for independent runs.
     pub ar1: f64,
-    /// What weakens the stated rates.
+    /// Properties that weaken the nominal rates.
     pub warnings: Vec<BaselineWarning>,
 }
 
-/// What weakens the stated rates of a baseline.
+/// Properties of a baseline that weaken its nominal rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum BaselineWarning {
