@@ -201,7 +201,7 @@ pub trait Machine: Sized {
     }
 
     /// Under `rate` and `at`: when the commands that follow should have started (ns since the
-    /// start of the run), for the lateness in their samples; `None` afterwards.
+    /// start of the run), for the lateness in their samples; `None` afterwards: what counted before counts again.
     fn intended_start(&mut self, ns: Option<u64>) {
         let _ = ns;
     }
