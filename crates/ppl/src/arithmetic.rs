@@ -38,7 +38,7 @@ pub enum ArithmeticError {
         right: String,
     },
     /// Floats whose result is none.
-    #[error("the result is no number, or one beyond the largest float")]
+    #[error("the result is not a number, or exceeds the largest float")]
     NotFinite,
     /// Kinds that the operator cannot join.
     #[error("`{op}` cannot be used between {left} and {right}")]
