@@ -7,47 +7,47 @@ use crate::literal;
 use crate::syntax::{BinaryOp, UnaryOp};
 use crate::value::Value;
 
-/// Why two values have no result.
+/// Reason why an operation on two values has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArithmeticError {
-    /// By the integer or the time 0.
+    /// The divisor is the integer or the time 0.
     #[error("division by zero")]
     DivisionByZero,
-    /// Two integers whose result passes 64 bits.
+    /// The result of two integers exceeds 64 bits.
     #[error(
         "{left} {op} {right} exceeds the largest integer, {}; where an approximate result will do, write a float: \
              `{left}.0`",
         i64::MAX
     )]
     TooLarge {
-        /// The left one.
+        /// The left operand.
         left: i64,
         /// The operator's sign.
         op: &'static str,
-        /// The right one.
+        /// The right operand.
         right: i64,
     },
-    /// A time whose result passes 64 bits of nanoseconds.
+    /// The result is a time that exceeds 64 bits of nanoseconds.
     #[error("{left} {op} {right} exceeds the longest time, 292 years")]
     TooLong {
         /// The left value, as a program writes it.
         left: String,
         /// The operator's sign.
         op: &'static str,
-        /// The right one.
+        /// The right operand.
         right: String,
     },
-    /// Floats whose result is none.
-    #[error("the result is not a number, or exceeds the largest float")]
+    /// The result of two floats is not finite.
+    #[error("the result is not a number or exceeds the largest float")]
     NotFinite,
-    /// Kinds that the operator cannot join.
+    /// The operator is not defined for these kinds.
     #[error("`{op}` cannot be used between {left} and {right}")]
     Mismatch {
         /// The kind of the left value.
         left: &'static str,
         /// The operator's sign.
         op: &'static str,
-        /// The kind of the right one.
+        /// The kind of the right value.
         right: &'static str,
     },
     /// Kinds that have no order.
@@ -55,21 +55,21 @@ pub enum ArithmeticError {
     NoOrder {
         /// The kind of the left value.
         left: &'static str,
-        /// The kind of the right one.
+        /// The kind of the right value.
         right: &'static str,
     },
-    /// A time and something that is none.
+    /// A time and a value that is not a time.
     #[error("{left} cannot be compared with {right}; a time needs a unit, such as `5ms`")]
     NoUnit {
         /// The kind of the left value.
         left: &'static str,
-        /// The kind of the right one.
+        /// The kind of the right value.
         right: &'static str,
     },
 }
 
 impl ArithmeticError {
-    /// The operands as the message names them; `None` where it does not.
+    /// The operands as in the message; `None` if the message does not name them.
     pub(crate) fn operands(&self) -> Option<[String; 2]> {
         match self {
             ArithmeticError::TooLarge { left, right, .. } => Some([left.to_string(), right.to_string()]),
@@ -89,14 +89,14 @@ impl From<ArithmeticError> for String {
     }
 }
 
-/// `left op right` for everything but `&&` and `||`, which do not evaluate both sides.
+/// `left op right` for all operators except `&&` and `||`, which do not always evaluate both sides.
 ///
 /// `/` and `%` truncate toward zero. A string that begins with a number counts as that number; with any other
 /// string, `+` concatenates. With `wraps`, integers and times wrap around at 64 bits, as in the original;
 /// otherwise overflow is an error.
 ///
 /// # Errors
-/// A division by zero, a result that does not fit, or kinds that do not go together.
+/// Division by zero, a result out of range, or kinds for which the operator is not defined.
 pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     use BinaryOp::{And, AtLeast, AtMost, Equal, Greater, Less, NotEqual, Or};
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
@@ -147,7 +147,7 @@ fn truth(value: bool) -> Value {
     Value::Int(i64::from(value))
 }
 
-/// Integers, with the reason where there is no result.
+/// Evaluates an operator on integers.
 #[cold]
 fn whole(op: BinaryOp, a: i64, b: i64, wraps: bool) -> Result<Value, ArithmeticError> {
     match integers(op, a, b) {
@@ -226,7 +226,7 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Val
     use BinaryOp::{Add, Divide, Modulo, Multiply, Subtract};
     use Value::{Duration, Float, Int};
     let (Some(a), Some(b)) = (number(left), number(right)) else { return Err(mismatch(op, left, right)) };
-    // Times are kept in nanoseconds: what passes the integers passes them.
+    // Times are 64-bit nanoseconds, so they overflow like integers.
     let time = |op: BinaryOp, a: i64, b: i64| match whole(op, a, b, wraps) {
         Ok(Int(ns)) => Ok(Duration(ns)),
         _ => Err(longest(op, left, right)),

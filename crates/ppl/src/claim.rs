@@ -129,17 +129,17 @@ pub(crate) fn asked(function: Function, values: &[Value]) -> Option<Result<Asked
     Some(Ok(Asked { statistic, times, name }))
 }
 
-/// Which times a statistic is not of.
+/// Message for an unknown kind of times of a statistic.
 pub(crate) fn unknown_times(function: Function, word: &str) -> String {
-    format!("`{}` is of \"response\" or of \"service\" times, not of \"{word}\"", function.spec().name)
+    format!("`{}` accepts \"response\" or \"service\" times, not \"{word}\"", function.spec().name)
 }
 
-/// Of what no quantile is.
+/// Message for a probability out of range.
 pub(crate) fn no_share(value: &Value) -> String {
     format!("`quantile` needs a number from 0 to 1, not {value}")
 }
 
-/// A statistic as a value: times are durations, counts integers. `None`: no samples.
+/// A statistic as a value: times are durations, counts are integers. `None` without samples.
 pub(crate) fn statistic_value(statistic: Statistic, found: Option<f64>) -> Option<Value> {
     match (statistic, found) {
         (Statistic::Count, found) => Some(Value::Int(found.unwrap_or(0.0) as i64)),

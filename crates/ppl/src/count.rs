@@ -107,7 +107,7 @@ struct Counter<'p> {
     walked: u64,
     budget: u64,
     now: u64,
-    /// Something was done since the last look at the time.
+    /// Whether a command was executed since the time was last read.
     worked: bool,
     sizes: BTreeMap<Arc<str>, u64>,
     names: HashSet<Arc<str>>,
@@ -410,8 +410,8 @@ impl Machine for Counter<'_> {
 
     fn wait_until(&mut self, _: u64, _: Wait) {}
 
-    /// An hour passes where something was done since the last look, so that `for 60s` has one round; what it does is
-    /// then a lower bound.
+    /// An hour passes if a command was executed since the time was last read, so that `for 60s` has one
+    /// iteration; the counts are then lower bounds.
     fn now_ns(&mut self) -> u64 {
         if std::mem::take(&mut self.worked) {
             self.now = self.now.saturating_add(3_600_000_000_000);
@@ -423,7 +423,7 @@ impl Machine for Counter<'_> {
     fn failed(&mut self, _: &Failure<'_>) {}
 
     fn interrupted(&mut self) -> Option<Stop> {
-        /// Rounds of a loop that does nothing take time as well.
+        /// Iterations of an empty loop take time too.
         const IDLE_ROUNDS: u64 = 1024;
         self.walked += 1;
         self.worked |= self.walked.is_multiple_of(IDLE_ROUNDS);

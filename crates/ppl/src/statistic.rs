@@ -34,7 +34,7 @@ impl Times {
         }
     }
 
-    /// Of a sample, in seconds; a batch counts as the mean of its operations.
+    /// The time of a sample in seconds; for a batch, the mean of its operations.
     pub fn seconds(self, sample: &samples::Sample) -> f64 {
         match self {
             Times::Response => sample.seconds_each() + sample.late_ns as f64 * 1e-9,

@@ -101,6 +101,6 @@ fn a_loop_over_time_and_a_stonewall_count_one_round() {
     assert_eq!(count("$end = $$time + 60s; while $$time < $end { getpid(); }"), 1);
     assert_eq!(count("phase \"p\" stonewall 30s { while 1 { getpid(); } }"), 1);
     assert_eq!(count("phase \"p\" stonewall 30s { repeat $i 7 { getpid($i + 1); } } getppid();"), 2);
-    // A loop that does nothing ends as well.
+    // An empty loop ends too.
     assert_eq!(count("for 60s { } getpid();"), 1);
 }

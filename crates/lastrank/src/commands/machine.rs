@@ -56,7 +56,13 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
 
 /// Whether it is fit to measure, the findings in the order in which they are to be mended, then a line for each thing,
 /// and each path with what lies under it.
-fn text(shown: &MachineFacts, clock: &ClockFacts, mpi: &Survey, findings: &[Finding], verdict: &str) -> String {
+fn text(
+    shown: &MachineFacts,
+    clock: &ClockFacts,
+    mpi: &Survey,
+    findings: &[Finding],
+    verdict: &str,
+) -> String {
     let row = |(name, words): (&str, String)| format!("{name:13} {words}\n");
     let mut text = format!("{verdict}\n\n");
     for (number, finding) in findings.iter().enumerate() {

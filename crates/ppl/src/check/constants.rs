@@ -121,7 +121,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks the probability of `quantile`, and which times (response or service) a statistic asks for.
+    /// Checks the probability of `quantile`, and the times (response or service) that a statistic names.
     pub(super) fn asked_statistic(&mut self, function: Function, arguments: Exprs) {
         let of_share = function == Function::Quantile;
         if let Some((share, value)) =
@@ -139,7 +139,7 @@ impl Checker<'_> {
             let word = value.to_string();
             if Times::find(&word).is_none() {
                 let message = claim::unknown_times(function, &word);
-                self.cannot_use(times, message, "leave it out for response times");
+                self.cannot_use(times, message, "omit it for response times");
             }
         }
     }

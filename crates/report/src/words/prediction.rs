@@ -1,10 +1,10 @@
-//! Words a prediction for another number of parts, and what weakens it.
+//! Words a prediction for another number of parts, and its warnings.
 
 use tail::scale::{PredictionWarning, Scaled, Trust};
 
 use crate::unit::{Unit, probability};
 
-/// The answer first: `The slowest of 1 024 ranks usually takes 12.8 ms; 1 in 100 takes longer than 15.5 ms.`
+/// The first line: `The slowest of 1 024 ranks usually takes 12.8 ms; 1 in 100 takes longer than 15.5 ms.`
 pub fn answer(found: &Scaled, unit: Unit) -> String {
     let ranks = samples::units::count(found.to as u64);
     let at = |p: f64| found.quantiles.iter().find(|one| (one.probability - p).abs() < 1e-12);
@@ -13,7 +13,9 @@ pub fn answer(found: &Scaled, unit: Unit) -> String {
         Trust::Supported => "",
         Trust::Warned => " Read the warnings.",
         Trust::Refused => {
-            return format!("How long the slowest of {ranks} ranks takes cannot be told from these runs.");
+            return format!(
+                "These runs do not support a prediction of the time of the slowest of {ranks} ranks."
+            );
         }
     };
     let typical = at(0.5).map_or(String::new(), |one| format!(" usually takes {}", shown(one.value)));

@@ -16,7 +16,7 @@ use crate::special::{beta_quantile, incomplete_beta, ln_gamma};
 
 /// Thresholds that are counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct CountedThresholds {
     /// Reason why no distribution is used.
     pub why: NoLaw,
     /// Median of the quiet runs.
@@ -65,7 +65,7 @@ pub(super) fn thresholds(
     series: &Series,
     why: NoLaw,
     options: &AlarmOptions,
-) -> Result<(SpikeThreshold, Counted), Refusal> {
+) -> Result<(SpikeThreshold, CountedThresholds), Refusal> {
     let sorted = series.sorted();
     let n = sorted.len();
     let size = n as f64;
@@ -110,7 +110,7 @@ pub(super) fn thresholds(
     };
     let median = sorted_quantile(sorted, 0.5);
     let largest = sorted[n - rank..].to_vec();
-    Ok((spike, Counted { why, median, largest, block, slow, fast }))
+    Ok((spike, CountedThresholds { why, median, largest, block, slow, fast }))
 }
 
 /// Probability that of `block` further runs at least `count` lie above the `rank`-th largest of `n` quiet

@@ -1,11 +1,11 @@
-//! Model-free intervals of many values by formula: a bootstrap would sort all of them a thousand times.
+//! Model-free intervals without resampling, for large samples where a bootstrap would be too slow.
 
 use super::sorted::{Moments, Sorted, hodges_lehmann_at};
 use crate::Interval;
 use crate::assess::quantile_interval;
 use crate::special::normal_quantile;
 
-/// Logarithms of the two samples and how many independent values each is worth.
+/// Logarithms of the two samples, with their effective sample sizes.
 pub(super) struct Large<'a> {
     pub x: &'a Sorted,
     pub y: &'a Sorted,
@@ -14,7 +14,8 @@ pub(super) struct Large<'a> {
 }
 
 impl Large<'_> {
-    /// Of the difference of medians: each median's binomial interval, joined as by Zou and Donner (2008).
+    /// Interval of the difference of medians: combines the binomial intervals of both medians (Zou, Donner
+    /// 2008).
     pub fn medians(&self) -> Interval {
         let [x, y] = [(self.x, self.effective[0]), (self.y, self.effective[1])].map(|(logs, worth)| {
             let logs = &logs.0;
@@ -33,8 +34,9 @@ impl Large<'_> {
         Interval::new(difference - down, difference + up, self.level)
     }
 
-    /// Of the median of all differences: the two whose share of smaller differences lies as far from a half as that
-    /// share varies (Lehmann 1975, with the variance of the share at the estimate instead of that of equal laws).
+    /// Interval of the median of all differences, from the quantiles of the differences at one half plus or
+    /// minus the standard error of the share of smaller differences (Lehmann 1975, with the variance at the
+    /// estimate instead of that under equal distributions).
     pub fn hodges_lehmann(&self, estimate: f64) -> Interval {
         let (x, y) = (&self.x.0, &self.y.0);
         let variance = variance_of_shares(y, x, estimate) / self.effective[0]
@@ -48,14 +50,14 @@ impl Large<'_> {
         Interval::new(at(0.5 - half), at(0.5 + half), self.level)
     }
 
-    /// Of the difference of means.
+    /// Interval of the difference of means.
     pub fn means(&self) -> Interval {
         let [x, y] = [self.x.moments(), self.y.moments()];
         let error = (x.variance / self.effective[0] + y.variance / self.effective[1]).sqrt();
         self.normal(y.mean - x.mean, error)
     }
 
-    /// Of the difference of variances, by the fourth moments.
+    /// Interval of the difference of variances, from the fourth moments.
     pub fn variances(&self) -> Interval {
         let [x, y] = [self.x.moments(), self.y.moments()];
         let square = |m: &Moments, worth: f64| (m.fourth - m.variance * m.variance) / worth;

@@ -1,4 +1,4 @@
-//! Compares two samples without a model.
+//! Compares two samples without a parametric model.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::{Interval, Series, Xoshiro};
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
-    /// Its interval: percentiles of a block bootstrap, or by formula of many values.
+    /// Its interval: percentiles of a block bootstrap, or without resampling for large samples.
     pub interval: Interval,
 }
 
@@ -21,29 +21,30 @@ fn by_bootstrap() -> bool {
     true
 }
 
-/// What needs no law: ratios, and the spread of a factor that varies from run to run.
+/// Estimates without a distribution: ratios, and the spread of a factor that varies from run to run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Robust {
     /// Ratio of medians.
     pub median_ratio: Estimate,
     /// exp of the median of all differences of logarithms (Hodges, Lehmann 1963).
     pub hodges_lehmann: Estimate,
-    /// Mean of ln k, should k vary from run to run.
+    /// Mean of ln k if k varies from run to run.
     pub mean_ln_k: Estimate,
     /// Var ln k = Var ln T(new) - Var ln T(quiet); negative where the new runs vary less.
     pub variance_ln_k: Estimate,
-    /// Length of the bootstrap's blocks in the quiet and in the new sample.
+    /// Block lengths of the bootstrap in the quiet and in the new sample.
     pub blocks: [usize; 2],
-    /// Whether intervals come from a bootstrap; else, from 10,000 values on, from order statistics and moments.
+    /// Whether intervals come from a bootstrap. From 10,000 values they come from order statistics and
+    /// moments.
     #[serde(default = "by_bootstrap")]
     pub bootstrap: bool,
 }
 
-/// Values of both samples from which on intervals come by formula.
+/// Total number of values from which intervals are computed without resampling.
 const LARGE: usize = 10_000;
 
-/// Model-free comparison of two positive series. Blocks are of length 1 for independent values. From 10,000 values on
-/// intervals come from order statistics and moments, with as many values as the samples are worth.
+/// Model-free comparison of two positive series. Blocks have length 1 for independent values. From 10,000
+/// values, intervals come from order statistics and moments with the effective sample sizes.
 pub fn robust(quiet: &Series, new: &Series, level: f64, replicates: usize, seed: u64) -> Robust {
     let logs = |series: &Series| -> Vec<f64> { series.values().iter().map(|x| x.ln()).collect() };
     let ((x, one), (y, other)) =
@@ -65,7 +66,7 @@ pub fn robust(quiet: &Series, new: &Series, level: f64, replicates: usize, seed:
     }
 }
 
-/// All four with percentile intervals. A replicate is the same however many threads share the work.
+/// All four with percentile intervals. A replicate does not depend on the number of threads.
 fn bootstrapped(
     x: &[f64],
     y: &[f64],
@@ -95,7 +96,7 @@ fn bootstrapped(
     })
 }
 
-/// All four with intervals by formula.
+/// All four with intervals without resampling.
 fn formulas(x: &[f64], y: &[f64], effective: [f64; 2], level: f64) -> [Estimate; 4] {
     let (x, y) = rayon::join(|| Sorted::of(x), || Sorted::of(y));
     let [median, hodges, mean, variance] = statistics(&x, &y);
@@ -114,7 +115,8 @@ fn exponential(e: Estimate) -> Estimate {
     Estimate { value: e.value.exp(), interval }
 }
 
-/// Of logarithms: difference of medians, Hodges-Lehmann, difference of means, difference of variances.
+/// Statistics of logarithms: difference of medians, Hodges-Lehmann, difference of means, difference of
+/// variances.
 fn statistics(x: &Sorted, y: &Sorted) -> [f64; 4] {
     let (mx, my) = (x.moments(), y.moments());
     // The logarithm of the ratio of medians of the values themselves.
@@ -128,7 +130,7 @@ fn middle(logs: &[f64]) -> f64 {
     if n % 2 == 1 { logs[n / 2].exp() } else { 0.5 * (logs[n / 2 - 1].exp() + logs[n / 2].exp()) }
 }
 
-/// How many independent values a series is worth, and the length of bootstrap blocks: 1 for values that pass as
+/// The effective sample size of a series, and its bootstrap block length: 1 if the values pass as
 /// independent.
 struct Worth {
     effective: f64,

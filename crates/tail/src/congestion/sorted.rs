@@ -1,4 +1,4 @@
-//! Ascending values: their moments, and the median of all differences of two lists.
+//! Computes moments of ascending values, and the median of all differences of two lists.
 
 /// Ascending logarithms.
 pub(super) struct Sorted(pub Vec<f64>);
@@ -34,7 +34,7 @@ pub fn hodges_lehmann(x: &[f64], y: &[f64]) -> f64 {
         odd if odd % 2 == 1 => hodges_lehmann_at(x, y, pairs / 2 + 1),
         _ => {
             let lower = hodges_lehmann_at(x, y, pairs / 2);
-            // Among many differences the next one is mostly the same to the last digit.
+            // With many differences, the next one is usually equal.
             match differences_to(x, y, lower) > pairs / 2 {
                 true => lower,
                 false => 0.5 * (lower + hodges_lehmann_at(x, y, pairs / 2 + 1)),
@@ -43,7 +43,7 @@ pub fn hodges_lehmann(x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// How many differences y_j - x_i are at most `d`; both lists ascend.
+/// Number of differences y_j - x_i that are at most `d`; both lists are ascending.
 fn differences_to(x: &[f64], y: &[f64], d: f64) -> u64 {
     let (mut j, mut total) = (0, 0);
     for &a in x {
