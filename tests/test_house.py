@@ -1,4 +1,4 @@
-"""The rules of ARCHITECTURE.md and CONTRIBUTING.md that a program can check, checked on the source text.
+"""Checks the rules of ARCHITECTURE.md and CONTRIBUTING.md that can be tested on the source text.
 
 Needs no build. What belongs to a crate is written in one table here: which crates it may use, and whether
 it may contain `unsafe`. A new crate is a new row.

@@ -59,7 +59,8 @@ def fio(arguments: argparse.Namespace, folder: str, options: list[str], extent: 
     name, value = extent.split("=")
     engine = "io_uring" if any(option.startswith("iodepth") for option in options) else "psync"
     words = [f"--{option}" for option in [*options, f"size={arguments.size}", f"{extents[name]}={value}"]]
-    words += ["--time_based"] if name == "time" else []
+    # Beyond the end of the file fio goes on only if io_size says so.
+    words += ["--time_based"] if name == "time" else ["--io_size=1t"]
     job = ["fio", "--name=io", "--filename=data", f"--ioengine={engine}", "--norandommap", "--fallocate=none", "--thread"]
     done = subprocess.run(
         [*job, *words, "--output-format=json"], cwd=folder, check=True, capture_output=True, text=True

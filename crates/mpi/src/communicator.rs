@@ -1,4 +1,4 @@
-//! The communicator that an MPI library provides: the world, or a group of the program.
+//! Implements [`Comm`] through an MPI library.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
@@ -22,7 +22,7 @@ pub struct Mpi {
     news: RefCell<PhaseNews>,
 }
 
-/// The largest piece given to one MPI call, in bytes: every library takes it, whatever its `int`.
+/// The most bytes passed to one MPI call, well within the range of an `int` count.
 const PIECE: usize = 64 << 20;
 /// Tags on the communicator for data; control messages have a communicator of their own.
 const TAG_PIECE: c_int = 1;
@@ -40,7 +40,7 @@ impl Mpi {
         let (world, handle) = World::start(library, search, planned, timeout, block)?;
         let link = Link { world, handle, rank: world.rank, members: (0..world.size).collect() };
         let mpi = Self { link, news: RefCell::default() };
-        // A number unique to the job, so that files left by an earlier one are not mistaken for ours.
+        // A number unique to the job, which distinguishes its files from those left by an earlier job.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let id = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
         block.set_job(JobIdentity { id, rank: world.rank, size: world.size });
@@ -51,7 +51,7 @@ impl Mpi {
         &self.link
     }
 
-    /// The library's handle, as a name of the communicator.
+    /// The library's handle, which identifies the communicator.
     pub fn handle(&self) -> usize {
         self.link.handle
     }
@@ -60,7 +60,7 @@ impl Mpi {
         self.link.world
     }
 
-    /// Ends the world after the program: together when every rank comes here, else at once.
+    /// Ends MPI after the program: collectively if no rank was lost, immediately otherwise.
     pub(crate) fn conclude(&self) -> Result<(), CommError> {
         let together = self.barrier(0);
         match &together {
@@ -70,7 +70,7 @@ impl Mpi {
         together.map(drop)
     }
 
-    /// This rank leaves alone; the others are told if they do not know.
+    /// Leaves the world without the other ranks, after notifying them if they do not know yet.
     pub(crate) fn leave(&self, why: &str) {
         self.abandon(why);
         self.world().linger();
@@ -91,13 +91,13 @@ impl Comm for Mpi {
         if let Some(error) = self.world().stopped() {
             return Err(error);
         }
-        // After an error the library may still write here, so the box is leaked then.
+        // After an error the library may still write to the box, so it is leaked.
         let meeting = self.status().meeting(self.world().rank);
-        // The largest of a number and of its complement are the largest and the least number.
+        // The maximum of the complements gives the minimum.
         let values = Box::into_raw(Box::new([[value, meeting, !meeting], [0_u64; 3]]));
         let mut request: Handle = 0;
         let code = unsafe {
-            // SAFETY: both triples live until the request is complete, or for ever.
+            // SAFETY: both triples live until the request is complete, or are leaked.
             (library.f.iallreduce)(
                 values.cast::<c_void>(),
                 values.cast::<[u64; 3]>().add(1).cast::<c_void>(),
@@ -110,7 +110,7 @@ impl Comm for Mpi {
         };
         library.check("MPI_Iallreduce", code)?;
         self.world().wait(&mut request, &self.link.members)?;
-        // SAFETY: the request is complete, so that the library no longer uses the box.
+        // SAFETY: the request is complete, so the library no longer uses the box.
         let values = unsafe { Box::from_raw(values) };
         let [value, most, least] = values[1];
         if ranks::meeting::is_same(most, !least) {
@@ -127,7 +127,7 @@ impl Comm for Mpi {
         bytes.resize(length as usize, 0);
         for piece in bytes.chunks_mut(PIECE) {
             let code = unsafe {
-                // SAFETY: the piece holds as many bytes as are said.
+                // SAFETY: the piece holds as many bytes as passed.
                 (library.f.bcast)(
                     piece.as_mut_ptr().cast(),
                     piece.len() as c_int,
@@ -164,7 +164,8 @@ impl Comm for Mpi {
         let library = self.link.library();
         let color = color.map_or(library.k.undefined, |color| (color & i32::MAX as u32) as c_int);
         let mut handle: Handle = 0;
-        // SAFETY: the new handle is a live variable, zeroed, since some libraries write its lower half only.
+        // SAFETY: the new handle is a live variable. It is zeroed since some libraries write only its lower
+        // half.
         let code = unsafe {
             (library.f.comm_split)(self.link.handle, color, (key & i32::MAX as u32) as c_int, &raw mut handle)
         };
@@ -180,7 +181,7 @@ impl Comm for Mpi {
     }
 
     fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError> {
-        /// Of so many exchanges the fastest counts: it had the least room for asymmetry.
+        /// Number of exchanges. The fastest one is used: its error bound is the smallest.
         const EXCHANGES: u32 = 24;
         self.barrier(0)?;
         let mut offsets = vec![ClockOffset { at_ns: now(), ..ClockOffset::default() }];
@@ -292,7 +293,7 @@ impl std::fmt::Debug for Mpi {
     }
 }
 
-/// The MPI communicator behind `comm`, where it is one: MPI-IO needs it.
+/// The MPI communicator behind `comm`, if it is one; MPI-IO needs it.
 pub fn of(comm: &dyn Comm) -> Option<&Mpi> {
     comm.as_any()?.downcast_ref()
 }

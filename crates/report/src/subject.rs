@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use results::ResultRow;
 use samples::{Run, Sample, Site, SiteKind};
 use serde::Serialize;
 
@@ -37,7 +38,26 @@ impl PlaceKey {
         }
     }
 
-    fn is_operation(&self) -> bool {
+    fn of_row(row: &ResultRow) -> PlaceKey {
+        PlaceKey {
+            label: row.label.clone().unwrap_or_default(),
+            operation: row.operation.clone(),
+            kind: row.kind,
+        }
+    }
+
+    /// The innermost label; empty where there is none.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// `fwrite`, …; of a block `time`, `ctime` or `phase`.
+    pub fn operation(&self) -> &str {
+        &self.operation
+    }
+
+    /// Whether it is one command or a wait, not a block.
+    pub fn is_operation(&self) -> bool {
         matches!(self.kind, SiteKind::Operation | SiteKind::Barrier)
     }
 }
@@ -65,6 +85,13 @@ pub struct Subject {
     /// What they have in common; several where an operation was asked for that stands below several labels.
     #[serde(skip)]
     pub keys: Vec<PlaceKey>,
+    /// Of samples that nobody chose: their operation's share of the time in which operations were under way, set-up
+    /// and pauses not counted. `None` where the program or its user chose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Beside it the operation with the next largest share, and that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner_up: Option<(String, f64)>,
     /// Whether T is the maximum over ranks.
     pub gate: bool,
     /// The ranks that took part, ascending.
@@ -124,44 +151,64 @@ impl Subject {
     ///
     /// `wanted` names them (see [`samples::Site::matches`]; of a label also `label/time`, `label/ctime` or
     /// `label/phase`); without it the program's own hint decides (`define report {"gate": "write"}` or
-    /// `{"samples": "write"}`), and without a hint those with the most time are taken. `gate` decides whether T is the
-    /// maximum over ranks; without it the hint does, and without a hint T is a gate wherever there are several ranks.
+    /// `{"samples": "write"}`), and without a hint [`results::choose`]: what carries the most time. `gate` decides
+    /// whether T is the maximum over ranks; without it the hint does, then the choice, and of what is named T is a gate
+    /// wherever there are several ranks.
     ///
     /// # Errors
     /// A sentence that says why there is nothing to analyse.
     pub fn choose(run: &Run, wanted: Option<&str>, gate: Option<bool>) -> Result<Subject, String> {
+        let rows = if is_named(run, wanted) { Vec::new() } else { results::of_run(run) };
+        Subject::choose_among(run, &rows, wanted, gate)
+    }
+
+    /// The same where the rows of the run are at hand.
+    pub(crate) fn choose_among(
+        run: &Run,
+        rows: &[ResultRow],
+        wanted: Option<&str>,
+        gate: Option<bool>,
+    ) -> Result<Subject, String> {
         let hint = |key: &str| run.facts.report.get(key).map(String::as_str);
         let (wanted, hinted_gate) = match (wanted, hint("gate"), hint("samples")) {
-            (Some(wanted), ..) => (Some(wanted), None),
-            (None, Some(gate), _) => (Some(gate), Some(true)),
-            (None, None, Some(samples)) => (Some(samples), Some(false)),
-            (None, None, None) => (None, None),
+            (Some(wanted), ..) => (wanted, None),
+            (None, Some(gate), _) => (gate, Some(true)),
+            (None, None, Some(samples)) => (samples, Some(false)),
+            (None, None, None) => return Subject::unnamed(run, rows, gate),
         };
         let places = places(run);
-        let named: Vec<&SampledPlace> =
-            places.iter().filter(|place| wanted.is_none_or(|wanted| place.is_called(run, wanted))).collect();
+        let named: Vec<&SampledPlace> = places.iter().filter(|place| place.is_called(run, wanted)).collect();
         // Blocks come before single operations, and these before waits.
-        let first =
-            named.iter().max_by_key(|place| (place.order(), place.time)).ok_or_else(|| match wanted {
-                Some(wanted) => format!("no sample of `{wanted}`; sites with samples: {}", known(&places)),
-                None => "the run holds no samples".into(),
-            })?;
-        let chosen: Vec<&SampledPlace> = match wanted {
-            None => vec![first],
-            Some(wanted) => {
-                let alike: Vec<&SampledPlace> =
-                    named.iter().copied().filter(|place| place.order() == first.order()).collect();
-                if let Some(other) = alike.iter().find(|place| place.key.kind != first.key.kind) {
-                    return Err(format!(
-                        "`{wanted}` names blocks of two kinds: choose `{wanted}/{}` or `{wanted}/{}`",
-                        first.key.operation, other.key.operation
-                    ));
-                }
-                alike
-            }
-        };
-        let keys = chosen.iter().map(|place| place.key.clone()).collect();
+        let first = named
+            .iter()
+            .max_by_key(|place| (place.order(), place.time))
+            .ok_or_else(|| format!("no sample of `{wanted}`; sites with samples: {}", known(&places)))?;
+        let alike: Vec<&SampledPlace> =
+            named.iter().copied().filter(|place| place.order() == first.order()).collect();
+        if let Some(other) = alike.iter().find(|place| place.key.kind != first.key.kind) {
+            return Err(format!(
+                "`{wanted}` names blocks of two kinds: choose `{wanted}/{}` or `{wanted}/{}`",
+                first.key.operation, other.key.operation
+            ));
+        }
+        let keys = alike.iter().map(|place| place.key.clone()).collect();
         Subject::of_keys(run, keys, gate.or(hinted_gate)).ok_or_else(|| "the run holds no samples".into())
+    }
+
+    /// What carries the most time, where neither the program nor its user says what the run is about.
+    fn unnamed(run: &Run, rows: &[ResultRow], gate: Option<bool>) -> Result<Subject, String> {
+        let Some(choice) = results::choose(rows) else {
+            // All operations failed, or there are waits only.
+            let places = places(run);
+            let most = places.iter().max_by_key(|place| (place.order(), place.time));
+            let keys = most.iter().map(|place| place.key.clone()).collect();
+            return Subject::of_keys(run, keys, gate).ok_or_else(|| "the run holds no samples".into());
+        };
+        let keys = vec![PlaceKey::of_row(&rows[choice.row])];
+        let found = Subject::of_keys(run, keys, gate.or(Some(choice.gate)));
+        let found = found.ok_or("the run holds no samples")?;
+        let runner_up = choice.runner_up.map(|(at, share)| (rows[at].name(), share));
+        Ok(Subject { share: Some(choice.share), runner_up, ..found })
     }
 
     /// All samples that have one of these in common; none where there is no sample.
@@ -183,6 +230,8 @@ impl Subject {
             site: most.site,
             sites,
             keys,
+            share: None,
+            runner_up: None,
             gate: gate.unwrap_or(of_rank.len() > 1),
             ranks: of_rank.keys().copied().collect(),
             steps: Vec::new(),
@@ -202,6 +251,11 @@ impl Subject {
     pub fn samples<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Sample> {
         run.samples.iter().filter(|sample| self.sites.binary_search(&sample.site).is_ok())
     }
+}
+
+/// Whether the program or its user says what a run is about.
+fn is_named(run: &Run, wanted: Option<&str>) -> bool {
+    wanted.is_some() || ["gate", "samples"].iter().any(|key| run.facts.report.contains_key(*key))
 }
 
 /// All sites with samples that have label, operation and kind in common.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use samples::{
-    Cause, Causes, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, MpiFacts, MpiHints, Run,
-    Sample, Site, Span, Warning, histogram,
+    Cause, Causes, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, MpiFacts, MpiHints,
+    RankSpan, Run, Sample, Site, Warning, histogram,
 };
 
 use super::claims::Claimed;
@@ -126,7 +126,7 @@ struct Together {
     stonewalls: Vec<(u32, u32, Stonewalled)>,
     /// Clock offsets at the start and at the end, by rank.
     clocks: Vec<Vec<ClockOffset>>,
-    spans: Vec<Span>,
+    spans: Vec<RankSpan>,
 }
 
 /// How far a rank came.

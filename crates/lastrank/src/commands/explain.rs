@@ -1,7 +1,7 @@
 //! `lastrank explain`: prints what a program will do, rank by rank.
 
 use ppl::count::DEFAULT_BUDGET;
-use ppl::explain::{Explanation, Layout, RankWork, explain};
+use ppl::explain::{Explanation, PatternLayout, RankWork, explain};
 use ppl::plan::{Plan, Settings};
 use samples::units::{bytes, count, duration};
 use serde_json::json;
@@ -128,8 +128,8 @@ fn stretch(first: u32, last: u32) -> String {
     if first == last { first.to_string() } else { format!("{first} to {last}") }
 }
 
-fn pattern(layout: &Layout) -> String {
-    let Layout { name, group, blocks, block_bytes, level, transfers, transfer_bytes, .. } = layout;
+fn pattern(layout: &PatternLayout) -> String {
+    let PatternLayout { name, group, blocks, block_bytes, level, transfers, transfer_bytes, .. } = layout;
     let members = layout.ranks.len() as u64;
     let unused = if layout.used { "" } else { " (no command uses it)" };
     let together = if layout.collective { "collective" } else { "independent" };

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use anyhow::bail;
 use engine::run::Options;
-use samples::{Facts, Machine, PathFacts, Warning};
+use samples::{Facts, MachineFacts, PathFacts, Warning};
 
 use crate::cli::RunArgs;
 use crate::program::Planned;
 
 /// The machine before the run, to be compared with the machine after it.
 pub struct MachineBefore {
-    before: Option<Machine>,
+    before: Option<MachineFacts>,
     paths: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ impl MachineBefore {
         facts.versions = versions();
         let Some(before) = &self.before else {
             let summary = "a simulated machine: no device was touched".into();
-            facts.machine = Some(Machine { summary, ..Machine::default() });
+            facts.machine = Some(MachineFacts { summary, ..MachineFacts::default() });
             return;
         };
         facts.command_line = std::env::args().collect();
@@ -51,19 +51,19 @@ impl MachineBefore {
             }
         }
         let (described, file_systems) = sections(before);
-        facts.machine = Some(Machine { load_after: Some(after.load), ..described });
+        facts.machine = Some(MachineFacts { load_after: Some(after.load), ..described });
         facts.file_systems = file_systems;
     }
 }
 
-fn describe(paths: &[String]) -> Machine {
+fn describe(paths: &[String]) -> MachineFacts {
     let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
     machine::describe(&paths)
 }
 
 /// A description as the facts of a run hold it: the machine and, beside it, the paths, each with its summary.
-pub fn sections(described: &Machine) -> (Machine, Vec<PathFacts>) {
-    let mut machine = Machine { summary: machine::line(described), clock: None, ..described.clone() };
+pub fn sections(described: &MachineFacts) -> (MachineFacts, Vec<PathFacts>) {
+    let mut machine = MachineFacts { summary: machine::line(described), clock: None, ..described.clone() };
     let mut paths = std::mem::take(&mut machine.paths);
     paths.iter_mut().for_each(|path| path.summary = machine::path_line(path));
     (machine, paths)
