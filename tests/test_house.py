@@ -23,6 +23,7 @@ MOST_PARAMETERS = 5
 MAY_USE = {
     "samples": "",
     "tail": "",
+    "confine": "",
     "clock": "samples",
     "ppl": "samples",
     "store": "samples",
@@ -35,12 +36,12 @@ MAY_USE = {
     "perf": "samples clock machine",
     "record": "samples ppl perf",
     "probes": "samples clock machine perf",
-    "engine": "samples ppl clock machine perf ranks mpi record probes",
-    "lastrank": "samples ppl tail store workloads results report clock machine perf ranks mpi record probes engine",
+    "engine": "samples ppl confine clock machine perf ranks mpi record probes",
+    "lastrank": "samples ppl tail store workloads results report confine clock machine perf ranks mpi record probes engine",
 }
 
 # Crates that make system calls and share memory; every other one says `#![forbid(unsafe_code)]`.
-MAY_BE_UNSAFE = {"clock", "machine", "perf", "ranks", "mpi", "record", "probes", "engine"}
+MAY_BE_UNSAFE = {"confine", "clock", "machine", "perf", "ranks", "mpi", "record", "probes", "engine"}
 
 # Recipes of ARCHITECTURE.md of the form "one file and its entry in a list": the files, the list, the crate's source
 # in which nothing else may name them.

@@ -36,6 +36,8 @@ pub enum Command {
     Experiments(ExperimentsArgs),
     /// Run a program or a shipped experiment; keep every sample; fit the tail; write a report
     Run(RunArgs),
+    /// Make run files of the samples that killed runs left, and remove the files that they had made
+    Recover(RecoverArgs),
     /// Make the report of a run file again
     Report(ReportArgs),
     /// Fit extreme-value models to a run, a CSV file or a file with one number a line
@@ -114,12 +116,22 @@ pub struct RunArgs {
     /// Give up on a barrier that a rank does not reach within this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
-    /// Let the program write below this directory too (repeatable)
-    #[arg(long, value_name = "DIR")]
+    /// Let the program do what it likes below this directory, or with this device: also remove what the run did not
+    /// make, and use hidden names (repeatable)
+    #[arg(long, value_name = "PATH")]
     pub allow: Vec<PathBuf>,
-    /// Confine the program to this directory tree, for reading too
+    /// Let the program start other programs and make files executable
+    #[arg(long)]
+    pub allow_spawn: bool,
+    /// Confine the program to this directory tree
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Confine nothing: for a program of your own; opening and making files is then some 0.4 µs faster
+    #[arg(long, conflicts_with_all = ["root", "require_confinement"])]
+    pub unconfined: bool,
+    /// Do not run where the kernel cannot confine the program
+    #[arg(long)]
+    pub require_confinement: bool,
     /// Remove what the run created, and only that, when it ends
     #[arg(long, short = 'c')]
     pub clean: bool,
@@ -151,6 +163,17 @@ pub struct RunArgs {
     /// Accept the original's lexing: unknown words and characters are ignored with a warning
     #[arg(long)]
     pub classic: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Samples of a run lie in memory that has a name (/dev/shm) until its run file is written, so \
+    that they are there after a kill of all its processes. A restart of the machine loses them, and so may the end of \
+    the user's last session."
+)]
+pub struct RecoverArgs {
+    /// Only runs of this folder; run files are written into it [default: all runs, into the working directory]
+    pub directory: Option<PathBuf>,
 }
 
 /// Whether ranks are pinned to processors.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::literal;
 use crate::syntax::{BinaryOp, UnaryOp};
-use crate::value::Value;
+use crate::value::{LONGEST_LIST, LONGEST_TEXT, TOO_LONG, Value};
 
 /// Reason why an operation on two values has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -203,6 +203,9 @@ fn number(value: &Value) -> Option<Value> {
 
 fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     if let (Value::List(a), Value::List(b)) = (left, right) {
+        if a.len() + b.len() > LONGEST_LIST {
+            return Err(format!("a list has at most {LONGEST_LIST} items"));
+        }
         return Ok(Value::List(Arc::new(a.iter().chain(b.iter()).cloned().collect())));
     }
     let joins = matches!(left, Value::Text(_)) || matches!(right, Value::Text(_));
@@ -213,6 +216,9 @@ fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticErro
         let mut out = Vec::new();
         left.render(&mut out);
         right.render(&mut out);
+        if out.len() > LONGEST_TEXT {
+            return Err(TOO_LONG.into());
+        }
         return Ok(Value::Text(String::from_utf8_lossy(&out).into()));
     }
     numbers(BinaryOp::Add, left, right, wraps)

@@ -1,5 +1,6 @@
 //! The subcommands, one module each, and their dispatch.
 
+mod asks;
 mod check;
 mod compare;
 mod experiments;
@@ -11,6 +12,7 @@ mod import;
 mod lsp;
 mod machine;
 mod plan_runs;
+mod recover;
 mod report;
 mod run;
 mod scale;
@@ -35,6 +37,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Scale(args) => scale::run(&args),
         Command::PlanRuns(args) => plan_runs::run(&args),
         Command::Try(args) => tour::run(&args),
+        Command::Recover(args) => recover::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Import(args) => import::run(&args),

@@ -5,7 +5,7 @@ use super::Kind::{
     Any, Buffer, Bytes, BytesOrBuffer, Count, Distance, File, Group, Integer, Microseconds, Mode, Path,
     Pattern, Permissions, Text, Whence,
 };
-use super::{ArgumentSpec, Class, CommandSpec, Effect, Moves, Since, Yields};
+use super::{ArgumentSpec, Class, CommandSpec, Effect, Moves, Since, Wish, Yields};
 
 macro_rules! commands {
     ($(
@@ -53,6 +53,7 @@ macro_rules! commands {
                 dry_value: 0,
                 submits: false,
                 by_pattern: false,
+                asks: None,
                 since: Since::$since,
                 text: $text,
                 errors: None,
@@ -144,6 +145,31 @@ impl CommandSpec {
 
     const fn by_pattern(mut self) -> Self {
         self.by_pattern = true;
+        self
+    }
+
+    const fn starts_programs(mut self) -> Self {
+        self.asks = Some(Wish::StartPrograms);
+        self
+    }
+
+    const fn changes_permissions(mut self) -> Self {
+        self.asks = Some(Wish::ChangePermissions);
+        self
+    }
+
+    const fn lays_out_files(mut self) -> Self {
+        self.asks = Some(Wish::LayOutFiles);
+        self
+    }
+
+    const fn drops_caches(mut self) -> Self {
+        self.asks = Some(Wish::DropCaches);
+        self
+    }
+
+    const fn syncs_all(mut self) -> Self {
+        self.asks = Some(Wish::SyncAll);
         self
     }
 
@@ -341,14 +367,14 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Tests whether a file exists (`access` with `F_OK`)."
         errors "ENOENT"
         example "create(\"a.dat\"); lookup(\"a.dat\"); delete(\"a.dat\");";
-    Chmod "chmod" ("name" Path Required, "permissions" Permissions Required) Nothing Lastrank []
+    Chmod "chmod" ("name" Path Required, "permissions" Permissions Required) Nothing Lastrank [changes_permissions]
         "Changes the permissions of a file; `0o644` is `rw-r--r--`."
         errors "ENOENT, EPERM"
         example "create(\"a.dat\"); chmod(\"a.dat\", 0o600); delete(\"a.dat\");";
-    Sync "sync" () Nothing Lastrank []
+    Sync "sync" () Nothing Lastrank [syncs_all]
         "Writes all dirty data of the system, of all programs, to the devices."
         example "sync();";
-    DropCaches "drop_caches" () Nothing Lastrank []
+    DropCaches "drop_caches" () Nothing Lastrank [drops_caches]
         "Empties the page cache of the machine; needs root."
         errors "EACCES, EPERM"
         example "drop_caches();";
@@ -360,7 +386,7 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Frees memory of `alloc`."
         errors "EBADF (freed already)"
         example "$b = alloc(1MiB); free($b);";
-    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing Lastrank []
+    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing Lastrank [lays_out_files]
         "Sets over how many targets of a Lustre file system new files are striped (`lfs setstripe`). On other file systems it does nothing and adds a note."
         errors "ENOENT, EINVAL"
         example "mkdir(\"d\"); stripe(\"d\", 4); rmdir(\"d\");";
@@ -459,7 +485,7 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         "Creates a process that exits immediately, and waits for it; `resident` bytes of extra touched memory make the page tables to copy larger."
         errors "EAGAIN, ENOMEM"
         example "fork();";
-    Spawn "spawn" ("program" Text Required) Int Lastrank []
+    Spawn "spawn" ("program" Text Required) Int Lastrank [starts_programs]
         "Starts a program, words separated by blanks, and waits for it. The value is its exit status."
         errors "ENOENT, EACCES"
         example "spawn(\"true\");";

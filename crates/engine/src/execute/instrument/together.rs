@@ -55,7 +55,8 @@ impl Layer {
                 None => self.bracket.failed(driver, libc::EBADF),
             },
             Collective::Delete(path) => {
-                self.guard.check("remove", path)?;
+                let around = self.guard.check("remove", path)?;
+                self.guard.own("remove", path, around)?;
                 let timed = self
                     .bracket
                     .time(driver, Meaning::Value, |driver| collective::delete(driver, comm, path));
@@ -111,16 +112,16 @@ impl Layer {
         if write {
             let around = self.guard.check("write to", path)?;
             self.guard.check_followed("write to", path)?;
-            self.guard.intend(path, around, Makes::Perhaps);
+            self.guard.intend(path, around, Makes::Keeps);
             return Ok(around);
         }
         self.guard.may_read_followed(path)?;
-        Ok(ParentFacts { birth_times: true, place: 0 })
+        Ok(ParentFacts { birth_times: true, place: 0, trusted: false })
     }
 
     fn settle(&mut self, path: &CStr, around: ParentFacts, write: bool, errno: i32) {
         if write {
-            self.guard.settle(path, around, Makes::Perhaps, errno);
+            self.guard.settle(path, around, Makes::Keeps, errno);
         }
     }
 
