@@ -58,6 +58,12 @@ pub enum ArithmeticError {
         /// The kind of the right value.
         right: &'static str,
     },
+    /// A list longer than [`LONGEST_LIST`].
+    #[error("a list has at most {LONGEST_LIST} items")]
+    LongList,
+    /// A string longer than [`LONGEST_TEXT`].
+    #[error("{TOO_LONG}")]
+    LongText,
     /// A time and a value that is not a time.
     #[error("{left} cannot be compared with {right}; a time needs a unit, such as `5ms`")]
     NoUnit {
@@ -78,6 +84,8 @@ impl ArithmeticError {
             | ArithmeticError::NotFinite
             | ArithmeticError::Mismatch { .. }
             | ArithmeticError::NoOrder { .. }
+            | ArithmeticError::LongList
+            | ArithmeticError::LongText
             | ArithmeticError::NoUnit { .. } => None,
         }
     }
@@ -204,7 +212,7 @@ fn number(value: &Value) -> Option<Value> {
 fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     if let (Value::List(a), Value::List(b)) = (left, right) {
         if a.len() + b.len() > LONGEST_LIST {
-            return Err(format!("a list has at most {LONGEST_LIST} items"));
+            return Err(ArithmeticError::LongList);
         }
         return Ok(Value::List(Arc::new(a.iter().chain(b.iter()).cloned().collect())));
     }
@@ -217,7 +225,7 @@ fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticErro
         left.render(&mut out);
         right.render(&mut out);
         if out.len() > LONGEST_TEXT {
-            return Err(TOO_LONG.into());
+            return Err(ArithmeticError::LongText);
         }
         return Ok(Value::Text(String::from_utf8_lossy(&out).into()));
     }
