@@ -107,7 +107,7 @@ pub fn differences(kind: Kind, count: usize) -> Vec<u64> {
     found
 }
 
-/// What timing nothing shows: `[mean, p50, p99]` in ticks.
+/// Overhead of an empty timed interval: `[mean, p50, p99]` in ticks.
 ///
 /// p50 and p99 are quantiles of single differences, so they are multiples of the clock's step. The mean is
 /// the amortised cost of a read in the fastest of several blocks and does not depend on the step.

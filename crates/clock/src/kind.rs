@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::read;
 
-/// How a clock is read.
+/// The instruction sequence or system call that reads a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

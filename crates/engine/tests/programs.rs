@@ -249,6 +249,25 @@ fn under_a_rate_samples_say_how_late_they_began() {
 }
 
 #[test]
+fn a_rate_inside_a_rate_leaves_the_operations_behind_it_as_late_as_those_before() {
+    let said = alone("a_rate_inside_a_rate_leaves_the_operations_behind_it_as_late_as_those_before", || {
+        let late = |body: &str| {
+            let text = format!("repeat $i 3 rate 10/s {{ if $i == 1 sleep(50ms); {body} }}");
+            let found = simulated(&text).into_iter().map(|sample| (sample.late_ns / 1_000_000).to_string());
+            found.collect::<Vec<_>>().join(" ")
+        };
+        let inner = "repeat 2 rate 1000/s getppid();";
+        // Behind it, and where the first operation of the body is inside it.
+        format!(
+            "{} | {}",
+            late(&format!("{inner} getpid();")),
+            late(&format!("getppid(); {inner} getpid();"))
+        )
+    });
+    assert_eq!(said, "0 50 0 | 0 50 0");
+}
+
+#[test]
 fn a_pause_of_the_generator_shows_in_hundreds_of_response_times() {
     let said = alone("a_pause_of_the_generator_shows_in_hundreds_of_response_times", || {
         let found =
@@ -377,7 +396,7 @@ fn a_stonewall_ends_the_loops_of_all_when_the_first_rank_is_through_or_the_time_
 fn ranks_that_meet_in_a_loop_over_time_do_the_same_number_of_rounds() {
     let said = alone("ranks_that_meet_in_a_loop_over_time_do_the_same_number_of_rounds", || {
         let (_, outcome) =
-            here("think $$rank * 5ms; for 30ms { getpid(); think ($$rank + 1) * 1ms; barrier; }", 3);
+            here("think $$rank * 5ms; for 500ms { getpid(); think ($$rank + 1) * 1ms; barrier; }", 3);
         let rounds = |rank: u32| {
             let of = |operation: &str| {
                 let site =

@@ -30,7 +30,7 @@ pub struct Cli {
 pub enum Command {
     /// A tour of this machine in under a minute: one rung a line, from L1 to fsync
     Try(TryArgs),
-    /// What this machine is, and whether it is fit to measure
+    /// What this machine is, and whether it is fit to measure (exit status 1: not)
     Machine(MachineArgs),
     /// List the experiments that ship with lastrank, or print one to read and change
     Experiments(ExperimentsArgs),
@@ -142,8 +142,17 @@ pub struct RunArgs {
     #[arg(long, short = 'w')]
     pub wait: bool,
     /// Only what the program prints and errors
-    #[arg(long, short = 's')]
+    #[arg(long, short = 's', conflicts_with_all = ["verbose", "one_line"])]
     pub quiet: bool,
+    /// All tables and sentences, not only the first screen
+    #[arg(long, short = 'v', conflicts_with = "one_line")]
+    pub verbose: bool,
+    /// The answer in one line
+    #[arg(long, short = 'q')]
+    pub one_line: bool,
+    /// What is shown while it runs, on standard error: a line on a terminal, or JSON, a line a second
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ProgressKind::Auto)]
+    pub progress: ProgressKind,
     /// The result as one JSON document on standard output (schema lastrank.run/1); what the program prints goes to
     /// standard error
     #[arg(long)]
@@ -175,6 +184,17 @@ pub enum PinTo {
     /// Each rank to one, in turn where there are more ranks
     Cores,
     /// None is
+    None,
+}
+
+/// What is shown while a run runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgressKind {
+    /// Rates and the time to go in one line, where somebody watches
+    Auto,
+    /// One JSON object a line (schema lastrank.progress/1)
+    Json,
+    /// Nothing
     None,
 }
 
@@ -284,11 +304,14 @@ pub struct ReportArgs {
     /// Analyse this label, operation or LABEL/OPERATION first
     #[arg(long, value_name = "LABEL")]
     pub label: Option<String>,
-    /// The report's tables and words on standard output too
-    #[arg(long)]
-    pub text: bool,
+    /// All tables and sentences on standard output, not only the first screen
+    #[arg(long, short = 'v', visible_alias = "text")]
+    pub verbose: bool,
+    /// The answer in one line
+    #[arg(long, short = 'q', conflicts_with = "verbose")]
+    pub one_line: bool,
     /// The document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
-    #[arg(long, conflicts_with = "text")]
+    #[arg(long, conflicts_with_all = ["verbose", "one_line"])]
     pub json: bool,
 }
 

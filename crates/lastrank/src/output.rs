@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use anyhow::{Context, bail};
+use report::ScreenOptions;
 use samples::{visible, visible_in_colour, visible_json};
 
 /// Write `text` to standard output; what would command a terminal is made visible.
@@ -79,6 +80,19 @@ pub fn json_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
 /// Whether standard error is a terminal, on which a progress bar can be drawn.
 pub fn progress_is_seen() -> bool {
     io::stderr().is_terminal()
+}
+
+/// How wide a screen may be and whether it may have colours: what the terminal takes, or 80 columns without colours in
+/// a pipe. `COLUMNS` sets the width of a pipe; a `NO_COLOR` that is not empty (no-color.org) and `TERM=dumb` take the
+/// colours away.
+pub fn screen_options() -> ScreenOptions {
+    let is_terminal = io::stdout().is_terminal();
+    let said = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let asked = said("COLUMNS").and_then(|columns| columns.parse().ok());
+    let seen = terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| usize::from(columns.0));
+    let width = seen.or(asked).unwrap_or(80).clamp(60, 160);
+    let colour = is_terminal && said("NO_COLOR").is_none() && said("TERM").is_none_or(|term| term != "dumb");
+    ScreenOptions { width, colour }
 }
 
 /// Refuses to replace a file that is needed (`needed`: a program, a run), a device or a pipe. `option` is the

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use report::{PlaceKey, Subject};
+use results::ResultRow;
 use samples::{ConfinedBy, Facts, Run};
 
 use crate::cli::Choice;
@@ -20,6 +21,8 @@ pub struct Values {
     pub subject: Option<Subject>,
     /// What is known of that run.
     pub facts: Option<Facts>,
+    /// The rows of its result, where two runs are compared.
+    pub rows: Option<Vec<ResultRow>>,
 }
 
 /// Read what is wanted; options that do not fit the kind of file are refused.
@@ -112,9 +115,10 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
     };
     let one = again(&quiet, one).with_context(none)?;
     let other = again(&new, other).with_context(none)?;
-    let pair =
-        [Values::of_subject(one, quiet.facts, files[0]), Values::of_subject(other, new.facts, files[1])];
-    Ok((pair, notes))
+    let [old_rows, new_rows] = [&quiet, &new].map(|run| Some(results::of_run(run)));
+    let one = Values { rows: old_rows, ..Values::of_subject(one, quiet.facts, files[0]) };
+    let other = Values { rows: new_rows, ..Values::of_subject(other, new.facts, files[1]) };
+    Ok(([one, other], notes))
 }
 
 /// Refuses a run that counted its operations: its samples are the slowest only.
@@ -196,13 +200,14 @@ impl Values {
             seconds: true,
             subject: Some(subject),
             facts: Some(facts),
+            rows: None,
         }
     }
 
     fn plain(mut numbers: Vec<f64>, name: String, choice: &Choice) -> Self {
         let factor = choice.unit.map_or(1.0, |unit| unit.seconds());
         numbers.iter_mut().for_each(|number| *number *= factor);
-        Self { numbers, name, seconds: choice.unit.is_some(), subject: None, facts: None }
+        Self { numbers, name, seconds: choice.unit.is_some(), subject: None, facts: None, rows: None }
     }
 
     /// The unit in which they read well.

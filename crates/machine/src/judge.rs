@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{NUMA_BALANCING, PERF_EVENT_PARANOID};
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -35,9 +35,9 @@ impl fmt::Display for Severity {
 pub struct Finding {
     /// A short stable name: `processor-busy`, `clock-coarse` …
     pub code: String,
-    /// How much it matters.
+    /// Severity.
     pub severity: Severity,
-    /// What was found.
+    /// The fact that was found.
     pub text: String,
     /// What to do about it, or how to read results that it affects.
     pub advice: String,

@@ -104,8 +104,8 @@ fn features(all: &str) -> Vec<String> {
     FEATURES.iter().filter(has).map(|name| (*name).to_owned()).collect()
 }
 
-/// How often cores were throttled for heat. Each core is counted once, though all its threads show its
-/// counter.
+/// Number of thermal throttling events of all cores. Each core is counted once, though all its threads show
+/// its counter.
 fn hot(online: &str) -> Option<u64> {
     let counts = list(online).into_iter().filter_map(|cpu| {
         let siblings = text(format!("{CPU}/cpu{cpu}/topology/thread_siblings_list"));

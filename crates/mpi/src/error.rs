@@ -2,7 +2,7 @@
 
 use ranks::CommError;
 
-/// Why MPI could not be started, with the way out.
+/// Reason why MPI could not be started, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MpiError {
     /// A launcher started this process and no library can be used.

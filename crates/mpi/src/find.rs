@@ -13,7 +13,7 @@ use crate::library::{MpiLibrary, OpenError};
 pub(crate) struct LibraryCandidate {
     /// A path, or a name for the dynamic linker.
     pub(crate) name: PathBuf,
-    /// Why it is tried.
+    /// Reason for trying it.
     pub(crate) why: String,
 }
 
@@ -139,11 +139,11 @@ fn environment_directories() -> Vec<(PathBuf, String)> {
 pub struct FoundLibrary {
     /// The file, with symbolic links followed.
     pub library: PathBuf,
-    /// What it calls itself: `MPICH 4.0.2`.
+    /// Name and version as the library reports them: `MPICH 4.0.2`.
     pub version: String,
     /// Its binary interface: `MPICH ABI`, `Open MPI ABI`, `MPI-5 standard ABI`.
     pub abi: String,
-    /// Why this library was preferred.
+    /// Reason for the choice of this library.
     pub why: String,
 }
 

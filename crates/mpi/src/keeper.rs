@@ -1,6 +1,6 @@
 //! Forks the process that keeps a rank's samples when the launcher kills the process that it started.
 //!
-//! The launched process only waits. It forks the *keeper*, which has a session of its own, so that
+//! The launched process only waits. It forks the *keeper*, which has its own session, so that
 //! a launcher that kills process groups (`MPI_Abort` under Hydra, a rank that is lost, a second Ctrl-C)
 //! reaches only the process it knows. The keeper notices that, ends its rank, saves the samples, and exits.
 //! Should the keeper itself be killed, the launched process still shares the memory and saves instead.

@@ -9,7 +9,7 @@ use ranks::CommError;
 
 use crate::abi::{Abi, Constants, Handle};
 
-/// Why a library cannot be used.
+/// Reason why a library cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OpenError {
     /// There is no such file.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// interval.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Why a rank ended before its program did.
+/// Reason why a rank ended before its program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Notice {
     /// The rank is lost, for this reason.
@@ -28,7 +28,7 @@ pub(crate) struct LossBoard {
     block: &'static ControlBlock,
     /// The rank's progress at the last look.
     seen: (u64, u32),
-    /// When the progress last changed or the directory was last read.
+    /// Time at which the progress last changed or the directory was last read.
     looked: Instant,
 }
 
@@ -61,8 +61,8 @@ impl LossBoard {
         }
     }
 
-    /// Why the job ends, if another keeper has posted it. Reads the directory only while this rank makes no
-    /// progress, so it is cheap enough to call ten times a second.
+    /// The reason for the end of the job, if another keeper has posted it. Reads the directory only while
+    /// this rank makes no progress, so it is cheap enough to call ten times a second.
     pub(crate) fn poll(&mut self) -> Option<CommError> {
         let now = self.progress();
         if now != self.seen {
@@ -77,7 +77,7 @@ impl LossBoard {
         self.read()
     }
 
-    /// Why the job ends, if another keeper has posted it. Always reads the directory.
+    /// The reason for the end of the job, if another keeper has posted it. Always reads the directory.
     pub(crate) fn read(&self) -> Option<CommError> {
         let (place, ..) = self.place()?;
         std::fs::read_dir(place).ok()?.flatten().find_map(|entry| {

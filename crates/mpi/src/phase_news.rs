@@ -21,7 +21,7 @@ const TAG_PHASE: c_int = 3;
 /// The shortest time between two listens.
 const PAUSE: Duration = Duration::from_micros(20);
 
-/// What a rank knows of the current phase.
+/// A rank's state of the current phase.
 #[derive(Debug, Default)]
 pub(crate) struct PhaseNews {
     phase: u64,

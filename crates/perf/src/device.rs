@@ -49,7 +49,7 @@ struct RequestStep {
 #[derive(Clone, Copy, Debug)]
 struct DeviceRequest {
     location: (u32, u64),
-    /// When it was issued to the device; `None` while the I/O scheduler holds it.
+    /// Time of issue to the device; `None` while the I/O scheduler holds it.
     begin: Option<u64>,
     /// Whether the watched operation made it, not an earlier one.
     of_this_operation: bool,

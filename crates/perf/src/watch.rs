@@ -8,7 +8,7 @@ use crate::ring::EventRing;
 use crate::sources::{self, Sources};
 use crate::tally::{EventTally, Totals};
 
-/// What was observed during one operation.
+/// Observations during one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// Time runnable but not running, in ns: `Sample::queue_ns`.
@@ -44,7 +44,7 @@ pub struct Watch {
     faults_measured: bool,
     /// The time of a switch-out without a switch-in yet, on the clock of the records.
     left: Option<u64>,
-    /// How often the control group had throttled; `None` if none limits the processors.
+    /// Number of times that the control group had throttled; `None` if none limits the processors.
     throttling: Option<u64>,
     /// Without a ring: the start of the operation, and how many more operations are read because they are
     /// near a long one.
@@ -89,7 +89,7 @@ impl Watch {
         }
     }
 
-    /// Which causes can be observed.
+    /// The causes that can be observed.
     pub fn coverage(&self) -> &Coverage {
         &self.coverage
     }
@@ -234,7 +234,7 @@ impl Watch {
     }
 }
 
-/// How often the control group has throttled; `None` if none limits the processors.
+/// Number of times that the control group has throttled; `None` if none limits the processors.
 fn throttled() -> Option<u64> {
     let limits = machine::limits();
     limits.processors.and(limits.throttled)

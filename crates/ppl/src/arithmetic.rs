@@ -7,15 +7,97 @@ use crate::literal;
 use crate::syntax::{BinaryOp, UnaryOp};
 use crate::value::{LONGEST_LIST, LONGEST_TEXT, TOO_LONG, Value};
 
-/// `left op right` for every operator except `&&` and `||`, which do not always evaluate both sides.
+/// Reason why an operation on two values has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArithmeticError {
+    /// The divisor is the integer or the time 0.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// The result of two integers exceeds 64 bits.
+    #[error(
+        "{left} {op} {right} exceeds the largest integer, {}; where an approximate result will do, write a float: \
+             `{left}.0`",
+        i64::MAX
+    )]
+    TooLarge {
+        /// The left operand.
+        left: i64,
+        /// The operator's sign.
+        op: &'static str,
+        /// The right operand.
+        right: i64,
+    },
+    /// The result is a time that exceeds 64 bits of nanoseconds.
+    #[error("{left} {op} {right} exceeds the longest time, 292 years")]
+    TooLong {
+        /// The left value, as a program writes it.
+        left: String,
+        /// The operator's sign.
+        op: &'static str,
+        /// The right operand.
+        right: String,
+    },
+    /// The result of two floats is not finite.
+    #[error("the result is not a number or exceeds the largest float")]
+    NotFinite,
+    /// The operator is not defined for these kinds.
+    #[error("`{op}` cannot be used between {left} and {right}")]
+    Mismatch {
+        /// The kind of the left value.
+        left: &'static str,
+        /// The operator's sign.
+        op: &'static str,
+        /// The kind of the right value.
+        right: &'static str,
+    },
+    /// Kinds that have no order.
+    #[error("{left} cannot be compared with {right}")]
+    NoOrder {
+        /// The kind of the left value.
+        left: &'static str,
+        /// The kind of the right value.
+        right: &'static str,
+    },
+    /// A time and a value that is not a time.
+    #[error("{left} cannot be compared with {right}; a time needs a unit, such as `5ms`")]
+    NoUnit {
+        /// The kind of the left value.
+        left: &'static str,
+        /// The kind of the right value.
+        right: &'static str,
+    },
+}
+
+impl ArithmeticError {
+    /// The operands as in the message; `None` if the message does not name them.
+    pub(crate) fn operands(&self) -> Option<[String; 2]> {
+        match self {
+            ArithmeticError::TooLarge { left, right, .. } => Some([left.to_string(), right.to_string()]),
+            ArithmeticError::TooLong { left, right, .. } => Some([left.clone(), right.clone()]),
+            ArithmeticError::DivisionByZero
+            | ArithmeticError::NotFinite
+            | ArithmeticError::Mismatch { .. }
+            | ArithmeticError::NoOrder { .. }
+            | ArithmeticError::NoUnit { .. } => None,
+        }
+    }
+}
+
+impl From<ArithmeticError> for String {
+    fn from(error: ArithmeticError) -> Self {
+        error.to_string()
+    }
+}
+
+/// `left op right` for all operators except `&&` and `||`, which do not always evaluate both sides.
 ///
 /// `/` and `%` truncate toward zero. A string that begins with a number counts as that number; with any other
 /// string, `+` concatenates. With `wraps`, integers and times wrap around at 64 bits, as in the original;
 /// otherwise overflow is an error.
 ///
 /// # Errors
-/// A message: a division by zero, an overflow, or kinds that cannot be combined.
-pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
+/// Division by zero, a result out of range, or kinds for which the operator is not defined.
+pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     use BinaryOp::{And, AtLeast, AtMost, Equal, Greater, Less, NotEqual, Or};
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
         return whole(op, *a, *b, wraps);
@@ -65,18 +147,16 @@ fn truth(value: bool) -> Value {
     Value::Int(i64::from(value))
 }
 
-/// The integer operators, with a message if there is no result.
+/// Evaluates an operator on integers.
 #[cold]
-fn whole(op: BinaryOp, a: i64, b: i64, wraps: bool) -> Result<Value, String> {
+fn whole(op: BinaryOp, a: i64, b: i64, wraps: bool) -> Result<Value, ArithmeticError> {
     match integers(op, a, b) {
         Some(result) => Ok(Value::Int(result)),
-        None if b == 0 && matches!(op, BinaryOp::Divide | BinaryOp::Modulo) => Err("division by zero".into()),
+        None if b == 0 && matches!(op, BinaryOp::Divide | BinaryOp::Modulo) => {
+            Err(ArithmeticError::DivisionByZero)
+        }
         None if wraps => Ok(Value::Int(wrapped(op, a, b))),
-        None => Err(format!(
-            "{a} {} {b} exceeds the largest integer, {}; where an approximate result will do, write a float: `{a}.0`",
-            op.sign(),
-            i64::MAX
-        )),
+        None => Err(ArithmeticError::TooLarge { left: a, op: op.sign(), right: b }),
     }
 }
 
@@ -121,7 +201,7 @@ fn number(value: &Value) -> Option<Value> {
     }
 }
 
-fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
+fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     if let (Value::List(a), Value::List(b)) = (left, right) {
         if a.len() + b.len() > LONGEST_LIST {
             return Err(format!("a list has at most {LONGEST_LIST} items"));
@@ -144,16 +224,15 @@ fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
     numbers(BinaryOp::Add, left, right, wraps)
 }
 
-fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> String {
-    format!("`{}` cannot be used between {} and {}", op.sign(), left.kind(), right.kind())
+fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> ArithmeticError {
+    ArithmeticError::Mismatch { left: left.kind(), op: op.sign(), right: right.kind() }
 }
 
-fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
+fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     use BinaryOp::{Add, Divide, Modulo, Multiply, Subtract};
     use Value::{Duration, Float, Int};
     let (Some(a), Some(b)) = (number(left), number(right)) else { return Err(mismatch(op, left, right)) };
-    let zero = || "division by zero".to_owned();
-    // Times are nanoseconds, so they overflow with the integers.
+    // Times are 64-bit nanoseconds, so they overflow like integers.
     let time = |op: BinaryOp, a: i64, b: i64| match whole(op, a, b, wraps) {
         Ok(Int(ns)) => Ok(Duration(ns)),
         _ => Err(longest(op, left, right)),
@@ -169,7 +248,7 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Val
     match (op, a, b) {
         (_, Int(a), Int(b)) => whole(op, a, b, wraps),
         (Add | Subtract, Duration(a), Duration(b)) => time(op, a, b),
-        (Divide | Modulo, Duration(_), Duration(0) | Int(0)) => Err(zero()),
+        (Divide | Modulo, Duration(_), Duration(0) | Int(0)) => Err(ArithmeticError::DivisionByZero),
         (Divide, Duration(a), Duration(b)) => Ok(Float(a as f64 / b as f64)),
         (Modulo, Duration(a), Duration(b)) => Ok(Duration(a.wrapping_rem(b))),
         (Multiply, Duration(a), Int(b)) | (Multiply, Int(b), Duration(a)) => time(op, a, b),
@@ -183,22 +262,18 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Val
                 Add => a + b,
                 Subtract => a - b,
                 Multiply => a * b,
-                Divide | Modulo if b == 0.0 => return Err(zero()),
+                Divide | Modulo if b == 0.0 => return Err(ArithmeticError::DivisionByZero),
                 Divide => a / b,
                 Modulo => a % b,
                 _ => a.powf(b),
             };
-            if result.is_finite() {
-                Ok(Float(result))
-            } else {
-                Err("the result is not a number, or exceeds the largest float".into())
-            }
+            if result.is_finite() { Ok(Float(result)) } else { Err(ArithmeticError::NotFinite) }
         }
     }
 }
 
-fn longest(op: BinaryOp, left: &Value, right: &Value) -> String {
-    format!("{left} {} {right} exceeds the longest time, 292 years", op.sign())
+fn longest(op: BinaryOp, left: &Value, right: &Value) -> ArithmeticError {
+    ArithmeticError::TooLong { left: left.to_string(), op: op.sign(), right: right.to_string() }
 }
 
 /// Equality: strings by their bytes; a string and a number by the string's leading number.
@@ -221,22 +296,21 @@ fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-fn compare(left: &Value, right: &Value) -> Result<Option<Ordering>, String> {
+fn compare(left: &Value, right: &Value) -> Result<Option<Ordering>, ArithmeticError> {
     if let (Value::Text(a), Value::Text(b)) = (left, right)
         && (number(left).is_none() || number(right).is_none())
     {
         return Ok(Some(a.cmp(b)));
     }
+    let (one, other) = (left.kind(), right.kind());
     match (number(left), number(right)) {
         (Some(Value::Int(a)), Some(Value::Int(b))) => Ok(Some(a.cmp(&b))),
         (Some(Value::Duration(a)), Some(Value::Duration(b))) => Ok(Some(a.cmp(&b))),
-        (Some(Value::Duration(_)), _) | (_, Some(Value::Duration(_))) => Err(format!(
-            "{} cannot be compared with {}; a time needs a unit, such as `5ms`",
-            left.kind(),
-            right.kind()
-        )),
+        (Some(Value::Duration(_)), _) | (_, Some(Value::Duration(_))) => {
+            Err(ArithmeticError::NoUnit { left: one, right: other })
+        }
         (Some(a), Some(b)) => Ok(a.float().unwrap_or(f64::NAN).partial_cmp(&b.float().unwrap_or(f64::NAN))),
-        _ => Err(format!("{} cannot be compared with {}", left.kind(), right.kind())),
+        _ => Err(ArithmeticError::NoOrder { left: one, right: other }),
     }
 }
 
@@ -269,7 +343,7 @@ pub(crate) fn function(
     values: &[Value],
 ) -> Option<Result<Value, String>> {
     use crate::commands::Function as F;
-    let best = |want: Ordering| -> Result<Value, String> {
+    let best = |want: Ordering| -> Result<Value, ArithmeticError> {
         let mut best = values[0].clone();
         for value in &values[1..] {
             if compare(value, &best)? == Some(want) {
@@ -279,19 +353,21 @@ pub(crate) fn function(
         Ok(best)
     };
     Some(match function {
-        F::Mod => binary(BinaryOp::Modulo, &values[0], &values[1], false).and_then(|rest| {
-            let below = compare(&rest, &binary(BinaryOp::Multiply, &rest, &Value::Int(0), false)?)?
-                == Some(Ordering::Less);
-            let other = binary(BinaryOp::Multiply, &values[1], &Value::Int(0), false)?;
-            let negative = compare(&values[1], &other)? == Some(Ordering::Less);
-            if below != negative && rest.truth() {
-                binary(BinaryOp::Add, &rest, &values[1], false)
-            } else {
-                Ok(rest)
-            }
-        }),
-        F::Min => best(Ordering::Less),
-        F::Max => best(Ordering::Greater),
+        F::Mod => binary(BinaryOp::Modulo, &values[0], &values[1], false)
+            .and_then(|rest| {
+                let below = compare(&rest, &binary(BinaryOp::Multiply, &rest, &Value::Int(0), false)?)?
+                    == Some(Ordering::Less);
+                let other = binary(BinaryOp::Multiply, &values[1], &Value::Int(0), false)?;
+                let negative = compare(&values[1], &other)? == Some(Ordering::Less);
+                if below != negative && rest.truth() {
+                    binary(BinaryOp::Add, &rest, &values[1], false)
+                } else {
+                    Ok(rest)
+                }
+            })
+            .map_err(String::from),
+        F::Min => best(Ordering::Less).map_err(String::from),
+        F::Max => best(Ordering::Greater).map_err(String::from),
         F::Abs => match number(&values[0]) {
             Some(Value::Int(v)) => v.checked_abs().map(Value::Int).ok_or_else(|| no_positive(v)),
             Some(Value::Float(v)) => Ok(Value::Float(v.abs())),
@@ -335,7 +411,7 @@ pub(crate) fn function(
 mod tests {
     use super::*;
 
-    fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
+    fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, ArithmeticError> {
         super::binary(op, left, right, false)
     }
 
@@ -375,13 +451,26 @@ mod tests {
             (BinaryOp::Divide, &Value::Int(i64::MIN), &Value::Int(-1), i64::MIN),
         ] {
             let message = binary(op, left, right).unwrap_err();
-            assert!(message.contains("exceeds the largest integer, 9223372036854775807"), "{message}");
+            assert!(
+                message.to_string().contains("exceeds the largest integer, 9223372036854775807"),
+                "{message}"
+            );
             assert_eq!(super::binary(op, left, right, true), Ok(Value::Int(wrapped)));
         }
         assert_eq!(binary(BinaryOp::Modulo, &Value::Int(i64::MIN), &Value::Int(-1)), Ok(Value::Int(0)));
         let century = Value::Duration(100 * 365 * 86_400_000_000_000);
-        assert!(binary(BinaryOp::Multiply, &century, &Value::Int(3)).unwrap_err().contains("292 years"));
-        assert!(binary(BinaryOp::Multiply, &century, &Value::Float(3.0)).unwrap_err().contains("292 years"));
+        assert!(
+            binary(BinaryOp::Multiply, &century, &Value::Int(3))
+                .unwrap_err()
+                .to_string()
+                .contains("292 years")
+        );
+        assert!(
+            binary(BinaryOp::Multiply, &century, &Value::Float(3.0))
+                .unwrap_err()
+                .to_string()
+                .contains("292 years")
+        );
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub(crate) fn asked(function: Function, values: &[Value]) -> Option<Result<Asked
     let (statistic, first) = match function {
         Function::Quantile => match values[0].float() {
             Some(q) if (0.0..=1.0).contains(&q) => (Statistic::Quantile(q), 1),
-            _ => return Some(Err(format!("`quantile` needs a number from 0 to 1, not {}", values[0]))),
+            _ => return Some(Err(no_share(&values[0]))),
         },
         Function::P50 => (Statistic::Quantile(0.5), 0),
         Function::P90 => (Statistic::Quantile(0.9), 0),
@@ -123,15 +123,20 @@ pub(crate) fn asked(function: Function, values: &[Value]) -> Option<Result<Asked
         None => Times::default(),
         Some(word) => match Times::find(&word) {
             Some(times) => times,
-            None => {
-                let function = function.spec().name;
-                return Some(Err(format!(
-                    "`{function}` is of \"response\" or of \"service\" times, not of \"{word}\""
-                )));
-            }
+            None => return Some(Err(unknown_times(function, &word))),
         },
     };
     Some(Ok(Asked { statistic, times, name }))
+}
+
+/// Message for an unknown kind of times of a statistic.
+pub(crate) fn unknown_times(function: Function, word: &str) -> String {
+    format!("`{}` accepts \"response\" or \"service\" times, not \"{word}\"", function.spec().name)
+}
+
+/// Message for a probability out of range.
+pub(crate) fn no_share(value: &Value) -> String {
+    format!("`quantile` needs a number from 0 to 1, not {value}")
 }
 
 /// A statistic as a value: times are durations, counts are integers. `None` without samples.
@@ -237,7 +242,8 @@ impl Judge<'_> {
                 match op {
                     BinaryOp::And if !left.truth() => Ok(Value::Int(0)),
                     BinaryOp::Or if left.truth() => Ok(Value::Int(1)),
-                    _ => arithmetic::binary(op, &left, &self.value(first + 1)?, code.classic),
+                    _ => arithmetic::binary(op, &left, &self.value(first + 1)?, code.classic)
+                        .map_err(String::from),
                 }
             }
             Expr::Choice(first) => {

@@ -107,6 +107,8 @@ struct Counter<'p> {
     walked: u64,
     budget: u64,
     now: u64,
+    /// Whether a command was executed since the time was last read.
+    worked: bool,
     sizes: BTreeMap<Arc<str>, u64>,
     names: HashSet<Arc<str>>,
     live: u64,
@@ -131,6 +133,7 @@ impl<'p> Counter<'p> {
             walked: 0,
             budget,
             now: 0,
+            worked: false,
             sizes: BTreeMap::new(),
             names: HashSet::new(),
             live: 0,
@@ -384,6 +387,7 @@ impl<'p> Counter<'p> {
 impl Machine for Counter<'_> {
     fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         self.walked += 1;
+        self.worked = true;
         self.passed(site);
         self.command = command.name();
         *self.tally.operations.entry(command.name()).or_default() += self.factor;
@@ -391,12 +395,14 @@ impl Machine for Counter<'_> {
     }
 
     fn barrier(&mut self, site: SiteId, _: GroupId) -> Result<(), Stop> {
+        self.worked = true;
         self.passed(site);
         self.tally.barriers = self.tally.barriers.saturating_add(self.factor);
         Ok(())
     }
 
     fn wait(&mut self, ns: u64, reason: Wait) {
+        self.worked = true;
         if reason != Wait::Pace {
             self.tally.waiting_ns = self.tally.waiting_ns.saturating_add(ns.saturating_mul(self.factor));
         }
@@ -404,9 +410,12 @@ impl Machine for Counter<'_> {
 
     fn wait_until(&mut self, _: u64, _: Wait) {}
 
-    /// Jumps ahead, so that `for 60s` runs once; the counts are then lower bounds.
+    /// An hour passes if a command was executed since the time was last read, so that `for 60s` has one
+    /// iteration; the counts are then lower bounds.
     fn now_ns(&mut self) -> u64 {
-        self.now = self.now.saturating_add(3_600_000_000_000);
+        if std::mem::take(&mut self.worked) {
+            self.now = self.now.saturating_add(3_600_000_000_000);
+        }
         self.tally.at_least = true;
         self.now
     }
@@ -414,7 +423,10 @@ impl Machine for Counter<'_> {
     fn failed(&mut self, _: &Failure<'_>) {}
 
     fn interrupted(&mut self) -> Option<Stop> {
+        /// Iterations of an empty loop take time too.
+        const IDLE_ROUNDS: u64 = 1024;
         self.walked += 1;
+        self.worked |= self.walked.is_multiple_of(IDLE_ROUNDS);
         (self.walked > self.budget)
             .then(|| Stop::Machine(format!("rank {} was walked far enough", self.rank)))
     }

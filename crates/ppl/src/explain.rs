@@ -15,7 +15,7 @@ const MOST_BLOCKS: u64 = 24;
 /// The largest number of ranks in the picture of a pattern.
 const MOST_ROWS: u32 = 16;
 
-/// What a program will do.
+/// Description of the work of a program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     /// Number of ranks.
@@ -24,7 +24,7 @@ pub struct Explanation {
     pub groups: Vec<GroupShare>,
     /// The layouts of patterns.
     pub patterns: Vec<PatternLayout>,
-    /// Where ranks meet, in the order of the program.
+    /// The meetings of ranks, in program order.
     pub meetings: Vec<MeetingPlace>,
     /// The work of each rank; successive ranks with equal work share an entry.
     pub work: Vec<RankWork>,
@@ -97,7 +97,7 @@ pub struct MeetingPlace {
 pub struct RankWork {
     /// First and last rank.
     pub ranks: (u32, u32),
-    /// How much.
+    /// Amount.
     pub tally: Tally,
     /// The first few names that the first of them creates.
     pub created: Vec<String>,

@@ -2,7 +2,7 @@
 
 use crate::number::Number;
 
-/// Why a number cannot be read.
+/// Reason why a number cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadLiteral {
     /// It does not fit 64 bits.

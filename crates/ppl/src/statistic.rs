@@ -9,7 +9,7 @@ pub enum Statistic {
     Mean,
     /// The maximum, in seconds.
     Slowest,
-    /// How many there are.
+    /// The number of samples.
     Count,
 }
 
@@ -34,11 +34,11 @@ impl Times {
         }
     }
 
-    /// This time of a sample, in seconds.
+    /// The time of a sample in seconds; for a batch, the mean of its operations.
     pub fn seconds(self, sample: &samples::Sample) -> f64 {
         match self {
-            Times::Response => sample.seconds() + sample.late_ns as f64 * 1e-9,
-            Times::Service => sample.seconds(),
+            Times::Response => sample.seconds_each() + sample.late_ns as f64 * 1e-9,
+            Times::Service => sample.seconds_each(),
         }
     }
 }

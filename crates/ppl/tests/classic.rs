@@ -18,7 +18,7 @@ fn on(ranks: u32, program: &str) -> Outcome {
     outcome
 }
 
-/// What a program prints on one rank, lines joined by bars and without the rank.
+/// Output of a program on one rank: lines joined by bars, without the rank.
 fn printed(program: &str) -> String {
     let lines = on(1, program).lines;
     lines.iter().map(|line| line.trim_start_matches("[0] ")).collect::<Vec<_>>().join("|")

@@ -87,3 +87,20 @@ fn arguments_and_nesting_end_at_their_limits_with_an_error() {
         assert_eq!(compiled(&nested(depth), "").unwrap_err()[0].code.as_str(), "E0112");
     }
 }
+
+#[test]
+fn a_loop_over_time_and_a_stonewall_count_one_round() {
+    let count = |program: &str| {
+        let plan = compiled(program, "").unwrap_or_else(|found| panic!("{:?}", &found[0]));
+        let tally = ppl::count::count(&plan, 0, 10_000);
+        assert!(tally.at_least && tally.stopped.is_none(), "{program}: {:?}", tally.stopped);
+        tally.total
+    };
+    assert_eq!(count("for 60s { getpid(); getppid(); }"), 2);
+    assert_eq!(count("getpid(); for 60s { for 1s { getpid(); } getpid(); }"), 3);
+    assert_eq!(count("$end = $$time + 60s; while $$time < $end { getpid(); }"), 1);
+    assert_eq!(count("phase \"p\" stonewall 30s { while 1 { getpid(); } }"), 1);
+    assert_eq!(count("phase \"p\" stonewall 30s { repeat $i 7 { getpid($i + 1); } } getppid();"), 2);
+    // An empty loop ends too.
+    assert_eq!(count("for 60s { } getpid();"), 1);
+}

@@ -87,6 +87,13 @@ const CASES: &[Case] = &[
          repeat -3 { }\nrepeat 2s { }\nparallel 0 { }\nrate 0/s { }\nfor $x in 5 { }\nfor $i in 0..\"many\" { }",
     ),
     case(
+        "times of a statistic",
+        "define ranks 2;\nrepeat 100 rate 1000/s time[\"read\"] read(\"file\", 4KiB);\n\
+         assert p99(\"read\", \"sevrice\") < 5ms && p50(\"read\", \"service\") < 1ms;\n\
+         assert mean(\"read\", \"response\") < 1ms || slowest(\"read\", \"wall\") < 1s;\n\
+         assert quantile(99, \"read\") < 1s || quantile(0.5, \"read\", \"both\") < 1s;",
+    ),
+    case(
         "unknown label",
         "define report {\"gate\": \"wirte\"};\ntime[\"write\"] write(\"f\", 1);\nrepeat $i 2 phase \"step-$i\" { }\n\
          assert p99(\"raed\") < 5ms;\nassert p50(\"step-1\") < 1s && count(\"write/write\") > 0 && mean(\"barrier\") < 1s;",

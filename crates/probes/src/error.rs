@@ -1,6 +1,6 @@
 //! Errors of building a kernel.
 
-/// Why a kernel cannot be built.
+/// Reason why a kernel cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// More memory was requested than is available.
@@ -23,7 +23,7 @@ pub enum Error {
     Open {
         /// The path.
         path: String,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
     /// Another system call failed.
@@ -31,7 +31,7 @@ pub enum Error {
     System {
         /// Its name.
         call: &'static str,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
 }

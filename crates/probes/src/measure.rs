@@ -123,7 +123,7 @@ fn timed(kernel: &mut dyn Kernel, clock: Clock, count: u32) -> Result<u64, i32> 
     }
 }
 
-/// How observations are taken.
+/// Parameters of a measurement.
 struct SpinPace {
     /// Operations in each.
     batch: u32,
@@ -316,7 +316,7 @@ fn batch(each_ps: f64, quantum_ps: u64, least: u32, most: u32) -> u32 {
     (wanted as u32).clamp(least, most.min(1 << 16).max(least)).next_multiple_of(least)
 }
 
-/// What a bracket adds, extrapolated from a chain and one four times as long.
+/// Overhead of a bracket, extrapolated from a chain and one four times as long.
 fn bracket_adds(short: f64, long: f64) -> f64 {
     (short - (long - short) / 3.0).max(0.0)
 }

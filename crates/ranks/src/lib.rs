@@ -20,6 +20,7 @@ mod launch;
 pub mod launcher;
 pub mod layout;
 pub mod meeting;
+mod message;
 mod placement;
 mod processes;
 mod rank;
@@ -27,6 +28,7 @@ mod signals;
 mod single;
 mod status;
 mod stop_signals;
+mod stuck;
 mod supervise;
 
 pub use comm::Comm;

@@ -54,7 +54,12 @@ impl QuantileInterval {
 /// The interval of the quantile `p` of some values, given as they came and sorted.
 ///
 /// `None` of none.
-pub(crate) fn of(in_order: &[u64], sorted: &[u64], p: f64, to_seconds: f64) -> Option<QuantileInterval> {
+pub(crate) fn of(
+    in_order: &[u64],
+    sorted: &[u64],
+    p: f64,
+    value: impl Fn(u64) -> f64,
+) -> Option<QuantileInterval> {
     let n = sorted.len();
     let at = rank(n, p)?;
     let effective_n = n as f64 / inflation(in_order, sorted[at], p);
@@ -65,12 +70,11 @@ pub(crate) fn of(in_order: &[u64], sorted: &[u64], p: f64, to_seconds: f64) -> O
     let upper = upper
         .filter(|_| effective_n * (1.0 - p) >= FEWEST_BEYOND || p <= 0.5)
         .map(|rank| sorted[(((rank + 1) as f64 * scale).ceil() as usize - 1).min(n - 1)]);
-    let seconds = |value: u64| value as f64 * to_seconds;
     Some(QuantileInterval {
         probability: p,
-        seconds: seconds(sorted[at]),
-        lower_seconds: lower.map(seconds),
-        upper_seconds: upper.map(seconds),
+        seconds: value(sorted[at]),
+        lower_seconds: lower.map(&value),
+        upper_seconds: upper.map(&value),
         effective_n,
     })
 }
@@ -113,7 +117,7 @@ mod tests {
     fn interval(values: &[u64], p: f64) -> QuantileInterval {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
-        of(values, &sorted, p, 1.0).expect("values")
+        of(values, &sorted, p, |value| value as f64).expect("values")
     }
 
     #[test]
@@ -146,7 +150,7 @@ mod tests {
         let found = interval(&values, 0.999);
         assert_eq!((found.upper_seconds, found.is_resolved()), (None, false));
         assert_eq!(found.half_width(), f64::INFINITY);
-        assert!(of(&[], &[], 0.5, 1.0).is_none());
+        assert!(of(&[], &[], 0.5, |value| value as f64).is_none());
     }
 
     #[test]

@@ -85,12 +85,13 @@ fn durations(row: &mut ResultRow, samples: &[&Sample]) {
         return;
     }
     row.operations_per_timing = Some(first.batch.max(1));
-    let (found, intervals) = quantiles(good().map(|sample| sample.duration_ps), 1e-12 / batch(first) as f64);
+    let each = 1e-12 / batch(first) as f64;
+    let (found, intervals) = quantiles(good().map(|sample| sample.duration_ps), |ps| ps as f64 * each);
     (row.quantiles_seconds, row.intervals) = (found, intervals);
     if good().any(|sample| sample.late_ns > 0) {
         let response =
             |sample: &Sample| sample.late_ns.saturating_mul(1_000).saturating_add(sample.duration_ps);
-        let (found, intervals) = quantiles(good().map(response), 1e-12);
+        let (found, intervals) = quantiles(good().map(response), |ps| ps as f64 * 1e-12);
         (row.response_quantiles_seconds, row.intervals) = (found, intervals);
         row.rate = KeptRate::of(samples);
     }
@@ -152,6 +153,20 @@ mod tests {
         near(row.bytes_per_second, 673.7 * MIB as f64);
         near(row.achieved_depth, 200.0 / 95.0);
         assert_eq!((row.ranks, row.timings, row.operations), (Some(4), 8, Some(8)));
+        let alone: Vec<f64> = row.per_rank.iter().map(|rank| rank.bytes_per_second / MIB as f64).collect();
+        assert!(
+            alone.iter().zip([400.0, 400.0, 400.0, 200.0]).all(|(a, b)| (a - b).abs() < 1e-6),
+            "{alone:?}"
+        );
+    }
+
+    #[test]
+    fn ranks_that_are_slower_for_as_much_work_bound_the_rate() {
+        let of_rank = |rank, each| (0..10).map(move |n| sample(rank, n * each, each, MIB));
+        let row = of(of_rank(0, 10).chain(of_rank(1, 25)).collect());
+        near(row.wall_seconds, 0.250);
+        near(row.bytes_per_second, 80.0 * MIB as f64);
+        near(row.achieved_depth, 1.4);
     }
 
     #[test]
@@ -224,6 +239,11 @@ mod tests {
         near(rows[0].bytes_per_second, 347.8 * MIB as f64);
         near(rows[0].achieved_depth, 1.707);
         near(rows[0].span_seconds, 0.140);
+        let passes = rows[0].iterations.as_ref().unwrap();
+        assert_eq!((passes.count, passes.incomplete), (2, 0));
+        near(Some(passes.seconds.max), 0.050);
+        near(Some(passes.bytes_per_second.min), 320.0 * MIB as f64);
+        near(Some(passes.bytes_per_second.max), 381.0 * MIB as f64);
         assert_eq!((rows[1].kind, rows[1].timings), (SiteKind::Time, 4));
     }
 

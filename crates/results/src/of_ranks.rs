@@ -67,7 +67,7 @@ pub(crate) fn all(
             operations_per_second: by_wall(operations as f64),
             bytes_per_second: by_wall(bytes as f64),
             achieved_depth: by_wall(sum(own())),
-            quantiles_seconds: Quantiles::of_sorted(&sorted, 1e-12 / first as f64),
+            quantiles_seconds: Quantiles::of_sorted(&sorted, |ps| ps as f64 * 1e-12 / first as f64),
         }
     };
     ranks.iter().zip(of_rank).map(one).collect()

@@ -23,20 +23,19 @@ pub struct Quantiles {
 }
 
 impl Quantiles {
-    /// Of ascending values, each multiplied by `to_seconds`; `None` of none.
-    pub(crate) fn of_sorted(sorted: &[u64], to_seconds: f64) -> Option<Quantiles> {
+    /// Of ascending values, each shown by `value`; `None` of none.
+    pub(crate) fn of_sorted(sorted: &[u64], value: impl Fn(u64) -> f64) -> Option<Quantiles> {
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let n = sorted.len();
-        let seconds = |value: u64| value as f64 * to_seconds;
-        let beyond = |one_in: usize| (n >= one_in).then(|| seconds(sorted[n - n / one_in - 1]));
+        let beyond = |one_in: usize| (n >= one_in).then(|| value(sorted[n - n / one_in - 1]));
         Some(Quantiles {
-            min: seconds(min),
-            p50: seconds(sorted[n.div_ceil(2) - 1]),
+            min: value(min),
+            p50: value(sorted[n.div_ceil(2) - 1]),
             p90: beyond(10),
             p99: beyond(100),
             p999: beyond(1_000),
             p9999: beyond(10_000),
-            max: seconds(max),
+            max: value(max),
         })
     }
 
@@ -63,8 +62,8 @@ mod tests {
     #[test]
     fn a_quantile_that_the_values_cannot_carry_is_none() {
         let values: Vec<u64> = (1..=100).collect();
-        let found = Quantiles::of_sorted(&values, 1.0).unwrap();
+        let found = Quantiles::of_sorted(&values, |value| value as f64).unwrap();
         assert_eq!((found.p50, found.p90, found.p99, found.p999), (50.0, Some(90.0), Some(99.0), None));
-        assert_eq!(Quantiles::of_sorted(&[], 1.0), None);
+        assert_eq!(Quantiles::of_sorted(&[], |value| value as f64), None);
     }
 }

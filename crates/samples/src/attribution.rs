@@ -22,7 +22,7 @@ pub struct Attribution {
 /// The share of one cause in the excess.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// What the share is attributed to; [`Cause::Device`] is time blocked while a device was working.
+    /// The cause of the share; [`Cause::Device`] is time blocked while a device was working.
     pub part: ExcessPart,
     /// Its share of the excess, in ps.
     pub ps: u128,
@@ -33,8 +33,8 @@ pub struct Share {
 /// The causes that can explain time on the processor, the strongest first.
 fn on_the_processor() -> Vec<Cause> {
     let mut found: Vec<Cause> =
-        Cause::ALL.into_iter().filter(|cause| cause.weight_on_processor().is_some()).collect();
-    found.sort_by_key(|cause| std::cmp::Reverse(cause.weight_on_processor()));
+        Cause::ALL.into_iter().filter(|cause| cause.precedence_on_processor().is_some()).collect();
+    found.sort_by_key(|cause| std::cmp::Reverse(cause.precedence_on_processor()));
     found
 }
 

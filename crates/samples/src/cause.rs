@@ -70,9 +70,9 @@ impl Cause {
         }
     }
 
-    /// How strongly it explains time that an operation spent on the processor; `None` for causes that are
-    /// waiting, or that say nothing about time.
-    pub(crate) fn weight_on_processor(self) -> Option<u8> {
+    /// Precedence in the attribution of time that an operation spent on the processor; `None` for causes that
+    /// are waiting, or that have no duration.
+    pub(crate) fn precedence_on_processor(self) -> Option<u8> {
         match self {
             Cause::MajorFault => Some(6),
             Cause::DeviceInterrupt => Some(5),
@@ -107,7 +107,7 @@ impl Causes {
     }
 }
 
-/// What a part of the excess of slow operations is attributed to.
+/// The cause of a part of the excess of slow operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExcessPart {
     /// The wait for a processor.

@@ -99,7 +99,7 @@ impl Histogram {
     }
 }
 
-/// What a counting run keeps of one site: a histogram of every duration, and from which duration on its
+/// The data of one site in a counting run: a histogram of all durations, and the duration from which its
 /// samples are in [`crate::Run::samples`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counted {

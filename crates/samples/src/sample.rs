@@ -49,6 +49,16 @@ impl Sample {
         self.duration_ps.saturating_sub(self.queue_ns.saturating_mul(1000)) as f64 * 1e-12
     }
 
+    /// The time of one operation in seconds; for a batch, the mean of its operations.
+    pub fn seconds_each(&self) -> f64 {
+        self.seconds() / f64::from(self.batch.max(1))
+    }
+
+    /// The time of one operation without the run-queue wait, in seconds.
+    pub fn corrected_seconds_each(&self) -> f64 {
+        self.corrected_seconds() / f64::from(self.batch.max(1))
+    }
+
     /// Whether the operation failed.
     pub fn failed(&self) -> bool {
         self.errno != 0

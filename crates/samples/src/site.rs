@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of interval the samples of a site time.
+/// Kind of interval of the samples of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SiteKind {
@@ -31,7 +31,7 @@ pub struct Site {
     pub labels: Vec<String>,
     /// `fwrite`, `fsync`, `barrier`, …; for a block `time`, `ctime` or `phase`.
     pub operation: String,
-    /// Which kind of interval it is.
+    /// Kind of interval.
     pub kind: SiteKind,
     /// The group the operation belongs to; empty for the world.
     pub group: String,

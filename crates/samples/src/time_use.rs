@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Run, Sample, SiteKind};
 
-/// When one rank ran the program, in ns since the run's epoch on the rank's own clock.
+/// Interval in which one rank ran the program, in ns since the run's epoch on the rank's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankSpan {
     /// The rank.
     pub rank: u32,
-    /// When its first statement begins.
+    /// Begin of its first statement.
     pub begin_ns: u64,
     /// When its last statement ends; 0 if the rank did not reach it.
     pub end_ns: u64,

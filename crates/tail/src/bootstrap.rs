@@ -18,7 +18,7 @@ use crate::{Error, Gev, Series, Status, Xoshiro};
 /// Refits of resampled data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replicates {
-    /// One law a replicate.
+    /// One fitted distribution per replicate.
     pub laws: Vec<Gev>,
     /// Replicates without an interior maximum (the bound was taken).
     pub at_boundary: usize,

@@ -28,7 +28,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// From ascending pairs of (ln F, ln(1 - F)).
+    /// Statistics of ascending pairs (ln F, ln(1 - F)).
     pub fn from_logs(logs: &[(f64, f64)]) -> Statistics {
         let count = logs.len();
         let n = count as f64;
@@ -46,13 +46,13 @@ impl Statistics {
         Statistics { sqrt_n_d: n.sqrt() * d, w2, a2: -n - a2 / n, au2: 0.5 * n - 2.0 * sum_u - upper }
     }
 
-    /// Of ascending values against a law.
+    /// Statistics of ascending values for a distribution.
     pub fn of_sorted(sorted: &[f64], law: &Gev) -> Statistics {
         let logs: Vec<_> = sorted.iter().map(|&x| logs(law.intensity(x))).collect();
         Statistics::from_logs(&logs)
     }
 
-    /// Of ascending probabilities F(x).
+    /// Statistics of ascending probabilities F(x).
     pub fn of_uniform(sorted: &[f64]) -> Statistics {
         let logs: Vec<_> = sorted.iter().map(|&u| (u.ln(), (-u).ln_1p())).collect();
         Statistics::from_logs(&logs)
@@ -68,15 +68,15 @@ fn logs(intensity: f64) -> (f64, f64) {
 /// p-values that belong to [`Statistics`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PValues {
-    /// Of √n D.
+    /// p-value of √n D.
     pub sqrt_n_d: f64,
-    /// Of W².
+    /// p-value of W².
     pub w2: f64,
-    /// Of A².
+    /// p-value of A².
     pub a2: f64,
-    /// Of AU².
+    /// p-value of AU².
     pub au2: f64,
-    /// Of the smaller of the p-values of A² and AU², calibrated as one statistic in the same bootstrap.
+    /// p-value of the smaller of the p-values of A² and AU², calibrated as one statistic in the same bootstrap.
     pub smaller: f64,
 }
 

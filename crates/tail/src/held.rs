@@ -212,7 +212,7 @@ struct LeastShape<'a, S> {
 }
 
 impl<S: Surface> LeastShape<'_, S> {
-    /// Where the end of the support meets the largest value; `None` if it cannot.
+    /// The point at which the end of the support equals the largest value; `None` if there is none.
     fn corner(&self) -> Option<f64> {
         let high = self.fixed.surface.ends().1;
         let value = self.fixed.value;

@@ -14,7 +14,7 @@ use crate::status::Interval;
 use crate::surface::{self, StandardMaximum, Surface, grow_scale};
 use crate::{Error, Series};
 
-/// How the clock rounds to its tick.
+/// Rounding of the clock to its tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
@@ -44,7 +44,7 @@ pub(crate) struct Censored {
 }
 
 impl Censored {
-    /// From ascending values and the distances of the interval's ends, all standardised.
+    /// The likelihood of ascending values and the distances to the ends of their intervals, all standardised.
     pub fn fill(&mut self, sorted: impl Iterator<Item = f64>, (below, above): (f64, f64)) {
         self.low.clear();
         self.high.clear();

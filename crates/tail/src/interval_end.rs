@@ -22,7 +22,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// From the peak at `estimate`.
+    /// Starts at the maximum, `estimate`.
     pub fn from_peak(estimate: f64, peak: &[f64], tangent: &[f64]) -> Path {
         Path { tangent: tangent.to_vec(), solved: vec![(estimate, peak.to_vec())] }
     }
@@ -73,9 +73,9 @@ const TOLERANCE: f64 = 0.01;
 /// The largest number of steps between the estimate and an end.
 const STEPS: usize = 80;
 
-/// Where the root deviance, 0 at `estimate`, reaches `z` on the way to `bound`. An end counts as reached if
-/// searches from the peak confirm its deviance; if they find a better law, the end is searched again with
-/// such searches at every step.
+/// The point between `estimate` and `bound` at which the root deviance, 0 at `estimate`, reaches `z`. An end
+/// counts as reached if searches from the peak confirm its deviance; if they find a better law, the end is
+/// searched again with such searches at every step.
 pub(crate) fn interval_end(
     profile: &mut impl RootDeviance,
     estimate: f64,

@@ -186,7 +186,7 @@ pub struct At {
 }
 
 impl At {
-    /// Of location, ln scale and shape.
+    /// In the order location, ln scale, shape.
     #[inline(always)]
     pub fn new(location: f64, log_scale: f64, shape: f64) -> At {
         At { location, log_scale, rate: (-log_scale).exp(), shape }

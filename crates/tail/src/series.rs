@@ -82,7 +82,7 @@ impl Series {
         sorted_quantile(&self.sorted, p)
     }
 
-    /// How many finite values.
+    /// Number of finite values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -92,12 +92,12 @@ impl Series {
         self.values.is_empty()
     }
 
-    /// What was dropped.
+    /// The numbers of dropped values.
     pub fn dropped(&self) -> Dropped {
         self.dropped
     }
 
-    /// How many distinct values.
+    /// Number of distinct values.
     pub fn distinct(&self) -> usize {
         self.distinct
     }
@@ -108,13 +108,13 @@ impl Series {
         self.tick
     }
 
-    /// How often the smallest value occurs.
+    /// Number of occurrences of the smallest value.
     pub fn minimum_count(&self) -> usize {
         count_equal_to_first(&self.sorted)
     }
 }
 
-/// How often the first value of an ascending slice occurs.
+/// Number of occurrences of the first value of an ascending slice.
 pub(crate) fn count_equal_to_first(sorted: &[f64]) -> usize {
     sorted.iter().take_while(|&&x| x == sorted[0]).count()
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How far a fit can be trusted.
+/// Reliability of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -53,7 +53,7 @@ impl Interval {
         Interval { lower, upper, level, lower_end: End::Reached, upper_end: End::Reached }
     }
 
-    /// From the lower and the upper end, each with its kind.
+    /// An interval from its lower and upper end, each with its kind.
     pub(crate) fn from_ends([lower, upper]: [(f64, End); 2], level: f64) -> Self {
         Interval { lower: lower.0, upper: upper.0, level, lower_end: lower.1, upper_end: upper.1 }
     }

@@ -31,12 +31,12 @@ pub(crate) struct Maxima<'a> {
 }
 
 impl<'a> Maxima<'a> {
-    /// Of ascending values.
+    /// The surface of ascending values.
     pub fn sorted(y: &'a [f64], shape_max: f64) -> Self {
         Maxima { y, weights: &[], ends: (y[0], y[y.len() - 1]), shape_max }
     }
 
-    /// Of ascending groups of values.
+    /// The surface of ascending groups of values.
     pub fn grouped(y: &'a [f64], weights: &'a [f64], shape_max: f64) -> Self {
         Maxima { weights, ..Maxima::sorted(y, shape_max) }
     }
@@ -107,7 +107,7 @@ impl<S: Surface> Objective for Free<'_, S> {
 /// far levels depend strongly on the shape. Nearer levels are held through the location.
 pub(crate) const FAR_LEVEL: f64 = 0.5;
 
-/// What is held fixed while the other two parameters are maximised out.
+/// The quantity that is held fixed while the other two parameters are maximised out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum HeldFixed {
     Location,

@@ -28,7 +28,7 @@ pub struct LayoutTypes {
     unit_is_byte: bool,
     /// The file type of levels 2 and 3.
     pub(super) file: Option<Handle>,
-    /// Where the view begins in the file, in bytes.
+    /// Start of the view in the file, in bytes.
     pub(super) begin: i64,
     /// The memory argument of one call.
     pub(super) memory: MemoryType,
@@ -36,9 +36,9 @@ pub struct LayoutTypes {
 
 #[derive(Clone, Copy)]
 pub(super) enum MemoryType {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(c_int),
-    /// So many of a derived type.
+    /// A number of elements of a derived type.
     Units(c_int, Handle),
 }
 

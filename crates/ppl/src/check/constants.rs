@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::arithmetic;
+use crate::claim;
 use crate::commands::Function;
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::number::Number;
+use crate::statistic::Times;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, template};
 use crate::value::Value;
 
@@ -34,7 +36,7 @@ impl Checker<'_> {
             // Their right side may never be evaluated.
             ExprKind::Binary(BinaryOp::And | BinaryOp::Or, ..) => return None,
             ExprKind::Binary(op, left, right) => {
-                arithmetic::binary(op, &self.known(left)?, &self.known(right)?, classic)
+                arithmetic::binary(op, &self.known(left)?, &self.known(right)?, classic).map_err(String::from)
             }
             ExprKind::Call(Callee::Function(function), arguments) => {
                 let spec = function.spec();
@@ -116,6 +118,29 @@ impl Checker<'_> {
         if !rate.is_some_and(|rate| rate > 0.0 && rate.is_finite()) {
             let message = format!("a rate must be a number above 0, not {value}");
             self.cannot_use(id, message, "the form is `rate 1000/s { … }`");
+        }
+    }
+
+    /// Checks the probability of `quantile`, and the times (response or service) that a statistic names.
+    pub(super) fn asked_statistic(&mut self, function: Function, arguments: Exprs) {
+        let of_share = function == Function::Quantile;
+        if let Some((share, value)) =
+            arguments.get(0).filter(|_| of_share).and_then(|id| Some((id, self.known(id)?)))
+            && !value.float().is_some_and(|share| (0.0..=1.0).contains(&share))
+        {
+            self.cannot_use(
+                share,
+                claim::no_share(&value),
+                "the 99 % quantile is `quantile(0.99, \"label\")`",
+            );
+        }
+        let times = arguments.get(1 + usize::from(of_share));
+        if let Some((times, value)) = times.and_then(|id| Some((id, self.known(id)?))) {
+            let word = value.to_string();
+            if Times::find(&word).is_none() {
+                let message = claim::unknown_times(function, &word);
+                self.cannot_use(times, message, "omit it for response times");
+            }
         }
     }
 

@@ -16,7 +16,7 @@ pub struct Parameter {
     pub numeric: bool,
     /// The least value, the greatest value, the list of permitted values.
     pub(crate) range: [Option<ExprIndex>; 3],
-    /// Where it is defined.
+    /// Span of its definition.
     pub span: Span,
 }
 
@@ -36,11 +36,11 @@ pub enum GroupTag {
 pub struct GroupDefinition {
     /// Its name.
     pub name: String,
-    /// How it takes its ranks.
+    /// Assignment of its ranks.
     pub tag: GroupTag,
     /// A sub-tag that is an expression, evaluated by the plan.
     pub(crate) sub: Option<ExprIndex>,
-    /// Where it is defined.
+    /// Span of its definition.
     pub span: Span,
 }
 
@@ -53,7 +53,7 @@ pub struct PatternDefinition {
     pub(crate) numbers: [ExprIndex; 4],
     /// Its group, if it names one.
     pub(crate) group: Option<u32>,
-    /// Where it is defined.
+    /// Span of its definition.
     pub span: Span,
 }
 

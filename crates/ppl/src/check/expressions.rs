@@ -190,7 +190,10 @@ impl Checker<'_> {
                 }
                 let label = usize::from(function == Function::Quantile);
                 match (spec.kind, arguments.get(label)) {
-                    (FunctionKind::Samples, Some(label)) => self.ask_for(label),
+                    (FunctionKind::Samples, Some(label)) => {
+                        self.ask_for(label);
+                        self.asked_statistic(function, arguments);
+                    }
                     (FunctionKind::Pure, _) => self.constant_operands(id),
                     (FunctionKind::Draws | FunctionKind::Samples, _) => {}
                 }

@@ -32,7 +32,7 @@ pub use definitions::{Definitions, GroupDefinition, GroupTag, Parameter, Pattern
 pub struct Checked {
     /// The steps; only valid to run if there is no error.
     pub code: Code,
-    /// What the program defines.
+    /// The definitions of the program.
     pub definitions: Definitions,
     /// Errors, warnings and notes, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,

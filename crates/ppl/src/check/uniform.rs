@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::code::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
 use crate::commands::{FunctionKind, Kind, Yields};
 
-/// What a block assigns, and what its amount of work depends on.
+/// The variables that a block assigns, and those that its amount of work depends on.
 #[derive(Default)]
 struct Dependences {
     assigned: HashSet<Slot>,

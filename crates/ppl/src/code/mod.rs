@@ -99,7 +99,7 @@ const _: () = assert!(size_of::<Expr>() == 8);
 pub enum Builtin {
     /// This rank, from 0.
     Rank,
-    /// How many ranks there are.
+    /// The number of ranks.
     Size,
     /// The name of the enclosing group; `world` outside of all groups.
     Group,
@@ -147,7 +147,7 @@ pub struct Call {
     pub target: u32,
     /// The first argument; the others follow.
     pub first: ExprIndex,
-    /// How many.
+    /// Their number.
     pub count: u32,
     /// The site of a command.
     pub site: SiteId,
@@ -170,7 +170,7 @@ impl Call {
 pub struct Template {
     /// First piece.
     pub first: u32,
-    /// How many.
+    /// Their number.
     pub count: u32,
 }
 

@@ -27,7 +27,7 @@ macro_rules! functions {
     };
 }
 
-/// What the value of a function depends on: arguments, random numbers or samples.
+/// Dependence of a function's value: on arguments, random numbers or samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionKind {
     /// Only its arguments.
@@ -41,7 +41,7 @@ pub enum FunctionKind {
 /// A built-in function: its form and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct FunctionSpec {
-    /// As it is written.
+    /// Name in a program.
     pub name: &'static str,
     /// The form of a call, with the names of its arguments.
     pub form: &'static str,
@@ -49,11 +49,11 @@ pub struct FunctionSpec {
     pub least: usize,
     /// Most arguments.
     pub most: usize,
-    /// What its value depends on.
+    /// Dependence of its value.
     pub kind: FunctionKind,
     /// Its result, in Markdown.
     pub text: &'static str,
-    /// A program that uses it and runs as it stands.
+    /// A complete example program.
     pub example: &'static str,
 }
 

@@ -109,14 +109,14 @@ impl Kind {
     }
 }
 
-/// What happens if an argument is omitted.
+/// Default of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Default {
     /// It is required.
     Required,
     /// This integer is passed.
     Int(i64),
-    /// Nothing is passed; the text says what that means.
+    /// No value is passed; the text describes the effect.
     Absent(&'static str),
     /// It may be repeated any number of times (`print`).
     Many,
@@ -129,11 +129,11 @@ pub struct ArgumentSpec {
     pub name: &'static str,
     /// Its kind.
     pub kind: Kind,
-    /// What happens if it is omitted.
+    /// Default if it is omitted.
     pub default: Default,
 }
 
-/// What the value of a command means.
+/// Meaning of the value of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yields {
     /// Nothing that can be assigned.
@@ -150,7 +150,7 @@ pub enum Yields {
     List,
 }
 
-/// Which component executes a command.
+/// The component that executes a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// The interpreter, through a separate method of the machine; makes no sample.
@@ -249,13 +249,13 @@ pub enum Wish {
 /// One command.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
-    /// As it is written, in lower case.
+    /// Name in a program, in lower case.
     pub name: &'static str,
     /// Its arguments, in order.
     pub arguments: &'static [ArgumentSpec],
-    /// What its value means.
+    /// Meaning of its value.
     pub yields: Yields,
-    /// Which component executes it.
+    /// The component that executes it.
     pub class: Class,
     /// The direction in which it moves bytes.
     pub moves: Moves,
@@ -271,11 +271,11 @@ pub struct CommandSpec {
     pub(crate) asks: Option<Wish>,
     /// Its origin.
     pub since: Since,
-    /// What it does, in Markdown.
+    /// Description in Markdown.
     pub text: &'static str,
     /// The likely errnos with their meanings here; `None` if it does not fail.
     pub errors: Option<&'static str>,
-    /// A program that uses it and runs as it stands.
+    /// A complete example program.
     pub example: &'static str,
 }
 

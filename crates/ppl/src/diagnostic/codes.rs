@@ -11,7 +11,7 @@ macro_rules! codes {
         }
 
         impl DiagnosticCode {
-            /// As it is written: `E0101`.
+            /// The code: `E0101`.
             pub fn as_str(self) -> &'static str {
                 match self { $(DiagnosticCode::$name => $code,)* }
             }
@@ -31,7 +31,7 @@ pub struct CodeExplanation {
     pub code: DiagnosticCode,
     /// A short title.
     pub title: &'static str,
-    /// What causes it and what to do: a paragraph of Markdown.
+    /// Cause and remedy: a paragraph of Markdown.
     pub text: &'static str,
 }
 

@@ -45,7 +45,7 @@ pub enum Severity {
 /// A secondary span of a diagnostic, with a short text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// Where.
+    /// Position in the source.
     pub span: Span,
     /// The text at the span.
     pub text: String,
@@ -71,7 +71,7 @@ pub struct Diagnostic {
     pub span: Span,
     /// One sentence that names the object.
     pub message: String,
-    /// What the author can do, if anything.
+    /// The remedy, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// The edit that the help proposes, if any.

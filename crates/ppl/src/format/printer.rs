@@ -453,7 +453,7 @@ fn may_break(item: &Item) -> bool {
     matches!(item.kind, TokenKind::Sign(b',' | b'+') | TokenKind::And | TokenKind::Or)
 }
 
-/// Which rules of spacing a statement follows.
+/// The spacing rules that a statement follows.
 fn around(kind: StatementKind) -> SpacingRules {
     match kind {
         StatementKind::Define(Define::Groups(_)) => SpacingRules::Groups,

@@ -5,7 +5,7 @@ use crate::syntax::TokenKind;
 use super::marks::Marks;
 use super::tokens::Item;
 
-/// Which spacing rules a statement has.
+/// The spacing rules of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpacingRules {
     /// `define groups {"a":S, "b":D/1}`

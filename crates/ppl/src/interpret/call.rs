@@ -123,6 +123,9 @@ impl<M: Machine> Interpreter<'_, M> {
         refused: &mut i32,
     ) -> Result<Argument, EarlyEnd> {
         let kind = command.spec().arguments[index].kind;
+        if kind == Kind::Whence {
+            return self.position(command, index, expr, refused);
+        }
         if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
             return self.text_argument(expr);
         }
@@ -161,7 +164,27 @@ impl<M: Machine> Interpreter<'_, M> {
         })
     }
 
-    /// An integer within bounds; a float is truncated. Values out of bounds fail with EINVAL.
+    /// From where an offset counts: one of the three names, or a number of the system.
+    fn position(
+        &mut self,
+        command: Command,
+        index: usize,
+        expr: ExprIndex,
+        refused: &mut i32,
+    ) -> Result<Argument, EarlyEnd> {
+        let start = self.arguments.text.len();
+        let argument = self.text_argument(expr)?;
+        let end = self.arguments.text.len() - 1;
+        let word = String::from_utf8_lossy(&self.arguments.text[start..end]).into_owned();
+        let is_known =
+            matches!(word.as_str(), "" | "SEEK_SET" | "SEEK_CUR" | "SEEK_END") || word.parse::<i32>().is_ok();
+        if !is_known {
+            *refused = self.refuse(command, index, &Value::Text(word.as_str().into()));
+        }
+        Ok(argument)
+    }
+
+    /// An integer within bounds; the fraction of a float is cut off. What is beyond them fails with EINVAL.
     fn amount(
         &mut self,
         command: Command,

@@ -81,13 +81,15 @@ impl<M: Machine> Interpreter<'_, M> {
         left: &Value,
         right: &Value,
     ) -> Result<Value, EarlyEnd> {
-        arithmetic::binary(op, left, right, self.code.classic).map_err(|message| {
+        arithmetic::binary(op, left, right, self.code.classic).map_err(|error| {
             let local = |slot| self.slot(slot).to_string();
-            let [a, b] = [first, first + 1].map(|at| spell(self.code, at, true, &local));
-            let spelled = format!("{a} {} {b}", op.sign());
+            let spelled = [first, first + 1].map(|at| spell(self.code, at, true, &local));
             // If the operands are literal numbers, the message already names them.
-            let plain = message.starts_with(&spelled);
-            self.fault(if plain { message } else { format!("`{spelled}`: {message}") })
+            if error.operands().as_ref() == Some(&spelled) {
+                return self.fault(error);
+            }
+            let [left, right] = spelled;
+            self.fault(format!("`{left} {} {right}`: {error}", op.sign()))
         })
     }
 

@@ -8,7 +8,7 @@ use super::arguments::Arguments;
 use super::machine::{Fault, Machine, Stop};
 use super::random::RandomSequence;
 
-/// Why a rank ended before the end of its program; boxed, so that results stay small.
+/// Reason why a rank ended before the end of its program; boxed, so that results stay small.
 pub(super) type EarlyEnd = Box<Stop>;
 
 /// The state of a `rate` statement: when its next body is due.
@@ -34,7 +34,7 @@ pub(super) fn stack_position() -> usize {
     std::ptr::from_ref(&marker) as usize
 }
 
-/// How control leaves a block.
+/// Control flow out of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     Next,
@@ -64,7 +64,7 @@ pub(super) struct Interpreter<'p, M> {
     pub member: Vec<bool>,
     pub arguments: Arguments,
     pub text: Vec<u8>,
-    /// Why the current command is not executed; empty if it is.
+    /// Reason why the current command is not executed; empty if it is executed.
     pub refused: String,
     pub random: RandomSequence,
     pub common: RandomSequence,

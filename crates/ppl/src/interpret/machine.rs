@@ -198,8 +198,8 @@ pub trait Machine: Sized {
         0
     }
 
-    /// Sets the intended start of the following commands under `rate` and `at` (ns since the start of the
-    /// run), for the lateness in their samples; `None` afterwards.
+    /// Under `rate` and `at`: when the commands that follow should have started (ns since the
+    /// start of the run), for the lateness in their samples; `None` afterwards: what counted before counts again.
     fn intended_start(&mut self, ns: Option<u64>) {
         let _ = ns;
     }

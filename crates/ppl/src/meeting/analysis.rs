@@ -16,7 +16,7 @@ const MAX_STATEMENTS: u64 = 20_000_000;
 /// The slot of a function's result.
 pub(super) const RESULT: Slot = Slot::NONE;
 
-/// Why ranks may not meet.
+/// Reason why ranks may fail to meet.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum MissReason {
     /// Workers of `parallel` reach it.

@@ -46,7 +46,7 @@ pub(super) enum Opener {
     Unknown,
 }
 
-/// How a value can differ between ranks that reach the same place together.
+/// Possible differences of a value between ranks that reach the same place together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Taint {
     /// The value is equal only within each of these groups.
@@ -80,7 +80,7 @@ impl Taint {
     }
 }
 
-/// Why ranks diverge.
+/// Cause of divergence between ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Divergence {
     /// `master`
@@ -91,7 +91,7 @@ pub(super) enum Divergence {
     Stonewall(Span),
 }
 
-/// Which ranks reach a place, and whether they reach it together.
+/// The ranks that reach a place, and whether they reach it together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Control {
     /// For each of these groups, either all ranks reach the place or none.

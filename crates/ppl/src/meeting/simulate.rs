@@ -1,6 +1,6 @@
 //! Simulates the control flow of all ranks and matches their meetings.
 //!
-//! Only for programs whose meetings do not depend on what only a run shows: then the result is certain.
+//! Only for programs whose meetings do not depend on values of a run: for these the result is exact.
 
 use std::collections::HashMap;
 

@@ -36,7 +36,7 @@ pub struct SiteSpec {
     pub operation: &'static str,
     /// The command, for an operation.
     pub command: Option<Command>,
-    /// Which kind of interval its samples time.
+    /// The kind of interval of its samples.
     pub kind: SiteKind,
     /// The innermost enclosing group.
     pub group: GroupId,
@@ -107,7 +107,7 @@ pub struct Space {
 pub struct Plan {
     /// The steps.
     pub code: Arc<Code>,
-    /// How many ranks there are.
+    /// The number of ranks.
     pub ranks: u32,
     /// The value of `define ranks`, even if it was overridden.
     pub defined_ranks: Option<i64>,

@@ -288,14 +288,14 @@ pub struct Range {
     pub choices: Option<ExprId>,
 }
 
-/// When the loops of a phase end early.
+/// Condition for the early end of the loops of a phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stonewall {
     /// Never.
     None,
-    /// When the first rank has completed the phase.
+    /// The first rank has completed the phase.
     First,
-    /// When the first rank has completed the phase or the time has passed.
+    /// The first rank has completed the phase or the time has passed.
     Time(ExprId),
 }
 

@@ -12,7 +12,7 @@ use super::tree::unquoted;
 use super::words::Word;
 
 impl Parser<'_, '_> {
-    /// `define …`, whose first word is taken already.
+    /// `define …`, whose first word is already consumed.
     pub fn define(&mut self, start: u32) -> Statement {
         const KINDS: [&str; 7] = ["param", "groups", "pattern", "hints", "report", "ranks", "space"];
         let word = self.word().to_ascii_lowercase();
@@ -145,7 +145,7 @@ impl Parser<'_, '_> {
         self.node(start, ExprKind::Word(symbol))
     }
 
-    /// `def name($a, $b = 4k) S`, whose first word is taken already.
+    /// `def name($a, $b = 4k) S`, whose first word is already consumed.
     pub fn function(&mut self) -> StatementKind {
         let start = self.offset();
         let name = self.word();
@@ -174,7 +174,7 @@ impl Parser<'_, '_> {
         StatementKind::Def { name, parameters, body: self.body() }
     }
 
-    /// `include "file";`, whose first word is taken already.
+    /// `include "file";`, whose first word is already consumed.
     pub fn included(&mut self, start: u32) -> StatementKind {
         let node = self.expression();
         let path = self.push_expr(node);

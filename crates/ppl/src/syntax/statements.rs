@@ -121,7 +121,7 @@ impl Parser<'_, '_> {
         self.done(start, kind)
     }
 
-    /// `let $v = e;`, whose first word is taken already.
+    /// `let $v = e;`, whose first word is already consumed.
     fn declaration(&mut self, start: u32) -> Statement {
         if self.token.kind != TokenKind::Variable {
             self.expected("a variable", None);

@@ -23,13 +23,13 @@ macro_rules! keywords {
 /// A keyword: its form and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct KeywordSpec {
-    /// As it is written.
+    /// Spelling in a program.
     pub name: &'static str,
     /// The forms of its statement, a line each; `S` is a statement or a block.
     pub form: &'static str,
-    /// What it does, in Markdown.
+    /// Description in Markdown.
     pub text: &'static str,
-    /// A program that uses it and runs as it stands.
+    /// A complete example program.
     pub example: &'static str,
 }
 

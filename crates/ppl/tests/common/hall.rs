@@ -9,7 +9,7 @@ use ppl::interpret::random::RandomSequence;
 use ppl::interpret::{Arguments, Machine, Reply, Stop, Wait, Work, run};
 use ppl::plan::{GroupId, Plan, SiteId};
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// All ranks reached the end.

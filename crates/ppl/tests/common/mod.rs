@@ -24,7 +24,7 @@ pub struct Outcome {
     pub trace: Vec<String>,
     /// Labels of blocks as they were entered.
     pub labels: Vec<String>,
-    /// Why ranks stopped.
+    /// Reasons why ranks stopped.
     pub stops: Vec<String>,
     /// Names and sizes of files at the end.
     pub files: BTreeMap<String, u64>,

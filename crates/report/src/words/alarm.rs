@@ -1,6 +1,6 @@
 //! Words the warnings and refusals of a baseline of alarms.
 
-use tail::alarm::{Baseline, BaselineWarning, Counted, NoLaw, Refusal};
+use tail::alarm::{Baseline, BaselineWarning, CountedThresholds, NoLaw, Refusal};
 
 use super::number::capital;
 use crate::unit::{probability, significant};
@@ -11,7 +11,7 @@ pub fn warnings(baseline: &Baseline) -> Vec<String> {
 }
 
 /// A sentence about why thresholds are counted instead of taken from a law.
-pub fn counted(found: &Counted) -> String {
+pub fn counted(found: &CountedThresholds) -> String {
     format!("{}, so thresholds are counted among them and rest on no law.", capital(&no_law(&found.why)))
 }
 

@@ -8,9 +8,9 @@ use super::other::{OtherFacts, is_default};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClockFacts {
-    /// How it is read.
+    /// Method of reading it.
     pub kind: ClockKind,
-    /// Why this clock was chosen.
+    /// Reason for the choice of this clock.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The fences around a read: `lfence;rdtsc;lfence` …
@@ -33,7 +33,7 @@ pub struct ClockFacts {
     pub other: OtherFacts,
 }
 
-/// How a clock is read.
+/// Method of reading a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockKind {
@@ -51,7 +51,7 @@ pub enum ClockKind {
     Unknown,
 }
 
-/// What timing nothing shows, in ps. It is part of every duration and never subtracted.
+/// Overhead of an empty timed interval, in ps. It is part of every duration and never subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overhead {

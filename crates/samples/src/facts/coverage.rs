@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::other::OtherFacts;
 use crate::cause::Cause;
 
-/// Which causes could be observed: the section `sight` of the facts.
+/// The causes that could be observed: the section `sight` of the facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Coverage {
@@ -13,14 +13,14 @@ pub struct Coverage {
     pub tier: Tier,
     /// Causes that are observed whenever they occur.
     pub sees: Vec<Cause>,
-    /// What could not be observed, and why: one sentence each.
+    /// The causes that could not be observed, with the reason: one sentence each.
     pub blind: Vec<String>,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
 
-/// How much the machine allows a thread to observe.
+/// Extent of the observation that the machine allows a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {

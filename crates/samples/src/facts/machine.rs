@@ -57,7 +57,7 @@ pub struct MachineFacts {
     /// The storage of the requested paths, in their order; the facts of a run hold them as `file_systems`.
     #[serde(rename = "places", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathFacts>,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
@@ -95,7 +95,7 @@ pub struct Processor {
     /// Measured frequency of the current processor, in cycles per ns. In most guests it is the only source of
     /// the frequency.
     pub gigahertz_measured: Option<f64>,
-    /// How often cores were throttled for heat since the machine started, summed over all cores.
+    /// Number of thermal throttling events since the machine started, summed over all cores.
     pub hot: Option<u64>,
     /// The frequency governor: `performance`, `powersave`, `schedutil` …; `None` in most guests.
     pub governor: Option<String>,
@@ -135,7 +135,7 @@ pub struct Cache {
     pub line: Option<u32>,
     /// Ways of associativity.
     pub ways: Option<u32>,
-    /// How many logical processors share it.
+    /// Number of logical processors that share it.
     pub shared_by: Option<u32>,
 }
 
@@ -183,13 +183,13 @@ pub struct OsKernel {
     pub command_line: Option<String>,
     /// Transparent huge pages: `always`, `madvise`, `never`.
     pub huge_pages: Option<String>,
-    /// How much work an allocation does to get a huge page.
+    /// Effort of an allocation to get a huge page.
     pub huge_pages_defrag: Option<String>,
     /// Reserved huge pages.
     pub huge_pages_reserved: Option<u64>,
     /// Reserved huge pages that are free.
     pub huge_pages_free: Option<u64>,
-    /// When a task may be preempted inside the kernel: `none`, `voluntary`, `full`, `lazy`.
+    /// Preemption model of the OS kernel: `none`, `voluntary`, `full`, `lazy`.
     pub preemption: Option<String>,
     /// Timer interrupts a second of a busy processor.
     pub timer_hertz: Option<u32>,
@@ -221,7 +221,7 @@ pub struct Limits {
     pub cgroup_version: Option<u8>,
     /// The control group's quota, as a number of processors; `None` without a limit.
     pub processors: Option<f64>,
-    /// How often the group has been throttled so far.
+    /// Number of times that the group has been throttled.
     pub throttled: Option<u64>,
     /// Total time for which its processes were stopped by throttling, in ms.
     pub throttled_ms: Option<f64>,

@@ -17,11 +17,11 @@ pub struct MpiFacts {
     pub version: String,
     /// Its binary interface: `MPICH ABI`, `Open MPI ABI`, `MPI-5 standard ABI`.
     pub abi: String,
-    /// Why this library was preferred.
+    /// Reason for the choice of this library.
     pub why: String,
     /// The environment variable that identifies the launcher, if there was one.
     pub launcher: Option<String>,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
@@ -34,7 +34,7 @@ pub struct MpiHints {
     pub asked: BTreeMap<String, String>,
     /// The hints that the library uses, for each file.
     pub used: Vec<HintsOfFile>,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }

@@ -10,7 +10,7 @@ use super::other::OtherFacts;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PathFacts {
-    /// As the program names it.
+    /// Path in the program.
     #[serde(alias = "directory")]
     pub path: String,
     /// The path and its storage in one line.
@@ -47,9 +47,9 @@ pub struct PathFacts {
     pub nfs: Option<NfsMount>,
     /// Flags of its inode: `compressed`, `no copy on write`, `append only`, `synchronous` …
     pub flags: Vec<String>,
-    /// How files here are striped over storage targets.
+    /// Striping of files in this directory over storage targets.
     pub layout: FileLayout,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
@@ -60,11 +60,11 @@ pub struct PathFacts {
 pub struct Mount {
     /// `major:minor` of the device.
     pub device: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub mount_point: String,
     /// `ext4`, `nfs4`, `fuse.glusterfs` …
     pub file_system: String,
-    /// What is mounted: a device, `server:/export`, or an arbitrary name.
+    /// Mount source: a device, `server:/export`, or an arbitrary name.
     pub source: String,
     /// Options of the mount and of the file system.
     pub options: Vec<String>,
@@ -110,7 +110,7 @@ pub struct BlockDevice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NfsMount {
-    /// Where it is mounted.
+    /// Mount point.
     pub mount_point: String,
     /// `server:/export`.
     pub source: String,

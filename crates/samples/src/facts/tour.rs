@@ -23,7 +23,7 @@ pub struct TourFacts {
     pub caches: Vec<Cache>,
     /// The clock, with its drift.
     pub clock: ClockFacts,
-    /// Which causes could be observed.
+    /// The causes that could be observed.
     #[serde(rename = "sight")]
     pub coverage: Coverage,
     /// The time that each allowed processor did not give to a thread that only reads the clock, the quietest
@@ -33,7 +33,7 @@ pub struct TourFacts {
     pub skipped: Vec<String>,
     /// Total time of the tour, in s.
     pub elapsed_s: f64,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
@@ -77,7 +77,7 @@ pub struct RungFacts {
     pub steady: bool,
     /// Operations in one of the blocks of about 1 ms whose median is the headline.
     pub block: u32,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }

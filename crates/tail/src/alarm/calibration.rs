@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::counted::{self, Counted};
+use super::counted::{self, CountedThresholds};
 use super::grounds::{self, Grounds};
 use super::options::{AlarmOptions, SpikeThreshold};
 use super::refusal::BaselineError;
@@ -26,7 +26,7 @@ pub struct Baseline {
     pub law: Gev,
     /// Counted thresholds, if no law describes the quiet runs.
     #[serde(default)]
-    pub counted: Option<Counted>,
+    pub counted: Option<CountedThresholds>,
     /// Spike threshold.
     pub spike: SpikeThreshold,
     /// CUSUM threshold h of the slow side: on average over baselines its false-alarm rate is half of 1 /
@@ -46,11 +46,11 @@ pub struct Baseline {
     pub cap: f64,
     /// First-order autocorrelation of the scores that is removed; 0 for independent runs.
     pub ar1: f64,
-    /// What weakens the stated rates.
+    /// Properties that weaken the nominal rates.
     pub warnings: Vec<BaselineWarning>,
 }
 
-/// What weakens the stated rates of a baseline.
+/// Properties of a baseline that weaken its nominal rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum BaselineWarning {
@@ -88,7 +88,7 @@ impl Baseline {
     /// successive runs are autocorrelated, an AR(1) of the scores is removed, and the bootstrap baselines
     /// have the effective size.
     ///
-    /// If no GEV describes them, thresholds are counted, see [`Counted`].
+    /// If no GEV describes them, thresholds are counted, see [`CountedThresholds`].
     ///
     /// # Errors
     /// As [`gev::fit`]; [`Error::Parameter`] for options out of range: n runs support no false-alarm rate

@@ -1,7 +1,7 @@
 //! Computes thresholds by counting, without a law: their rates are exact for every law if runs are
 //! exchangeable.
 //!
-//! Of n quiet runs and one more, each is the largest with the same probability, so the r-th largest quiet run
+//! Among n + 1 quiet runs, each is the largest with the same probability, so the r-th largest quiet run
 //! is exceeded with probability r / (n + 1). Of n quiet runs and b more, the number of the b above the r-th
 //! largest quiet one has a negative hypergeometric distribution: a block of b runs is slow if that number is
 //! too improbable. Ties only make alarms rarer.
@@ -16,8 +16,8 @@ use crate::special::{beta_quantile, incomplete_beta, ln_gamma};
 
 /// Thresholds that are counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
-    /// Why no law is used.
+pub struct CountedThresholds {
+    /// Reason why no distribution is used.
     pub why: NoLaw,
     /// Median of the quiet runs.
     pub median: f64,
@@ -25,13 +25,13 @@ pub struct Counted {
     pub largest: Vec<f64>,
     /// Number of runs of the stream that are judged together for the level.
     pub block: usize,
-    /// When a block is slow: runs above the limit's value are counted.
+    /// Condition for a slow block: the number of runs above the limit's value.
     pub slow: BlockLimit,
-    /// When a block is fast: runs below it are counted.
+    /// Condition for a fast block: the number of runs below it.
     pub fast: BlockLimit,
 }
 
-/// When a block of runs shows another level.
+/// Condition under which a block of runs shows another level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BlockLimit {
     /// A run beyond this counts.
@@ -65,7 +65,7 @@ pub(super) fn thresholds(
     series: &Series,
     why: NoLaw,
     options: &AlarmOptions,
-) -> Result<(SpikeThreshold, Counted), Refusal> {
+) -> Result<(SpikeThreshold, CountedThresholds), Refusal> {
     let sorted = series.sorted();
     let n = sorted.len();
     let size = n as f64;
@@ -110,7 +110,7 @@ pub(super) fn thresholds(
     };
     let median = sorted_quantile(sorted, 0.5);
     let largest = sorted[n - rank..].to_vec();
-    Ok((spike, Counted { why, median, largest, block, slow, fast }))
+    Ok((spike, CountedThresholds { why, median, largest, block, slow, fast }))
 }
 
 /// Probability that of `block` further runs at least `count` lie above the `rank`-th largest of `n` quiet

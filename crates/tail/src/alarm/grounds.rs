@@ -17,7 +17,7 @@ pub(super) enum Grounds {
     },
     /// Counting.
     Counts {
-        /// Why not the law.
+        /// Reason why the distribution is not used.
         why: NoLaw,
     },
 }

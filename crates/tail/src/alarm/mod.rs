@@ -26,7 +26,7 @@ mod run_length;
 mod watch;
 
 pub use calibration::{Baseline, BaselineWarning};
-pub use counted::{BlockLimit, Counted};
+pub use counted::{BlockLimit, CountedThresholds};
 pub use options::{AlarmOptions, SpikeThreshold};
 pub use refusal::{BaselineError, NoLaw, Refusal};
 pub use watch::{Event, Level, Watch};

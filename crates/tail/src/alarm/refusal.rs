@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::independence::TestFinding;
 
-/// Why no law describes the quiet runs.
+/// Reason why no distribution describes the quiet runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoLaw {
@@ -18,27 +18,27 @@ pub enum NoLaw {
     },
     /// The runs have several modes.
     SeveralModes {
-        /// What was found.
+        /// The finding.
         finding: TestFinding,
     },
 }
 
-/// Why a baseline supports no false-alarm rate.
+/// Reason why a baseline supports no false-alarm rate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
     /// Its level changes, so that later runs are not draws of the same law.
     LevelMoved {
-        /// What was found.
+        /// The finding.
         finding: TestFinding,
     },
     /// Its runs depend on each other, and an autoregression does not explain it, or no law describes them.
     Dependent {
-        /// What was found.
+        /// The finding.
         finding: TestFinding,
     },
-    /// No law describes it, and it is too short for counted thresholds.
+    /// No distribution describes it, and it is too short for counted thresholds.
     TooFewToCount {
-        /// Why no law describes it.
+        /// Reason why no distribution describes it.
         why: NoLaw,
         /// Number of quiet runs.
         runs: usize,
@@ -61,7 +61,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Why there is no baseline.
+/// Reason why there is no baseline.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BaselineError {
     /// The quiet runs support no false-alarm rate.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::return_period::return_period_to_probability;
 use crate::{Error, argument};
 
-/// What to do with values that are not finite.
+/// Treatment of values that are not finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NonFinite {
@@ -30,7 +30,7 @@ pub struct AssessOptions {
     pub bootstrap: usize,
     /// Seed of every random draw.
     pub seed: u64,
-    /// What to do with NaN and infinite values.
+    /// Treatment of NaN and infinite values.
     pub non_finite: NonFinite,
 }
 

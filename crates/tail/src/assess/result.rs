@@ -16,7 +16,7 @@ use crate::{Dropped, Interval, Status};
 pub struct Assessment {
     /// `lastrank.fit/1`.
     pub schema: String,
-    /// How far the fit can be trusted.
+    /// Reliability of the fit.
     pub status: Status,
     /// Finite values used.
     pub n: usize,
@@ -65,7 +65,7 @@ pub struct GevResult {
     pub bic: f64,
     /// Share of the GEV among all fitted models by AIC, 0 to 1.
     pub aic_weight: f64,
-    /// The same by BIC.
+    /// The weight by BIC.
     pub bic_weight: f64,
     /// Profile-likelihood intervals; none where there is no interior maximum.
     pub intervals: Option<ParameterIntervals>,
@@ -79,11 +79,11 @@ pub struct GevResult {
 /// the sample ([`crate::gev::bartlett_factor`]).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ParameterIntervals {
-    /// Of the location.
+    /// Interval of the location.
     pub location: Option<Interval>,
-    /// Of the scale.
+    /// Interval of the scale.
     pub scale: Option<Interval>,
-    /// Of the shape.
+    /// Interval of the shape.
     pub shape: Option<Interval>,
 }
 

@@ -8,7 +8,7 @@ use crate::special;
 /// Minimum to maximum, with intervals that assume only independence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampleSummary {
-    /// How many values.
+    /// Number of values.
     pub n: usize,
     /// Smallest value.
     pub minimum: f64,

@@ -21,11 +21,11 @@ pub(crate) const SHAPE_MAX: f64 = 5.0;
 /// Location, scale and shape, or three numbers that belong to them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// Of the location.
+    /// For the location.
     pub location: f64,
-    /// Of the scale.
+    /// For the scale.
     pub scale: f64,
-    /// Of the shape.
+    /// For the shape.
     pub shape: f64,
 }
 
@@ -64,7 +64,7 @@ impl LevelEstimate {
 /// A fitted GEV.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GevFit {
-    /// How far to trust it.
+    /// Reliability of the fit.
     pub status: Status,
     /// Finite values used.
     pub n: usize,
@@ -158,7 +158,7 @@ pub struct Likelihood<'a> {
     series: &'a Series,
     /// Ascending standardised values.
     pub(crate) y: Vec<f64>,
-    /// The same in groups, where there are very many.
+    /// The values in groups, if there are very many.
     grouped: Option<Grouped>,
     pub(crate) center: f64,
     pub(crate) spread: f64,

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::series::sorted_quantile;
 use crate::{Error, Series, Xoshiro, argument};
 
-/// What a test of stage one looks for.
+/// Subject of a test of stage one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
@@ -132,7 +132,7 @@ pub enum TestFinding {
 /// One test and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Test {
-    /// What it looks for.
+    /// Its subject.
     pub question: Question,
     /// Name of the test.
     pub name: String,
@@ -145,7 +145,7 @@ pub struct Test {
     pub p_adjusted: f64,
     /// Whether it rejects independent draws of one law.
     pub rejected: bool,
-    /// What was found.
+    /// The finding.
     pub finding: TestFinding,
 }
 
@@ -174,11 +174,11 @@ pub struct Independence {
     pub tests: Vec<Test>,
     /// Autocorrelations of the ranks at lags 1, 2, …
     pub autocorrelations: Vec<f64>,
-    /// For independent values, each autocorrelation is within plus or minus this in 95 of 100 cases.
+    /// 95 % limit (±) of each autocorrelation of independent values.
     pub autocorrelation_bound: f64,
     /// First-order autoregressive coefficient of the ranks, without the levels of the segments.
     pub ar1: f64,
-    /// By how much dependence within the segments inflates the variance of a mean: 1 + 2 Σ ρ_k.
+    /// Factor by which dependence within the segments inflates the variance of a mean: 1 + 2 Σ ρ_k.
     pub variance_inflation: f64,
     /// Number of independent values to which the n are equivalent for a mean or location.
     pub effective_size: f64,

@@ -15,7 +15,7 @@ use crate::special::{incomplete_gamma, normal_two_sided};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
-    /// As if at random.
+    /// Consistent with random positions.
     Random,
     /// At multiples of one distance.
     Periodic,
@@ -51,7 +51,7 @@ const FEWEST: usize = 5;
 const MOST: usize = 400;
 /// The factor between successive numbers of slow values.
 const STEP: usize = 3;
-/// How many numbers of slow values are tried.
+/// Number of different counts of slow values that are tried.
 const TRIED: usize = 4;
 /// The share of the error of the common distance; the evenness has the rest.
 const DISTANCE: f64 = 0.6;

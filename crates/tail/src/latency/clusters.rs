@@ -101,7 +101,7 @@ fn level_variance(fit: &gpd::GpdFit, covariance: [[f64; 2]; 2], exponent: f64) -
     linalg::quadratic(covariance.as_flattened(), &[b, fit.scale * b1])
 }
 
-/// The same with clusters and the error of the rate of exceedances; `None` without an interior maximum.
+/// The fit with clusters and the error of the rate of exceedances; `None` without an interior maximum.
 pub(super) fn level_variance_with(fit: &gpd::GpdFit, found: Option<&Clusters>, exponent: f64) -> Option<f64> {
     let alone = level_variance(fit, fit.curvature?, exponent);
     let clustered = found.map_or(alone, |c| level_variance(fit, c.covariance, exponent).max(alone));

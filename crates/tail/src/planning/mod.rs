@@ -29,7 +29,7 @@ pub enum Quantity {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Precision {
-    /// As a part of the quantity: 0.005 is half a percent.
+    /// Relative to the quantity: 0.005 is half a percent.
     Relative(f64),
     /// In the unit of the quantity.
     Absolute(f64),
@@ -56,7 +56,7 @@ pub struct Plan {
     pub level: f64,
     /// Total number of runs needed; for a factor, on each of the two systems.
     pub runs: f64,
-    /// The same if runs were independent.
+    /// The number of runs if they were independent.
     pub runs_independent: f64,
     /// Variance inflation used.
     pub variance_inflation: f64,
@@ -70,7 +70,7 @@ pub struct Plan {
     pub unit_error: f64,
 }
 
-/// Why a text cannot be parsed as a goal.
+/// Reason why a text cannot be parsed as a goal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PrecisionGoalError {
     /// There is no `=`.

@@ -71,7 +71,7 @@ pub struct Coefficient {
 /// A fitted regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegressionFit {
-    /// How far to trust it; irregular when the shape is at or below -1/2 for any value.
+    /// Reliability of the fit; irregular when the shape is at or below -1/2 for any value.
     pub status: Status,
     /// Values used.
     pub n: usize,
@@ -88,7 +88,7 @@ pub struct RegressionFit {
 /// A return level of the law at given covariates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LevelAt {
-    /// Once in this many values, at constant covariates.
+    /// The mean number of values between exceedances, at constant covariates.
     pub period: f64,
     /// The level, in the unit of the data.
     pub level: f64,

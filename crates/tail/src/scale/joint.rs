@@ -38,7 +38,7 @@ pub struct Joint {
     /// better, predictions use it; otherwise their intervals cover it.
     #[serde(default)]
     pub drift: Option<ShapeDrift>,
-    /// How far predictions from it can be trusted.
+    /// Reliability of predictions from it.
     pub trust: Trust,
     /// The reasons.
     pub warnings: Vec<PredictionWarning>,
@@ -291,7 +291,7 @@ impl Joint {
         (location + scale * b, self.covariance.map(error))
     }
 
-    /// The same quantile if the scale no longer shrinks beyond the largest size. Maxima of few parts of an
+    /// The quantile if the scale does not shrink further beyond the largest size. Maxima of few parts of an
     /// unbounded law, such as the normal, have a negative shape that rises to 0 and grow by less than this.
     fn unbounded(&self, to: f64, probability: f64) -> f64 {
         let measured = self.law.max_of(self.effective_ratio);

@@ -31,9 +31,9 @@ pub struct Scaled {
     pub law: Gev,
     /// Predicted quantiles.
     pub quantiles: Vec<ScaledQuantile>,
-    /// How much the prediction can be trusted.
+    /// Reliability of the prediction.
     pub trust: Trust,
-    /// Why, and what to do.
+    /// The reasons, and the remedy.
     pub warnings: Vec<PredictionWarning>,
 }
 
@@ -139,7 +139,7 @@ pub struct ScaledQuantile {
     pub interval: Option<Interval>,
 }
 
-/// How far a prediction can be trusted.
+/// Reliability of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
@@ -228,8 +228,8 @@ pub fn scale_at(values: &[f64], from: f64, to: f64, options: ScaleOptions) -> Re
     })
 }
 
-/// How far a prediction from one size to `times` as many parts, equivalent to `ratio` independent ones, can
-/// be trusted.
+/// Reliability of a prediction from one size to `times` as many parts, equivalent to `ratio` independent
+/// ones.
 fn judge(series: &Series, status: Status, times: f64, ratio: f64, exponent: f64) -> Result<Judgement, Error> {
     let mut judged = Judgement::new();
     let runs = series.len();

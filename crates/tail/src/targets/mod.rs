@@ -32,14 +32,14 @@ pub struct Target {
     pub last_interval: Interval,
 }
 
-/// Test of whether all targets are last equally often.
+/// Test of whether all targets are the slowest of a step equally often.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LastTest {
     /// Pearson's chi-square.
     pub statistic: f64,
     /// Its p-value, m - 1 degrees of freedom.
     pub p: f64,
-    /// Target that was last most often.
+    /// Target that was the slowest most often.
     pub top: usize,
     /// Whether the expected count is at least 5, as the test requires.
     pub valid: bool,
@@ -81,7 +81,7 @@ pub struct Targets {
     pub residual_sd: f64,
     /// Shares of the variance of ln S: targets, steps, rest.
     pub variance_shares: [f64; 3],
-    /// Which target was last.
+    /// Test of whether all targets are the slowest equally often.
     pub last: LastTest,
     /// m_eff.
     pub extremal: Option<Extremal>,
@@ -107,7 +107,7 @@ pub enum TargetFinding {
         /// Index of the one that was last most often.
         top: usize,
     },
-    /// How the variation is shared ([`Targets::variance_shares`]).
+    /// Decomposition of the variance ([`Targets::variance_shares`]).
     Variation,
     /// The effective number of independent targets in slow steps ([`Targets::extremal`]).
     EffectiveTargets,

@@ -69,7 +69,7 @@ pub struct Alternative {
     pub bic: f64,
     /// Share among all fitted models by AIC.
     pub aic_weight: f64,
-    /// The same by BIC.
+    /// The weight by BIC.
     pub bic_weight: f64,
     /// The GEV against this rival; positive z favours the GEV.
     pub vuong: Option<Vuong>,

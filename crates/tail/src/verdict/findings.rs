@@ -36,7 +36,7 @@ pub enum Finding {
     },
     /// A location that is a straight line in time.
     LineInTime {
-        /// How much of the dependence the line explains.
+        /// Part of the dependence that the line explains.
         explained: Explained,
         /// Change of the location over the run, in scales.
         change_in_scales: f64,
@@ -45,7 +45,7 @@ pub enum Finding {
         /// Shape around the line.
         shape: f64,
     },
-    /// How well the GEV fits.
+    /// Goodness of fit of the GEV.
     GoodnessOfFit {
         /// The tests.
         tests: GoodnessOfFit,
@@ -92,7 +92,7 @@ pub enum Finding {
     },
 }
 
-/// How much of the dependence a line in time explains.
+/// Part of the dependence that a linear trend explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Explained {

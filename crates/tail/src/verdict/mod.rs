@@ -36,7 +36,7 @@ pub struct Verdict {
     pub levels: Levels,
     /// The findings behind it, by stage.
     pub findings: Vec<Finding>,
-    /// What to do next; may be empty.
+    /// Advice; may be empty.
     pub advice: Vec<Advice>,
     /// Families that the values do not distinguish from the GEV.
     pub not_distinguished: Vec<Family>,

@@ -18,7 +18,7 @@ pub struct Vuong {
     pub deviation: f64,
 }
 
-/// Which of two models is preferred.
+/// The preferred one of two models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preference {

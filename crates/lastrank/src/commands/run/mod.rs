@@ -24,7 +24,7 @@ use samples::{ConfinedBy, Facts, Warning};
 pub use facts::{sections, versions};
 pub use results::{complain, stamped};
 
-use crate::cli::{PinTo, Record, RunArgs};
+use crate::cli::{PinTo, ProgressKind, Record, RunArgs};
 use crate::exit::Status;
 use crate::output;
 use crate::program::{self, Planned};
@@ -87,7 +87,7 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
         await_signal()?;
     }
     let runnable = Runnable::new(&planned.plan);
-    let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name);
+    let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name, args.progress);
     let held = hold_signals();
     let live = live::begin(options, paths.run_file(), machine.facts_before(&runnable, planned));
     let with_live = Options { live: live.clone(), ..options.clone() };
@@ -119,8 +119,10 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     }
     let other_ranks = other_ranks(planned, args.ranks);
     let runnable = Runnable::new(&planned.plan);
-    let mut bar = progress::Bar::new(!args.quiet && !args.json && job.rank() == 0, &planned.name);
+    let kind = if job.rank() == 0 { args.progress } else { ProgressKind::None };
+    let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name, kind);
     let mut delivered = Ok(Status::Ok);
+    let mut in_parts = None;
     let directory = paths.directory().to_path_buf();
     let save = |share: JobShare| {
         let complete = |mut outcome: Box<Outcome>| {
@@ -142,6 +144,8 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
             }
             JobShare::Part(outcome) => {
                 let outcome = complete(outcome);
+                let facts = &outcome.run.facts;
+                in_parts = (job.rank() == 0 && facts.complete).then(|| (facts.job.clone(), facts.ranks));
                 results::deliver_part(&paths, &outcome, job.rank()).map(|()| status(&outcome))
             }
         };
@@ -151,6 +155,9 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     })
     .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
     bar.finish();
+    if let (Some((job, ranks)), Ok(_)) = (in_parts, &delivered) {
+        results::deliver_from_parts(args, &paths, &job, ranks)?;
+    }
     delivered
 }
 

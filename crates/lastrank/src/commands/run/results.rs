@@ -1,7 +1,7 @@
 //! Chooses where run file and page go, writes them, and prints the result.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
 use engine::run::{Options, Outcome};
@@ -10,7 +10,7 @@ use record::live::{Claim, LiveFolder};
 use samples::units;
 
 use crate::cli::RunArgs;
-use crate::commands::report::{document, write_page};
+use crate::commands::report::{Told, document, write_page};
 use crate::exit::Misplaced;
 use crate::output;
 use crate::program::Planned;
@@ -205,21 +205,15 @@ pub fn deliver(
         _ => Ok(()),
     };
     if let (true, Some(report)) = (args.json, &report) {
-        output::json(&document(run, report, &paths.run, paths.page.as_deref()))?;
+        output::json(&document(report, &paths.run, paths.page.as_deref()))?;
     } else if let (false, Some(report)) = (args.quiet, &report) {
-        output::print(&report.terminal_text())?;
+        let told = Told { verbose: args.verbose, one_line: args.one_line };
+        output::print(&told.of(report, &paths.run, paths.page.as_deref()))?;
     }
     complain(outcome, true);
     // Report what failed only now: the page is written although the samples could not be, and vice versa.
     misplaced(&paths.run, kept, still_live)?;
     page?;
-    if !args.quiet && !args.json {
-        let mut text = format!("\nRun:    {}\n", paths.run.display());
-        if let Some(page) = &paths.page {
-            text += &format!("Report: {}\n", page.display());
-        }
-        output::print(&text)?;
-    }
     Ok(())
 }
 
@@ -248,6 +242,38 @@ pub fn deliver_part(paths: &OutputPaths, outcome: &Outcome, rank: u32) -> anyhow
         if paths.run.exists() {
             eprintln!("note: {} is an earlier run, not this one", paths.run.display());
         }
+    }
+    Ok(())
+}
+
+/// How long rank 0 waits for the parts of the other ranks, whose files may lie on a slow file system.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Tells the result of a complete run that is too large to be gathered, from the parts that all ranks wrote.
+pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks: u32) -> anyhow::Result<()> {
+    let parts = paths.run.with_extension("parts");
+    if args.quiet && !args.json && paths.page.is_none() {
+        return Ok(());
+    }
+    let begun = Instant::now();
+    while store::parts_of(&parts, job) < ranks as usize {
+        if begun.elapsed() > PATIENCE {
+            let directory = parts.display();
+            eprintln!("note: not every rank has written its part yet; then: lastrank report {directory}");
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let run = store::read(&parts)?;
+    let report = report::build(&run, &report::ReportOptions::default());
+    if let Some(path) = &paths.page {
+        write_page(&report, path)?;
+    }
+    if args.json {
+        output::json(&document(&report, &parts, paths.page.as_deref()))?;
+    } else if !args.quiet {
+        let told = Told { verbose: args.verbose, one_line: args.one_line };
+        output::print(&told.of(&report, &parts, paths.page.as_deref()))?;
     }
     Ok(())
 }
