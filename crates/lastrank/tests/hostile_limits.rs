@@ -84,7 +84,7 @@ fn a_run_file_that_cannot_be_written_leaves_nothing_behind_and_is_named() {
     // Nothing is lost.
     let recovered = lastrank(folder.path(), &["recover", "."]);
     assert_eq!(recovered.status, Some(0), "{}", recovered.err);
-    assert_eq!(samples(folder.path()), 2002);
+    assert_eq!(samples(folder.path()), 4001);
 }
 
 #[test]
