@@ -5,12 +5,15 @@ mod compare;
 mod experiments;
 mod explain;
 mod export;
+mod fidelity;
 mod fit;
 mod fmt;
 mod import;
 mod lsp;
 mod machine;
 mod plan_runs;
+mod record;
+mod replay;
 mod report;
 mod run;
 mod scale;
@@ -37,7 +40,10 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Try(args) => tour::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Import(args) => import::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Fidelity(args) => fidelity::run(&args),
         Command::Machine(args) => machine::run(&args),
     }
 }
