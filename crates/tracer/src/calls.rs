@@ -53,6 +53,7 @@ pub enum Kind {
     ChmodAt,
     ChmodOpen,
     Map,
+    Exec,
     Chdir,
     ChdirOpen,
     Pipe,
@@ -87,7 +88,7 @@ listed! {
     SYS_symlinkat SymlinkAt, SYS_readlinkat ReadlinkAt, SYS_fchmodat ChmodAt, SYS_fchmod ChmodOpen,
     SYS_chdir Chdir, SYS_fchdir ChdirOpen, SYS_pipe2 Pipe, SYS_socket Socket, SYS_accept Socket, SYS_accept4 Socket,
     SYS_socketpair SocketPair, SYS_wait4 Wait, SYS_waitid WaitId, SYS_io_uring_enter Rings, SYS_io_submit Rings,
-    SYS_truncate TruncateName, SYS_fchownat Owner, SYS_fchown Owner, SYS_utimensat Times,
+    SYS_execve Exec, SYS_execveat Exec, SYS_truncate TruncateName, SYS_fchownat Owner, SYS_fchown Owner, SYS_utimensat Times,
     ;
     SYS_open Open, SYS_creat Creat, SYS_dup2 Dup2, SYS_stat Stat, SYS_lstat Lstat, SYS_access Access,
     SYS_unlink Unlink, SYS_rmdir Rmdir, SYS_mkdir Mkdir, SYS_getdents Readdir, SYS_rename Rename, SYS_link Link,
@@ -168,6 +169,7 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
         | Kind::Readdir
         | Kind::ChmodOpen
         | Kind::Map
+        | Kind::Exec
         | Kind::ChdirOpen
         | Kind::Pipe
         | Kind::Socket
@@ -256,12 +258,7 @@ pub fn asked<'a>(
             descriptor: descriptor(0),
             close_on_exec: bits(2) & libc::O_CLOEXEC as u32 != 0,
         },
-        Kind::Fcntl => match descriptor(1) {
-            libc::F_DUPFD => Asked::Duplicate { descriptor: descriptor(0), close_on_exec: false },
-            libc::F_DUPFD_CLOEXEC => Asked::Duplicate { descriptor: descriptor(0), close_on_exec: true },
-            libc::F_SETFD => Asked::CloseOnExec { descriptor: descriptor(0), on: bits(2) & 1 != 0 },
-            _ => return None,
-        },
+        Kind::Fcntl => return fcntl(arguments),
         Kind::Stat | Kind::Lstat => Asked::Stat {
             path,
             follow: call.kind == Kind::Stat,
@@ -270,17 +267,7 @@ pub fn asked<'a>(
         Kind::Fstat => {
             Asked::StatOpen { descriptor: descriptor(0), found: attributes(thread, arguments[1], done) }
         }
-        Kind::StatAt | Kind::Statx => {
-            let (flags, found) = match call.kind {
-                Kind::Statx => (descriptor(2), extended(thread, arguments[4], done)),
-                _ => (descriptor(3), attributes(thread, arguments[2], done)),
-            };
-            if call.one.is_empty() {
-                Asked::StatOpen { descriptor: descriptor(0), found }
-            } else {
-                Asked::Stat { path, follow: flags & libc::AT_SYMLINK_NOFOLLOW == 0, found }
-            }
-        }
+        Kind::StatAt | Kind::Statx => stat_at(thread, call, path, done),
         Kind::Access | Kind::AccessAt => Asked::Lookup { path },
         Kind::UnlinkAt if descriptor(2) & libc::AT_REMOVEDIR != 0 => Asked::Rmdir { path },
         Kind::Unlink | Kind::UnlinkAt => Asked::Unlink { path },
@@ -316,7 +303,7 @@ pub fn asked<'a>(
         }
         Kind::Socket => Asked::Socket,
         Kind::Wait => Asked::Wait,
-        Kind::WaitId => return None,
+        Kind::WaitId | Kind::Exec => return None,
         Kind::Rings => {
             Asked::Other { why: "submissions of io_uring or AIO, whose transfers are not recorded" }
         }
@@ -324,4 +311,28 @@ pub fn asked<'a>(
         Kind::Owner => Asked::Other { why: "changes of owners" },
         Kind::Times => Asked::Other { why: "changes of times" },
     })
+}
+
+fn fcntl<'a>(arguments: &[u64; 6]) -> Option<Asked<'a>> {
+    let descriptor = arguments[0] as i32;
+    match arguments[1] as i32 {
+        libc::F_DUPFD => Some(Asked::Duplicate { descriptor, close_on_exec: false }),
+        libc::F_DUPFD_CLOEXEC => Some(Asked::Duplicate { descriptor, close_on_exec: true }),
+        libc::F_SETFD => Some(Asked::CloseOnExec { descriptor, on: arguments[2] & 1 != 0 }),
+        _ => None,
+    }
+}
+
+/// `newfstatat` or `statx`; with an empty name they are about an open file.
+fn stat_at<'a>(thread: libc::pid_t, call: &'a Begun, path: Given<'a>, done: bool) -> Asked<'a> {
+    let arguments = &call.arguments;
+    let (flags, found) = match call.kind {
+        Kind::Statx => (arguments[2] as i32, extended(thread, arguments[4], done)),
+        _ => (arguments[3] as i32, attributes(thread, arguments[2], done)),
+    };
+    if call.one.is_empty() {
+        Asked::StatOpen { descriptor: arguments[0] as i32, found }
+    } else {
+        Asked::Stat { path, follow: flags & libc::AT_SYMLINK_NOFOLLOW == 0, found }
+    }
 }

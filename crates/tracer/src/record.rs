@@ -97,7 +97,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
         let errno = io::Error::from_raw_os_error(libc::WEXITSTATUS(status));
         return Err(RecordError::Start(shown, errno));
     }
-    let seen = Seen { recorded: state.transfers, counted: state.counted };
+    let seen = Seen { recorded: state.transfers, counted: state.counted.saturating_sub(state.own) };
     let mut trace = state.follower.finish();
     trace.cost_ns = Some(cost_ns);
     Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })

@@ -25,6 +25,10 @@ pub struct State {
     /// Calls that read or write, recorded and as Linux counted them.
     pub transfers: u64,
     pub counted: u64,
+    /// Reads that Linux itself did to start programs.
+    pub own: u64,
+    /// The counts of threads that are in `execve`.
+    before_exec: HashMap<libc::pid_t, u64>,
     /// Whether the application was started: its first `execve` succeeded.
     pub started: bool,
     sighted: HashSet<u32>,
@@ -40,6 +44,8 @@ impl State {
             known: HashSet::new(),
             transfers: 0,
             counted: 0,
+            own: 0,
+            before_exec: HashMap::new(),
             started: false,
             sighted: HashSet::new(),
         }
@@ -53,6 +59,9 @@ impl State {
     /// A call begins; what its names are is looked at before it changes them.
     pub fn begin(&mut self, thread: libc::pid_t, number: u64, arguments: [u64; 6]) -> bool {
         let Some(kind) = calls::kind(number) else { return false };
+        if kind == Kind::Exec {
+            self.before_exec.insert(thread, counts(thread));
+        }
         let call = calls::begun(thread, kind, arguments, 0);
         for (at, name) in calls::names(kind).into_iter().zip([&call.one, &call.two]) {
             let Some((base, _)) = at else { continue };
@@ -103,7 +112,8 @@ impl State {
         }
         self.transfers += match call.kind {
             Kind::Read | Kind::ReadAt | Kind::Write | Kind::WriteAt => 1,
-            Kind::SendFile | Kind::CopyRange => 2,
+            // Linux counts one of each, where bytes were copied.
+            Kind::SendFile | Kind::CopyRange if result > 0 => 2,
             _ => 0,
         };
         let mut target = Vec::new();
@@ -151,6 +161,8 @@ impl State {
         if before != thread {
             self.under_way.remove(&before);
         }
+        let earlier = self.before_exec.remove(&before).or_else(|| self.before_exec.remove(&thread));
+        self.own += earlier.map_or(0, |earlier| counts(thread).saturating_sub(earlier));
         let name = std::fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default();
         self.take(thread, (now, now), (0, 0), Asked::Exec { path: name.as_os_str().as_bytes() });
     }
@@ -158,13 +170,7 @@ impl State {
     /// A thread is about to end: Linux still has its counts.
     pub fn ending(&mut self, thread: libc::pid_t) {
         self.under_way.remove(&thread);
-        let text = std::fs::read_to_string(format!("/proc/{thread}/task/{thread}/io"));
-        let text =
-            text.or_else(|_| std::fs::read_to_string(format!("/proc/{thread}/io"))).unwrap_or_default();
-        let count = |name: &str| -> u64 {
-            text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
-        };
-        self.counted += count("syscr:") + count("syscw:");
+        self.counted += counts(thread);
     }
 
     /// A thread ended.
@@ -187,6 +193,15 @@ impl State {
             }
         }
     }
+}
+
+/// Calls of a thread that read or write, as Linux counts them.
+fn counts(thread: libc::pid_t) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{thread}/task/{thread}/io")).unwrap_or_default();
+    let count = |name: &str| -> u64 {
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
+    };
+    count("syscr:") + count("syscw:")
 }
 
 /// The process of a thread.

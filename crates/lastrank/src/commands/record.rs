@@ -31,7 +31,7 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     let shown = path.display();
     let threads = trace.threads.len();
     eprintln!(
-        "{shown}: {} calls of {threads} {}, {} of them recorded in full",
+        "{shown}: {} calls of {threads} {}; {} were seen",
         trace.calls.len(),
         if threads == 1 { "thread" } else { "threads" },
         share(seen)
@@ -44,14 +44,14 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         eprintln!("not recorded: {count} {why}");
     }
     eprintln!("`lastrank import {shown} -o app.ppl` makes a program of it");
-    if libc_exit(status) != Some(0) {
+    if exit_status(status) != Some(0) {
         eprintln!("warning: the application {}", ended(status));
     }
     if seen.counted > 0 && (seen.recorded as f64) < ENOUGH * seen.counted as f64 {
         eprintln!("warning: too few reads and writes were seen for a faithful replay");
         return Ok(Status::Incomplete);
     }
-    Ok(if libc_exit(status) == Some(0) { Status::Ok } else { Status::Incomplete })
+    Ok(if exit_status(status) == Some(0) { Status::Ok } else { Status::Incomplete })
 }
 
 /// `99.9 % (1,000 of 1,001) of its reads and writes`.
@@ -64,12 +64,12 @@ fn share(seen: Seen) -> String {
 }
 
 /// The exit status of a process that ended by itself.
-fn libc_exit(status: i32) -> Option<i32> {
+fn exit_status(status: i32) -> Option<i32> {
     (status & 0x7f == 0).then_some((status >> 8) & 0xff)
 }
 
 fn ended(status: i32) -> String {
-    match libc_exit(status) {
+    match exit_status(status) {
         Some(code) => format!("ended with status {code}"),
         None => format!("was ended by signal {}", status & 0x7f),
     }

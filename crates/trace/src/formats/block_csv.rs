@@ -39,7 +39,7 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
         let Some((time, host, disk, op, [offset, bytes, response])) = request(&line) else {
             return Err(input.wrong(format!("`{}` has not the seven columns of such a trace", shown(&line))));
         };
-        let path = [b"/", host, b"/disk-", disk].concat();
+        let path = [b"/msr/".as_slice(), host, b"/disk-", disk].concat();
         let number = disks.iter().position(|known| *known == path).unwrap_or_else(|| {
             disks.push(path.clone());
             disks.len() - 1
