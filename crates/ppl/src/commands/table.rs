@@ -7,7 +7,7 @@ use super::Kind::{
     Any, Buffer, Bytes, BytesOrBuffer, Count, Distance, File, Group, Integer, Microseconds, Mode, Path,
     Pattern, Permissions, Text, Whence,
 };
-use super::{ArgumentSpec, Class, CommandSpec, Effect, Moves, Since, Wish, Yields};
+use super::{ArgumentSpec, Class, CommandSpec, Effect, Moves, Since, Yields};
 
 macro_rules! commands {
     ($(
@@ -147,31 +147,6 @@ impl CommandSpec {
 
     const fn by_pattern(mut self) -> Self {
         self.by_pattern = true;
-        self
-    }
-
-    const fn starts_programs(mut self) -> Self {
-        self.asks = Some(Wish::StartPrograms);
-        self
-    }
-
-    const fn changes_permissions(mut self) -> Self {
-        self.asks = Some(Wish::ChangePermissions);
-        self
-    }
-
-    const fn lays_out_files(mut self) -> Self {
-        self.asks = Some(Wish::LayOutFiles);
-        self
-    }
-
-    const fn drops_caches(mut self) -> Self {
-        self.asks = Some(Wish::DropCaches);
-        self
-    }
-
-    const fn syncs_all(mut self) -> Self {
-        self.asks = Some(Wish::SyncAll);
         self
     }
 
