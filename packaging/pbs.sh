@@ -3,7 +3,7 @@
 #PBS -N lastrank
 #PBS -l select=4:ncpus=16:mpiprocs=16
 #PBS -l walltime=00:30:00
-# A quiet measurement needs nodes of its own.
+# A quiet measurement needs exclusive nodes.
 #PBS -l place=scatter:excl
 #PBS -j oe
 set -euo pipefail
@@ -20,7 +20,7 @@ ranks=$(wc -l < "$PBS_NODEFILE")
 status=0
 mpirun -n "$ranks" lastrank run "${PROGRAM:-parallel_write}" --set dir="$target" -o "$run" || status=$?
 
-# A large run, or one that broke off, is a folder of parts.
+# A large or incomplete run is a folder of parts.
 [ -e "$run" ] || run=${run%.parquet}.parts
 lastrank report "$run" -o "${run%.*}.html"
 exit $status

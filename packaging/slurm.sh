@@ -4,7 +4,7 @@
 #SBATCH --nodes=4
 #SBATCH --ntasks-per-node=16
 #SBATCH --time=00:30:00
-# A quiet measurement needs nodes of its own.
+# A quiet measurement needs exclusive nodes.
 #SBATCH --exclusive
 # SIGTERM two minutes before the end: lastrank then stops and keeps what it has.
 #SBATCH --signal=TERM@120
@@ -26,7 +26,7 @@ status=0
 srun --mpi="${MPI_TYPE:-pmix}" --kill-on-bad-exit=0 \
     lastrank run "${PROGRAM:-parallel_write}" --set dir="$target" -o "$run" || status=$?
 
-# A large run, or one that broke off, is a folder of parts.
+# A large or incomplete run is a folder of parts.
 [ -e "$run" ] || run=${run%.parquet}.parts
 lastrank report "$run" -o "${run%.*}.html"
 exit $status

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Install what the tests need, then run all of them: `python3 tests/all.py`.
+"""Installs what the tests need, then runs all of them: `python3 tests/all.py`.
 
 Format, build, Rust tests (unit, property, snapshot, command line), lints, then the Python tests that
-open run files and reports with other people's tools. Every step runs, whatever became of those before;
+open run files and reports with other tools. Every step runs, even if earlier ones failed;
 a summary names each step, each failed test and each skipped one with its reason, and ends with the
 total. The exit status is 1 if anything failed. Everything is installed below `target/`, so nothing
 outside the checkout changes; Debian packages are added only when this runs as root on a Debian machine.
@@ -55,7 +55,7 @@ def install_debian_packages() -> None:
     if not missing or os.geteuid() != 0 or not shutil.which("apt-get"):
         return
     quiet = {"stdout": subprocess.DEVNULL, "env": os.environ | {"DEBIAN_FRONTEND": "noninteractive"}}
-    # Servers are wanted for tests, which start their own: Debian asks this file before it starts one.
+    # Tests start their own servers; this file keeps Debian from starting them at installation.
     forbid = not START_NO_SERVICES.exists()
     try:
         if forbid:
@@ -82,7 +82,7 @@ def python_environment() -> Path:
 
 
 def missing_component(subcommand: str, component: str) -> str:
-    """Makes sure that `cargo SUBCOMMAND` is there; otherwise says why it is not."""
+    """Makes sure that `cargo SUBCOMMAND` exists; otherwise returns the reason."""
     known = ["cargo", subcommand, "--version"]
     if shutil.which("cargo") and subprocess.run(known, cwd=ROOT, capture_output=True).returncode == 0:
         return ""

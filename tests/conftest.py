@@ -1,4 +1,4 @@
-"""The file systems and the lastrank that tests ask for."""
+"""Fixtures: file systems and the lastrank under test."""
 
 import contextlib
 import itertools
@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,29 @@ from filesystems.nfs import NfsClient, nfs_client
 from filesystems.sandbox import Mounted
 from filesystems.ssh import ssh_mount
 
+ROOT = Path(__file__).resolve().parent.parent
 LONG_TESTS = os.environ.get("LASTRANK_LONG_TESTS") == "1"
+
+
+def strict(schema: Any) -> Any:
+    """A JSON schema with every object closed that does not say that it is open: a field that it does not name is an error."""
+    if isinstance(schema, list):
+        return [strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: strict(value) for key, value in schema.items()}
+    if schema.get("type") == "object":
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """The program under test, by itself."""
+    program = Path(os.environ.get("LASTRANK_BIN", ROOT / "target" / "debug" / "lastrank")).resolve()
+    if not program.is_file():
+        pytest.skip("LASTRANK_BIN does not name the program (tests/all.py sets it)")
+    return program
 
 
 @pytest.fixture(scope="session")
@@ -100,14 +123,14 @@ def full_directory(place: Path) -> Iterator[Mounted]:
 
 @pytest.fixture
 def read_only_directory(place: Path) -> Iterator[Mounted]:
-    """A directory that nobody can write, with the file `existing` in it."""
+    """A read-only directory with the file `existing`."""
     with read_only_bind(place) as mounted:
         yield mounted
 
 
 @pytest.fixture
 def slow_directory(place: Path) -> Iterator[Mounted]:
-    """An ext4 on a loop device that does 100 writes a second."""
+    """An ext4 on a loop device limited to 100 writes a second."""
     with throttled_disk(place, writes_per_second=100) as mounted:
         yield mounted
 

@@ -1,4 +1,4 @@
-"""Which file of a crate uses which other one, read from `use` lines and paths in the source text.
+"""Finds which file of a crate uses which other one, from `use` lines and paths in the source text.
 
 `mod` lines and re-exports (`pub use`) are not uses. A name that a module re-exports counts as used from the file that
 defines it. Test modules inside a file are left out.
@@ -49,7 +49,7 @@ class Crate:
         }
 
     def uses(self) -> dict[Module, set[Module]]:
-        """For each module those that its file uses."""
+        """For each module, the modules that its file uses."""
         found: dict[Module, set[Module]] = {}
         for module, text in self.texts.items():
             paths = [path for use in USE.finditer(text) if not use[1] for path in leaves(use[2])]
@@ -60,7 +60,7 @@ class Crate:
 
     @cache  # noqa: B019 (a crate lives as long as its test)
     def origin(self, module: Module, path: tuple[str, ...], depth: int = 0) -> Module | None:
-        """The module whose file defines what a path means in `module`; none of another crate."""
+        """The module whose file defines what a path means in `module`; None for another crate."""
         match path[0]:
             case "crate":
                 at = ()

@@ -1,4 +1,4 @@
-"""Runs commands one after another whatever became of those before, and sums up what their runners report.
+"""Runs commands one after another, even if earlier ones failed, and sums up what their runners report.
 
 Each runner has a reader that takes its output line by line, decides which lines are shown, and keeps the
 numbers: `Plain` for what runs no tests, `CargoTest`, `Pytest`. A step fails by its exit status, by a failed
@@ -41,7 +41,7 @@ class Plain:
     skips: list[str] = field(default_factory=list)
 
     def shows(self, line: str) -> bool:
-        """Takes a line of the output; whether it is to be printed."""
+        """Takes a line of the output; returns whether to print it."""
         return True
 
 
@@ -116,12 +116,12 @@ class Pytest(Plain):
 
 @dataclass
 class Result:
-    """What became of one step."""
+    """The result of one step."""
 
     name: str
     reader: Plain
     seconds: float = 0.0
-    # Why the step failed, beside failed tests.
+    # Why the step failed, besides failed tests.
     trouble: str = ""
 
     @property
@@ -130,7 +130,7 @@ class Result:
 
     @property
     def count(self) -> Count:
-        """The tests, and the step itself where it failed without a failed test."""
+        """The tests, and the step itself if it failed without a failed test."""
         itself = 1 if self.failed and not self.reader.count.failed else 0
         return self.reader.count + Count(failed=itself)
 
@@ -143,7 +143,7 @@ class Step:
     command: Sequence[object]
     reader: Plain = field(default_factory=Plain)
     environment: Mapping[str, str] | None = None
-    # Why the command cannot be started; then the step fails without it.
+    # Why the command cannot be started; the step then fails.
     missing: str = ""
 
     def run(self, folder: Path) -> Result:

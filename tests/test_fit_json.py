@@ -1,7 +1,6 @@
-"""The output of `lastrank fit --json` is what docs/fit.schema.json and docs/fit-json.md say, for every model."""
+"""Tests `lastrank fit --json` against docs/fit.schema.json and docs/fit-json.md, for every model."""
 
 import json
-import os
 import random
 import re
 import subprocess
@@ -10,29 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from conftest import strict
+
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = json.loads((ROOT / "docs" / "fit.schema.json").read_text())
 PAGE = (ROOT / "docs" / "fit-json.md").read_text()
-
-
-def strict(schema):
-    """The schema with every object closed: a field that it does not name is an error."""
-    if isinstance(schema, list):
-        return [strict(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    closed = {key: strict(value) for key, value in schema.items()}
-    if schema.get("type") == "object":
-        closed.setdefault("additionalProperties", False)
-    return closed
-
-
-@pytest.fixture(scope="session")
-def program() -> Path:
-    program = Path(os.environ.get("LASTRANK_BIN", ROOT / "target" / "debug" / "lastrank")).resolve()
-    if not program.is_file():
-        pytest.skip("LASTRANK_BIN does not name the program (tests/all.py sets it)")
-    return program
 
 
 @pytest.fixture(scope="session")

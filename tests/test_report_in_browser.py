@@ -1,4 +1,4 @@
-"""Pages are one file each that a real browser draws without a network and without complaints."""
+"""Tests that each page is one file that a real browser draws without a network and without errors."""
 
 import os
 import re
@@ -15,7 +15,7 @@ FLAGS = [
     "--virtual-time-budget=30000", "--enable-logging=stderr",
 ]
 LAW = "simulate:gev(10ms,1ms,0.1)"
-# What a drawn figure must have at least: a point, a bar, a line or a filled band, each with a real shape.
+# A drawn figure must contain at least a point, a bar, a line or a filled band with a non-empty shape.
 MARK = re.compile(r'class="(?:point|js-line|js-fill)[^"]*"[^>]* d="M|<path[^>]* d="M[^"]+"[^>]*class="(?:point|js-line|js-fill)'
                   r'|<g class="point"><path d="M')
 
@@ -44,7 +44,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in ("gate", "sizes", "compare")}
 
 
-# The figures that each page must have at least.
+# The smallest number of figures of each page.
 EXPECTED = {
     "gate": {
         "series", "survival", "autocorrelation", "probability", "return-levels", "density", "quantiles",
@@ -71,7 +71,7 @@ def test_a_browser_draws_marks_in_every_figure_without_an_error(pages, tmp_path,
     )
     complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "rror" in line]
     assert complaints == []
-    # Each figure from its own beginning to its end: nothing is taken for a mark of its neighbour.
+    # Each figure from its beginning to its end, so that marks of another figure do not count.
     drawn = dict(re.findall(r'<figure.*?id="plot-([^"]+)"(.*?)</figure>', done.stdout, flags=re.DOTALL))
     assert EXPECTED[name] <= drawn.keys()
     assert len(drawn) == len(re.findall(r"<figure", pages[name].read_text()))

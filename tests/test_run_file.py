@@ -1,4 +1,4 @@
-"""A run file opens in pandas and DuckDB with the columns that docs/run-file.md names."""
+"""Tests that a run file opens in pandas and DuckDB with the columns of docs/run-file.md."""
 
 import json
 import os
@@ -18,7 +18,7 @@ RANKS, STEPS = 4, 50
 
 @pytest.fixture(scope="session")
 def run_file(tmp_path_factory) -> Path:
-    """A run that the program itself made, on the simulated back end: the same every time."""
+    """A run of the program on the simulated back end, which is reproducible."""
     program = Path(os.environ.get("LASTRANK_BIN", ROOT / "target" / "debug" / "lastrank")).resolve()
     if not program.is_file():
         pytest.skip("LASTRANK_BIN does not name the program (tests/all.py sets it)")

@@ -1,12 +1,13 @@
-"""The output of `lastrank run --json` and `report --json` is what docs/run.schema.json and docs/json.md say."""
+"""Tests `lastrank run --json` and `report --json` against docs/run.schema.json and docs/json.md."""
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import jsonschema
 import pytest
+
+from conftest import strict
 
 ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = json.loads((ROOT / "docs" / "run.schema.json").read_text())
@@ -22,28 +23,8 @@ delete("f-$$rank");
 """
 
 
-def strict(schema):
-    """The schema with every object closed that does not say that it is open."""
-    if isinstance(schema, list):
-        return [strict(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    closed = {key: strict(value) for key, value in schema.items()}
-    if schema.get("type") == "object":
-        closed.setdefault("additionalProperties", False)
-    return closed
-
-
-@pytest.fixture(scope="session")
-def program() -> Path:
-    program = Path(os.environ.get("LASTRANK_BIN", ROOT / "target" / "debug" / "lastrank")).resolve()
-    if not program.is_file():
-        pytest.skip("LASTRANK_BIN does not name the program (tests/all.py sets it)")
-    return program
-
-
 def document(text: bytes) -> dict:
-    """The one document of a standard output, after the schema was held against it."""
+    """The document on standard output, validated against the schema."""
     found = json.loads(text, parse_constant=pytest.fail)
     errors = [
         f"{'.'.join(map(str, error.absolute_path))}: {error.message[:200]}"

@@ -1,4 +1,4 @@
-"""The runner of `tests/all.py` runs every step, counts what the runners report, and fails if any step did."""
+"""Tests that the runner of `tests/all.py` runs every step, counts the results, and fails if any step failed."""
 
 import sys
 from pathlib import Path

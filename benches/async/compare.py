@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""How many direct 4 KiB reads a second with 32 under way, and how long does each take: lastrank and fio.
+"""Compares the rate and latency of direct 4 KiB reads with 32 in flight: lastrank and fio.
 
     python3 benches/async/compare.py [--directory .] [--depths 1,8,32] [--turns 3]
 
-`async depth=N` beside `fio --ioengine=io_uring --iodepth=N` on the same file, by turns. Each line is the
+`async depth=N` alternates with `fio --ioengine=io_uring --iodepth=N` on the same file. Each line is the
 median over the turns, the last column lastrank's rate over fio's. Needs fio and a built lastrank, and a
 file system that has O_DIRECT.
 """

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What follows the last operation of a big run, and what explaining it costs.
+"""Measures what follows the last operation of a big run, and the cost of explaining it.
 
     python3 benches/big_run/compare.py [--ranks 4] [--operations 1000000] [--directory .]
 
 Each rank makes `stat(".")` that many times. lastrank keeps every sample; each rank prints a line after its
 last operation, and the time from the last of these lines to the end of the command is what saving costs. fio
 (null engine, as many jobs and operations, a log of every latency) runs beside it: its time from the end of the
-last job, by its own account, to the end of the command, which includes what it needs to begin. Then `lastrank report` and `lastrank fit`
-read the run again: wall and processor seconds, peak memory, sizes of the files.
+last job, by its own account, to the end of the command, which includes what it needs to begin. Then `lastrank
+report` and `lastrank fit` read the run again: wall and processor seconds, peak memory, sizes of the files.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def megabytes(path: Path) -> float:
 
 
 def timed(command: list[str], folder: str) -> tuple[float, float, float]:
-    """Wall and processor seconds, and the peak of memory in MB, of a command that must succeed."""
+    """Wall and processor seconds, and peak memory in MB, of a command that must succeed."""
     begin = time.monotonic()
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -41,7 +41,7 @@ def timed(command: list[str], folder: str) -> tuple[float, float, float]:
 
 
 def of_lastrank(binary: str, folder: str, ranks: int, operations: int) -> tuple[float, float]:
-    """Seconds of the operations as seen from outside, and seconds that followed."""
+    """Seconds of the operations, measured from outside, and seconds after them."""
     Path(folder, "big.ppl").write_text(f'repeat {operations} {{ stat("."); }}\nprint "end";\n')
     command = [binary, "run", "big.ppl", "-n", str(ranks), "-s", "--report", "none", "-o", "big.parquet"]
     begin = time.monotonic()

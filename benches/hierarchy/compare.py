@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Is the measuring core as good as plain C, and does it see through a busy processor? Ratios as Markdown.
+"""Compares the measuring core with plain C, idle and on a busy processor; prints ratios as Markdown.
 
     python3 benches/hierarchy/compare.py [--only chase,calls,clock,record,check,hog,peers] [--directory /var/tmp]
 
 Ours and the reference (`reference.c`, plain C) run by turns in one go on one processor, since machines drift; a
 ratio is the median of those of neighbouring turns. Pointer chases are compared by their lower quartiles over many
 short turns instead: each process draws its physical pages anew, which moves small pages by 10 %, and of a virtual
-machine the neighbours take the shared cache away now and then, from either side (4 MiB: 15 ns, or 147). Needs cargo and cc. sysbench, stress-ng, mbw and fio are installed from Debian where they
-are missing and this is root (`--no-install`: not), else their rows say why they were left out. Takes about six
-minutes on a quiet machine (`lastrank machine` says whether it is one), builds not counted.
+machine the neighbours take the shared cache away now and then, from either side (4 MiB: 15 ns, or 147). Needs
+cargo and cc. sysbench, stress-ng, mbw and fio are installed from Debian where they are missing and this is
+root (`--no-install`: not), else their rows say why they were left out. Takes about six minutes on a quiet
+machine (`lastrank machine` says whether it is one), builds not counted.
 """
 
 import argparse
@@ -49,7 +50,7 @@ fclose($f);
 
 
 def output(*command: object, timeout: int = 120) -> str:
-    """What a command prints; its complaint ends the benchmark."""
+    """The output of a command; its failure ends the benchmark."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
@@ -57,7 +58,7 @@ def output(*command: object, timeout: int = 120) -> str:
 
 
 def by_turns(turns: int, ours: Callable[[], float], theirs: Callable[[], float]) -> tuple[float, float, float]:
-    """Medians of both, who begin by turns, and the median of the ratios of neighbouring turns."""
+    """Medians of both, run alternately, and the median of the ratios of successive turns."""
     pairs = []
     for turn in range(turns):
         if turn % 2:
@@ -139,7 +140,7 @@ def check() -> None:
 
 
 def hog(directory: Path, turns: int) -> None:
-    """4 KiB reads past the page cache, alone and beside two processes that want every processor."""
+    """4 KiB O_DIRECT reads, alone and next to two processes that use every processor."""
     file = directory / "lastrank-hog"
     output("dd", "if=/dev/urandom", f"of={file}", "bs=1M", "count=256", "conv=fsync")
     found: dict[str, list[dict]] = {"quiet": [], "hog": []}
@@ -155,7 +156,7 @@ def hog(directory: Path, turns: int) -> None:
         try:
             for turn in range(2 * turns):
                 which = "hog" if turn % 2 else "quiet"
-                # It ends by itself should this script be killed.
+                # It ends by itself if this script is killed.
                 spin = "while kill -0 $PPID; do i=0; while [ $i -lt 99999 ]; do i=$((i + 1)); done; done"
                 count = os.cpu_count() or 1
                 hogs = [subprocess.Popen(["sh", "-c", spin]) for _ in range(count)] if turn % 2 else []
@@ -181,7 +182,7 @@ def hog(directory: Path, turns: int) -> None:
 
 
 def installed(tool: str, may_install: bool) -> str:
-    """Empty where `tool` is there, installed from Debian if need be; else why it is not."""
+    """Empty if `tool` is available, installed from Debian if necessary; otherwise the reason."""
     if shutil.which(tool):
         return ""
     if not may_install:
@@ -199,7 +200,7 @@ def installed(tool: str, may_install: bool) -> str:
 
 
 def said(pattern: str, *command: object) -> float:
-    """The number in what a peer prints, on standard output or error."""
+    """The number in the output of a peer, on standard output or error."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
     found = re.search(pattern, done.stdout + done.stderr)
     if not found:
@@ -208,7 +209,7 @@ def said(pattern: str, *command: object) -> float:
 
 
 def program(text: str, directory: Path) -> dict[str, dict]:
-    """What `lastrank run` finds of a program, by operation: durations in s."""
+    """Durations in s of a program's operations, measured by `lastrank run`."""
     with tempfile.TemporaryDirectory(dir=directory) as folder:
         file = Path(folder) / "program.ppl"
         file.write_text(text)
@@ -227,7 +228,7 @@ def program(text: str, directory: Path) -> dict[str, dict]:
 
 
 def peers(directory: Path, may_install: bool, turns: int) -> None:
-    """The same by peers in the same run, and the ratio where they do the same thing."""
+    """The same measurements by peers, and the ratio if they do the same thing."""
     heading("Peers", "what", "lastrank", "peer", "ratio", "why they differ")
     file = directory / "lastrank-peers"
     output("dd", "if=/dev/urandom", f"of={file}", "bs=1M", "count=256", "conv=fsync")
@@ -317,7 +318,7 @@ def main() -> None:
         for name in asked.only.split(","):
             if name not in sections:
                 sys.exit(f"there is no section {name}; there are {', '.join(sections)}")
-            # All on one processor, so that both sides have the same caches; a hog wants every one.
+            # All on one processor, so that both sides have the same caches; a hog needs all processors.
             before = os.sched_getaffinity(0)
             if name != "hog":
                 os.sched_setaffinity(0, {asked.cpu})

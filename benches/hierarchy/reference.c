@@ -1,4 +1,4 @@
-/* What do a pointer chase and tight loops of system calls take in plain C?
+/* Times a pointer chase and tight loops of system calls in plain C.
  *
  *   reference chase BYTES huge|small SECONDS      one dependent load, in ns
  *   reference call NAME DIRECTORY SECONDS         one call, in ns

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Parse and check of a million statements, beside CPython's compile() of as many of its own.
+"""Times parse and check of a million statements, and CPython's compile() of as many of its own.
 
 CPython is orientation, not a peer: it makes bytecode of a larger language. The peer is the original
 Parabench, which took 2.1 s and 388 bytes a statement where it last ran; it aborts on current C libraries,

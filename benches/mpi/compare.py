@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How much do lastrank's MPI-IO patterns cost above the same calls in C, through the same MPI?
+"""Measures the cost of lastrank's MPI-IO patterns over the same calls in C, through the same MPI.
 
     python3 benches/mpi/compare.py [--ranks 1,2,4] [--seconds 200] [--directory /dev/shm] [--mpirun "mpirun …"]
 
 Needs a C compiler for MPI (`mpicc` of Debian's libmpich-dev, or of the wheel `mpich`) that belongs to the
 launcher. Both programs run by turns, C first in one turn and last in the next, since machines drift. Each turn
 gives one ratio of medians; the table shows the median ratio of all turns with a 95 % bootstrap interval, and
-beside it the ratio that C has to itself between its own neighbouring turns: what cannot be told from noise.
+next to it the ratio of C to itself between successive turns, which is the noise.
 """
 
 import argparse

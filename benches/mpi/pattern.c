@@ -1,4 +1,4 @@
-/* What do the same MPI-IO calls cost in plain C? The other half of compare.py.
+/* Makes the same MPI-IO calls in plain C, for compare.py.
  *
  * pattern DIRECTORY LEVEL ELEMENT BLOCKS ROUNDS: every round writes ELEMENT * BLOCKS bytes a rank as a
  * pattern of the level does; prints the median and the least over rounds of the slowest rank's time in ns. */

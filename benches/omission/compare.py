@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A generator at 1,000 operations a second stands still for half a second: who notices?
+"""Stops a generator of 1,000 operations a second for half a second and compares what tools report.
 
     python3 benches/omission/compare.py [--directory .] [--pause 0.5]
 

@@ -1,9 +1,9 @@
-"""Measures speed and accuracy of lastrank's fits beside scipy, pyextremes, lmoments3 and R's evd.
+"""Compares speed and accuracy of lastrank's fits with scipy, pyextremes, lmoments3 and R's evd.
 
     python benches/tail_peers/compare.py [--no-million]
 
-All run in this one process's session, on the same 400 reference values, one core each; what is not installed
-is left out. Peers: `pip install numpy scipy pyextremes lmoments3`, `apt-get install r-cran-evd`.
+All run in this one process's session, on the same 400 reference values, one core each; peers that are not
+installed are omitted. Peers: `pip install numpy scipy pyextremes lmoments3`, `apt-get install r-cran-evd`.
 """
 
 import os

@@ -18,7 +18,7 @@ vim.api.nvim_create_autocmd("FileType", {
     if vim.lsp.start then
       vim.lsp.start(server)
     else
-      -- Before 0.8 a buffer is attached by hand; one server serves them all.
+      -- Before 0.8 each buffer is attached explicitly; all share one server.
       server.id = server.id or vim.lsp.start_client(server)
       vim.lsp.buf_attach_client(event.buf, server.id)
     end

@@ -1,4 +1,4 @@
-"""Spack recipe: copy this folder to `packages/lastrank` of a Spack repository of your own."""
+"""Spack recipe: copy this folder to `packages/lastrank` of your own Spack repository."""
 
 from spack.package import *
 
@@ -7,7 +7,7 @@ class Lastrank(Package):
     """Measures how long every storage, memory and system operation takes, with a programmable
     benchmark, and explains the tail with extreme-value statistics."""
 
-    # Set the source here: a release's archive, or a checkout of your own with `spack develop`.
+    # Set the source here: a release's archive, or your own checkout with `spack develop`.
     # url = "https://…/lastrank-0.1.0.tar.gz"
     # version("0.1.0", sha256="…")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Does the set-up of docs/editors.md work in a real Neovim? Needs nvim, and lastrank in the PATH.
+# Tests the set-up of docs/editors.md in a real Neovim. Needs nvim, and lastrank in the PATH.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)

@@ -1,7 +1,7 @@
 """Builds and mounts the file system with known delays, and reads its log.
 
-`delayfs` (a Rust program in this folder, with a workspace of its own) holds each operation for a draw from a
-stated distribution, and remembers it. What lastrank measured can then be compared with what was injected.
+`delayfs` (a Rust program in this folder, in a separate workspace) delays each operation by a draw from a
+stated distribution and logs it. What lastrank measured can then be compared with what was injected.
 """
 
 import csv
@@ -36,7 +36,7 @@ class Injected:
 
 
 def build() -> Path:
-    """Compile delayfs below the target folder (once; cargo sees when it is up to date)."""
+    """Compiles delayfs below the target folder, if it is not up to date."""
     require_root()
     if not os.access("/dev/fuse", os.W_OK):
         skip("this machine has no /dev/fuse")
@@ -57,7 +57,7 @@ def delayed_directory(
     point.mkdir(parents=True)
     options = [f"--delay={name}={text}" for name, text in delays.items()]
     command = [program, point, f"--seed={seed}", *options, *(f"--fault={fault}" for fault in faults)]
-    # Before other work where that is allowed, so that a delay ends when it should.
+    # With a real-time priority if permitted, so that a delay ends on time.
     if shutil.which("chrt") and subprocess.run(["chrt", "-f", "1", "true"], capture_output=True).returncode == 0:
         command = [*pinned(server_processor()), "chrt", "-f", "1", *command]
     with open(folder / "delayfs.log", "wb") as output:

@@ -42,10 +42,10 @@ def read_only_bind(folder: Path) -> Iterator[Mounted]:
 
 @contextmanager
 def throttled_disk(folder: Path, writes_per_second: int, size: int = 64 << 20) -> Iterator[Mounted]:
-    """An ext4 file system on a loop device that this session may write only so often a second.
+    """An ext4 file system on a loop device with a limited number of writes per second.
 
-    The limit holds for a control group into which the session moves: nobody else feels it, and if the
-    session is killed, an empty group is all that stays.
+    The limit applies to a control group into which the session moves, so no other process is affected. If the
+    session is killed, only an empty group remains.
     """
     require({"losetup": "mount", "mke2fs": "e2fsprogs"})
     if not (BLKIO / "cgroup.procs").exists():
@@ -66,7 +66,7 @@ def throttled_disk(folder: Path, writes_per_second: int, size: int = 64 << 20) -
         try:
             mount(device, point, "ext4")
         finally:
-            # The kernel lets go of the device as soon as it is not mounted any more.
+            # The kernel detaches the device as soon as it is no longer mounted.
             _output("losetup", "--detach", device)
         number = Path(f"/sys/block/{Path(device).name}/dev").read_text().strip()
         (group / "blkio.throttle.write_iops_device").write_text(f"{number} {writes_per_second}\n")

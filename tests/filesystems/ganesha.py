@@ -62,13 +62,13 @@ class NfsServer:
         return Run(done.returncode, done.stdout, done.stderr, file)
 
     def kill(self) -> None:
-        """End the server at once: nobody closes its connections but the kernel."""
+        """Kill the server; only the kernel closes its connections."""
         self.sandbox.run("sh", "-c", "kill -KILL $(cat /run/ganesha.pid)")
 
 
 @contextmanager
 def nfs_server(folder: Path) -> Iterator[NfsServer]:
-    """Start the server on ports that need no rights; it exports an empty directory below `folder`."""
+    """Start the server on unprivileged ports; it exports an empty directory below `folder`."""
     require(PACKAGES)
     sandbox = Sandbox(folder, hide=("/run", "/var/lib/nfs"))
     export = folder / "export"

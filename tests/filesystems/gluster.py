@@ -16,7 +16,7 @@ VOLUME = "striped"
 
 @contextmanager
 def gluster_volume(folder: Path, bricks: int, shard: str) -> Iterator[Mounted]:
-    """Mount a volume of so many bricks, cut into shards of this size (such as "4MB")."""
+    """Mount a volume with `bricks` bricks and shards of size `shard` (such as "4MB")."""
     require(PACKAGES)
     sandbox = Sandbox(folder, hide=("/var/lib/glusterd", "/var/log/glusterfs", "/run"))
     point = folder / "mounted"

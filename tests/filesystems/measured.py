@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas
 
-# A real-time priority, where it is allowed: then the processor's other work is not in the way. It is above that of
-# the file system with known delays, which waits awake for the end of a delay: what it holds up by waiting would
-# otherwise hold up lastrank too, and nobody would have injected that.
+# A real-time priority, if permitted, so that other processes do not interfere. It is above that of the file
+# system with known delays, whose waiting must not delay lastrank, since such delays would not be injected
+# ones.
 PRIORITY = 2
 FIRST = ["chrt", "-f", str(PRIORITY)]
 
 
 def client_processor() -> int | None:
-    """The processor of what is measured, apart from that of the file system; none where there is only one."""
+    """The processor of the measured program, different from that of the file system; None if there is only one."""
     allowed = sorted(os.sched_getaffinity(0))
     return allowed[0] if len(allowed) > 1 else None
 
 
 def server_processor() -> int | None:
-    """The processor of the file system with known delays; none where there is only one."""
+    """The processor of the file system with known delays; None if there is only one."""
     allowed = sorted(os.sched_getaffinity(0))
     return allowed[-1] if len(allowed) > 1 else None
 
 
 def pinned(processor: int | None) -> list[str]:
-    """What to write before a command so that it stays on this processor."""
+    """The prefix of a command that pins it to this processor."""
     return ["taskset", "-c", str(processor)] if processor is not None and shutil.which("taskset") else []
 
 
@@ -87,8 +87,8 @@ class Lastrank:
         first: bool = False,
         **parameters: object,
     ) -> Run:
-        """Run a program; `first` puts it before the machine's other work where that is allowed, on a
-        processor that the file system with known delays leaves alone."""
+        """Run a program; `first` gives it a real-time priority if permitted, on a
+        processor that the file system with known delays does not use."""
         before = [*pinned(client_processor()), *FIRST] if first and may_be_first() else []
         command = [*before, *self.command(program, ranks, **parameters)]
         file = self.folder / "run.parquet"

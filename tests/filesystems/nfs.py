@@ -1,8 +1,8 @@
-"""Runs a program on a kernel NFS client where this machine's kernel has none.
+"""Runs a program on a kernel NFS client, even if this machine's kernel has none.
 
 User-Mode Linux is a Linux kernel that runs as an ordinary process. Inside it run the kernel's NFS server and
-the kernel's NFS client, with `netem` between them; the host's root directory is its own, so the same programs
-are there. Good for what happens, not for how fast: each system call costs tens of microseconds.
+the kernel's NFS client, with `netem` between them; it uses the host's root directory, so the same programs
+are available. It is suitable for testing behaviour, not speed: each system call costs tens of microseconds.
 """
 
 import selectors

@@ -1,9 +1,9 @@
-"""Namespaces for the daemons, addresses and mounts of a test, so that nothing outlives the test.
+"""Creates namespaces for the daemons, addresses and mounts of a test, so that nothing outlives the test.
 
-The test session gets a mount namespace of its own: what it mounts, nobody else sees, and it is gone
-when the session ends, however it ends. Daemons run in a `Sandbox`: a network, process and mount
-namespace whose first process waits for the end of a pipe. When the pipe closes (the fixture ends, or
-the session is killed), the kernel kills every process of the sandbox and drops its addresses.
+The test session has its own mount namespace: its mounts are invisible to others and disappear when the
+session ends for any reason. Daemons run in a `Sandbox`: a network, process and mount namespace whose first
+process waits for the end of a pipe. When the pipe closes (the fixture ends, or the session is killed), the
+kernel kills every process of the sandbox and drops its addresses.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def skip(why: str) -> None:
-    """Skip the test that asked for a file system, and say why."""
+    """Skip the current test with a reason."""
     pytest.skip(why)
 
 
@@ -43,7 +43,7 @@ def require(commands: dict[str, str]) -> None:
 
 
 def find(command: str) -> str | None:
-    """The path of a command, also where `PATH` leaves out the administrator's folders."""
+    """The path of a command, also if `PATH` lacks the sbin folders."""
     return shutil.which(command, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 
 
@@ -85,7 +85,7 @@ def make_session_mounts_private(folder: Path) -> None:
 
 
 def wait_until(ready: Callable[[], bool], what: str, seconds: float) -> None:
-    """Ask until `ready()`; fail with `what` after `seconds`."""
+    """Poll until `ready()`; fail with `what` after `seconds`."""
     deadline = time.monotonic() + seconds
     while not ready():
         if time.monotonic() > deadline:
@@ -161,7 +161,7 @@ class Sandbox:
         return "\n".join(text.splitlines()[-lines:])
 
     def close(self) -> None:
-        """Kill all that runs inside. Bounded: the kernel does it, not the daemons."""
+        """Kill all processes inside. The time is bounded, since the kernel kills them."""
         if self.keeper.stdin:
             self.keeper.stdin.close()
         try:
@@ -175,7 +175,7 @@ class Sandbox:
 
 @dataclass
 class Mounted:
-    """A mounted directory that a test may fill; everything in it vanishes with the fixture."""
+    """A mounted directory for a test; its content is removed with the fixture."""
 
     path: Path
     kind: str

@@ -1,4 +1,4 @@
-"""Mounts a directory through sshfs from an SSH server of the test's own.
+"""Mounts a directory through sshfs from an SSH server that the test starts.
 
 Server, keys and address belong to the sandbox: nothing of the user's SSH set-up is read or changed.
 """

@@ -1,4 +1,4 @@
-"""What lastrank asks of a file system between the operations that it measures: nothing, proven by strace."""
+"""Tests with strace that lastrank makes no other file-system calls between the operations that it measures."""
 
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from .measured import Lastrank
 from .nfs import NfsClient
 from .sandbox import require
 
-# Names that are new, and some that are there; then the same in workers. The calls in between mark where it begins
+# New names and existing ones, then the same in workers. The `lookup` calls mark where it begins
 # and ends: the first create and the first write in a directory may look at the directory.
 PROGRAM = """
 create("first"); write("first", 1);
@@ -37,7 +37,7 @@ CALLS = "%file,close,fstat,write"
 def between(lines: list[str], begin: str, end: str) -> list[str]:
     """The calls of the thread that makes the two marks, between them, as name and last part of the path.
 
-    What the kernel says of processors and devices (/proc, /sys) is no file of the file system.
+    Files of /proc and /sys do not belong to the file system.
     """
     at = next(number for number, line in enumerate(lines) if f'{begin}"' in line)
     thread = lines[at].split()[0]
@@ -72,7 +72,7 @@ def judge(trace: str) -> None:
     wanted += ["openat there", "close"]
     wanted += [call for i in range(20) for call in (f"openat open-{i}", "close")]
     wanted += [f"unlink new-{i}" for i in range(20)]
-    # What is written is not text; of a write only its name counts.
+    # Written data are not text; only the name of a write is used.
     own = [call.split()[0] if call.startswith("write") else call for call in between(lines, "mark-begin", "mark-end")]
     assert own == wanted
     for worker in range(2):
@@ -103,7 +103,7 @@ def traced(lastrank: Lastrank, directory: Path, inside: Callable | None = None, 
 
 @pytest.fixture
 def strace() -> None:
-    """Skips where there is none."""
+    """Skips if strace is not installed."""
     require({"strace": "strace"})
 
 

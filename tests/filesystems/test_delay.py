@@ -1,4 +1,4 @@
-"""The file system with known delays holds operations as long as it says."""
+"""Tests that the file system with known delays delays operations as stated."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What a user sees when the file system fails an operation."""
+"""Tests what a user sees when the file system fails an operation."""
 
 import errno
 import os
@@ -99,7 +99,7 @@ def test_what_a_remote_server_refuses_is_named_and_ends_with_status_3(
     assert run.status == 3, run
     assert name in run.messages, run
     writes = run.operations("fwrite")
-    # A full disk ends a rank; a file that the server has lost is asked for to the end.
+    # A full disk ends a rank; requests for a file that the server has lost are made until the end.
     assert (writes.errno == getattr(errno, name)).sum() == (51 if name == "ESTALE" else 1)
     assert (writes.errno == 0).sum() == 149
 
@@ -153,8 +153,11 @@ def test_a_file_that_the_server_has_lost_is_a_stale_handle(nfs: NfsClient, lastr
     def export(number: int) -> str:
         return f"exportfs -u {served}; exportfs -i -o {options},fsid={number} {served}; exportfs -f"
 
-    # For a while the server knows the files by other handles than those that it gave out.
-    lose = f"sleep 1; {export(7)}; sleep 2; {export(0)}"
-    done = nfs.run("sh", "-c", f"({lose}) & {command}; echo exit $?; wait", seconds=100)
+    # Once it has written, and until the run has ended, the server knows the files by other handles than those that it
+    # gave out.
+    written = "find /mnt/served -name 'growing-*' -size +64k"
+    lose = f'until [ -n "$({written})" ]; do sleep 0.05; done; {export(7)}'
+    restore = f"{export(0)}; find /mnt/served -name 'growing-*' -delete"
+    done = nfs.run("sh", "-c", f"({lose}) & {command}; echo exit $?; wait; {restore}", seconds=100)
     assert "exit 3" in done.stdout, f"{done.returncode}: {done.stdout}{done.stderr}"
     assert "ESTALE" in done.stderr, done.stderr

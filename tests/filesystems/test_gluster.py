@@ -1,4 +1,4 @@
-"""The volume spreads a file over its bricks, as a parallel file system does."""
+"""Tests that the volume distributes a file over its bricks, as a parallel file system does."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ def shards(mounted: Mounted) -> dict[Path, set[str]]:
 
 
 def test_a_file_is_spread_over_the_bricks(gluster: Mounted) -> None:
-    # The shards of deleted files go away later, in the background: count the new ones only.
+    # Shards of deleted files are removed later, in the background, so only new ones are counted.
     before = shards(gluster)
     file = gluster.path / "spread"
     file.write_bytes(os.urandom(64 << 20))

@@ -1,4 +1,4 @@
-"""The back end for NFS through libnfs: what a program does is on the server's disk, and errors come as errno."""
+"""Tests the NFS back end (libnfs): effects of a program are on the server's disk, and errors arrive as errno."""
 
 import errno
 import os
@@ -53,7 +53,7 @@ def run_locally(lastrank: Lastrank, program: Path, ranks: int = 1) -> Path:
 
 
 def sizes_in(folder: Path) -> dict[str, int]:
-    """How long each file is. Each run writes a content of its own, which the programs verify themselves."""
+    """The size of each file. Each run writes different content, which the programs verify themselves."""
     return {path.name: path.stat().st_size for path in sorted(folder.iterdir()) if path.is_file()}
 
 

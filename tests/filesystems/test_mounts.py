@@ -1,4 +1,4 @@
-"""The file systems are what they claim to be, and nothing of them remains."""
+"""Tests that the fixtures provide the stated file systems and that nothing of them remains."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What lastrank measures is what was injected, quantile by quantile, and the fitted tail is the injected one.
+"""Tests that lastrank measures the injected delays, quantile by quantile, and fits the injected tail.
 
 Each write is held for a draw from a known law, one light, one exponential, one heavy. The file system writes down
 how long it really held each one on its own clock, from the arrival of the request to just before the reply, its own
@@ -40,7 +40,7 @@ fclose($f);
 
 @dataclass(frozen=True)
 class Law:
-    """What is injected (milliseconds), and how it is fitted: options of `lastrank fit` and what must come out."""
+    """An injected distribution (in milliseconds), the options of `lastrank fit`, and the expected result."""
 
     name: str
     injected: str
@@ -86,7 +86,7 @@ def quantile(values: list[float], p: float) -> float:
 
 
 def round_trip(mounted: Mounted, repeat: int = 200) -> float:
-    """Nanoseconds (median) that a write takes besides being held, for a client that runs as lastrank does."""
+    """Median time in nanoseconds of a write without its delay, for a client that runs like lastrank."""
     seen = []
     file = os.open(mounted.path / "round-trip", os.O_WRONLY | os.O_CREAT)
     before, processor = os.sched_getaffinity(0), client_processor()
@@ -143,7 +143,7 @@ def measured(law: Law, delayed: Callable[..., Mounted], lastrank: Lastrank, prog
 def test_measured_is_injected_operation_by_operation_quantile_by_quantile_and_in_its_tail(
     measured: Measured, law: Law, lastrank: Lastrank
 ) -> None:
-    # No write may be shorter than it was held; two clocks of one machine part by less than 100 ppm.
+    # No write may be shorter than its delay; two clocks of one machine differ by less than 100 ppm.
     shorter = [
         (took, long)
         for took, long in zip(measured.raw, measured.held, strict=True)

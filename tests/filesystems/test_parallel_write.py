@@ -1,4 +1,4 @@
-"""The shipped experiment runs on real parallel and remote file systems."""
+"""Tests the shipped experiment on real parallel and remote file systems."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ MiB = 1 << 20
 
 
 def check(run: Run, size: int, targets: int, repeat: int, kind: str) -> None:
-    """Every write is there, complete, and the run file says where it happened."""
+    """Checks that every write is present and complete, and that the run file names the file system."""
     assert run.status == 0, run
     writes = run.operations("fwrite")
     assert len(writes) == targets * repeat

@@ -1,4 +1,4 @@
-"""What the MPI tests share: the program under test, and every way to start it."""
+"""Fixtures of the MPI tests: the program under test, and every way to start it."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from .launchers import NAMES, TARGET, Launcher, launcher
 
 
 def example(name: str) -> Path:
-    """An example of the engine; skips the test where it is not built."""
+    """An example of the engine; skips the test if it is not built."""
     program = Path(os.environ.get(f"LASTRANK_{name.upper()}", TARGET / "debug" / "examples" / name))
     if not program.exists():
         pytest.skip(f"{program} is not built: cargo build -p lastrank-engine --example {name}")

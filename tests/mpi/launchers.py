@@ -1,8 +1,8 @@
-"""The MPI installations that the tests use, and how each starts ranks.
+"""Describes the MPI installations of the tests and how each starts ranks.
 
-Three families come as wheels from PyPI, each in an environment of its own below `target/`, since they
-all bring an `mpirun`; two more versions come from Debian where they are installed. The binary under
-test is one and the same for all of them, and for no MPI at all.
+Three families come as wheels from PyPI, each in a separate environment below `target/`, since each has an
+`mpirun`; two more versions come from Debian if installed. The binary under test is the same for all of them
+and without MPI.
 """
 
 import os
@@ -26,23 +26,23 @@ class Launcher:
     """How to start a program as N ranks."""
 
     name: str
-    """As a reader calls it."""
+    """The name for messages."""
     words: tuple[str, ...]
-    """What stands before `-n N program`."""
+    """The command before `-n N program`."""
     library: str
-    """A word that the description of the communicator must hold."""
+    """A word that the description of the communicator must contain."""
     options: tuple[str, ...] = ()
-    """What stands behind the program: `--mpi PATH`."""
+    """Options after the program: `--mpi PATH`."""
     path: str = ""
-    """A directory that comes first on PATH."""
+    """A directory put first on PATH."""
     variables: dict[str, str] = field(default_factory=dict, hash=False)
 
     def run(self, ranks: int, program: Path, *words: object, timeout: float = 60) -> subprocess.CompletedProcess:
-        """Runs `program words` as so many ranks; output and errors as text."""
+        """Runs `program words` with `ranks` ranks; output and errors as text."""
         return self.start(ranks, [program], words, timeout)
 
     def lastrank(self, command: str, ranks: int, *words: object, timeout: float = 60) -> subprocess.CompletedProcess:
-        """Runs a command of the product itself, `lastrank run …`, as so many ranks."""
+        """Runs a command of lastrank itself, such as `lastrank run …`, with `ranks` ranks."""
         if not BINARY.exists():
             pytest.skip(f"{BINARY} is not built: cargo build -p lastrank")
         return self.start(ranks, [BINARY, command], words, timeout)
@@ -54,7 +54,7 @@ class Launcher:
         )
 
     def command(self, ranks: int, program: list, words: tuple) -> tuple[list[str], dict[str, str]]:
-        """The command line that starts `program words` as so many ranks, and its environment."""
+        """The command line that starts `program words` with `ranks` ranks, and its environment."""
         tail = [*self.options, *words]
         command = [*self.words, "-n", ranks, *program, *tail] if self.words else [*program, "-n", ranks, *tail]
         command = [str(word) for word in command]
@@ -75,7 +75,7 @@ NAMES = (
 
 @cache
 def environment(wheel: str) -> Path | str:
-    """The environment that holds a wheel, or why there is none."""
+    """The environment with a wheel, or the reason why there is none."""
     folder = TARGET / "test-mpi" / wheel
     stamp = folder / "installed.txt"
     if stamp.exists() and stamp.read_text() == WHEELS[wheel]:
@@ -91,7 +91,7 @@ def environment(wheel: str) -> Path | str:
 
 
 def launcher(name: str) -> Launcher:
-    """The launcher of that name; skips the test with the reason where it is not there."""
+    """The launcher with this name; skips the test with the reason if it is not available."""
     if name == "processes":
         return Launcher(name, (), "processes of this machine")
     if name.startswith("debian-"):

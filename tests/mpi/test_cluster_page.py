@@ -1,4 +1,4 @@
-"""The batch scripts run, and the commands of the page about clusters exist."""
+"""Tests that the batch scripts run and that the options in docs/cluster.md exist."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from .launchers import BINARY, ROOT
 
 PAGE = ROOT / "docs" / "cluster.md"
 SCRIPTS = sorted((ROOT / "packaging").glob("*.sh"))
-# Launchers that start one process and pass over their own options.
+# Launchers that start one process and ignore their own options.
 SRUN = '#!/bin/bash\nwhile [[ $1 == -* ]]; do shift; done\nexec "$@"\n'
 MPIRUN = '#!/bin/bash\n[[ $1 == -n ]] && shift 2\nexec "$@"\n'
 
@@ -49,7 +49,7 @@ def test_slurm_would_accept_the_batch_script() -> None:
     if not shutil.which("sbatch") or subprocess.run(["sinfo"], capture_output=True).returncode != 0:
         pytest.skip("no Slurm runs here")
     script = ROOT / "packaging" / "slurm.sh"
-    # One node, whatever this Slurm has.
+    # One node, independent of this Slurm's configuration.
     command = ["sbatch", "--test-only", "--nodes=1", "--ntasks-per-node=1", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and "to start at" in done.stderr, done.stderr

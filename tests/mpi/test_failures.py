@@ -1,4 +1,4 @@
-"""Failures under MPI: a file system fails on one rank, memory is short, somebody stops the run."""
+"""Tests failures under MPI: a file system fails on one rank, memory is short, the run is stopped."""
 
 import errno
 import json
@@ -69,7 +69,7 @@ def test_a_rank_whose_disk_fails_is_named_and_nobody_loses_a_sample(
         kept = run if run.exists() else here / "run.parts"
         writes = samples(kept, "fwrite")
         counts = writes.groupby("rank").size().to_dict()
-        # Nobody passes the ninth barrier. A rank that wakes from the eighth when rank 1 is gone writes no more.
+        # No rank passes the ninth barrier. A rank that leaves the eighth after rank 1 has ended writes no more.
         assert counts[1] == 9 and counts[0] in (8, 9) and counts[2] in (8, 9), counts
         for rank, mine in writes.groupby("rank"):
             assert mine.iteration.tolist() == list(range(counts[rank]))
@@ -105,7 +105,7 @@ repeat $step 4 {{ pwrite("{mounted.path}/f-$step", "p"); barrier; }}
     failed = writes[writes.errno != 0]
     assert len(failed) >= 1, done.stderr
     assert any(f"rank {rank}, line 3" in done.stderr for rank in failed["rank"]), done.stderr
-    # In the library's own words; Open MPI 4 returns success and fewer bytes.
+    # The library's text; Open MPI 4 returns success and fewer bytes.
     if name not in ("processes", "debian-openmpi"):
         assert "MPI_File_write_at" in done.stderr, done.stderr
 
@@ -144,7 +144,7 @@ repeat $i 1000000 { sleep(0.01); time["tick"] stat("/"); barrier; if $i == 20 { 
 
 
 def wait_for(holds: Callable[[], bool], seconds: float) -> None:
-    """Returns when something holds, at the latest after so many seconds."""
+    """Waits until a condition holds, at most for `seconds`."""
     until = time.monotonic() + seconds
     while not holds() and time.monotonic() < until:
         time.sleep(0.05)

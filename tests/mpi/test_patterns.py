@@ -1,4 +1,4 @@
-"""Every byte lies where its owner put it: for every level, on every engine, and across engines."""
+"""Tests that every byte is at its owner's offset: for every level, with every engine, and across engines."""
 
 from pathlib import Path
 

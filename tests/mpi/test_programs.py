@@ -1,4 +1,4 @@
-"""Programs put the same bytes at the same places on every engine, and pass hints on."""
+"""Tests that programs write the same bytes at the same offsets with every engine, and pass hints on."""
 
 import json
 import os
@@ -33,7 +33,7 @@ READ = (
 
 
 def run(by: Launcher, ranks: int, folder: Path, text: str, *words: str, timeout: float = 60):
-    """Runs a program of the language with `folder` as the place of its files; its run file with it."""
+    """Runs a PPL program with its files in `folder`; returns the run file too."""
     program = folder / "program.ppl"
     program.write_text(text.replace('("', f'("{folder}/').replace('{"' + str(folder) + "/", '{"'))
     output = folder / "run.parquet"
@@ -95,7 +95,7 @@ TWO_GIB = 1 << 31
 
 @pytest.fixture
 def memory_path() -> Iterator[Path]:
-    """A folder in memory, where holes of a file take none."""
+    """A folder in memory, where holes of a file take no memory."""
     if not os.access("/dev/shm", os.W_OK):
         pytest.skip("no /dev/shm")
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:

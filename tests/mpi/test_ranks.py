@@ -1,4 +1,4 @@
-"""One binary meets its ranks under every MPI, and survives the death of one of them."""
+"""Tests that one binary works under every MPI and survives the death of a rank."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The samples of all ranks reach the run file under every MPI, also when a rank dies."""
+"""Tests that the samples of all ranks reach the run file under every MPI, even if a rank dies."""
 
 import json
 import time
@@ -20,7 +20,7 @@ def failures(part: Path) -> list[str]:
 
 
 def parts(folder: Path, ranks: int) -> list[Path]:
-    """The parts of so many ranks, once they are there: keepers may outlive their launcher for a moment."""
+    """The parts of `ranks` ranks, once they exist: keepers may outlive their launcher for a moment."""
     wanted = [folder / f"part-{rank:05}.parquet" for rank in range(ranks)]
     until = time.monotonic() + 20
     while not all(path.exists() for path in wanted) and time.monotonic() < until:
@@ -63,7 +63,7 @@ def test_an_abort_loses_no_sample_of_anyone(started_by: Launcher, measure: Path,
     told = "exited with status 7" if "openmpi" in started_by.name else "called MPI_Abort with status 7"
     assert any(f"rank 1 {told}" in failure for failure in failures(found[1])), failures(found[1])
     for part in found:
-        # Open MPI stops the others with SIGTERM, which can come before the news of rank 1.
+        # Open MPI stops the others with SIGTERM, which can arrive before the notice of rank 1.
         reasons = (f"rank 1 {told}", "the run was stopped by SIGTERM") if "openmpi" in started_by.name else (told,)
         assert any(reason in failure for failure in failures(part) for reason in reasons), failures(part)
     assert "in or after fseek at line 1; its 503 samples are kept" in failures(found[1])[0]
@@ -75,7 +75,7 @@ def test_a_launcher_that_kills_its_processes_loses_no_sample(
 ) -> None:
     if not started_by.words:
         pytest.skip("nobody stands between ranks and the user without MPI")
-    # One process is killed as if by hand; most launchers then kill the others.
+    # One process is killed from outside; most launchers then kill the others.
     done = started_by.run(3, measure, tmp_path / "run", 1000, "orphan", 1)
     assert done.returncode != 0
     found = parts(tmp_path / "run", 3)

@@ -17,8 +17,8 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    /// Reads both clocks; of several tries the one with the narrowest bracket, so that an interrupt
-    /// between the reads does no harm.
+    /// Reads both clocks 64 times and keeps the reading with the narrowest bracket, so that an interrupt
+    /// between two reads does not matter.
     pub fn take(kind: Kind) -> Self {
         let mut best = (u64::MAX, Self { ticks: 0, raw_ns: 0 });
         for _ in 0..64 {
@@ -41,20 +41,20 @@ impl Anchor {
     }
 }
 
-/// The counter's rate in ticks per ns over `window` (at least 100 ms: a window of 1 ms was found 5 %
-/// wrong), and the anchor the window began with.
+/// The counter's rate in ticks per ns over `window`, and the anchor at the start of the window. The window is
+/// at least 100 ms: rates over 1 ms were wrong by up to 5 %.
 pub fn rate(kind: Kind, window: Duration) -> (f64, Anchor) {
     let begin = Anchor::take(kind);
     std::thread::sleep(window.max(Duration::from_millis(100)));
     (begin.rate(Anchor::take(kind)), begin)
 }
 
-/// The step in which a clock advances, in ticks, found from differences of reads that follow each
-/// other; 0 when the clock never moved.
+/// The step in which a clock advances, in ticks, from differences between successive reads; 0 if the clock
+/// never advanced.
 ///
-/// A counter that moves in steps of a fixed time shows few distinct differences, all near multiples of
-/// the step (rounding makes them scatter by a tick); one that moves tick by tick shows nearly all of
-/// them.
+/// A counter that advances in steps of a fixed time shows few distinct differences, all near multiples of the
+/// step (rounding scatters them by one tick). A counter that advances tick by tick shows nearly every
+/// difference.
 pub fn quantum(differences: &[u64]) -> u64 {
     let mut counts = BTreeMap::new();
     for difference in differences.iter().filter(|d| **d > 0) {
@@ -83,17 +83,17 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// The time that measuring a clock's step or cost may take. A read costs some 20 ns, or a microsecond
-/// where it is a system call: then there are fewer of them.
-const MOST: Duration = Duration::from_millis(20);
+/// Time limit for measuring a clock's step or cost. A read costs about 20 ns, or a microsecond where it is a
+/// system call; slow clocks are therefore read less often.
+const TIME_LIMIT: Duration = Duration::from_millis(20);
 
 /// Differences, in ticks, of reads around `0, 1, 2 … 63` dependent additions, so that the second read
-/// falls on every phase of the clock's step. `count` of them, or as many as [`MOST`] allows.
+/// falls on every phase of the clock's step. Stops at `count`, or after [`TIME_LIMIT`].
 pub fn differences(kind: Kind, count: usize) -> Vec<u64> {
     let mut found = Vec::with_capacity(count);
     let since = Instant::now();
     for index in 0..count {
-        if index % 256 == 255 && since.elapsed() > MOST {
+        if index % 256 == 255 && since.elapsed() > TIME_LIMIT {
             break;
         }
         let begin = kind.read();
@@ -107,11 +107,10 @@ pub fn differences(kind: Kind, count: usize) -> Vec<u64> {
     found
 }
 
-/// What a timing of nothing shows: `[mean, p50, p99]` in ticks.
+/// Overhead of an empty timed interval: `[mean, p50, p99]` in ticks.
 ///
-/// p50 and p99 are of differences as the clock shows them; the mean is the amortised cost of a read
-/// (which is what lies between two neighbouring ones) over the quickest of several blocks, and does not
-/// suffer from the clock's coarse step.
+/// p50 and p99 are quantiles of single differences, so they are multiples of the clock's step. The mean is
+/// the amortised cost of a read in the fastest of several blocks and does not depend on the step.
 pub fn overhead(kind: Kind) -> [f64; 3] {
     const READS: usize = 1024;
     const BLOCKS: usize = 64;
@@ -124,12 +123,12 @@ pub fn overhead(kind: Kind) -> [f64; 3] {
             black_box(kind.read());
         }
         mean = mean.min(kind.read().saturating_sub(begin) as f64 / READS as f64);
-        if block >= 2 && since.elapsed() > MOST {
+        if block >= 2 && since.elapsed() > TIME_LIMIT {
             break;
         }
     }
     let since = Instant::now();
-    while shown.len() < 8 * READS && (shown.len() < READS || since.elapsed() < MOST) {
+    while shown.len() < 8 * READS && (shown.len() < READS || since.elapsed() < TIME_LIMIT) {
         for _ in 0..256 {
             let begin = kind.read();
             shown.push(kind.read().saturating_sub(begin));

@@ -1,21 +1,21 @@
-//! Chooses the clock that is right on this machine.
+//! Chooses the clock to use on this machine.
 
 use std::fs;
 
 use crate::kind::Kind;
 
-/// The counter where it never stops, never changes its rate and agrees on all processors; the
-/// monotonic clock otherwise. The second part says why, for the facts.
+/// Chooses the counter if it never stops, runs at a constant rate and agrees on all processors, and the
+/// monotonic clock otherwise. The second value is the reason, for the facts.
 ///
-/// The kernel has tested all processors' counters against each other before it makes the counter its
-/// own clock source, and drops it when they part: so its choice is the best evidence there is. A guest
-/// on another clock source (kvm-clock, hyperv) may be moved to a host with another rate.
+/// The kernel compares the counters of all processors before it makes the counter its clock source, and drops
+/// it when they diverge, so its choice is the best evidence available. A guest with another clock source
+/// (kvm-clock, hyperv) may be migrated to a host with another rate.
 pub fn choose() -> (Kind, String) {
     let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     decide(source.ok().as_deref().map(str::trim), invariant(), lfence_serialises())
 }
 
-/// The decision of [`choose`] from its evidence.
+/// [`choose`] as a function of the evidence.
 fn decide(source: Option<&str>, invariant: bool, lfence_serialises: bool) -> (Kind, String) {
     let counter = if lfence_serialises { Kind::Tsc } else { Kind::TscMfence };
     match source {
@@ -31,15 +31,15 @@ fn decide(source: Option<&str>, invariant: bool, lfence_serialises: bool) -> (Ki
     }
 }
 
-/// Does the counter run at one rate in all power states (CPUID 80000007 EDX bit 8, which Linux shows
-/// as `constant_tsc` with `nonstop_tsc`)?
+/// Whether the counter runs at one rate in all power states (CPUID 80000007 EDX bit 8, which Linux shows as
+/// `constant_tsc` with `nonstop_tsc`).
 #[cfg(target_arch = "x86_64")]
 fn invariant() -> bool {
     leaf(0x8000_0007).is_some_and(|registers| registers[3] & (1 << 8) != 0)
 }
 
-/// Does `lfence` wait for all earlier instructions? Always on Intel and the like; on AMD and Hygon
-/// when CPUID 80000021 EAX bit 2 says so or Linux found the switch set (`lfence_rdtsc`).
+/// Whether `lfence` waits for all earlier instructions. It does on Intel; on AMD and Hygon, if CPUID 80000021
+/// EAX bit 2 is set or Linux reports it (`lfence_rdtsc`).
 #[cfg(target_arch = "x86_64")]
 fn lfence_serialises() -> bool {
     let vendor = leaf(0).map(|r| [r[1], r[3], r[2]].map(u32::to_le_bytes).concat()).unwrap_or_default();
@@ -50,11 +50,11 @@ fn lfence_serialises() -> bool {
         || fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains(" lfence_rdtsc"))
 }
 
-/// EAX, EBX, ECX, EDX of one CPUID leaf, where the processor has it.
+/// EAX, EBX, ECX, EDX of one CPUID leaf; `None` if the processor lacks the leaf.
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "`__cpuid` has become a safe function in newer compilers")]
 fn leaf(number: u32) -> Option<[u32; 4]> {
-    // SAFETY: CPUID exists on every x86-64 processor and has no effect but on its four registers.
+    // SAFETY: CPUID exists on every x86-64 processor and changes only its four registers.
     let highest = unsafe { std::arch::x86_64::__cpuid(number & 0x8000_0000) }.eax;
     // SAFETY: as above.
     let found = (highest >= number).then(|| unsafe { std::arch::x86_64::__cpuid(number) })?;

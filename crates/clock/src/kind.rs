@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::read;
 
-/// How a clock is read.
+/// The instruction sequence or system call that reads a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -13,12 +13,13 @@ pub enum Kind {
     Monotonic,
     /// The processor's counter (x86-64 `rdtsc` between `lfence`s, aarch64 `cntvct_el0` between `isb`s).
     Tsc,
-    /// `rdtsc` between `mfence`s, for processors whose `lfence` does not wait.
+    /// `rdtsc` between `mfence`s, for processors whose `lfence` does not wait for earlier instructions.
     TscMfence,
 }
 
 impl Kind {
-    /// The clock now, in its own ticks, with all earlier instructions done and no later one begun.
+    /// Reads the clock, in its own ticks, after all earlier instructions have completed and before any later
+    /// one starts.
     #[inline(always)]
     pub fn read(self) -> u64 {
         match self {
@@ -29,10 +30,9 @@ impl Kind {
     }
 }
 
-/// A way to read a clock that is known when a loop is compiled: not even the branch on [`Kind`] stands
-/// between its reads.
+/// A clock read chosen at compile time, so that a loop has no branch on [`Kind`] between two reads.
 pub trait Source {
-    /// The clock now, in ticks, as [`Kind::read`].
+    /// Reads the clock, in ticks; see [`Kind::read`].
     fn read() -> u64;
 }
 

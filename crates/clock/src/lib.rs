@@ -1,8 +1,8 @@
-//! Clocks that time operations: which one this machine has, its step and what reading it costs.
+//! Clocks that time operations: chooses one and measures its step and the cost of a read.
 //!
-//! [`Clock`] is a small `Copy` value. Make it once in the parent, with [`Clock::choose`] (which
-//! calibrates for 100 ms) or [`Clock::monotonic`] (at once), and let forked ranks inherit it: both
-//! kinds count the same on every process of a machine, so all ranks share one epoch.
+//! [`Clock`] is a small `Copy` value. Create it once in the parent, with [`Clock::choose`] (calibrates for
+//! 100 ms) or [`Clock::monotonic`] (immediate), and let forked ranks inherit it. Both kinds count the same in
+//! every process of a machine, so all ranks share one epoch.
 //!
 //! ```
 //! let (clock, mut facts) = clock::Clock::choose();
@@ -27,7 +27,7 @@ pub use calibrate::Anchor;
 pub use kind::{Kind, Monotonic, Source, Tsc, TscMfence};
 pub use read::monotonic_raw_ns;
 
-/// A clock: how it is read, its rate and the run's epoch.
+/// A clock: the way to read it, its rate and the run's epoch.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     kind: Kind,
@@ -35,12 +35,12 @@ pub struct Clock {
     epoch: u64,
     /// Picoseconds per tick, times 2³².
     scale: u64,
-    /// Where the calibration began: the far end of the closing one.
+    /// The start of the calibration. [`Clock::close`] measures the rate from here to the end of the run.
     anchor: Anchor,
 }
 
 impl Clock {
-    /// The best clock of this machine: the processor's counter where the kernel trusts it too, the
+    /// The best clock of this machine: the processor's counter if the kernel uses it as its clock source, the
     /// monotonic clock otherwise. Takes about 100 ms to calibrate.
     pub fn choose() -> (Self, ClockFacts) {
         let (kind, reason) = choose::choose();
@@ -52,14 +52,14 @@ impl Clock {
         Self::with(kind, "asked for".into())
     }
 
-    /// The monotonic clock without any measuring: for tests and for what is not timed finely.
+    /// The monotonic clock without calibration, for tests and for coarse timing.
     pub fn monotonic() -> Self {
         let anchor = Anchor::take(Kind::Monotonic);
         Self { kind: Kind::Monotonic, epoch: Kind::Monotonic.read(), scale: 1000 << 32, anchor }
     }
 
-    /// The scale of a virtual clock: a tick is a picosecond, and the epoch is 0. It converts; reading it makes no
-    /// sense.
+    /// A virtual clock for conversions only: a tick is a picosecond and the epoch is 0. Its readings have no
+    /// meaning.
     pub fn of_virtual_time() -> Self {
         Self { epoch: 0, scale: 1 << 32, ..Self::monotonic() }
     }
@@ -87,13 +87,13 @@ impl Clock {
         (clock, facts)
     }
 
-    /// Now, in ticks. Only differences mean anything.
+    /// The current time in ticks. Only differences have a meaning.
     #[inline(always)]
     pub fn now(&self) -> u64 {
         self.kind.read()
     }
 
-    /// How this clock is read: a monomorphised kernel matches on it once, outside its loop.
+    /// The way this clock is read. A monomorphised kernel matches on it once, outside its loop.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -111,31 +111,31 @@ impl Clock {
         self.ticks_to_ps(end.saturating_sub(begin))
     }
 
-    /// Nanoseconds from the epoch to `ticks`; 0 for what lies before it.
+    /// Nanoseconds from the epoch to `ticks`; 0 if `ticks` is before the epoch.
     #[inline]
     pub fn since_epoch_ns(&self, ticks: u64) -> u64 {
         let wide = (u128::from(ticks.saturating_sub(self.epoch)) * u128::from(self.scale)) >> 32;
-        // 64 bits hold 213 days; dividing 128 bits costs as much as reading the clock.
+        // 64 bits hold 213 days. A 128-bit division costs as much as reading the clock.
         match u64::try_from(wide) {
             Ok(ps) => ps / 1000,
             Err(_) => u64::try_from(wide / 1000).unwrap_or(u64::MAX),
         }
     }
 
-    /// The number of ticks nearest to `ns` nanoseconds: for deadlines that are compared in ticks.
+    /// The number of ticks in `ns` nanoseconds, rounded down, for deadlines that are compared in ticks.
     pub fn ns_to_ticks(&self, ns: u64) -> u64 {
         let wide = ((u128::from(ns) * 1000) << 32) / u128::from(self.scale.max(1));
         u64::try_from(wide).unwrap_or(u64::MAX)
     }
 
-    /// The same clock with its epoch at this moment: the run begins now.
+    /// The same clock with its epoch set to the current time, for the start of a run.
     #[must_use]
     pub fn restarted(mut self) -> Self {
         self.epoch = self.now();
         self
     }
 
-    /// Calibrates once more, over all the time since the first calibration, and notes the drift.
+    /// Calibrates again over the whole time since the first calibration and stores the drift in `facts`.
     pub fn close(&self, facts: &mut ClockFacts) {
         let elapsed = read::monotonic_raw_ns().saturating_sub(self.anchor.raw_ns);
         if self.kind != Kind::Monotonic && elapsed < 200_000_000 {
@@ -171,7 +171,7 @@ mod tests {
             while read::monotonic_raw_ns() - raw < 100_000_000 {}
             let ps = clock.picoseconds(begin, clock.now());
             let truth = (read::monotonic_raw_ns() - raw) * 1000;
-            // Two neighbouring reads differ only where the thread was switched between them.
+            // Two successive reads differ by more only if the thread was preempted between them.
             assert!(ps.abs_diff(truth) < truth / 10, "{kind:?}: {ps} for {truth}");
         }
     }
@@ -205,7 +205,7 @@ mod tests {
             }
         }
         let mut seen = [0u8; 8];
-        // SAFETY: `seen` has room for eight bytes; the child is ours to wait for.
+        // SAFETY: `seen` has room for eight bytes; the child belongs to this process.
         unsafe {
             assert_eq!(libc::read(pipe[0], seen.as_mut_ptr().cast(), 8), 8);
             libc::waitpid(child, std::ptr::null_mut(), 0);

@@ -1,9 +1,9 @@
-//! Reads a hardware counter so that nothing timed leaks out of the bracket.
+//! Reads a hardware counter between fences, so that no timed instruction moves out of the bracket.
 //!
-//! A counter read is not ordered against the loads around it. With a fence on one side only, a load
-//! shorter than the read itself hides under it and measures as zero; so each read stands between two
-//! fences (Paoloni 2010, "How to benchmark code execution times on Intel IA-32 and IA-64"; AMD APM
-//! vol. 2, "LFENCE dispatch serialising").
+//! A counter read is not ordered with respect to the loads around it. With a fence on one side only, a load
+//! that is shorter than the read overlaps with it and measures as zero, so each read has a fence on both
+//! sides (Paoloni 2010, "How to benchmark code execution times on Intel IA-32 and IA-64"; AMD APM vol. 2,
+//! "LFENCE dispatch serialising").
 
 /// Nanoseconds of `CLOCK_MONOTONIC`, through the vDSO: the same on every process of this machine.
 #[inline(always)]
@@ -11,7 +11,7 @@ pub fn monotonic_ns() -> u64 {
     gettime_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds of `CLOCK_MONOTONIC_RAW`: not slewed by NTP, the yardstick of calibrations.
+/// Nanoseconds of `CLOCK_MONOTONIC_RAW`: not slewed by NTP; the reference of calibrations.
 #[inline(always)]
 pub fn monotonic_raw_ns() -> u64 {
     gettime_ns(libc::CLOCK_MONOTONIC_RAW)
@@ -20,21 +20,21 @@ pub fn monotonic_raw_ns() -> u64 {
 #[inline(always)]
 fn gettime_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place to write to; both clocks exist on every Linux since 2.6.28, and
-    // should one not, `time` stays at zero.
+    // SAFETY: `time` is valid for writes. Both clocks exist since Linux 2.6.28; if one did not, `time` would
+    // stay zero.
     unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// The time-stamp counter between two `lfence`s.
 ///
-/// Right where `lfence` waits for all earlier instructions: Intel, and AMD with CPUID 80000021 EAX
+/// Correct where `lfence` waits for all earlier instructions: Intel, and AMD with CPUID 80000021 EAX
 /// bit 2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn counter() -> u64 {
     use std::arch::x86_64::{_mm_lfence, _rdtsc};
-    // SAFETY: SSE2 and `rdtsc` belong to the x86-64 baseline; neither touches memory.
+    // SAFETY: SSE2 and `rdtsc` are part of the x86-64 baseline; neither accesses memory.
     unsafe {
         _mm_lfence();
         let ticks = _rdtsc();
@@ -65,14 +65,14 @@ pub fn counter_mfence() -> u64 {
 pub fn counter() -> u64 {
     let ticks: u64;
     // SAFETY: reads one system register that Linux exposes to EL0 (its own vDSO relies on it). No
-    // `nomem` option, so that the compiler moves no memory access across the read.
+    // `nomem` option, so that the compiler does not move memory accesses across the read.
     unsafe {
         std::arch::asm!("isb", "mrs {ticks}, cntvct_el0", "isb", ticks = out(reg) ticks, options(nostack, preserves_flags));
     }
     ticks
 }
 
-/// There is only one kind of fence on this architecture.
+/// The same as [`counter`]: this architecture has only one kind of fence.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub fn counter_mfence() -> u64 {

@@ -134,3 +134,27 @@ fn every_number_of_every_command_is_refused_by_name_or_means_what_it_says() {
     });
     assert!(said.starts_with("0 of ") && !said.starts_with("0 of 0"), "{said}");
 }
+
+#[test]
+fn an_unknown_position_or_kind_of_pages_is_refused_and_a_known_one_is_not() {
+    let said = alone("an_unknown_position_or_kind_of_pages_is_refused_and_a_known_one_is_not", || {
+        let outcome = support::language::run(
+            r#"write("f", 100); $f = fopen("f", "r"); $where = "SIDEWAYS"; $pages = "hueg"; $way = "rwa";
+               print(fseek($f, 5, $where)); print(fseek($f, 0, "SEEK_CUR"));
+               $where = "SEEK_END"; print(fseek($f, -40, $where)); print(fseek($f, 3, 0));
+               chase(64KiB, 5, $pages); getpid(1, $way); getpid(1, "raw");"#,
+        );
+        let told = outcome.failures.iter().map(|failure| failure.examples[0].clone());
+        let counts = ["fseek", "chase", "getpid"].map(|name| {
+            let (all, _, refused) = support::language::of(&outcome, name, libc::EINVAL);
+            format!("{name} {refused} of {all}")
+        });
+        format!(
+            "exit {}\n{}\n{}",
+            outcome.exit_status(),
+            counts.join("\n"),
+            told.collect::<Vec<_>>().join("\n")
+        )
+    });
+    insta::assert_snapshot!(said);
+}

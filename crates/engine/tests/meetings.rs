@@ -4,6 +4,7 @@ mod support;
 
 use engine::execute::{Collective, Session, Stop};
 use engine::run::{Options, Outcome};
+use ranks::Comm;
 use samples::SiteKind;
 use support::{RankProgram, RankWork, alone, place};
 
@@ -108,4 +109,48 @@ fn ranks_that_meet_at_the_same_places_pass() {
         told(&support::language::run_in(home.path(), text, 3, 7))
     });
     assert_eq!(said, "0 ");
+}
+
+#[test]
+fn ranks_that_wait_for_each_other_in_different_groups_are_told_so() {
+    let said = alone("ranks_that_wait_for_each_other_in_different_groups_are_told_so", || {
+        let works: [Scene; 3] = [
+            // Ranks 0 and 1 meet in two groups, and come to them in different orders.
+            |session, rank| {
+                let (one, two) = (pair(session, [0, 1])?, pair(session, [1, 0])?);
+                let (first, then) = if rank == 0 { (&one, &two) } else { (&two, &one) };
+                session.barrier(usize::from(rank == 1), first.as_deref())?;
+                session.barrier(usize::from(rank == 0), then.as_deref())
+            },
+            // Each waits in a pair for the next one.
+            |session, rank| {
+                let pairs = [pair(session, [0, 1])?, pair(session, [1, 2])?, pair(session, [0, 2])?];
+                let own = [0, 1, 2][rank as usize];
+                session.barrier(own % 2, pairs[own].as_deref())?;
+                session.barrier(1, None)
+            },
+            // Two wait for all, and one of all for one of the two.
+            |session, rank| {
+                let of_two = pair(session, [0, 2])?;
+                session.barrier(usize::from(rank == 2), of_two.as_deref().filter(|_| rank == 2))
+            },
+        ];
+        works.map(|work| in_groups(&run(work))).join("\n")
+    });
+    insta::assert_snapshot!(said);
+}
+
+/// A group of two ranks; all ranks take part in making it.
+fn pair(session: &Session<'_>, ranks: [u32; 2]) -> Result<Option<Box<dyn Comm>>, Stop> {
+    let rank = session.rank();
+    Ok(session.comm().split(ranks.contains(&rank).then_some(0), rank)?)
+}
+
+/// The status, and who waits where, in the order of ranks.
+fn in_groups(outcome: &Outcome) -> String {
+    let failures = outcome.run.facts.failures.join(" | ");
+    let named = failures.split_once("different groups: ").and_then(|(_, rest)| rest.split_once(';'));
+    let mut places: Vec<&str> = named.map_or(&failures[..], |(places, _)| places).split(", ").collect();
+    places.sort_unstable();
+    format!("{}: {}", outcome.exit_status(), places.join(", "))
 }

@@ -31,6 +31,14 @@ fn here(text: &str, ranks: u32) -> (tempfile::TempDir, Outcome) {
     (home, outcome)
 }
 
+/// As [`here`], of a program that may start others.
+fn here_starting(text: &str, ranks: u32) -> (tempfile::TempDir, Outcome) {
+    let home = tempfile::tempdir().expect("a directory");
+    let options = Options { allow_spawn: true, ..Options::new(1) };
+    let outcome = run_in(home.path(), text, ranks, &options);
+    (home, outcome)
+}
+
 /// Status, then the operations with the number of their samples, then failures.
 fn told(outcome: &Outcome) -> String {
     let mut lines = vec![format!("exit {}", outcome.exit_status())];
@@ -185,7 +193,7 @@ fn a_program_that_leaves_its_directory_is_refused_unless_the_user_named_the_plac
         let text = format!("define param \"dir\" $dir \"{outside}\"\nwrite(\"$dir-x\", 10);");
         let refused = engine::run(&plan(&text, None, &[]), &Options::new(1), |_| ()).expect("a run");
         let given = plan(&text, None, &[("dir", &format!("{outside}/"))]);
-        let named = options_of(&given, &Options::new(1)).allow.len();
+        let named = options_of(&given, &Options::new(1)).named.len();
         let why = refused.run.facts.failures[0].replace(&home.path().display().to_string(), "HOME");
         let there = std::fs::read_dir(home.path()).expect("there").count();
         format!("{} {there} {named}\n{why}", refused.exit_status())
@@ -241,6 +249,25 @@ fn under_a_rate_samples_say_how_late_they_began() {
 }
 
 #[test]
+fn a_rate_inside_a_rate_leaves_the_operations_behind_it_as_late_as_those_before() {
+    let said = alone("a_rate_inside_a_rate_leaves_the_operations_behind_it_as_late_as_those_before", || {
+        let late = |body: &str| {
+            let text = format!("repeat $i 3 rate 10/s {{ if $i == 1 sleep(50ms); {body} }}");
+            let found = simulated(&text).into_iter().map(|sample| (sample.late_ns / 1_000_000).to_string());
+            found.collect::<Vec<_>>().join(" ")
+        };
+        let inner = "repeat 2 rate 1000/s getppid();";
+        // Behind it, and where the first operation of the body is inside it.
+        format!(
+            "{} | {}",
+            late(&format!("{inner} getpid();")),
+            late(&format!("getppid(); {inner} getpid();"))
+        )
+    });
+    assert_eq!(said, "0 50 0 | 0 50 0");
+}
+
+#[test]
 fn a_pause_of_the_generator_shows_in_hundreds_of_response_times() {
     let said = alone("a_pause_of_the_generator_shows_in_hundreds_of_response_times", || {
         let found =
@@ -280,7 +307,7 @@ fn a_poisson_rate_has_the_gaps_of_its_seed_and_no_other() {
 #[test]
 fn kernels_are_commands_and_a_batch_is_one_sample() {
     let said = alone("kernels_are_commands_and_a_batch_is_one_sample", || {
-        let (_, outcome) = here(
+        let (_, outcome) = here_starting(
             r#"repeat 3 { chase(4k, 100); getpid(10); fork(); thread(); malloc(64); stream("copy", 64k, 2); }
                if (spawn("false") == 1) { print "status 1"; } create_delete(".", 5); context_switch(4);"#,
             1,
@@ -369,7 +396,7 @@ fn a_stonewall_ends_the_loops_of_all_when_the_first_rank_is_through_or_the_time_
 fn ranks_that_meet_in_a_loop_over_time_do_the_same_number_of_rounds() {
     let said = alone("ranks_that_meet_in_a_loop_over_time_do_the_same_number_of_rounds", || {
         let (_, outcome) =
-            here("think $$rank * 5ms; for 30ms { getpid(); think ($$rank + 1) * 1ms; barrier; }", 3);
+            here("think $$rank * 5ms; for 500ms { getpid(); think ($$rank + 1) * 1ms; barrier; }", 3);
         let rounds = |rank: u32| {
             let of = |operation: &str| {
                 let site =

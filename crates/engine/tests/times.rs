@@ -57,7 +57,8 @@ fn under_a_rate_an_assertion_is_about_response_times_unless_it_asks_for_service(
                 assert quantile(0.99, "read", "response") > 500ms && quantile(0.5, "stat", "service") == 10ms;
                 assert each p50("read") < 11ms;
                 master print(slowest("read"), slowest("read", "service"));
-                assert mean("read", "wall") < 1s;"#,
+                $times = "wall";
+                assert mean("read", $times) < 1s;"#,
             1,
         );
         outcome.assertions.join("\n")

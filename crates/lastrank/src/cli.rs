@@ -6,6 +6,7 @@ mod choice;
 mod fit;
 mod statistics;
 mod traces;
+mod workloads;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -13,6 +14,7 @@ pub use choice::{Choice, TimeUnit};
 pub use fit::{CompareArgs, FitArgs, Model};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
 pub use traces::{FidelityArgs, ImportArgs, RecordArgs, ReplayArgs, TraceChoice};
+pub use workloads::{AbArgs, IoArgs, LineArgs, LsArgs, MemArgs, MemoryKind};
 
 /// How long do operations on this machine really take, and is that tail normal?
 ///
@@ -32,12 +34,26 @@ pub struct Cli {
 pub enum Command {
     /// A tour of this machine in under a minute: one rung a line, from L1 to fsync
     Try(TryArgs),
-    /// What this machine is, and whether it is fit to measure
+    /// What this machine is, and whether it is fit to measure (exit status 1: not)
     Machine(MachineArgs),
     /// List the experiments that ship with lastrank, or print one to read and change
     Experiments(ExperimentsArgs),
     /// Run a program or a shipped experiment; keep every sample; fit the tail; write a report
     Run(RunArgs),
+    /// Make run files of the samples that killed runs left, and remove the files that they had made
+    Recover(RecoverArgs),
+    /// Read and write files as fio does: `lastrank io randread --bs 4k --depth 16 --time 10s`
+    Io(Box<IoArgs>),
+    /// Create, ask for and remove files and directories as mdtest does, with mdtest's options
+    Meta(LineArgs),
+    /// Write and read from many ranks as IOR does, with IOR's options
+    Ior(LineArgs),
+    /// Latency and bandwidth of memory
+    Mem(MemArgs),
+    /// Is B slower than A? Interleaved runs of two commands or programs until that is decided
+    Ab(AbArgs),
+    /// The runs of a folder as a table
+    Ls(LsArgs),
     /// Make the report of a run file again
     Report(ReportArgs),
     /// Fit extreme-value models to a run, a CSV file or a file with one number a line
@@ -62,7 +78,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Run an application and record every call on files that it and its children make
     Record(RecordArgs),
-    /// Make a program of what an application did: from a recording, or a trace of another tool
+    /// Make a program of what an application did (a recording, or a trace of another tool), of a job file of fio, or of
+    /// a command line of IOR or mdtest
     Import(ImportArgs),
     /// Do again what an application did, with its pauses, faster or without them
     Replay(ReplayArgs),
@@ -81,6 +98,24 @@ pub struct RunArgs {
     pub program: String,
     /// Parameters of the program as NAME=VALUE, the classic way
     pub parameters: Vec<String>,
+    #[command(flatten)]
+    pub options: RunOptions,
+    /// The text of the program, where lastrank made it and `program` is its name
+    #[arg(skip)]
+    pub made: Option<String>,
+}
+
+impl std::ops::Deref for RunArgs {
+    type Target = RunOptions;
+
+    fn deref(&self) -> &RunOptions {
+        &self.options
+    }
+}
+
+/// How any program is run, whether it came from a file or was made by `io` and its like.
+#[derive(Debug, Args)]
+pub struct RunOptions {
     /// Number of ranks (processes on this machine) [default: what the program says, else 1]
     #[arg(short = 'n', long, value_name = "RANKS")]
     pub ranks: Option<u32>,
@@ -96,6 +131,12 @@ pub struct RunArgs {
     /// Where the report goes, or `none` [default: beside the run file, ending in .html]
     #[arg(long, value_name = "FILE|none")]
     pub report: Option<PathBuf>,
+    /// A sentence that is kept with the run and shown by `lastrank ls`
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    /// A name with a value that is kept with the run (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub tag: Vec<String>,
     /// Say what would be done (operations, bytes, files, space for each rank) and stop
     #[arg(long, short = 'd')]
     pub dry_run: bool,
@@ -122,12 +163,22 @@ pub struct RunArgs {
     /// Give up on a barrier that a rank does not reach within this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
-    /// Let the program write below this directory too (repeatable)
-    #[arg(long, value_name = "DIR")]
+    /// Let the program do what it likes below this directory, or with this device: also remove what the run did not
+    /// make, and use hidden names (repeatable)
+    #[arg(long, value_name = "PATH")]
     pub allow: Vec<PathBuf>,
-    /// Confine the program to this directory tree, for reading too
+    /// Let the program start other programs and make files executable
+    #[arg(long)]
+    pub allow_spawn: bool,
+    /// Confine the program to this directory tree
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Confine nothing: for a program of your own; opening and making files is then some 0.4 µs faster
+    #[arg(long, conflicts_with_all = ["root", "require_confinement"])]
+    pub unconfined: bool,
+    /// Do not run where the kernel cannot confine the program
+    #[arg(long)]
+    pub require_confinement: bool,
     /// Remove what the run created, and only that, when it ends
     #[arg(long, short = 'c')]
     pub clean: bool,
@@ -138,8 +189,17 @@ pub struct RunArgs {
     #[arg(long, short = 'w')]
     pub wait: bool,
     /// Only what the program prints and errors
-    #[arg(long, short = 's')]
+    #[arg(long, short = 's', conflicts_with_all = ["verbose", "one_line"])]
     pub quiet: bool,
+    /// All tables and sentences, not only the first screen
+    #[arg(long, short = 'v', conflicts_with = "one_line")]
+    pub verbose: bool,
+    /// The answer in one line
+    #[arg(long, short = 'q')]
+    pub one_line: bool,
+    /// What is shown while it runs, on standard error: a line on a terminal, or JSON, a line a second
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ProgressKind::Auto)]
+    pub progress: ProgressKind,
     /// The result as one JSON document on standard output (schema lastrank.run/1); what the program prints goes to
     /// standard error
     #[arg(long)]
@@ -152,6 +212,17 @@ pub struct RunArgs {
     pub classic: bool,
 }
 
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Samples of a run lie in memory that has a name (/dev/shm) until its run file is written, so \
+    that they are there after a kill of all its processes. A restart of the machine loses them, and so may the end of \
+    the user's last session."
+)]
+pub struct RecoverArgs {
+    /// Only runs of this folder; run files are written into it [default: all runs, into the working directory]
+    pub directory: Option<PathBuf>,
+}
+
 /// Whether ranks are pinned to processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PinTo {
@@ -160,6 +231,17 @@ pub enum PinTo {
     /// Each rank to one, in turn where there are more ranks
     Cores,
     /// None is
+    None,
+}
+
+/// What is shown while a run runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgressKind {
+    /// Rates and the time to go in one line, where somebody watches
+    Auto,
+    /// One JSON object a line (schema lastrank.progress/1)
+    Json,
+    /// Nothing
     None,
 }
 
@@ -269,11 +351,14 @@ pub struct ReportArgs {
     /// Analyse this label, operation or LABEL/OPERATION first
     #[arg(long, value_name = "LABEL")]
     pub label: Option<String>,
-    /// The report's tables and words on standard output too
-    #[arg(long)]
-    pub text: bool,
+    /// All tables and sentences on standard output, not only the first screen
+    #[arg(long, short = 'v', visible_alias = "text")]
+    pub verbose: bool,
+    /// The answer in one line
+    #[arg(long, short = 'q', conflicts_with = "verbose")]
+    pub one_line: bool,
     /// The document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
-    #[arg(long, conflicts_with = "text")]
+    #[arg(long, conflicts_with_all = ["verbose", "one_line"])]
     pub json: bool,
 }
 

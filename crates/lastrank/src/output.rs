@@ -6,12 +6,18 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use anyhow::{Context, bail};
+use report::ScreenOptions;
+use samples::{visible, visible_in_colour, visible_json};
 
-/// Write `text` to standard output.
+/// Write `text` to standard output; what would command a terminal is made visible.
 ///
 /// A reader that went away (`lastrank … | head`) is no error: the command finishes its work, and the exit
 /// status says how that went.
 pub fn print(text: &str) -> io::Result<()> {
+    print_as_it_is(&visible(text))
+}
+
+fn print_as_it_is(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -22,13 +28,24 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Write `text` to standard output for as long as somebody reads it: a reader that went away is an
 /// [`io::ErrorKind::BrokenPipe`], on which a command that would go on for ever ends (with status 0).
 pub fn tell(text: &str) -> io::Result<()> {
+    tell_as_it_is(&visible(text))
+}
+
+fn tell_as_it_is(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Writes to standard error; a failure is ignored, since there is no other place to report it.
+/// Writes to standard error; what would command a terminal is made visible. A failure is ignored, since there is no
+/// other place to report it.
 pub fn say(words: std::fmt::Arguments<'_>) {
-    let _ = io::stderr().lock().write_fmt(words);
+    let words = words.to_string();
+    let _ = io::stderr().lock().write_all(visible(&words).as_bytes());
+}
+
+/// As [`say`], of text that may be coloured.
+pub fn say_in_colour(words: &str) {
+    let _ = io::stderr().lock().write_all(visible_in_colour(words).as_bytes());
 }
 
 /// Where the one JSON document goes, if standard output is kept for it.
@@ -44,9 +61,9 @@ pub fn keep_for_json() -> anyhow::Result<()> {
 
 /// Write `value` as indented JSON and a final line feed.
 pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
+    let mut text = visible_json(&serde_json::to_string_pretty(value)?).into_owned();
     text.push('\n');
-    let Some(mut document) = DOCUMENT.get() else { return Ok(print(&text)?) };
+    let Some(mut document) = DOCUMENT.get() else { return Ok(print_as_it_is(&text)?) };
     match document.write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
@@ -55,14 +72,27 @@ pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 
 /// Write `value` as JSON in one line, for as long as somebody reads it (see [`tell`]).
 pub fn json_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string(value)?;
+    let mut text = visible_json(&serde_json::to_string(value)?).into_owned();
     text.push('\n');
-    Ok(tell(&text)?)
+    Ok(tell_as_it_is(&text)?)
 }
 
 /// Whether standard error is a terminal, on which a progress bar can be drawn.
 pub fn progress_is_seen() -> bool {
     io::stderr().is_terminal()
+}
+
+/// How wide a screen may be and whether it may have colours: what the terminal takes, or 80 columns without colours in
+/// a pipe. `COLUMNS` sets the width of a pipe; a `NO_COLOR` that is not empty (no-color.org) and `TERM=dumb` take the
+/// colours away.
+pub fn screen_options() -> ScreenOptions {
+    let is_terminal = io::stdout().is_terminal();
+    let said = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let asked = said("COLUMNS").and_then(|columns| columns.parse().ok());
+    let seen = terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| usize::from(columns.0));
+    let width = seen.or(asked).unwrap_or(80).clamp(60, 160);
+    let colour = is_terminal && said("NO_COLOR").is_none() && said("TERM").is_none_or(|term| term != "dumb");
+    ScreenOptions { width, colour }
 }
 
 /// Refuses to replace a file that is needed (`needed`: a program, a run), a device or a pipe. `option` is the

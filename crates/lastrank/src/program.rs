@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use ppl::plan::{Plan, Settings};
 use ppl::{Diagnostic, Source, check, plan, syntax};
 
+use crate::experiments::ProgramText;
 use crate::{diagnostics, experiments};
 
 /// A program that was parsed and checked.
 pub struct Program {
     /// The file's stem or the experiment's name.
     pub name: String,
+    shipped: bool,
     /// The text with everything it includes.
     source: Source,
     checked: check::Checked,
@@ -20,7 +22,11 @@ pub struct Program {
 ///
 /// With a `root`, only files below it are included.
 pub fn load(program: &str, classic: bool, root: Option<&Path>) -> anyhow::Result<Program> {
-    let found = experiments::load(program)?;
+    of_text(experiments::load(program)?, classic, root)
+}
+
+/// Parse and check a program whose text is at hand, as [`load`] does.
+pub fn of_text(found: ProgramText, classic: bool, root: Option<&Path>) -> anyhow::Result<Program> {
     let folder: PathBuf = Path::new(&found.path).parent().map(Path::to_path_buf).unwrap_or_default();
     let mut source = Source::new(&found.path, &found.text);
     let mut read = |name: &str| {
@@ -39,7 +45,7 @@ pub fn load(program: &str, classic: bool, root: Option<&Path>) -> anyhow::Result
     all.append(&mut checked.diagnostics);
     all.sort_by_key(|diagnostic| diagnostic.span.start);
     checked.diagnostics = all;
-    Ok(Program { name: found.name, source, checked })
+    Ok(Program { name: found.name, shipped: found.shipped, source, checked })
 }
 
 fn lies_below(path: &Path, root: &Path) -> bool {
@@ -52,17 +58,19 @@ fn lies_below(path: &Path, root: &Path) -> bool {
 }
 
 impl Program {
-    /// Everything that is wrong with it in a run with these settings, and the text.
-    pub fn findings(self, settings: &Settings<'_>) -> (Source, Vec<Diagnostic>) {
+    /// Everything that is wrong with it in a run with these settings, the text, and its plan where it has one.
+    pub fn findings(self, settings: &Settings<'_>) -> (Source, Vec<Diagnostic>, Option<Plan>) {
         let Self { source, checked, .. } = self;
-        let (Ok((_, found)) | Err(found)) = plan::plan(checked, &source, settings);
-        (source, found)
+        match plan::plan(checked, &source, settings) {
+            Ok((plan, found)) => (source, found, Some(plan)),
+            Err(found) => (source, found, None),
+        }
     }
 
     /// Adds ranks and parameters; `None` if there are errors. Findings are printed on standard error if this process
     /// `speaks` for its job.
     pub fn plan(self, settings: &Settings<'_>, speaks: bool) -> Option<Planned> {
-        let Self { name, source, checked } = self;
+        let Self { name, shipped, source, checked } = self;
         let show = |source: &Source, findings: &[Diagnostic]| {
             if speaks {
                 diagnostics::show(source, findings);
@@ -71,7 +79,7 @@ impl Program {
         match plan::plan(checked, &source, settings) {
             Ok((plan, findings)) => {
                 show(&source, &findings);
-                Some(Planned { name, text: source.text().to_owned(), plan })
+                Some(Planned { name, text: source.text().to_owned(), shipped, plan })
             }
             Err(findings) => {
                 show(&source, &findings);
@@ -87,6 +95,8 @@ pub struct Planned {
     pub name: String,
     /// The whole text, for the facts.
     pub text: String,
+    /// It ships inside the binary.
+    pub shipped: bool,
     /// What every rank does.
     pub plan: Plan,
 }

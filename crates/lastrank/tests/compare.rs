@@ -28,7 +28,11 @@ fn folder() -> tempfile::TempDir {
 #[test]
 fn a_factor_reads_well_with_its_companions_and_tests() {
     let folder = folder();
-    assert_snapshot!(all(&lastrank(folder.path(), &["compare", "quiet.txt", "slow.txt", "--unit", "ms"])));
+    let arguments = ["compare", "quiet.txt", "slow.txt", "--unit", "ms", "-v"];
+    assert_snapshot!(all(&lastrank(folder.path(), &arguments)));
+    let first = all(&lastrank(folder.path(), &arguments[..5]));
+    assert!(first.lines().count() <= 24, "{first}");
+    assert_snapshot!("first_screen", first);
 }
 
 #[test]
@@ -143,7 +147,7 @@ fn a_difference_that_is_not_one_factor_is_not_quoted_as_one() {
     };
     std::fs::write(folder.path().join("quiet.txt"), draw(0.2, 3)).unwrap();
     std::fs::write(folder.path().join("new.txt"), draw(0.9, 4)).unwrap();
-    let done = lastrank(folder.path(), &["compare", "quiet.txt", "new.txt", "-o", "page.html"]);
+    let done = lastrank(folder.path(), &["compare", "quiet.txt", "new.txt", "-o", "page.html", "-v"]);
     let found: Value =
         serde_json::from_str(&lastrank(folder.path(), &["compare", "quiet.txt", "new.txt", "--json"]).out)
             .unwrap();

@@ -18,7 +18,7 @@ const LAW: &str = "simulate:gev(1ms,200us,0.2)";
 #[test]
 fn a_run_of_histograms_reads_well_and_can_be_reported_again() {
     let folder = tempfile::tempdir().unwrap();
-    let done = program(folder.path(), PROGRAM, &["--backend", LAW, "--record", "histogram"]);
+    let done = program(folder.path(), PROGRAM, &["--backend", LAW, "--record", "histogram", "-v"]);
     assert_snapshot!(all(&done));
     let again = lastrank(folder.path(), &["report", "run.parquet", "--text"]);
     let table = "Durations, from histograms";

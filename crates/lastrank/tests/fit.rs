@@ -26,7 +26,7 @@ fn latencies(folder: &Path) {
 }
 
 fn fit(folder: &Path, arguments: &str) -> common::Done {
-    let all: Vec<&str> = ["fit"].into_iter().chain(arguments.split_whitespace()).collect();
+    let all: Vec<&str> = ["fit", "-v"].into_iter().chain(arguments.split_whitespace()).collect();
     lastrank(folder, &all)
 }
 
@@ -255,6 +255,19 @@ fn a_bare_number_is_no_share_of_values_that_have_a_unit() {
     }
     let share = threshold("--unit s --threshold 90%");
     assert!((share["share"].as_f64().unwrap() - 0.9).abs() < 1e-9 && share["chosen"] == "share", "{share}");
+}
+
+#[test]
+fn the_first_screen_of_a_fit_says_whether_to_extrapolate() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), 16, 400);
+    assert_snapshot!(all(&lastrank(folder.path(), &["fit", "run.parquet"])));
+    let law = tail::Gev::new(10.0, 0.3, 0.0).unwrap();
+    let mut random = tail::Xoshiro::new(6);
+    let jump = |i| if i < 120 { 1.0 } else { 1.5 };
+    let text: String = (0..400).map(|i| format!("{:.6}\n", jump(i) * law.sample(&mut random))).collect();
+    std::fs::write(folder.path().join("jump.txt"), text).unwrap();
+    assert_snapshot!(all(&lastrank(folder.path(), &["fit", "jump.txt", "--unit", "ms"])));
 }
 
 #[test]

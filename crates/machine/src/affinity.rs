@@ -1,31 +1,33 @@
-//! Pins threads to processors, and lets them go again.
+//! Pins threads to processors and restores their affinity.
 
 use std::io;
 use std::sync::OnceLock;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// A thread that was pinned; it may run where it might before once this is dropped.
+/// A pinned thread. Dropping this restores its earlier affinity.
 #[derive(Debug)]
 pub struct Pinned {
     before: CpuSet,
 }
 
-/// Where this process might run before [`Pinned::keep`].
+/// The affinity of this process before [`Pinned::keep`].
 static FREE: OnceLock<CpuSet> = OnceLock::new();
 
 impl Pinned {
-    /// Leaves the thread pinned, and what it starts from now on too, unless that calls [`unpin`].
+    /// Leaves the thread pinned. Threads and processes that it starts inherit this unless they call
+    /// [`unpin`].
     pub fn keep(self) {
         let _ = FREE.set(self.before);
         std::mem::forget(self);
     }
 }
 
-/// Lets the calling thread run wherever its process might before it was pinned for good, if it was.
+/// Restores for the calling thread the affinity that its process had before [`Pinned::keep`]; does nothing if
+/// that was never called.
 pub fn unpin() {
     if let Some(free) = FREE.get() {
-        // The set is one the kernel gave; where it refuses it now, the thread stays where it is.
+        // The kernel returned this set earlier. If it refuses it now, the thread stays pinned.
         let _ = sched_setaffinity(None, free);
     }
 }
@@ -36,7 +38,7 @@ impl Drop for Pinned {
     }
 }
 
-/// The processors this thread may use, ascending; empty where the kernel does not say.
+/// The processors this thread may use, ascending; empty if the kernel does not report them.
 pub fn allowed() -> Vec<u16> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU as u16).filter(|cpu| set.is_set(usize::from(*cpu))).collect()
@@ -45,7 +47,7 @@ pub fn allowed() -> Vec<u16> {
 /// Pins this thread to one processor.
 ///
 /// # Errors
-/// Where the kernel refuses: a processor that is not allowed, or a number beyond 1023.
+/// If the kernel refuses: the processor is not allowed, or its number is above 1023.
 pub fn pin(cpu: u16) -> io::Result<Pinned> {
     let before = sched_getaffinity(None)?;
     if usize::from(cpu) >= CpuSet::MAX_CPU {
@@ -62,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pinned_thread_stays_and_is_free_again_afterwards() {
+    fn a_pinned_thread_stays_until_the_pin_is_dropped() {
         let before = allowed();
         let last = *before.last().expect("a processor");
         let pinned = pin(last).expect("an allowed processor");

@@ -1,11 +1,11 @@
-//! Compares two descriptions of a machine: what changed during a run, as warnings.
+//! Compares two descriptions of a machine and warns of what changed during a run.
 
 use samples::units::{bytes, duration};
-use samples::{Machine, NfsOperation, PathFacts, Warning};
+use samples::{MachineFacts, NfsOperation, PathFacts, Warning};
 
 use crate::layout;
 
-/// What changed, as warnings.
+/// Warnings about changes.
 #[derive(Default)]
 struct Changes(Vec<Warning>);
 
@@ -14,7 +14,7 @@ impl Changes {
         self.0.push(Warning { code: code.into(), text, advice: advice.into() });
     }
 
-    /// A setting that nobody should touch during a run.
+    /// Warns if a setting changed that should stay constant during a run.
     fn changed(&mut self, name: &str, old: Option<String>, new: Option<String>) {
         if old != new {
             let word = |value: Option<String>| value.unwrap_or_else(|| "nothing".into());
@@ -24,11 +24,10 @@ impl Changes {
     }
 }
 
-/// What changed between a description from before a run and one from after it, as warnings on the
-/// result.
+/// Compares a description from before a run with one from after it and returns warnings on the result.
 ///
-/// Pressure on the devices is not among it: a run that waits for a device raises that itself.
-pub fn compare(before: &Machine, after: &Machine) -> Vec<Warning> {
+/// I/O pressure is not compared: a run that waits for a device raises it itself.
+pub fn compare(before: &MachineFacts, after: &MachineFacts) -> Vec<Warning> {
     let mut found = Changes::default();
     settings(before, after, &mut found);
     slowed(before, after, &mut found);
@@ -39,7 +38,7 @@ pub fn compare(before: &Machine, after: &Machine) -> Vec<Warning> {
     found.0
 }
 
-fn settings(before: &Machine, after: &Machine, found: &mut Changes) {
+fn settings(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
     let (old, new) = (&before.processor, &after.processor);
     found.changed("governor", old.governor.clone(), new.governor.clone());
     found.changed("clock source", old.clock_source.clone(), new.clock_source.clone());
@@ -52,9 +51,10 @@ fn settings(before: &Machine, after: &Machine, found: &mut Changes) {
     for (name, value) in &kernel.settings {
         found.changed(name, Some(value.clone()), later.settings.get(name).cloned());
     }
-    let share = |machine: &Machine| machine.limits.processors.map(|share| format!("{share:.2} processors"));
+    let share =
+        |machine: &MachineFacts| machine.limits.processors.map(|share| format!("{share:.2} processors"));
     found.changed("control group's quota", share(before), share(after));
-    let memory = |machine: &Machine| machine.limits.memory.map(bytes);
+    let memory = |machine: &MachineFacts| machine.limits.memory.map(bytes);
     found.changed("control group's memory", memory(before), memory(after));
     if old.online != new.online || old.allowed != new.allowed {
         found.warn(
@@ -65,26 +65,26 @@ fn settings(before: &Machine, after: &Machine, found: &mut Changes) {
     }
 }
 
-/// What made processors slower or took them away.
-fn slowed(before: &Machine, after: &Machine, found: &mut Changes) {
+/// Warns of throttling, heat, frequency changes and stolen time.
+fn slowed(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
     let grew = |old: Option<u64>, new: Option<u64>| new.unwrap_or(0).saturating_sub(old.unwrap_or(0));
     let throttled = grew(before.limits.throttled, after.limits.throttled);
     if throttled > 0 {
-        let ms = |machine: &Machine| machine.limits.throttled_ms.unwrap_or(0.0);
+        let ms = |machine: &MachineFacts| machine.limits.throttled_ms.unwrap_or(0.0);
         let stood = (ms(after) - ms(before)).max(0.0) / 1e3;
-        let stood = if stood > 0.0 { format!(", {} in all", duration(stood)) } else { String::new() };
+        let stood = if stood > 0.0 { format!(", for {} in total", duration(stood)) } else { String::new() };
         found.warn(
             "throttled",
             format!("the control group was throttled {throttled} times during the run{stood}"),
-            "raise cpu.max or use fewer ranks: a throttled rank stands still for tens of ms",
+            "raise cpu.max or use fewer ranks: a throttled rank is stopped for tens of ms",
         );
     }
     let hot = grew(before.processor.hot, after.processor.hot);
     if hot > 0 {
         found.warn(
             "heat",
-            format!("cores were slowed down for heat {hot} times during the run"),
-            "cool the machine, or keep fewer cores at work",
+            format!("cores were throttled for heat {hot} times during the run"),
+            "improve the cooling, or use fewer cores",
         );
     }
     if let (Some(old), Some(new)) = (before.processor.gigahertz_measured, after.processor.gigahertz_measured)
@@ -92,7 +92,7 @@ fn slowed(before: &Machine, after: &Machine, found: &mut Changes) {
     {
         found.warn(
             "frequency-changed",
-            format!("the processor computed at {old:.2} GHz before the run and at {new:.2} GHz after it"),
+            format!("the processor ran at {old:.2} GHz before the run and at {new:.2} GHz after it"),
             "fix the frequency (governor performance, boost off), or repeat and compare",
         );
     }
@@ -106,22 +106,22 @@ fn slowed(before: &Machine, after: &Machine, found: &mut Changes) {
                 format!(
                     "the hypervisor gave {share:.0} % of the processors' time to other guests during the run"
                 ),
-                "measure again at a quieter time, or on a machine of its own",
+                "measure again at a quieter time, or on a dedicated machine",
             );
         }
     }
 }
 
-fn load(before: &Machine, after: &Machine, found: &mut Changes) {
-    let busy = |machine: &Machine| machine.load.processor_pressure.unwrap_or(0.0);
-    let average = |machine: &Machine| machine.load.average.map_or(0.0, |average| average[0]);
-    let own = "the run's own ranks may be the cause: use no more of them than processors, or see the corrected results";
+fn load(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
+    let busy = |machine: &MachineFacts| machine.load.processor_pressure.unwrap_or(0.0);
+    let average = |machine: &MachineFacts| machine.load.average.map_or(0.0, |average| average[0]);
+    let own = "the run's own ranks may be the cause: use no more ranks than processors, or look at the corrected results";
     let online = f64::from(after.processor.online.unwrap_or(1));
     if before.load.processor_pressure.is_some() && busy(before) < 10.0 && busy(after) >= 40.0 {
         found.warn(
             "load-changed",
             format!(
-                "waiting for processors rose from {:.0} to {:.0} % during the run",
+                "the share of time in which tasks waited for a processor rose from {:.0} to {:.0} % during the run",
                 busy(before),
                 busy(after)
             ),
@@ -134,20 +134,23 @@ fn load(before: &Machine, after: &Machine, found: &mut Changes) {
             own,
         );
     }
-    let short = |machine: &Machine| machine.load.memory_pressure.unwrap_or(0.0);
+    let short = |machine: &MachineFacts| machine.load.memory_pressure.unwrap_or(0.0);
     if before.load.memory_pressure.is_some() && short(before) < 1.0 && short(after) >= 1.0 {
         found.warn(
             "memory-pressure",
-            format!("tasks began to wait for memory during the run: {:.0} % of the last 10 s", short(after)),
-            "use smaller sizes or fewer ranks, or end what else fills the memory",
+            format!(
+                "tasks began to wait for memory during the run, in {:.0} % of the last 10 s",
+                short(after)
+            ),
+            "use smaller sizes or fewer ranks, or stop other processes that use much memory",
         );
     }
-    let swapped = |machine: &Machine| machine.memory.swap_used.unwrap_or(0);
+    let swapped = |machine: &MachineFacts| machine.memory.swap_used.unwrap_or(0);
     if swapped(after) > swapped(before) + (16 << 20) {
         found.warn(
             "swapped",
-            format!("{} went to swap space during the run", bytes(swapped(after) - swapped(before))),
-            "memory was short: what came back from there was read from a device",
+            format!("{} of memory were swapped out during the run", bytes(swapped(after) - swapped(before))),
+            "memory was short: pages that were swapped in again were read from a device",
         );
     }
 }
@@ -156,7 +159,7 @@ fn compare_paths(old: &PathFacts, new: &PathFacts, found: &mut Changes) {
     if old.mount != new.mount {
         found.warn(
             "mount-changed",
-            format!("{} was mounted anew during the run", old.path),
+            format!("{} was mounted again during the run", old.path),
             "measure again without the change",
         );
     }
@@ -188,18 +191,15 @@ fn compare_paths(old: &PathFacts, new: &PathFacts, found: &mut Changes) {
         found.warn(
             "nfs-retransmitted",
             format!("{again} NFS requests under {} were sent again during the run", old.path),
-            "the network loses packets or the server is overloaded: part of the tail is theirs",
+            "the network loses packets or the server is overloaded; this adds to the tail",
         );
     }
     let lost = grew(|one| one.timeouts);
     if lost > 0 {
         found.warn(
             "nfs-timeouts",
-            format!(
-                "{lost} NFS requests under {} waited until the client gave them up and began again",
-                old.path
-            ),
-            "the server did not answer for the time of `timeo`: look at it and at the network",
+            format!("{lost} NFS requests under {} timed out and were started again by the client", old.path),
+            "the server did not answer within `timeo`: check the server and the network",
         );
     }
 }
@@ -207,20 +207,20 @@ fn compare_paths(old: &PathFacts, new: &PathFacts, found: &mut Changes) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{FileLayout, Kernel, Limits, Load, Memory, Mount, NfsMount, Processor};
+    use samples::{FileLayout, Limits, Load, Memory, Mount, NfsMount, OsKernel, Processor};
 
-    fn codes(before: &Machine, after: &Machine) -> Vec<String> {
+    fn codes(before: &MachineFacts, after: &MachineFacts) -> Vec<String> {
         assert_eq!(compare(before, before), []);
         compare(before, after).into_iter().map(|warning| warning.code).collect()
     }
 
     #[test]
     fn throttling_and_stealing_during_a_run_become_warnings() {
-        let at = |throttled, stolen_ms, uptime_s| Machine {
+        let at = |throttled, stolen_ms, uptime_s| MachineFacts {
             processor: Processor { online: Some(2), ..Processor::default() },
             limits: Limits { throttled: Some(throttled), ..Limits::default() },
             load: Load { stolen_ms: Some(stolen_ms), uptime_s: Some(uptime_s), ..Load::default() },
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         let found = compare(&at(3, 1000, 50.0), &at(5, 3000, 60.0));
         let codes: Vec<_> = found.iter().map(|warning| warning.code.as_str()).collect();
@@ -243,7 +243,7 @@ mod tests {
                 ..PathFacts::default()
             }
         };
-        let before = Machine {
+        let before = MachineFacts {
             processor: Processor {
                 governor: Some("performance".into()),
                 clock_source: Some("tsc".into()),
@@ -254,11 +254,11 @@ mod tests {
                 gigahertz_measured: Some(3.5),
                 ..Processor::default()
             },
-            kernel: Kernel {
+            kernel: OsKernel {
                 huge_pages: Some("madvise".into()),
                 huge_pages_free: Some(64),
                 settings: [("vm/swappiness".to_owned(), "60".to_owned())].into(),
-                ..Kernel::default()
+                ..OsKernel::default()
             },
             limits: Limits { processors: Some(4.0), throttled: Some(1), ..Limits::default() },
             memory: Memory { swap_used: Some(0), ..Memory::default() },
@@ -269,9 +269,9 @@ mod tests {
                 ..Load::default()
             },
             paths: vec![place("rw", 500, 0, 0)],
-            ..Machine::default()
+            ..MachineFacts::default()
         };
-        let with = |change: &dyn Fn(&mut Machine)| {
+        let with = |change: &dyn Fn(&mut MachineFacts)| {
             let mut after = before.clone();
             change(&mut after);
             codes(&before, &after)

@@ -1,4 +1,4 @@
-//! Reads which block device holds a file system, and how it is driven.
+//! Reads which block device holds a file system, and the settings of its request queue.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,8 +9,8 @@ use samples::BlockDevice;
 
 use crate::files::{chosen, number, text};
 
-/// The device with the given `major:minor` (from the mount table), or, where that is a number without
-/// a device (btrfs, overlay), that of `source`, or the one the path itself names.
+/// The device with the given `major:minor` (from the mount table). If no device has that number (btrfs,
+/// overlay), the device of `source`, or the one that holds the path.
 pub fn describe(number: &str, source: &str, path: &Path) -> Option<BlockDevice> {
     let by_number = |number: &str| fs::canonicalize(format!("/sys/dev/block/{number}")).ok();
     let by_source = || {

@@ -1,9 +1,9 @@
-//! Reads the kernel's small text files, any of which may be missing.
+//! Reads small text files of the kernel, any of which may be missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where a file of the kernel is read: where it is, but for tests that look at another machine.
+/// The path to read a kernel file from: `path` itself, or in tests its counterpart in [`tests::KernelFiles`].
 pub fn located(path: impl AsRef<Path>) -> PathBuf {
     #[cfg(test)]
     if let Some(root) = tests::root() {
@@ -13,14 +13,14 @@ pub fn located(path: impl AsRef<Path>) -> PathBuf {
     path.as_ref().to_path_buf()
 }
 
-/// The trimmed text of a file; none where it is missing, unreadable or empty.
+/// The trimmed text of a file; `None` if it is missing, unreadable or empty.
 pub fn text(path: impl AsRef<Path>) -> Option<String> {
     let text = fs::read_to_string(located(path)).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The number a file consists of.
+/// The number that is the whole content of a file.
 pub fn number<T: std::str::FromStr>(path: impl AsRef<Path>) -> Option<T> {
     text(path)?.parse().ok()
 }
@@ -32,7 +32,7 @@ pub fn chosen(line: &str) -> Option<String> {
     Some(line[begin..end].to_owned())
 }
 
-/// A list such as `0-3,8,10-11`, as numbers; what is not a number is left out.
+/// Expands a list such as `0-3,8,10-11`; parts that are not numbers are skipped.
 pub fn list(text: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for part in text.trim().split(',') {
@@ -83,11 +83,11 @@ pub mod tests {
         ROOT.with_borrow(Clone::clone)
     }
 
-    /// A machine that is not this one: files that this thread reads in the place of the kernel's.
-    pub struct Elsewhere(tempfile::TempDir);
+    /// Kernel files of another machine, which this thread reads in place of the real ones.
+    pub struct KernelFiles(tempfile::TempDir);
 
-    impl Elsewhere {
-        /// With these files, `(path, text)`.
+    impl KernelFiles {
+        /// Creates these files, `(path, text)`.
         pub fn new(files: &[(&str, &str)]) -> Self {
             let folder = tempfile::tempdir().expect("a temporary folder");
             let other = Self(folder);
@@ -96,7 +96,7 @@ pub mod tests {
             other
         }
 
-        /// One more file, or another text of it.
+        /// Adds or replaces a file.
         pub fn write(&self, path: &str, text: &str) {
             let path = self.0.path().join(path.trim_start_matches('/'));
             fs::create_dir_all(path.parent().expect("a folder above")).expect("temporary folder");
@@ -104,7 +104,7 @@ pub mod tests {
         }
     }
 
-    impl Drop for Elsewhere {
+    impl Drop for KernelFiles {
         fn drop(&mut self) {
             ROOT.set(None);
         }

@@ -1,18 +1,18 @@
-//! Judges whether a machine is fit to measure, and what to mend first.
+//! Judges whether a machine is fit to measure, and what to fix first.
 
 use std::fmt;
 
 use samples::units::{bytes, duration};
-use samples::{ClockKind, Machine, PathFacts, Warning};
+use samples::{ClockKind, MachineFacts, PathFacts, Warning};
 use serde::{Deserialize, Serialize};
 
 use crate::settings::{NUMA_BALANCING, PERF_EVENT_PARANOID};
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Good to know when results are read.
+    /// Useful when reading results.
     Note,
     /// Results will be worse than they could be.
     Warning,
@@ -30,16 +30,16 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that stands in the way of a good measurement.
+/// A property of the machine that impairs measurements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// A short stable name: `processor-busy`, `clock-coarse` …
     pub code: String,
-    /// How much it matters.
+    /// Severity.
     pub severity: Severity,
-    /// What was found.
+    /// The fact that was found.
     pub text: String,
-    /// What to do about it, or how to read results in spite of it.
+    /// What to do about it, or how to read results that it affects.
     pub advice: String,
 }
 
@@ -49,8 +49,8 @@ impl From<Finding> for Warning {
     }
 }
 
-/// Everything that speaks against measuring on this machine now, the worst first. Empty: fit.
-pub fn judge(machine: &Machine) -> Vec<Finding> {
+/// Lists everything that impairs measurements on this machine now, the worst first; empty if nothing does.
+pub fn judge(machine: &MachineFacts) -> Vec<Finding> {
     let mut found = Vec::new();
     judge_clock(machine, &mut found);
     judge_processor(machine, &mut found);
@@ -67,7 +67,7 @@ pub fn judge(machine: &Machine) -> Vec<Finding> {
 /// The verdict in one line.
 pub fn verdict(findings: &[Finding]) -> &'static str {
     match findings.iter().map(|finding| finding.severity).max() {
-        Some(Severity::Problem) => "Not fit to measure yet: mend the problems first.",
+        Some(Severity::Problem) => "Not fit to measure yet: fix the problems first.",
         Some(Severity::Warning) => "Fit to measure with care: read the warnings.",
         _ => "Fit to measure.",
     }
@@ -77,14 +77,14 @@ fn finding(code: &str, severity: Severity, text: String, advice: &str) -> Findin
     Finding { code: code.into(), severity, text, advice: advice.into() }
 }
 
-fn judge_clock(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_clock(machine: &MachineFacts, found: &mut Vec<Finding>) {
     if let Some(clock) = &machine.clock {
         if clock.quantum_ps >= 1_000_000 {
             found.push(finding(
                 "clock-coarse",
                 Severity::Problem,
                 format!("the clock moves in steps of {}", duration(clock.quantum_ps as f64 * 1e-12)),
-                "single operations shorter than a few steps cannot be told apart; time them in batches",
+                "single operations shorter than a few steps cannot be distinguished; time them in batches",
             ));
         }
         if clock.kind == ClockKind::Monotonic && clock.overhead.mean_ps > 200_000 {
@@ -92,7 +92,7 @@ fn judge_clock(machine: &Machine, found: &mut Vec<Finding>) {
                 "clock-slow",
                 Severity::Warning,
                 format!(
-                    "reading the clock costs {}, a system call instead of the vDSO",
+                    "reading the clock costs {}: it is a system call instead of the vDSO",
                     duration(clock.overhead.mean_ps as f64 * 1e-12)
                 ),
                 "choose a clock source that user space can read: tsc on x86",
@@ -107,12 +107,12 @@ fn judge_clock(machine: &Machine, found: &mut Vec<Finding>) {
             "clock-source",
             Severity::Warning,
             format!("the kernel's clock source is {source}"),
-            "the kernel has found the time-stamp counter unreliable; see its log, and expect timings of 1 µs or worse",
+            "the kernel has found the time-stamp counter unreliable; see its log, and expect a resolution of 1 µs or worse",
         ));
     }
 }
 
-fn judge_processor(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_processor(machine: &MachineFacts, found: &mut Vec<Finding>) {
     let online = machine.processor.online.unwrap_or(1).max(1);
     let pressure = machine.load.processor_pressure.unwrap_or(0.0);
     let load = machine.load.average.map_or(0.0, |average| average[0]);
@@ -122,9 +122,9 @@ fn judge_processor(machine: &Machine, found: &mut Vec<Finding>) {
             "processor-busy",
             severity,
             format!(
-                "other work wants the {online} processors: some task waited during {pressure:.0} % of the last 10 s, load {load:.1}"
+                "other processes compete for the {online} processors: some task waited during {pressure:.0} % of the last 10 s, load {load:.1}"
             ),
-            "wait until it is done; until then look at results corrected for the wait on the run queue",
+            "wait until they finish, or use results corrected for the wait on the run queue",
         ));
     }
     if let Some(governor) = machine
@@ -137,7 +137,7 @@ fn judge_processor(machine: &Machine, found: &mut Vec<Finding>) {
             "governor",
             Severity::Warning,
             format!("the frequency governor is {governor}: the processor slows down between operations"),
-            "for the time of the measurement: cpupower frequency-set -g performance",
+            "during the measurement: cpupower frequency-set -g performance",
         ));
     }
     if let Some(share) = machine.limits.processors.filter(|share| *share < f64::from(online)) {
@@ -146,38 +146,38 @@ fn judge_processor(machine: &Machine, found: &mut Vec<Finding>) {
             "cgroup-processor",
             if share < 1.0 { Severity::Problem } else { Severity::Warning },
             format!("a control group grants {share:.2} processors and has throttled {throttled} times so far"),
-            "raise the quota (cpu.max), or keep ranks times their load below it: a throttled rank stands still for tens of ms",
+            "raise the quota (cpu.max), or keep the total load of the ranks below it: a throttled rank is stopped for tens of ms",
         ));
     }
     if let Some(times) = machine.processor.hot.filter(|times| *times > 0) {
         found.push(finding(
             "heat",
             Severity::Warning,
-            format!("cores were slowed down for heat {times} times since the machine started"),
-            "cool it, or keep fewer cores at work; a run says whether it happened meanwhile",
+            format!("cores were throttled for heat {times} times since the machine started"),
+            "improve the cooling, or use fewer cores; a run reports whether it happened meanwhile",
         ));
     }
 }
 
-fn judge_kernel(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_kernel(machine: &MachineFacts, found: &mut Vec<Finding>) {
     let balancing = NUMA_BALANCING.of(&machine.kernel).is_some_and(|mode| mode != 0);
     if balancing && machine.processor.nodes.len() > 1 {
         found.push(finding(
             "numa-balancing",
             Severity::Warning,
             format!(
-                "the kernel moves memory between its {} nodes while programs use it",
+                "the kernel moves memory between the {} memory nodes while programs use it",
                 machine.processor.nodes.len()
             ),
-            "for the time of the measurement: sysctl kernel.numa_balancing=0, and bind ranks with numactl",
+            "during the measurement: sysctl kernel.numa_balancing=0, and bind ranks with numactl",
         ));
     }
     if let Some(threads) = machine.processor.threads_per_core.filter(|threads| *threads > 1) {
         found.push(finding(
             "shared-cores",
             Severity::Note,
-            format!("{threads} hardware threads share a core: each is slower while the other works"),
-            "start no more ranks than cores where the processor matters",
+            format!("{threads} hardware threads share a core: each is slower while another is busy"),
+            "start no more ranks than cores if processor time matters",
         ));
     }
     let paranoid = PERF_EVENT_PARANOID.of(&machine.kernel);
@@ -185,8 +185,8 @@ fn judge_kernel(machine: &Machine, found: &mut Vec<Finding>) {
         found.push(finding(
             "causes-unseen",
             Severity::Note,
-            "kernel.perf_event_paranoid keeps events from this user".into(),
-            "causes are seen of operations of 20 µs and more only; sysctl kernel.perf_event_paranoid=2 shows more",
+            "kernel.perf_event_paranoid denies this user perf events".into(),
+            "causes are observed only for operations of 20 µs and more; sysctl kernel.perf_event_paranoid=2 shows more",
         ));
     }
     if let Some(hypervisor) = &machine.virtualisation.hypervisor {
@@ -194,12 +194,12 @@ fn judge_kernel(machine: &Machine, found: &mut Vec<Finding>) {
             "guest",
             Severity::Note,
             format!("this is a guest of {hypervisor}"),
-            "time the host takes away cannot be seen from here, and a disk write may end in the host's memory",
+            "time that the host takes away cannot be seen from inside, and a disk write may end in the host's memory",
         ));
     }
 }
 
-fn judge_memory(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_memory(machine: &MachineFacts, found: &mut Vec<Finding>) {
     let total = machine.limits.memory.into_iter().chain(machine.memory.total).min();
     if let (Some(total), Some(available)) = (total, machine.memory.available)
         && (available < total / 10 || available < 512 << 20)
@@ -207,27 +207,27 @@ fn judge_memory(machine: &Machine, found: &mut Vec<Finding>) {
         found.push(finding(
             "memory-short",
             Severity::Warning,
-            format!("only {} of {} of memory are available", bytes(available), bytes(total)),
-            "end what is not needed: reclaiming memory shows as a tail in everything",
+            format!("only {} of {} of memory is available", bytes(available), bytes(total)),
+            "stop what is not needed: reclaiming memory shows as a tail in every operation",
         ));
     }
     if let Some(used) = machine.memory.swap_used.filter(|used| *used >= 64 << 20) {
         found.push(finding(
             "swap-used",
             Severity::Note,
-            format!("{} of memory lie in swap space", bytes(used)),
-            "what is read back from there shows as page faults that read a device",
+            format!("{} of memory is in swap space", bytes(used)),
+            "reading it back shows as page faults that read a device",
         ));
     }
 }
 
-fn judge_load(machine: &Machine, found: &mut Vec<Finding>) {
+fn judge_load(machine: &MachineFacts, found: &mut Vec<Finding>) {
     if machine.load.memory_pressure.unwrap_or(0.0) >= 1.0 {
         found.push(finding(
             "memory-pressure",
             Severity::Problem,
             "tasks wait for memory to be reclaimed".into(),
-            "end what fills the memory before measuring",
+            "stop processes that use much memory before measuring",
         ));
     }
     if machine.load.io_pressure.unwrap_or(0.0) >= 20.0 {
@@ -235,10 +235,10 @@ fn judge_load(machine: &Machine, found: &mut Vec<Finding>) {
             "io-busy",
             Severity::Warning,
             format!(
-                "other work uses the devices: some task waited for them during {:.0} % of the last 10 s",
+                "other processes use the devices: some task waited for them during {:.0} % of the last 10 s",
                 machine.load.io_pressure.unwrap_or(0.0)
             ),
-            "wait until it is done, unless you want to measure beside it",
+            "wait until they finish, unless you want to measure next to them",
         ));
     }
 }
@@ -249,7 +249,7 @@ fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
         found.push(finding(
             "not-writable",
             Severity::Problem,
-            format!("{path} is not writable for this user"),
+            format!("{path} is not writable by this user"),
             "choose another directory: --set dir=PATH",
         ));
     }
@@ -257,8 +257,8 @@ fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
         found.push(finding(
             "in-memory",
             Severity::Warning,
-            format!("{path} lies in memory ({})", on.file_system.as_deref().unwrap_or("tmpfs")),
-            "what is written there never reaches a disk; choose a directory on one: --set dir=PATH",
+            format!("{path} is in memory ({})", on.file_system.as_deref().unwrap_or("tmpfs")),
+            "data written there never reaches a disk; choose a directory on one: --set dir=PATH",
         ));
     }
     let short = |free: u64, total: u64| free < 1 << 30 || free < total / 20;
@@ -271,7 +271,7 @@ fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
             "disk-short",
             Severity::Warning,
             format!("{path} has only {} of {} free", bytes(free), bytes(total)),
-            "nearly full file systems allocate slowly; make room or choose another directory",
+            "nearly full file systems allocate slowly; free space or choose another directory",
         ));
     }
     let has = |option: &str| on.mount.iter().flat_map(|mount| &mount.options).any(|one| one == option);
@@ -280,23 +280,23 @@ fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
             "no-barrier",
             Severity::Warning,
             format!("{path} is mounted without barriers: an fsync does not reach the medium"),
-            "what it shows of safe writes is too good; mount it with barriers",
+            "durable writes look faster than they are; mount it with barriers",
         ));
     }
     if on.file_system.as_deref() == Some("overlay") {
         found.push(finding(
             "overlay",
             Severity::Note,
-            format!("{path} lies in a container's layers"),
-            "the first write to a file of the image copies all of it; a volume shows the disk itself",
+            format!("{path} is in a container's image layers"),
+            "the first write to a file of the image copies the whole file; a volume shows the disk itself",
         ));
     }
     if on.remote {
         found.push(finding(
             "network",
             Severity::Note,
-            format!("{path} lies on {}, behind a network or another process", on.file_system.as_deref().unwrap_or("?")),
-            "its tail holds the network's and the server's; other clients of the server are not seen from here",
+            format!("{path} is on {}, behind a network or another process", on.file_system.as_deref().unwrap_or("?")),
+            "its tail includes that of the network and the server; other clients of the server cannot be seen from here",
         ));
     }
     if let Some(cache) =
@@ -306,7 +306,7 @@ fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
             "write-cache",
             Severity::Note,
             format!("the device under {path} has a {cache} cache"),
-            "a write is acknowledged before it is safe unless it is synchronous: use O_SYNC, O_DSYNC or fsync",
+            "a write is acknowledged before it is durable unless it is synchronous: use O_SYNC, O_DSYNC or fsync",
         ));
     }
 }
@@ -316,29 +316,29 @@ mod tests {
     use super::*;
     use samples::{Limits, Load, Mount, Processor};
 
-    fn codes(machine: &Machine) -> Vec<String> {
+    fn codes(machine: &MachineFacts) -> Vec<String> {
         judge(machine).into_iter().map(|finding| finding.code).collect()
     }
 
     #[test]
-    fn a_machine_of_which_nothing_speaks_against_is_fit() {
-        assert_eq!(judge(&Machine::default()), []);
+    fn a_machine_without_findings_is_fit() {
+        assert_eq!(judge(&MachineFacts::default()), []);
         assert_eq!(verdict(&[]), "Fit to measure.");
     }
 
     #[test]
     fn a_loaded_processor_comes_before_a_powersaving_one() {
-        let machine = Machine {
+        let machine = MachineFacts {
             processor: Processor {
                 governor: Some("powersave".into()),
                 online: Some(2),
                 ..Processor::default()
             },
             load: Load { processor_pressure: Some(55.0), average: Some([3.0; 3]), ..Load::default() },
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         assert_eq!(codes(&machine), ["processor-busy", "governor"]);
-        assert_eq!(verdict(&judge(&machine)), "Not fit to measure yet: mend the problems first.");
+        assert_eq!(verdict(&judge(&machine)), "Not fit to measure yet: fix the problems first.");
     }
 
     #[test]
@@ -349,40 +349,40 @@ mod tests {
             file_system: Some("tmpfs".into()),
             ..PathFacts::default()
         };
-        assert_eq!(codes(&Machine { paths: vec![place], ..Machine::default() }), ["in-memory"]);
+        assert_eq!(codes(&MachineFacts { paths: vec![place], ..MachineFacts::default() }), ["in-memory"]);
     }
 
     #[test]
     fn a_quota_below_the_processors_is_found() {
-        let machine = Machine {
+        let machine = MachineFacts {
             processor: Processor { online: Some(4), ..Processor::default() },
             limits: Limits { processors: Some(0.5), throttled: Some(12), ..Limits::default() },
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         assert_eq!(codes(&machine), ["cgroup-processor"]);
     }
 
     #[test]
-    fn what_makes_safe_writes_unsafe_or_cores_slow_is_found() {
+    fn missing_barriers_and_throttled_cores_are_found() {
         let mount = Mount {
             file_system: "ext4".into(),
             options: vec!["rw".into(), "nobarrier".into()],
             ..Default::default()
         };
-        let machine = Machine {
+        let machine = MachineFacts {
             processor: Processor { hot: Some(3), ..Processor::default() },
             paths: vec![PathFacts { path: "/d".into(), mount: Some(mount), ..PathFacts::default() }],
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         assert_eq!(codes(&machine), ["heat", "no-barrier"]);
     }
 
     #[test]
-    fn a_place_that_may_not_be_written_comes_first() {
+    fn a_directory_that_is_not_writable_comes_first() {
         let place =
             PathFacts { path: "/d".into(), writable: Some(false), remote: true, ..PathFacts::default() };
         let busy = Load { processor_pressure: Some(12.0), ..Load::default() };
-        let machine = Machine { load: busy, paths: vec![place], ..Machine::default() };
+        let machine = MachineFacts { load: busy, paths: vec![place], ..MachineFacts::default() };
         assert_eq!(codes(&machine), ["not-writable", "processor-busy", "network"]);
     }
 }

@@ -1,15 +1,15 @@
-//! Reads the kernel's version, its memory and scheduling policy; its settings are listed in `settings`.
+//! Reads the kernel's version and its memory and scheduling policy; `settings` lists its other settings.
 
 use rustix::time::{ClockId, clock_getres};
-use samples::Kernel;
+use samples::OsKernel;
 
 use crate::files::{chosen, field, number, text};
 use crate::settings;
 
-/// The kernel that runs now.
-pub fn describe() -> Kernel {
+/// Describes the running kernel.
+pub fn describe() -> OsKernel {
     let huge = "/sys/kernel/mm/transparent_hugepage";
-    Kernel {
+    OsKernel {
         name: text("/proc/sys/kernel/ostype"),
         release: text("/proc/sys/kernel/osrelease"),
         version: text("/proc/sys/kernel/version"),
@@ -31,8 +31,8 @@ pub fn describe() -> Kernel {
     }
 }
 
-/// The preemption model: what the scheduler shows to root, else what the command line asks for, else
-/// what the kernel was built with. A kernel that can change it while it runs says only that it can.
+/// The preemption model: what the scheduler shows to root, else what the command line asks for, else what the
+/// kernel was built with. A kernel with dynamic preemption reports only that it is dynamic.
 fn preemption(shown: Option<&str>, version: &str, command_line: &str) -> Option<String> {
     if let Some(line) = shown {
         // `none (voluntary) full lazy`

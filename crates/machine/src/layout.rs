@@ -1,4 +1,4 @@
-//! Reads over which storage targets, in pieces of what size, a parallel file system lays a file.
+//! Reads how a parallel file system stripes a file: over which storage targets, in pieces of what size.
 
 use std::ffi::CStr;
 use std::path::Path;
@@ -7,7 +7,7 @@ use rustix::fs::{Mode, OFlags, getxattr, open};
 use rustix::ioctl::{Getter, Opcode, ioctl};
 use samples::{FileLayout, units};
 
-/// A few words for the terminal; none where nothing is known ([`is_parallel`] says where it ought to be).
+/// The layout in words, for the terminal; `None` if it is unknown.
 pub fn words(layout: &FileLayout) -> Option<String> {
     match layout {
         FileLayout::Unknown => None,
@@ -21,8 +21,8 @@ pub fn words(layout: &FileLayout) -> Option<String> {
     }
 }
 
-/// Does this file system lay files over several servers or targets, so that a layout is missed where
-/// none is known?
+/// Whether this file system stripes files over several servers or targets, so that an unknown layout is worth
+/// reporting.
 pub fn is_parallel(file_system: &str) -> bool {
     const PARALLEL: [&str; 12] = [
         "lustre",
@@ -41,7 +41,7 @@ pub fn is_parallel(file_system: &str) -> bool {
     PARALLEL.contains(&file_system)
 }
 
-/// Asks the file system below `path`, in its own way.
+/// Asks the file system of `path` for the layout, through its own interface.
 pub fn describe(file_system: &str, path: &Path) -> FileLayout {
     let found = match file_system {
         "lustre" => attribute(path, c"lustre.lov").and_then(|bytes| lustre(&bytes)),
@@ -55,7 +55,7 @@ pub fn describe(file_system: &str, path: &Path) -> FileLayout {
     found.unwrap_or_default()
 }
 
-/// An extended attribute; none where there is none or it may not be read.
+/// An extended attribute; `None` if it is missing or unreadable.
 fn attribute(path: &Path, name: &CStr) -> Option<Vec<u8>> {
     let mut value = vec![0u8; 65_536];
     let length = getxattr(path, name, &mut value[..]).ok()?;
@@ -65,12 +65,12 @@ fn attribute(path: &Path, name: &CStr) -> Option<Vec<u8>> {
 
 const LUSTRE_PLAIN: u32 = 0x0BD1_0BD0;
 const LUSTRE_WITH_POOL: u32 = 0x0BD3_0BD0;
-/// As with a pool, with the targets chosen one by one.
+/// As [`LUSTRE_WITH_POOL`], with the targets listed one by one.
 const LUSTRE_CHOSEN: u32 = 0x0BD5_0BD0;
 const LUSTRE_COMPOSITE: u32 = 0x0BD6_0BD0;
-/// A stripe count of a folder that means all targets.
+/// The stripe count of a directory that means all targets.
 const LUSTRE_ALL: u16 = 0xffff;
-/// The data lie on the metadata server.
+/// The pattern bit of data on the metadata server.
 const LUSTRE_ON_METADATA: u32 = 0x100;
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -172,8 +172,8 @@ fn beegfs_layout(pattern: u32, chunk_size: u32, targets: u16) -> FileLayout {
     }
 }
 
-/// Gluster names the bricks of a file or folder in an attribute it makes up; of a volume with shards the
-/// attribute is that of the first shard of a file, but of a folder on all bricks.
+/// Gluster lists the bricks of a file or directory in a virtual attribute. On a volume with shards, that of a
+/// file covers its first shard only, and that of a directory all bricks.
 fn gluster(path: &Path) -> Option<FileLayout> {
     let value =
         attribute(path, c"trusted.glusterfs.pathinfo").or_else(|| attribute(path, c"glusterfs.pathinfo"))?;
@@ -193,7 +193,7 @@ fn gluster_bricks(pathinfo: &str) -> Option<FileLayout> {
 mod tests {
     use super::*;
 
-    /// A layout in Lustre's own bytes.
+    /// A layout in Lustre's binary form.
     fn lov(magic: u32, size: u32, count: u16, pool: &str, targets: &[u32]) -> Vec<u8> {
         let mut bytes = [magic.to_le_bytes(), 1u32.to_le_bytes()].concat();
         bytes.extend([0u8; 16]);
@@ -234,13 +234,13 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_layout_is_not_believed() {
+    fn a_truncated_layout_is_rejected() {
         assert_eq!(lustre(&[0xd0, 0x0b]), None);
         assert_eq!(lustre(&lov(0x0BD1_0BD0, 1, 1, "", &[])[..20]), None);
     }
 
     #[test]
-    fn ceph_and_gluster_speak_text() {
+    fn ceph_and_gluster_layouts_are_parsed_from_text() {
         let found = ceph("stripe_unit=4194304 stripe_count=8 object_size=4194304 pool=data");
         assert_eq!(
             found.and_then(|layout| words(&layout)).as_deref(),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_composite_lustre_layout_is_told_part_by_part() {
+    fn a_composite_lustre_layout_is_described_part_by_part() {
         let parts = [
             (0u64, 64u64 << 20, lov(0x0BD1_0BD0, 1 << 20, 1, "", &[5])),
             (64 << 20, u64::MAX, lov(0x0BD3_0BD0, 4 << 20, 0xffff, "flash", &[])),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beegfs_answer_is_a_pattern_a_chunk_and_targets() {
+    fn a_beegfs_layout_has_a_pattern_a_chunk_size_and_targets() {
         let found = beegfs_layout(3, 512 << 10, 4);
         assert_eq!(words(&found).as_deref(), Some("striped over 4 targets of 512 KiB"));
         let FileLayout::Striped { note, .. } = found else { panic!("{found:?}") };

@@ -1,8 +1,10 @@
-//! Reads what this machine is and what lies under the paths a program uses; judges, compares, redacts and words it.
+//! Describes this machine and the file systems of the paths that a program uses; judges, compares, redacts
+//! and prints the description.
 //!
-//! The data are [`samples::Machine`] and [`samples::PathFacts`]. Containers, guests and ordinary users see only part
-//! of `/proc` and `/sys`, and a missing file is no error. [`describe`] before a run and after it; [`compare`] turns
-//! what changed into warnings, [`judge`] says what to mend first, [`redact`] removes names.
+//! The data are [`samples::MachineFacts`] and [`samples::PathFacts`]. Containers, guests and unprivileged users
+//! see only part of `/proc` and `/sys`, so a missing file is not an error. Call [`describe`] before and after
+//! a run; [`compare`] turns changes into warnings, [`judge`] lists what to fix first, [`redact`] removes
+//! names.
 //!
 //! ```
 //! let machine = machine::describe(&["/tmp".as_ref()]);
@@ -15,8 +17,6 @@
 pub mod affinity;
 mod compare;
 mod device;
-#[cfg(test)]
-mod elsewhere;
 mod files;
 mod judge;
 mod kernel;
@@ -25,6 +25,8 @@ mod limits;
 mod load;
 mod mount;
 mod nfs;
+#[cfg(test)]
+mod other_machines;
 mod path;
 mod processor;
 mod redact;
@@ -35,7 +37,7 @@ mod virtualisation;
 
 use std::path::Path;
 
-use samples::{MACHINE_SCHEMA, Machine};
+use samples::{MACHINE_SCHEMA, MachineFacts};
 
 pub use compare::compare;
 pub use files::list as processors;
@@ -46,13 +48,13 @@ pub use path::line as path_line;
 pub use redact::redact;
 pub use show::{line, lines, path_table, table};
 
-/// Describes this machine and what lies under `paths`. Takes a few ms; never fails.
-pub fn describe(paths: &[&Path]) -> Machine {
+/// Describes this machine and the file systems of `paths`. Takes a few ms; never fails.
+pub fn describe(paths: &[&Path]) -> MachineFacts {
     let processor = processor::describe();
     let release = files::text("/etc/os-release").unwrap_or_default();
     let pretty = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
-    // Every field is named, so that a new one does not compile before it has a reader.
-    Machine {
+    // Every field is listed, so that a new field without a reader does not compile.
+    MachineFacts {
         schema: MACHINE_SCHEMA.into(),
         summary: String::new(),
         host: files::text("/proc/sys/kernel/hostname"),
@@ -80,7 +82,7 @@ mod tests {
         assert!(machine.processor.online.is_some_and(|online| online > 0));
         assert_eq!(machine.paths.len(), 2);
         let json = serde_json::to_string(&machine).expect("plain data");
-        let back: Machine = serde_json::from_str(&json).expect("what was just written");
+        let back: MachineFacts = serde_json::from_str(&json).expect("what was just written");
         assert_eq!(back.paths[0].file_system, machine.paths[0].file_system);
         assert_eq!(line(&back), line(&machine));
     }

@@ -1,4 +1,4 @@
-//! Reads what this process may use: limits of its control groups, resource limits, rights.
+//! Reads the limits of this process: control groups, resource limits, privileges.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub fn limits() -> Limits {
     found
 }
 
-/// Where this process stands in the control groups.
+/// The control groups of this process.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Groups {
     /// Path in the version 2 tree.
@@ -62,8 +62,8 @@ fn groups(text: &str) -> Groups {
     found
 }
 
-/// The group's folder and all above it: the tightest limit of them binds. In a container the path may
-/// not exist, and the root of the mount is the group itself.
+/// The group's directory and all its parents; the tightest of their limits applies. In a container the path
+/// may not exist, and the root of the mount is the group itself.
 fn up_to_root(root: &Path, path: &str) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let mut at = PathBuf::from(path.trim_start_matches('/'));
@@ -94,7 +94,7 @@ fn version_2(places: &[PathBuf], found: &mut Limits) {
     }
 }
 
-/// Adds what a `cpu.stat` says; a group above that throttles holds this one up too.
+/// Adds the counters of a `cpu.stat`. Throttling of a parent group stops this group too.
 fn throttling(statistics: &str, key: &str, ms: f64, found: &mut Limits) {
     let get = |key| field(statistics, key).and_then(|n| n.parse::<u64>().ok());
     if let Some(times) = get("nr_throttled") {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn both_kinds_of_control_groups_are_understood() {
+    fn both_versions_of_control_groups_are_parsed() {
         let found = groups("9:name=systemd:/init\n4:memory:/jobs/a\n2:cpu,cpuacct:/jobs\n0::/slice\n");
         assert_eq!(found.unified.as_deref(), Some("/slice"));
         assert_eq!(found.controllers["cpuacct"], "/jobs");

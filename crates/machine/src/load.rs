@@ -1,4 +1,4 @@
-//! Reads memory in use and how busy the machine is.
+//! Reads memory use and load.
 
 use samples::{Load, Memory};
 
@@ -21,7 +21,7 @@ fn parse_memory(meminfo: &str) -> Memory {
     }
 }
 
-/// The load now.
+/// Reads the current load.
 pub fn load() -> Load {
     let pressure = |name: &str| pressure(&text(format!("/proc/pressure/{name}"))?);
     let uptime = text("/proc/uptime").and_then(|line| line.split(' ').next()?.parse().ok());
@@ -41,7 +41,7 @@ fn averages(line: &str) -> Option<[f64; 3]> {
     numbers.try_into().ok()
 }
 
-/// The first number of `3/104` in the fourth place.
+/// The number of running tasks: the first number of `3/104`, the fourth field.
 fn running(line: &str) -> Option<u32> {
     line.split(' ').nth(3)?.split('/').next()?.parse().ok()
 }

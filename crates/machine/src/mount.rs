@@ -48,15 +48,15 @@ fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The mount that `path` (absolute, without links) lies on: the longest mount point above it, and of
-/// several mounts on one point the last.
+/// The mount that holds `path` (absolute, without symbolic links): the one with the longest matching mount
+/// point, and the last of several on the same point.
 pub fn of_path(mounts: &[Mount], path: &Path) -> Option<Mount> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
     above.max_by_key(|mount| Path::new(&mount.mount_point).components().count()).cloned()
 }
 
-/// Does the file system lie behind a network or a process? All FUSE file systems count: what they
-/// do is not known.
+/// Whether the file system is behind a network or another process. All FUSE file systems count as remote,
+/// since their storage is unknown.
 pub fn is_remote(file_system: &str) -> bool {
     const REMOTE: [&str; 14] = [
         "nfs",

@@ -1,4 +1,4 @@
-//! Reads what NFS mounts have done so far, and where their operations spent their time.
+//! Reads the operation counters of NFS mounts and where the operations spent their time.
 
 use samples::{NfsMount, NfsOperation};
 

@@ -1,4 +1,4 @@
-//! Describes what lies under a path: file system, mount, device, space, layout.
+//! Describes the storage of a path: file system, mount, device, space, layout.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use samples::{PathFacts, units};
 use crate::files::text;
 use crate::{device, layout, mount, nfs};
 
-/// Describes what lies under `path`, or under the nearest folder above it that exists.
+/// Describes the storage of `path`, or of its nearest parent directory that exists.
 pub fn describe(path: &Path) -> PathFacts {
     let mut found = PathFacts { path: path.display().to_string(), ..PathFacts::default() };
     let Some(real) = nearest(path) else { return found };
@@ -48,8 +48,8 @@ fn space(path: &Path, found: &mut PathFacts) {
     found.block_size = Some(space.f_bsize);
 }
 
-/// Asks `statx` (Linux 6.1) about `O_DIRECT`. A folder has no answer of its own, so a file without a
-/// name is made in it; where that is not possible the answer stays open.
+/// Asks `statx` (Linux 6.1) about `O_DIRECT`. A directory has no answer of its own, so an unnamed temporary
+/// file is created in it; if that fails, the fields stay empty.
 fn direct(path: &Path, found: &mut PathFacts) {
     let unnamed = open(path, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
     let answer = match &unnamed {
@@ -64,7 +64,7 @@ fn direct(path: &Path, found: &mut PathFacts) {
     }
 }
 
-/// The inode flags that change how writes are made; empty where the file system has none.
+/// The inode flags that change how data are written; empty if the file system has none.
 fn flags(path: &Path) -> Vec<String> {
     let file = open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
     file.and_then(ioctl_getflags).map_or(Vec::new(), |flags| flag_names(flags.bits()))
@@ -117,7 +117,7 @@ mod tests {
     use samples::{BlockDevice, Mount};
 
     #[test]
-    fn a_path_that_does_not_exist_yet_stands_on_the_nearest_folder() {
+    fn a_path_that_does_not_exist_yet_has_the_facts_of_the_nearest_directory() {
         let folder = std::env::temp_dir();
         let found = describe(&folder.join("not/yet/made"));
         let expected = folder.canonicalize().map(|p| p.display().to_string()).ok();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_that_is_not_told_is_unknown_where_there_must_be_one() {
+    fn a_missing_layout_is_reported_on_a_parallel_file_system_only() {
         let on = |name: &str| PathFacts {
             path: "/d".into(),
             file_system: Some(name.into()),

@@ -8,7 +8,7 @@ use samples::{Cache, MemoryNode, Processor};
 use crate::files::{self, field, list, located, number, text};
 use crate::speed;
 
-/// Features worth telling: of x86, then of ARM.
+/// Features to report: of x86, then of ARM.
 const FEATURES: [&str; 24] = [
     "constant_tsc",
     "nonstop_tsc",
@@ -38,7 +38,7 @@ const FEATURES: [&str; 24] = [
 
 const CPU: &str = "/sys/devices/system/cpu";
 
-/// Describes this machine's processor; what cannot be read stays empty.
+/// Describes this machine's processor; fields that cannot be read stay empty.
 pub fn describe() -> Processor {
     let mut found = parse(&text("/proc/cpuinfo").unwrap_or_default());
     found.architecture = std::env::consts::ARCH.into();
@@ -70,7 +70,7 @@ pub fn describe() -> Processor {
     found
 }
 
-/// What `/proc/cpuinfo` says, on x86 and on ARM.
+/// Parses `/proc/cpuinfo`, of x86 and of ARM.
 pub fn parse(cpuinfo: &str) -> Processor {
     let first = cpuinfo.split("\n\n").next().unwrap_or_default();
     let get = |key| field(first, key).map(str::to_owned);
@@ -104,7 +104,8 @@ fn features(all: &str) -> Vec<String> {
     FEATURES.iter().filter(has).map(|name| (*name).to_owned()).collect()
 }
 
-/// How often cores were throttled for heat, each core counted once though its threads all show it.
+/// Number of thermal throttling events of all cores. Each core is counted once, though all its threads show
+/// its counter.
 fn hot(online: &str) -> Option<u64> {
     let counts = list(online).into_iter().filter_map(|cpu| {
         let siblings = text(format!("{CPU}/cpu{cpu}/topology/thread_siblings_list"));
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_cpuinfo_leaves_everything_open() {
+    fn an_empty_cpuinfo_leaves_every_field_empty() {
         assert_eq!(parse(""), Processor::default());
     }
 }

@@ -1,12 +1,12 @@
-//! Removes names from a description: of hosts, people, paths, servers.
+//! Removes names of hosts, people, paths and servers from a description.
 //!
-//! What is kept is listed, not what is hidden: a name can stand in places that nobody thought of.
+//! It lists what is kept, not what is removed, since a name can occur in an unexpected place.
 
-use samples::{FileLayout, Machine, PathFacts};
+use samples::{FileLayout, MachineFacts, PathFacts};
 
 const HIDDEN: &str = "redacted";
 
-/// Mount options without a value that say how a file system works.
+/// Mount options without a value that are kept.
 const PLAIN: [&str; 52] = [
     "rw",
     "ro",
@@ -62,7 +62,7 @@ const PLAIN: [&str; 52] = [
     "localflock",
 ];
 
-/// Mount options whose value is a number or one of a few words.
+/// Mount options that are kept with their value, which is a number or one of a few words.
 const VALUED: [&str; 52] = [
     "vers",
     "minorversion",
@@ -118,10 +118,10 @@ const VALUED: [&str; 52] = [
     "iosize",
 ];
 
-/// A copy without names: of the host, of paths, servers and addresses, of users, pools and volumes,
-/// without the kernel's command line.
+/// A copy without the kernel's command line and without the names of the host, paths, servers, addresses,
+/// users, pools and volumes.
 #[must_use]
-pub fn redact(machine: &Machine) -> Machine {
+pub fn redact(machine: &MachineFacts) -> MachineFacts {
     let mut copy = machine.clone();
     // Fields of another version may contain names.
     copy.other.clear();
@@ -136,7 +136,7 @@ pub fn redact(machine: &Machine) -> Machine {
     for (index, path) in copy.paths.iter_mut().enumerate() {
         redact_path(path, format!("path {}", index + 1));
     }
-    // A kernel, a distribution or a device may carry the name of the machine that it was made for.
+    // The texts of a kernel, distribution or device may contain the name of the machine they were made for.
     let free = [
         &mut copy.kernel.release,
         &mut copy.kernel.version,
@@ -151,7 +151,7 @@ pub fn redact(machine: &Machine) -> Machine {
     copy
 }
 
-/// The name of this user, where it is that of a person.
+/// The name of this user, unless it is root.
 fn user() -> Option<String> {
     std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).ok().filter(|name| name != "root")
 }
@@ -185,7 +185,8 @@ fn redact_path(place: &mut PathFacts, name: String) {
     place.path = name;
 }
 
-/// `/dev/nvme0n1p2`, but no name that somebody gave (`/dev/mapper/…`, `/dev/disk/by-label/…`).
+/// Whether `source` is a kernel name such as `/dev/nvme0n1p2`, not one chosen by a person (`/dev/mapper/…`,
+/// `/dev/disk/by-label/…`).
 fn is_plain_device(source: &str) -> bool {
     const KINDS: [&str; 11] = ["sd", "vd", "hd", "xvd", "nvme", "mmcblk", "md", "dm-", "loop", "nbd", "rbd"];
     source.strip_prefix("/dev/").is_some_and(|name| {
@@ -195,8 +196,8 @@ fn is_plain_device(source: &str) -> bool {
     })
 }
 
-/// Hides what a mount option may carry: addresses, users, folders. Of a list with commas in a folder's
-/// name a part looks like an option of its own, so words that are not known go too.
+/// Hides addresses, users and directories in a mount option. A directory name with a comma looks like several
+/// options, so unknown words are hidden too.
 fn redact_option(option: &mut String) {
     let number = |value: &str| value.bytes().all(|byte| byte.is_ascii_digit());
     let known = match option.split_once('=') {
@@ -218,17 +219,17 @@ fn redact_option(option: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{BlockDevice, Kernel, Mount, NfsMount, Virtualisation};
+    use samples::{BlockDevice, Mount, NfsMount, OsKernel, Virtualisation};
 
     fn hidden(source: &str) -> String {
         let mount = Mount { source: source.into(), ..Mount::default() };
         let place = PathFacts { mount: Some(mount), ..PathFacts::default() };
-        let shown = redact(&Machine { paths: vec![place], ..Machine::default() });
+        let shown = redact(&MachineFacts { paths: vec![place], ..MachineFacts::default() });
         shown.paths[0].mount.as_ref().map(|mount| mount.source.clone()).unwrap_or_default()
     }
 
     #[test]
-    fn devices_keep_the_kernels_names_and_lose_those_that_somebody_gave() {
+    fn devices_keep_kernel_names_and_lose_names_chosen_by_people() {
         for plain in ["/dev/sda1", "/dev/nvme0n1p2", "/dev/vda", "/dev/dm-3", "/dev/md127"] {
             assert_eq!(hidden(plain), plain);
         }
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_is_left_wherever_it_stands() {
+    fn no_name_is_left_in_any_field() {
         let secret = "alice-x1";
         let options = [
             "rw",
@@ -294,26 +295,26 @@ mod tests {
             },
             ..PathFacts::default()
         };
-        let machine = Machine {
+        let machine = MachineFacts {
             host: Some(secret.into()),
-            kernel: Kernel {
+            kernel: OsKernel {
                 command_line: Some("root=LABEL=alice-x1".into()),
                 release: Some("6.1.0-alice-x1".into()),
-                ..Kernel::default()
+                ..OsKernel::default()
             },
             virtualisation: Virtualisation {
                 container: Some("alice-x1".into()),
                 ..Virtualisation::default()
             },
             paths: vec![place],
-            ..Machine::default()
+            ..MachineFacts::default()
         };
         let shown = redact(&machine);
         let json = serde_json::to_string(&shown).expect("plain data") + &crate::lines(&shown).join("\n");
         for name in ["alice", "10.9.8.7", "fe80", "REALM", "/home"] {
             assert!(!json.contains(name), "{name}: {json}");
         }
-        // What describes how it works is kept.
+        // Options that describe behaviour are kept.
         for kept in ["rw", "vers=4.2", "rsize=1048576", "data=ordered", "6.1.0"] {
             assert!(json.contains(kept), "{kept}: {json}");
         }

@@ -1,24 +1,24 @@
-//! Lists the settings of the kernel that every run keeps, each with its type.
+//! Lists the kernel settings that every run stores, with their types.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use samples::Kernel;
+use samples::OsKernel;
 
 use crate::files::text;
 
-/// A file of one value: a path below `/proc/sys`, or an absolute path. It is kept as text in [`Kernel::settings`].
+/// A file of one value: a path below `/proc/sys`, or an absolute path. It is kept as text in [`OsKernel::settings`].
 pub struct Setting<T> {
-    /// The file, and the key in [`Kernel::settings`].
+    /// The file, and the key in [`OsKernel::settings`].
     pub name: &'static str,
     value: PhantomData<T>,
 }
 
 impl<T: FromStr> Setting<T> {
-    /// Its value on the machine of `kernel`; `None` where the file was missing or holds something else.
-    pub fn of(&self, kernel: &Kernel) -> Option<T> {
+    /// Its value in `kernel`; `None` if the file was missing or its content has another type.
+    pub fn of(&self, kernel: &OsKernel) -> Option<T> {
         kernel.settings.get(self.name)?.parse().ok()
     }
 }
@@ -34,7 +34,7 @@ macro_rules! settings {
     };
 }
 
-// A fact is one line here: code reads it by `NAME.of(&kernel)`; a change during a run becomes a warning by itself.
+// A fact is one line here. Code reads it with `NAME.of(&kernel)`; `compare` warns if it changes during a run.
 settings! {
     PERF_EVENT_PARANOID: i64 = "kernel/perf_event_paranoid";
     SCHED_RT_RUNTIME_US: i64 = "kernel/sched_rt_runtime_us";
@@ -61,7 +61,7 @@ pub(crate) fn read() -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::tests::Elsewhere;
+    use crate::files::tests::KernelFiles;
 
     #[test]
     fn a_setting_is_read_from_its_path() {
@@ -70,7 +70,7 @@ mod tests {
         let files: Vec<(String, &str)> =
             ALL.iter().map(|name| (path(name).display().to_string(), "7")).collect();
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-        let _other = Elsewhere::new(&files);
+        let _other = KernelFiles::new(&files);
         let settings = read();
         assert!(settings.values().all(|value| value == "7"));
         assert_eq!(settings.len(), ALL.len());
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_setting_has_the_type_of_its_line() {
-        let mut kernel = Kernel::default();
+        let mut kernel = OsKernel::default();
         assert_eq!(PERF_EVENT_PARANOID.of(&kernel), None);
         kernel.settings.insert("kernel/perf_event_paranoid".into(), "-1".into());
         kernel.settings.insert("kernel/numa_balancing".into(), "2".into());

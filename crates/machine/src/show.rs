@@ -1,13 +1,13 @@
-//! Words a description for a terminal: a line for each thing that a measurement depends on.
+//! Formats a description for a terminal, one line for each property that measurements depend on.
 
 use samples::units::bytes;
 
-use samples::{Cache, Machine, MemoryNode, PathFacts};
+use samples::{Cache, MachineFacts, MemoryNode, PathFacts};
 
 use crate::path;
 use crate::settings::PERF_EVENT_PARANOID;
 
-/// Joins what is known; none where nothing is.
+/// Joins the known parts; `None` if there are none.
 fn join(parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
     let known: Vec<String> = parts.into_iter().flatten().collect();
     (!known.is_empty()).then(|| known.join(", "))
@@ -18,7 +18,7 @@ fn plural(n: u32, what: &str) -> String {
 }
 
 /// `AMD EPYC 9R14, 2 CPUs (KVM guest), 23.5 GiB, Linux 6.18.4`.
-pub fn line(machine: &Machine) -> String {
+pub fn line(machine: &MachineFacts) -> String {
     let mut parts = Vec::new();
     let architecture = Some(&machine.processor.architecture).filter(|name| !name.is_empty());
     let unnamed = || format!("{} processor", architecture.map_or("unknown", String::as_str));
@@ -41,13 +41,13 @@ pub fn line(machine: &Machine) -> String {
     parts.join(", ")
 }
 
-/// What was run on what: the machine, then a line for each path.
-pub fn lines(machine: &Machine) -> Vec<String> {
+/// The description in lines: the machine, then one line for each path.
+pub fn lines(machine: &MachineFacts) -> Vec<String> {
     std::iter::once(line(machine)).chain(machine.paths.iter().map(path::line)).collect()
 }
 
-/// `(what, in words)`: everything but the paths. What cannot be seen here is left out.
-pub fn table(machine: &Machine) -> Vec<(&'static str, String)> {
+/// `(property, value)` for everything except the paths. Unknown properties are left out.
+pub fn table(machine: &MachineFacts) -> Vec<(&'static str, String)> {
     let rows = [
         ("Processor", processor_words(machine)),
         ("Caches", caches_words(machine)),
@@ -64,7 +64,7 @@ pub fn table(machine: &Machine) -> Vec<(&'static str, String)> {
     rows.into_iter().filter_map(|(name, words)| Some((name, words?))).collect()
 }
 
-fn processor_words(machine: &Machine) -> Option<String> {
+fn processor_words(machine: &MachineFacts) -> Option<String> {
     let cpu = &machine.processor;
     let allowed = cpu.allowed.filter(|allowed| Some(*allowed) != cpu.online);
     join([
@@ -76,7 +76,7 @@ fn processor_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn caches_words(machine: &Machine) -> Option<String> {
+fn caches_words(machine: &MachineFacts) -> Option<String> {
     let one = |cache: &Cache| {
         let kind = match cache.kind.as_str() {
             "Data" => " data",
@@ -90,39 +90,40 @@ fn caches_words(machine: &Machine) -> Option<String> {
     join(machine.processor.caches.iter().map(one))
 }
 
-fn nodes_words(machine: &Machine) -> Option<String> {
+fn nodes_words(machine: &MachineFacts) -> Option<String> {
     let nodes = &machine.processor.nodes;
     let one = |node: &MemoryNode| {
         let size = node.bytes.map(|size| format!(" with {}", bytes(size))).unwrap_or_default();
         Some(format!("{}: processors {}{size}", node.number, node.processors))
     };
     let far = nodes.iter().flat_map(|node| &node.distances).max().filter(|far| **far > 10);
-    let far = far.map(|far| format!("the farthest {:.1} times as far as the own", f64::from(*far) / 10.0));
+    let far =
+        far.map(|far| format!("the farthest at {:.1} times the local distance", f64::from(*far) / 10.0));
     join(nodes.iter().map(one).chain([far]))
 }
 
-fn power_words(machine: &Machine) -> Option<String> {
+fn power_words(machine: &MachineFacts) -> Option<String> {
     let cpu = &machine.processor;
     join([
         cpu.governor.as_ref().map(|name| format!("governor {name}")),
         cpu.boost.map(|on| format!("boost {}", if on { "on" } else { "off" })),
-        cpu.idle_driver.as_ref().map(|name| format!("idle by {name}")),
-        cpu.gigahertz_measured.map(|ghz| format!("computes at {ghz:.2} GHz now")),
-        cpu.hot.filter(|times| *times > 0).map(|times| format!("slowed down for heat {times} times")),
+        cpu.idle_driver.as_ref().map(|name| format!("idle driver {name}")),
+        cpu.gigahertz_measured.map(|ghz| format!("runs at {ghz:.2} GHz now")),
+        cpu.hot.filter(|times| *times > 0).map(|times| format!("throttled for heat {times} times")),
     ])
 }
 
-fn interrupts_words(machine: &Machine) -> Option<String> {
+fn interrupts_words(machine: &MachineFacts) -> Option<String> {
     let cpu = &machine.processor;
     join([
         machine.kernel.timer_hertz.map(|hertz| format!("timer {hertz} times a second")),
         cpu.isolated.as_ref().map(|list| format!("processors {list} isolated")),
-        cpu.tickless.as_ref().map(|list| format!("processors {list} without a timer")),
-        cpu.interrupts.as_ref().map(|mask| format!("of devices to the processors in mask {mask}")),
+        cpu.tickless.as_ref().map(|list| format!("processors {list} tickless")),
+        cpu.interrupts.as_ref().map(|mask| format!("device interrupts on the processors in mask {mask}")),
     ])
 }
 
-fn mitigations_words(machine: &Machine) -> Option<String> {
+fn mitigations_words(machine: &MachineFacts) -> Option<String> {
     let at_work = machine.processor.mitigations.iter();
     join(at_work.map(|(fault, state)| {
         let state = state.strip_prefix("Mitigation: ").unwrap_or(state);
@@ -130,7 +131,7 @@ fn mitigations_words(machine: &Machine) -> Option<String> {
     }))
 }
 
-fn memory_words(machine: &Machine) -> Option<String> {
+fn memory_words(machine: &MachineFacts) -> Option<String> {
     let (memory, kernel) = (&machine.memory, &machine.kernel);
     let swap = memory
         .swap
@@ -150,7 +151,7 @@ fn memory_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn kernel_words(machine: &Machine) -> Option<String> {
+fn kernel_words(machine: &MachineFacts) -> Option<String> {
     let kernel = &machine.kernel;
     let release = kernel.release.as_ref();
     join([
@@ -163,7 +164,7 @@ fn kernel_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn guest_words(machine: &Machine) -> Option<String> {
+fn guest_words(machine: &MachineFacts) -> Option<String> {
     let found = &machine.virtualisation;
     join([
         found.hypervisor.as_ref().map(|name| format!("of {name}")),
@@ -173,11 +174,11 @@ fn guest_words(machine: &Machine) -> Option<String> {
             .load
             .stolen_ms
             .filter(|ms| *ms > 0)
-            .map(|ms| format!("{} given to others so far", samples::units::duration(ms as f64 / 1e3))),
+            .map(|ms| format!("{} stolen by other guests so far", samples::units::duration(ms as f64 / 1e3))),
     ])
 }
 
-fn limits_words(machine: &Machine) -> Option<String> {
+fn limits_words(machine: &MachineFacts) -> Option<String> {
     let limits = &machine.limits;
     let group = limits.cgroup_version.map(|version| format!("control groups v{version}"));
     let bound = limits.processors.is_some() || limits.memory.is_some() || !limits.devices.is_empty();
@@ -193,7 +194,7 @@ fn limits_words(machine: &Machine) -> Option<String> {
     ])
 }
 
-fn load_words(machine: &Machine) -> Option<String> {
+fn load_words(machine: &MachineFacts) -> Option<String> {
     let load = &machine.load;
     let waited = |share: Option<f64>, what: &str| share.map(|share| format!("{share:.0} % for {what}"));
     let pressure = join([
@@ -203,12 +204,12 @@ fn load_words(machine: &Machine) -> Option<String> {
     ]);
     join([
         load.average.map(|[one, five, quarter]| format!("{one:.1} {five:.1} {quarter:.1}")),
-        load.running.map(|n| format!("{} at work now", plural(n, "task"))),
+        load.running.map(|n| format!("{} running now", plural(n, "task"))),
         pressure.map(|words| format!("some task waited in the last 10 s: {words}")),
     ])
 }
 
-/// What `path_line` leaves out, `(what, in words)`.
+/// What `path_line` leaves out, as `(property, value)`.
 pub fn path_table(path: &PathFacts) -> Vec<(&'static str, String)> {
     let mount = path.mount.as_ref().map(|mount| mount.options.join(","));
     let device = path.device.as_ref();
@@ -245,11 +246,11 @@ pub fn path_table(path: &PathFacts) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{Kernel, Memory, Processor, Virtualisation};
+    use samples::{Memory, OsKernel, Processor, Virtualisation};
 
     #[test]
-    fn the_line_tells_processor_guest_memory_and_kernel() {
-        let machine = Machine {
+    fn the_line_names_processor_guest_memory_and_kernel() {
+        let machine = MachineFacts {
             processor: Processor {
                 model: Some("AMD EPYC 9R14".into()),
                 online: Some(2),
@@ -257,10 +258,10 @@ mod tests {
             },
             virtualisation: Virtualisation { hypervisor: Some("KVM".into()), ..Virtualisation::default() },
             memory: Memory { total: Some((23 << 30) + (1 << 29)), ..Memory::default() },
-            kernel: Kernel { release: Some("6.18".into()), ..Kernel::default() },
-            ..Machine::default()
+            kernel: OsKernel { release: Some("6.18".into()), ..OsKernel::default() },
+            ..MachineFacts::default()
         };
         assert_eq!(line(&machine), "AMD EPYC 9R14, 2 CPUs (KVM guest), 23.5 GiB, Linux 6.18");
-        assert_eq!(line(&Machine::default()), "unknown processor");
+        assert_eq!(line(&MachineFacts::default()), "unknown processor");
     }
 }

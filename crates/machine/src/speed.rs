@@ -1,14 +1,15 @@
-//! Measures how fast a processor computes now, where nothing tells its frequency.
+//! Measures the current frequency of a processor, for machines that do not report it.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Additions that wait for each other, sixteen a round: each takes one cycle on every processor of the
-/// last twenty years.
+/// Rounds of sixteen dependent additions. Each addition takes one cycle on every processor of the last twenty
+/// years.
 const ROUNDS: u64 = 12_500;
 const ADDITIONS: u64 = ROUNDS * 16;
 
-/// Cycles in a nanosecond: the best of some attempts of about 0.1 ms each, in which nothing interrupted.
-/// The first ones wake a processor that had slowed down. None where it is not known how to count cycles.
+/// Cycles in a nanosecond: the maximum of several attempts of about 0.1 ms, since interrupts only lower it.
+/// The first attempts also let a slowed-down processor speed up. `None` on architectures without a counting
+/// loop.
 pub fn gigahertz() -> Option<f64> {
     let mut best = u64::MAX;
     for _ in 0..20 {
@@ -19,7 +20,7 @@ pub fn gigahertz() -> Option<f64> {
     Some(ADDITIONS as f64 / best as f64)
 }
 
-/// Not slewed by NTP.
+/// Nanoseconds of `CLOCK_MONOTONIC_RAW`, which NTP does not slew.
 fn monotonic_raw_ns() -> u64 {
     let now = clock_gettime(ClockId::MonotonicRaw);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -27,7 +28,7 @@ fn monotonic_raw_ns() -> u64 {
 
 #[cfg(target_arch = "x86_64")]
 fn add() -> Option<()> {
-    // SAFETY: counts in two registers that the compiler gave away, and touches no memory.
+    // SAFETY: uses two registers that the compiler assigned and accesses no memory.
     unsafe {
         std::arch::asm!(
             "2:",
@@ -47,7 +48,7 @@ fn add() -> Option<()> {
 
 #[cfg(target_arch = "aarch64")]
 fn add() -> Option<()> {
-    // SAFETY: counts in two registers that the compiler gave away, and touches no memory.
+    // SAFETY: uses two registers that the compiler assigned and accesses no memory.
     unsafe {
         std::arch::asm!(
             "2:",
@@ -73,7 +74,7 @@ fn add() -> Option<()> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_processor_makes_between_a_tenth_and_ten_billion_steps_a_second() {
+    fn the_measured_frequency_is_between_a_tenth_and_ten_gigahertz() {
         if let Some(speed) = super::gigahertz() {
             assert!((0.1..10.0).contains(&speed), "{speed}");
         }

@@ -1,4 +1,4 @@
-//! Recognises the hypervisor below this kernel and the container around this process.
+//! Recognises the hypervisor below the kernel and the container around this process.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use samples::Virtualisation;
 use crate::files::{located, text};
 use crate::mount;
 
-/// The hypervisor below and the container around this process; `guest` says whether the processor tells of one.
+/// Recognises the hypervisor and the container of this process; `guest` is whether the processor reports a
+/// hypervisor.
 pub fn describe(guest: bool) -> Virtualisation {
     let dmi = |name: &str| text(format!("/sys/class/dmi/id/{name}"));
     let product = match (dmi("sys_vendor"), dmi("product_name")) {
@@ -51,9 +52,9 @@ fn container(groups: &str) -> Option<String> {
 #[cfg(target_arch = "x86_64")]
 #[allow(unused_unsafe, reason = "`__cpuid` has become a safe function in newer compilers")]
 fn hypervisor_leaf() -> Option<String> {
-    // SAFETY: CPUID exists on every x86-64 processor and has no effect but on its four registers.
+    // SAFETY: CPUID exists on every x86-64 processor and changes only its four registers.
     let guest = unsafe { std::arch::x86_64::__cpuid(1) }.ecx & (1 << 31) != 0;
-    // SAFETY: as above; the leaf is defined where the hypervisor bit is set.
+    // SAFETY: as above; the leaf is defined if the hypervisor bit is set.
     let found = guest.then(|| unsafe { std::arch::x86_64::__cpuid(0x4000_0000) })?;
     let bytes = [found.ebx, found.ecx, found.edx].map(u32::to_le_bytes).concat();
     Some(hypervisor_name(&String::from_utf8_lossy(&bytes)))

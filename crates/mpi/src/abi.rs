@@ -1,10 +1,10 @@
-//! The numbers that differ between the binary interfaces of MPI libraries.
+//! Lists the constants that differ between the binary interfaces of MPI libraries.
 //!
 //! Three are in use: MPICH's (MPICH, Intel, Cray, MVAPICH: `int` handles), Open MPI's (handles are
 //! addresses of objects the library exports) and that of the MPI-5 standard (small pointer values).
-//! A handle of any of them fits one `usize`: an `int` is passed in the lower half of a register,
-//! which is all that the callee reads. Sizes of `MPI_Offset`, `MPI_Aint` and `MPI_Count` are 64 bits
-//! in all of them; `MPI_Status` is at most 40 bytes and only the library reads it.
+//! A handle of any of them fits one `usize`: an `int` is passed in the lower half of a register, and the
+//! callee reads no more. Sizes of `MPI_Offset`, `MPI_Aint` and `MPI_Count` are 64 bits in all of them;
+//! `MPI_Status` is at most 40 bytes and only the library reads it.
 
 use std::ffi::c_int;
 

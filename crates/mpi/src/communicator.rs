@@ -1,6 +1,6 @@
-//! The communicator that an MPI library provides: the world, or a group of the program.
+//! Implements [`Comm`] through an MPI library.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 
 use ranks::job::JobIdentity;
@@ -20,9 +20,19 @@ use crate::world::World;
 pub struct Mpi {
     link: Link,
     news: RefCell<PhaseNews>,
+    announced: Cell<Option<Exchange>>,
 }
 
-/// The largest piece given to one MPI call, in bytes: every library takes it, whatever its `int`.
+/// A number and a meeting under way to all ranks of a communicator. After an error the library may still write to its
+/// memory, which is leaked then.
+#[derive(Clone, Copy)]
+struct Exchange {
+    request: Handle,
+    /// What this rank brings, and what all brought.
+    values: *mut [[u64; 3]; 2],
+}
+
+/// The most bytes passed to one MPI call, well within the range of an `int` count.
 const PIECE: usize = 64 << 20;
 /// Tags on the communicator for data; control messages have a communicator of their own.
 const TAG_PIECE: c_int = 1;
@@ -39,8 +49,8 @@ impl Mpi {
     ) -> Result<Self, MpiError> {
         let (world, handle) = World::start(library, search, planned, timeout, block)?;
         let link = Link { world, handle, rank: world.rank, members: (0..world.size).collect() };
-        let mpi = Self { link, news: RefCell::default() };
-        // A number unique to the job, so that files left by an earlier one are not mistaken for ours.
+        let mpi = Self { link, news: RefCell::default(), announced: Cell::default() };
+        // A number unique to the job, which distinguishes its files from those left by an earlier job.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let id = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
         block.set_job(JobIdentity { id, rank: world.rank, size: world.size });
@@ -51,7 +61,7 @@ impl Mpi {
         &self.link
     }
 
-    /// The library's handle, as a name of the communicator.
+    /// The library's handle, which identifies the communicator.
     pub fn handle(&self) -> usize {
         self.link.handle
     }
@@ -60,38 +70,9 @@ impl Mpi {
         self.link.world
     }
 
-    /// Ends the world after the program: together when every rank comes here, else at once.
-    pub(crate) fn conclude(&self) -> Result<(), CommError> {
-        let together = self.barrier(0);
-        match &together {
-            Ok(_) => self.world().finish(),
-            Err(_) => self.world().linger(),
-        }
-        together.map(drop)
-    }
-
-    /// This rank leaves alone; the others are told if they do not know.
-    pub(crate) fn leave(&self, why: &str) {
-        self.abandon(why);
-        self.world().linger();
-    }
-}
-
-impl Comm for Mpi {
-    fn rank(&self) -> u32 {
-        self.link.rank
-    }
-
-    fn size(&self) -> u32 {
-        self.link.size()
-    }
-
-    fn barrier(&self, value: u64) -> Result<u64, CommError> {
+    /// Begins to bring a number, and the meeting that this rank has come to, to all ranks.
+    fn bring(&self, value: u64) -> Result<Exchange, CommError> {
         let library = self.link.library();
-        if let Some(error) = self.world().stopped() {
-            return Err(error);
-        }
-        // After an error the library may still write here, so the box is leaked then.
         let meeting = self.status().meeting(self.world().rank);
         // The largest of a number and of its complement are the largest and the least number.
         let values = Box::into_raw(Box::new([[value, meeting, !meeting], [0_u64; 3]]));
@@ -109,16 +90,65 @@ impl Comm for Mpi {
             )
         };
         library.check("MPI_Iallreduce", code)?;
+        Ok(Exchange { request, values })
+    }
+
+    /// Waits until all ranks have brought theirs: the largest number, if all came to the same meeting.
+    fn receive(&self, exchange: Exchange) -> Result<u64, CommError> {
+        let Exchange { mut request, values } = exchange;
         self.world().wait(&mut request, &self.link.members)?;
-        // SAFETY: the request is complete, so that the library no longer uses the box.
+        // SAFETY: the request is complete, so that the library no longer uses the box, and `values` was made by `bring`.
         let values = unsafe { Box::from_raw(values) };
         let [value, most, least] = values[1];
         if ranks::meeting::is_same(most, !least) {
             return Ok(value);
         }
         let text = ranks::meeting::apart(most, !least);
-        self.abandon(&text);
+        self.world().part(&text);
         Err(CommError::Apart { text })
+    }
+
+    /// Ends MPI after the program: collectively if no rank was lost, immediately otherwise.
+    pub(crate) fn conclude(&self) -> Result<(), CommError> {
+        let together = self.barrier(0);
+        match &together {
+            Ok(_) => self.world().finish(),
+            Err(_) => self.world().linger(),
+        }
+        together.map(drop)
+    }
+
+    /// Leaves the world without the other ranks, after notifying them if they do not know yet.
+    pub(crate) fn leave(&self, why: &str) {
+        self.abandon(why);
+        self.world().linger();
+    }
+}
+
+impl Comm for Mpi {
+    fn rank(&self) -> u32 {
+        self.link.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.link.size()
+    }
+
+    fn barrier(&self, value: u64) -> Result<u64, CommError> {
+        if let Some(error) = self.world().stopped() {
+            return Err(error);
+        }
+        let exchange = self.bring(value)?;
+        self.receive(exchange)
+    }
+
+    fn announce(&self) -> Result<(), CommError> {
+        self.announced.set(Some(self.bring(0)?));
+        Ok(())
+    }
+
+    fn confirm(&self) -> Result<(), CommError> {
+        self.announced.take().map_or(Ok(()), |exchange| self.receive(exchange).map(drop))
     }
 
     fn broadcast(&self, root: u32, bytes: &mut Vec<u8>) -> Result<(), CommError> {
@@ -127,7 +157,7 @@ impl Comm for Mpi {
         bytes.resize(length as usize, 0);
         for piece in bytes.chunks_mut(PIECE) {
             let code = unsafe {
-                // SAFETY: the piece holds as many bytes as are said.
+                // SAFETY: the piece holds as many bytes as passed.
                 (library.f.bcast)(
                     piece.as_mut_ptr().cast(),
                     piece.len() as c_int,
@@ -164,7 +194,8 @@ impl Comm for Mpi {
         let library = self.link.library();
         let color = color.map_or(library.k.undefined, |color| (color & i32::MAX as u32) as c_int);
         let mut handle: Handle = 0;
-        // SAFETY: the new handle is a live variable, zeroed, since some libraries write its lower half only.
+        // SAFETY: the new handle is a live variable. It is zeroed since some libraries write only its lower
+        // half.
         let code = unsafe {
             (library.f.comm_split)(self.link.handle, color, (key & i32::MAX as u32) as c_int, &raw mut handle)
         };
@@ -176,11 +207,11 @@ impl Comm for Mpi {
         let mut link = Link { world: self.world(), handle, rank, members: vec![0; size as usize] };
         let members = link.all_gather(u64::from(self.world().rank))?;
         link.members = members.into_iter().map(|rank| rank as u32).collect();
-        Ok(Some(Box::new(Self { link, news: RefCell::default() })))
+        Ok(Some(Box::new(Self { link, news: RefCell::default(), announced: Cell::default() })))
     }
 
     fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError> {
-        /// Of so many exchanges the fastest counts: it had the least room for asymmetry.
+        /// Number of exchanges. The fastest one is used: its error bound is the smallest.
         const EXCHANGES: u32 = 24;
         self.barrier(0)?;
         let mut offsets = vec![ClockOffset { at_ns: now(), ..ClockOffset::default() }];
@@ -292,7 +323,7 @@ impl std::fmt::Debug for Mpi {
     }
 }
 
-/// The MPI communicator behind `comm`, where it is one: MPI-IO needs it.
+/// The MPI communicator behind `comm`, if it is one; MPI-IO needs it.
 pub fn of(comm: &dyn Comm) -> Option<&Mpi> {
     comm.as_any()?.downcast_ref()
 }

@@ -1,19 +1,19 @@
-//! Why MPI could not be started.
+//! Errors of starting MPI.
 
 use ranks::CommError;
 
-/// Why MPI could not be started.
+/// Reason why MPI could not be started, with the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MpiError {
-    /// A launcher started us and no library can be used.
+    /// A launcher started this process and no library can be used.
     #[error(
         "this is one of several ranks ({evidence}), but no MPI library can be opened:\n  {refusals}\n\
          name one with --mpi PATH, or start without a launcher: lastrank run -n RANKS"
     )]
     NoLibrary {
-        /// The variable by which we know the launcher.
+        /// The variable that identifies the launcher.
         evidence: String,
-        /// What was tried and why it was refused, one a line.
+        /// The libraries that were tried and why each was refused, one a line.
         refusals: String,
     },
     /// The library that `--mpi` names cannot be used.
@@ -27,12 +27,12 @@ pub enum MpiError {
         "{evidence} says that there are {expected} ranks, but {library} sees {found}: it does not belong to \
          this launcher; name the right library with --mpi PATH, or use its own mpirun"
     )]
-    Apart {
-        /// The variable by which we know the launcher.
+    SizeMismatch {
+        /// The variable that identifies the launcher.
         evidence: String,
-        /// Ranks by the launcher.
+        /// Ranks according to the launcher.
         expected: u32,
-        /// Ranks by the library.
+        /// Ranks according to the library.
         found: u32,
         /// The library.
         library: String,
@@ -40,14 +40,14 @@ pub enum MpiError {
     /// The run was planned for another number of ranks.
     #[error(
         "the run is planned for {planned} ranks, but {library} sees {found}, and the launcher ({evidence}) \
-         does not say how many it started: say it with -n {found}"
+         does not say how many it started: pass -n {found}"
     )]
     Unplanned {
-        /// The variable by which we know the launcher.
+        /// The variable that identifies the launcher.
         evidence: String,
-        /// Ranks by the plan.
+        /// Ranks according to the plan.
         planned: u32,
-        /// Ranks by the library.
+        /// Ranks according to the library.
         found: u32,
         /// The library.
         library: String,

@@ -8,12 +8,12 @@ use ranks::launcher::{Launcher, LauncherKind, MpiChoice};
 
 use crate::library::{MpiLibrary, OpenError};
 
-/// A library worth trying, and why.
+/// A library to try, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LibraryCandidate {
-    /// A path, or a name that the dynamic linker looks for.
+    /// A path, or a name for the dynamic linker.
     pub(crate) name: PathBuf,
-    /// Why it is tried.
+    /// Reason for trying it.
     pub(crate) why: String,
 }
 
@@ -22,8 +22,8 @@ const OPEN_MPI: &[&str] = &["libmpi.so.40", "libmpi.so.80"];
 const MPICH: &[&str] = &["libmpi.so.12", "libmpich.so.12", "libmpi_cray.so.12", "libmpi_gnu.so.12"];
 const STANDARD: &[&str] = &["libmpi_abi.so.1", "libmpi_abi.so.0"];
 
-/// What to try for `launcher`, best first: beside the launcher itself, where the environment says an
-/// MPI is installed, then by name where the dynamic linker looks.
+/// The libraries to try for `launcher`, best first: next to the launcher, in installations named by the
+/// environment, then by name through the dynamic linker.
 fn candidates(launcher: Option<&Launcher>) -> Vec<LibraryCandidate> {
     let families: Vec<&str> = match launcher.map(|launcher| launcher.kind) {
         Some(LauncherKind::OpenMpi | LauncherKind::Pmix) => [OPEN_MPI, STANDARD, MPICH].concat(),
@@ -73,7 +73,7 @@ fn cray_names(directory: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// Where the dynamic linker looks, as the environment says: for Cray's names, which it cannot guess.
+/// The dynamic linker's directories from the environment, to search for Cray's library names, which vary.
 fn linker_directories() -> Vec<(PathBuf, String)> {
     ["LD_LIBRARY_PATH", "CRAY_LD_LIBRARY_PATH"]
         .iter()
@@ -84,8 +84,8 @@ fn linker_directories() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
-/// `lib` beside the `bin` of the launchers among our ancestors: `mpirun` of an installation finds
-/// the library of the same installation, whatever else the machine has.
+/// `lib` next to the `bin` of each launcher among this process's ancestors, so that the `mpirun` of an
+/// installation is paired with the library of the same installation.
 fn launcher_directories() -> Vec<(PathBuf, String)> {
     const LAUNCHERS: [&str; 9] = [
         "hydra_pmi_proxy",
@@ -110,7 +110,7 @@ fn launcher_directories() -> Vec<(PathBuf, String)> {
         }
         let Some(prefix) = program.parent().and_then(Path::parent) else { continue };
         for library in ["lib", "lib64", "lib/release"] {
-            found.push((prefix.join(library), format!("beside its launcher {}", program.display())));
+            found.push((prefix.join(library), format!("next to its launcher {}", program.display())));
         }
     }
     found
@@ -139,11 +139,11 @@ fn environment_directories() -> Vec<(PathBuf, String)> {
 pub struct FoundLibrary {
     /// The file, with symbolic links followed.
     pub library: PathBuf,
-    /// What it calls itself: `MPICH 4.0.2`.
+    /// Name and version as the library reports them: `MPICH 4.0.2`.
     pub version: String,
     /// Its binary interface: `MPICH ABI`, `Open MPI ABI`, `MPI-5 standard ABI`.
     pub abi: String,
-    /// Why it was tried before the others.
+    /// Reason for the choice of this library.
     pub why: String,
 }
 
@@ -163,19 +163,19 @@ impl FoundLibrary {
     }
 }
 
-/// What became of each candidate.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LibrarySearch {
-    /// What started this process, if anything did.
+    /// The launcher that started this process, if any.
     pub(crate) launcher: Option<Launcher>,
     /// Candidates that could not be used, and why.
     pub(crate) refused: Vec<(LibraryCandidate, OpenError)>,
-    /// The one that can.
+    /// The first candidate that can be used.
     pub(crate) found: Option<FoundLibrary>,
 }
 
 impl LibrarySearch {
-    /// Is nothing wrong but that no library is installed?
+    /// Whether every candidate was refused only because it does not exist.
     pub(crate) fn all_missing(&self) -> bool {
         self.refused.iter().all(|(_, why)| matches!(why, OpenError::Missing(_)))
     }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn crays_libraries_are_known_by_their_compiler() {
+    fn cray_libraries_are_found_by_their_compiler() {
         let folder = tempfile::tempdir().expect("a directory");
         for name in ["libmpi_gnu_123.so.12", "libmpi_cray.so.12", "libmpi_cxx.so.12", "libmpi_gnu_123.so"] {
             std::fs::write(folder.path().join(name), "").expect("a file");

@@ -1,9 +1,9 @@
 //! Runs the one rank of a process that an MPI launcher started.
 //!
 //! The process that `mpirun` or `srun` started does not run the program itself. It forks a keeper
-//! (`keeper`), and that forks the rank, which starts MPI and runs. If the rank dies for any reason, its keeper
-//! still holds its samples and reports what happened. Keepers of one job learn of each other's losses through
-//! files (`loss_board`), since MPI cannot tell that a rank is gone.
+//! (`keeper`), which forks the rank; the rank starts MPI and runs the program. If the rank dies for any
+//! reason, its keeper still holds its samples and reports what happened. Keepers of one job learn of each
+//! other's losses through files (`loss_board`), since MPI cannot tell that a rank is gone.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,19 +20,19 @@ use crate::keeper::{Launched, Role, fork_keeper};
 use crate::loss_board::{LossBoard, Notice};
 use crate::relay::{self, Relay};
 
-/// What surrounds this process.
+/// Whether a launcher started this process.
 #[derive(Clone, Debug)]
 pub enum Surroundings {
-    /// No launcher: ranks are to be forked with [`ranks::processes`].
+    /// No launcher: fork ranks with [`ranks::processes`].
     Alone,
-    /// We are one of several processes that a launcher started, or the user named an MPI library.
+    /// This is one of the processes that a launcher started, or the user named an MPI library.
     Job(Job),
 }
 
-/// Finds out whether a launcher started this process. Starts and opens nothing.
+/// Detects whether a launcher started this process, from the environment alone.
 ///
 /// # Errors
-/// Several processes of a launcher do not run as so many worlds of one.
+/// If MPI is disabled although the launcher started several processes: each would run as a world of its own.
 pub fn surroundings(choice: &MpiChoice) -> Result<Surroundings, LaunchError> {
     let launcher = this_launcher();
     if *choice == MpiChoice::None {
@@ -57,29 +57,29 @@ pub struct Job {
 }
 
 impl Job {
-    /// Our rank, as the launcher says; 0 where it does not.
+    /// The rank that the launcher assigned; 0 if it assigned none.
     pub fn rank(&self) -> u32 {
         self.rank
     }
 
-    /// Number of ranks, where the launcher says it.
+    /// The number of ranks, if the launcher states it.
     pub fn ranks(&self) -> Option<u32> {
         self.ranks
     }
 
-    /// Forks a keeper and from it the one rank of this process, starts MPI in it, runs `body` there, and
-    /// looks after it. Returns in the keeper; the process that the launcher started waits for the end
-    /// of the keeper and ends with its exit status.
+    /// Forks a keeper, which forks and supervises the one rank of this process; the rank starts MPI and runs
+    /// `body`. Returns in the keeper. The process that the launcher started waits for the keeper and exits
+    /// with its status.
     ///
-    /// `launch.ranks` is how many the run is planned for; 0: however many there are. `directory` is shared by
-    /// all processes of the job (it is where the run file goes): when a rank is lost, a small directory
-    /// appears in it for some seconds, by which the parents tell each other. `save` is called in the parent,
-    /// whatever happened: it keeps the samples and prints the failures. Only when every parent has saved does
-    /// the first of them return, since a launcher kills a whole job as soon as one process of it fails.
+    /// `launch.ranks` is the number of ranks that the run is planned for, or 0 for any. `directory` is shared
+    /// by all processes of the job (it is where the run file goes); after a loss the keepers exchange notices
+    /// there, in a directory that exists for a few seconds. `save` is always called, in the keeper, to store
+    /// the samples and print the failures. No keeper returns before all have saved, since a launcher kills
+    /// the whole job as soon as one process fails.
     ///
     /// # Errors
-    /// When the rank cannot be forked ([`LaunchError::NotAlone`] in a process with several threads), or no
-    /// MPI world can be made: [`LaunchError::Mpi`].
+    /// If the rank cannot be forked ([`LaunchError::NotAlone`] in a process with several threads), or MPI
+    /// cannot be started ([`LaunchError::Mpi`]).
     pub fn run(
         &self,
         launch: &Launch,
@@ -90,7 +90,7 @@ impl Job {
     ) -> Result<RankEnds, LaunchError> {
         let block =
             ControlBlock::new(1, launch.timeout).map_err(|error| LaunchError::Memory { ranks: 1, error })?;
-        // Otherwise every process would also write what is in this one's output buffer.
+        // Otherwise every forked process would write the content of this output buffer again.
         let _ = std::io::stdout().flush();
         let supervised = SignalSet::supervised();
         let before = supervised.block();
@@ -114,7 +114,7 @@ impl Job {
                     relay.rank_has_started();
                 }
                 let mut supervisor = Supervisor::new(block, children, launch.grace);
-                let mut outside = RestOfJob { losses: &mut losses, launched, relay, rank: self.rank };
+                let mut outside = OtherRanks { losses: &mut losses, launched, relay, rank: self.rank };
                 supervisor.supervise(&supervised, &mut |view| watch(view), Some(&mut outside));
                 supervisor.ends()
             }
@@ -131,7 +131,7 @@ impl Job {
             save(&ends);
             block.set_saved();
         });
-        // Signals stay blocked: this process is about to end with a meaningful status.
+        // Signals stay blocked, since this process is about to exit with a meaningful status.
         Ok(ends)
     }
 
@@ -145,14 +145,14 @@ impl Job {
             Ok(world) => world,
             Err(error) => {
                 block.set_message(0, &error.to_string());
-                // SAFETY: _exit ends the process without running what was registered for its end.
+                // SAFETY: `_exit` ends the process without running exit handlers.
                 unsafe { libc::_exit(ExitStatus::NoWorld as i32) }
             }
         };
         match body(&world) {
             Ok(()) => match world.conclude() {
-                // Some libraries disconnect from the launcher in a function registered with atexit.
-                // SAFETY: a single-threaded rank ends here, after the library's own end.
+                // Some libraries disconnect from the launcher in an exit handler, so `exit` is used.
+                // SAFETY: the rank has one thread and has finalized MPI.
                 Ok(()) => unsafe { libc::exit(ExitStatus::Finished as i32) },
                 Err(error) => Err(error.to_string()),
             },
@@ -171,7 +171,8 @@ impl Job {
     }
 }
 
-/// Tells the other parents how our rank ended, saves, and after an incomplete run waits for the others.
+/// Notifies the other keepers of how this rank ended, saves, and after an incomplete run waits for the
+/// others.
 fn settle_losses(
     ends: &RankEnds,
     job: Option<JobIdentity>,
@@ -187,7 +188,7 @@ fn settle_losses(
     save();
     if !ends.complete() {
         losses.wait_for_all(grace);
-        // Before MPI has started only the launcher can end the other processes.
+        // Before MPI has started, only the launcher can end the other processes.
         if job.is_some() {
             relay::finalize();
         }
@@ -195,15 +196,15 @@ fn settle_losses(
 }
 
 /// The rest of an MPI job, as the keeper of one rank sees it.
-struct RestOfJob<'a> {
+struct OtherRanks<'a> {
     losses: &'a mut LossBoard,
     launched: Launched,
     relay: Option<Relay>,
-    /// Our rank, where it has not said so itself yet.
+    /// The rank that the launcher assigned, used until MPI reports it.
     rank: u32,
 }
 
-impl JobLink for RestOfJob<'_> {
+impl JobLink for OtherRanks<'_> {
     fn rank(&self) -> u32 {
         self.rank
     }
@@ -233,12 +234,14 @@ impl JobLink for RestOfJob<'_> {
     }
 }
 
-/// A rank that leaves because of another one tells its keeper through the block: it did not fail itself.
+/// Tells the keeper, through the control block, that the rank leaves because of another rank or a signal and
+/// did not fail itself.
 fn note_cause(world: &Mpi, block: &ControlBlock) {
     match world.stopped() {
         Some(CommError::RankLost { rank, .. }) if rank == world.rank() => {}
+        // It saw itself that ranks came to different meetings.
+        Some(CommError::Apart { .. }) | None => {}
         Some(cause) => block.stop_because(&cause),
-        None => {}
     }
 }
 

@@ -1,13 +1,13 @@
-//! MPI through whatever library is found at run time: search, communicator, MPI-IO, keeper and relay.
+//! MPI through a library found at run time: search, communicator, MPI-IO, keeper and relay.
 //!
 //! - [`surroundings`]: whether a launcher started this process; [`Job::run`] then runs its one rank.
 //! - [`Mpi`]: the communicator; [`of`] finds it behind a [`ranks::Comm`].
 //! - [`io`]: files that the ranks of a communicator share.
-//! - [`survey`]: which library would be used, and why.
+//! - [`survey`]: reports which library would be used, and why.
 //!
-//! `find` chooses the library, `library` opens it, `abi` holds the few numbers that differ between families.
-//! Waiting polls a non-blocking reduction, so that a rank can leave when another one is lost or when the time
-//! is up; the reason travels as a message on a communicator of its own (`world`).
+//! `find` chooses the library, `library` opens it, `abi` holds the constants that differ between families.
+//! Waiting polls a non-blocking reduction, so that a rank can leave if another one is lost or after a
+//! timeout; the reason is sent as a message on a separate communicator (`world`).
 
 mod abi;
 mod communicator;

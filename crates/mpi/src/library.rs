@@ -1,4 +1,4 @@
-//! The functions of the MPI library that we call, and how it is opened.
+//! Opens an MPI library and looks up the functions that are called.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use ranks::CommError;
 
 use crate::abi::{Abi, Constants, Handle};
 
-/// Why a library cannot be used.
+/// Reason why a library cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OpenError {
     /// There is no such file.
@@ -23,7 +23,7 @@ pub(crate) enum OpenError {
     Symbol(&'static str),
 }
 
-/// Room for an `MPI_Status` of any library, aligned for all.
+/// Storage for an `MPI_Status` of any library, with sufficient alignment.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(8))]
 pub(crate) struct MpiStatus([u64; 8]);
@@ -31,7 +31,7 @@ pub(crate) struct MpiStatus([u64; 8]);
 macro_rules! functions {
     (required { $($name:ident = $symbol:literal ($($argument:ty),*);)* }
      optional { $($opt:ident = $osymbol:literal ($($oargument:ty),*);)* }) => {
-        /// Addresses of the functions, by our names.
+        /// Addresses of the functions.
         pub(crate) struct Functions {
             $(pub(crate) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
             $(pub(crate) $opt: Option<unsafe extern "C" fn($($oargument),*) -> c_int>,)*
@@ -109,22 +109,22 @@ optional {
 }
 }
 
-/// An opened MPI library. It is never closed: MPI libraries do not survive that.
+/// An open MPI library. It is never closed: MPI libraries do not support unloading.
 pub(crate) struct MpiLibrary {
     pub(crate) path: PathBuf,
     pub(crate) abi: Abi,
     pub(crate) k: Constants,
     pub(crate) f: Functions,
-    /// Setting a view with a subarray ends the process. So it is in `libmpi_abi.so.1` of Intel MPI 2021.18,
-    /// also from C with the header of the standard; vectors work.
+    /// Whether setting a view with a subarray crashes the process, as in `libmpi_abi.so.1` of Intel MPI
+    /// 2021.18 (from C too, with the header of the standard). Vectors work there.
     pub(crate) no_subarrays: bool,
 }
 
 impl MpiLibrary {
-    /// Opens `name` (a path, or a name for the dynamic linker) with its symbols for everyone, as
-    /// Open MPI's and Intel's own plug-ins need.
+    /// Opens `name` (a path, or a name for the dynamic linker) with global symbols, which the plug-ins of
+    /// Open MPI and Intel MPI need.
     pub(crate) fn open(name: &Path) -> Result<Self, OpenError> {
-        // SAFETY: an MPI library's initialisers do nothing but prepare the library.
+        // SAFETY: the initialisers of an MPI library only prepare the library.
         let library = unsafe { Unix::open(Some(name), RTLD_NOW | RTLD_GLOBAL) }
             .map_err(|error| refusal(name, &error))?;
         let library: libloading::Library = library.into();
@@ -142,13 +142,13 @@ impl MpiLibrary {
     pub(crate) fn version(&self) -> String {
         let mut text = vec![0_u8; 8193];
         let mut length = 0;
-        // SAFETY: the buffer is at least MPI_MAX_LIBRARY_VERSION_STRING (8192) bytes, of which the
-        // last stays zero; the call is allowed before MPI_Init.
+        // SAFETY: the buffer is at least MPI_MAX_LIBRARY_VERSION_STRING (8192) bytes, of which the last stays
+        // zero; the call is permitted before MPI_Init.
         unsafe { (self.f.library_version)(text.as_mut_ptr().cast(), &raw mut length) };
         let text = CStr::from_bytes_until_nul(&text).unwrap_or_default().to_string_lossy();
         let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         match lines.as_slice() {
-            // MPICH: "MPICH Version: 4.0.2" and much about how it was built.
+            // MPICH: "MPICH Version: 4.0.2", followed by build details.
             [first, ..] if first.starts_with("MPICH Version") => {
                 format!("MPICH {}", first.split(':').nth(1).unwrap_or_default().trim())
             }
@@ -158,7 +158,7 @@ impl MpiLibrary {
         }
     }
 
-    /// `Ok` for `MPI_SUCCESS`, else the library's error text.
+    /// `Ok` for `MPI_SUCCESS`, otherwise the library's error text.
     pub(crate) fn check(&self, call: &'static str, code: c_int) -> Result<(), CommError> {
         if code == 0 { Ok(()) } else { Err(CommError::Mpi { call, text: self.error_text(code) }) }
     }
@@ -184,7 +184,7 @@ impl MpiLibrary {
 }
 
 fn abi_of(library: &libloading::Library, f: &Functions, path: &Path) -> Abi {
-    // SAFETY: only asks whether the name exists.
+    // SAFETY: only tests whether the symbol exists.
     if unsafe { library.get::<*const u8>(b"ompi_mpi_comm_world\0") }.is_ok() {
         return Abi::OpenMpi;
     }
@@ -205,8 +205,8 @@ fn abi_of(library: &libloading::Library, f: &Functions, path: &Path) -> Abi {
 
 /// The file that holds `address`, as the dynamic linker knows it.
 fn origin(address: *const c_void) -> Option<PathBuf> {
-    // SAFETY: dladdr fills the structure for any address; the name it gives belongs to the linker
-    // and stays while the library is open, which is for ever.
+    // SAFETY: `dladdr` fills the structure for any address; the name belongs to the linker and is valid while
+    // the library is open, which is never closed.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr(address, &raw mut info) == 0 || info.dli_fname.is_null() {
@@ -217,7 +217,7 @@ fn origin(address: *const c_void) -> Option<PathBuf> {
     }
 }
 
-/// The dynamic linker says in its message alone whether the file itself is missing.
+/// Classifies an error of the dynamic linker. Only its text tells whether the file itself is missing.
 fn refusal(name: &Path, error: &libloading::Error) -> OpenError {
     let text = cause(error);
     let missing = format!("{}: cannot open shared object file: No such file or directory", name.display());
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_library_is_told_from_one_that_is_none() {
+    fn a_missing_file_is_distinguished_from_a_file_that_is_not_a_library() {
         let missing = MpiLibrary::open(Path::new("libno-such-mpi.so.1")).err();
         assert!(matches!(missing, Some(OpenError::Missing(_))), "{missing:?}");
         let none = MpiLibrary::open(Path::new("libm.so.6")).err();

@@ -1,4 +1,4 @@
-//! One communicator of the library: its handle, its members, and messages between them.
+//! Sends messages on one communicator of the library.
 
 use std::ffi::c_int;
 
@@ -29,7 +29,7 @@ impl Link {
     pub(crate) fn receive(&self, from: u32, tag: c_int, into: &mut [u8]) -> Result<(), CommError> {
         let library = self.library();
         let mut status = MpiStatus::default();
-        // SAFETY: the buffer holds as many bytes as are asked for.
+        // SAFETY: the buffer holds as many bytes as requested.
         let code = unsafe {
             (library.f.recv)(
                 into.as_mut_ptr().cast(),
@@ -60,11 +60,11 @@ impl Link {
         library.check("MPI_Send", code)
     }
 
-    /// The number that each rank brings, in the order of ranks. Collective.
+    /// Gathers one number from each rank, in rank order. Collective.
     pub(crate) fn all_gather(&self, mine: u64) -> Result<Vec<u64>, CommError> {
         let library = self.library();
         let mut all = vec![0_u64; self.members.len()];
-        // SAFETY: one number is sent, and there is room for one from each rank.
+        // SAFETY: one number is sent, and the buffer has room for one from each rank.
         let code = unsafe {
             (library.f.allgather)(
                 (&raw const mine).cast(),

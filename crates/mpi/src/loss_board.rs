@@ -1,7 +1,7 @@
-//! Tells the parents of an MPI job why it ends, by files in a directory that they share.
+//! Exchanges notices between the keepers of an MPI job through files in a shared directory.
 //!
-//! Nothing is created and nothing is looked up while all is well: a parent looks only when its own rank has
-//! made no progress for a while, so that a thousand working ranks ask a metadata server for nothing.
+//! No file is created or looked up during normal operation. A keeper reads the directory only if its own rank
+//! has made no progress for a while, so that thousands of working ranks do not load a metadata server.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use ranks::{CommError, ControlBlock};
 use serde::{Deserialize, Serialize};
 
-/// A rank without progress for so long makes its parent look, and look again as often.
+/// If its rank makes no progress for this time, a keeper reads the directory, and again after each such
+/// interval.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Why a parent's rank ends before its program does.
+/// Reason why a rank ended before its program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Notice {
     /// The rank is lost, for this reason.
@@ -21,12 +22,13 @@ pub(crate) enum Notice {
     Signalled(i32),
 }
 
-/// Where the parents of one job tell each other why it ends.
+/// The directory through which the keepers of one job exchange notices.
 pub(crate) struct LossBoard {
     directory: PathBuf,
     block: &'static ControlBlock,
-    /// The rank's progress when it was looked at last, and when it last changed or others were asked.
+    /// The rank's progress at the last look.
     seen: (u64, u32),
+    /// Time at which the progress last changed or the directory was last read.
     looked: Instant,
 }
 
@@ -38,14 +40,14 @@ impl LossBoard {
         board
     }
 
-    /// The directory, and our rank and size; `None` before MPI has started.
+    /// The directory, and this rank and the size; `None` before MPI has started.
     fn place(&self) -> Option<(PathBuf, u32, u32)> {
         let job = self.block.job()?;
         Some((self.directory.join(format!(".lastrank-{:016x}", job.id)), job.rank, job.size))
     }
 
-    /// Tells the others why our rank ends. Best effort: without a shared directory they notice when the
-    /// launcher ends the job.
+    /// Tells the other keepers why this rank ends. Best effort: without a shared directory they notice it
+    /// when the launcher ends the job.
     pub(crate) fn post(&self, notice: &Notice) {
         let Some((place, rank, size)) = self.place() else { return };
         if size == 1 {
@@ -59,8 +61,8 @@ impl LossBoard {
         }
     }
 
-    /// Why the job ends, once another parent told it. Asks the directory only while our own rank makes no
-    /// progress, so it can be called ten times a second.
+    /// The reason for the end of the job, if another keeper has posted it. Reads the directory only while
+    /// this rank makes no progress, so it is cheap enough to call ten times a second.
     pub(crate) fn poll(&mut self) -> Option<CommError> {
         let now = self.progress();
         if now != self.seen {
@@ -75,7 +77,7 @@ impl LossBoard {
         self.read()
     }
 
-    /// Why the job ends, if another parent has told it. Looks at once.
+    /// The reason for the end of the job, if another keeper has posted it. Always reads the directory.
     pub(crate) fn read(&self) -> Option<CommError> {
         let (place, ..) = self.place()?;
         std::fs::read_dir(place).ok()?.flatten().find_map(|entry| {
@@ -93,8 +95,8 @@ impl LossBoard {
         (status.samples(), status.line())
     }
 
-    /// Says that our samples are saved, and waits until all others have said so, at most twice `grace`:
-    /// they may first have to wait for a rank that does not stop.
+    /// Posts that the samples are saved and waits until all other keepers have posted the same, at most for
+    /// twice `grace`, since they may first have to wait for a rank that does not stop.
     pub(crate) fn wait_for_all(&self, grace: Duration) {
         let Some((place, rank, size)) = self.place() else { return };
         if size == 1 || std::fs::create_dir_all(&place).is_err() {
@@ -106,8 +108,8 @@ impl LossBoard {
             let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
             entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("saved-")).count()
         };
-        // A launcher may kill the job as soon as one parent has left with a failure. So the directory is
-        // removed before that: by the first parent when all have saved, while the others wait for it.
+        // A launcher may kill the job as soon as one keeper has exited with a failure. The keeper of rank 0
+        // therefore removes the directory once all have saved, and the others wait for that.
         let done = || if rank == 0 { saved() >= size as usize } else { !place.exists() };
         while !done() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));

@@ -1,10 +1,11 @@
 //! Tells every rank of a communicator that one of them has completed a stonewalled phase.
 //!
 //! Ranks form a binary tree. A rank that has completed the phase, or hears of one, sends one message to each
-//! neighbour in the tree, once a phase; since every rank completes it in the end, exactly one message travels
-//! each way along each edge, and all of them have arrived before the next phase begins. So the news needs no
-//! progress of any one rank, takes a number of steps that grows with the logarithm of the ranks, and leaves
-//! nothing behind. Listening costs a probe for each neighbour, so it is done at most every [`PAUSE`].
+//! neighbour in the tree, once a phase. Since every rank completes the phase in the end, exactly one message
+//! is sent each way along each edge, and all have arrived before the next phase begins. The broadcast
+//! therefore does not depend on the progress of any particular rank, takes a logarithmic number of steps, and
+//! leaves no message unreceived. Listening costs a probe for each neighbour, so it is done at most once every
+//! [`PAUSE`].
 
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
@@ -15,21 +16,21 @@ use crate::abi::Handle;
 use crate::library::MpiStatus;
 use crate::link::Link;
 
-/// On the communicator for data, which has tags 1 and 2 for itself.
+/// A tag on the communicator for data, which uses tags 1 and 2 otherwise.
 const TAG_PHASE: c_int = 3;
-/// How often at most a rank listens.
+/// The shortest time between two listens.
 const PAUSE: Duration = Duration::from_micros(20);
 
-/// What a rank knows of the phase that runs.
+/// A rank's state of the current phase.
 #[derive(Debug, Default)]
 pub(crate) struct PhaseNews {
     phase: u64,
-    /// Neighbours from which no message has come.
+    /// Neighbours that have sent no message yet.
     silent: Vec<u32>,
-    /// A rank has completed the phase, and the neighbours were told.
+    /// Whether a rank has completed the phase and the neighbours were notified.
     known: bool,
     listened: Option<Instant>,
-    /// Messages on their way; their memory lives as long.
+    /// Messages in flight, with their memory.
     sent: Vec<(Handle, Box<u64>)>,
 }
 
@@ -42,16 +43,16 @@ fn neighbours(rank: u32, size: u32) -> Vec<u32> {
 }
 
 impl PhaseNews {
-    /// Turns to the phase of this number, if it is a new one.
-    fn turn_to(&mut self, link: &Link, phase: u64) {
+    /// Resets the state if `phase` is a new phase.
+    fn enter_phase(&mut self, link: &Link, phase: u64) {
         if self.phase != phase {
             *self = Self { phase, silent: neighbours(link.rank, link.size()), ..Self::default() };
         }
     }
 
-    /// This rank has completed the phase, or heard of one: tells the neighbours, once.
+    /// Notifies the neighbours, once a phase, that this or another rank has completed it.
     pub(crate) fn announce(&mut self, link: &Link, phase: u64) {
-        self.turn_to(link, phase);
+        self.enter_phase(link, phase);
         if std::mem::replace(&mut self.known, true) {
             return;
         }
@@ -59,8 +60,8 @@ impl PhaseNews {
         for rank in neighbours(link.rank, link.size()) {
             let message = Box::new(phase);
             let mut request: Handle = 0;
-            // SAFETY: the message lives until its request is complete, see `settle`; where a rank is lost it
-            // lives for ever.
+            // SAFETY: the message lives until its request is complete, see `settle`; if a rank is lost, it is
+            // leaked.
             unsafe {
                 (library.f.isend)(
                     std::ptr::from_ref::<u64>(&message).cast(),
@@ -76,9 +77,9 @@ impl PhaseNews {
         }
     }
 
-    /// Has any rank completed the phase? Passes the news on then.
+    /// Whether any rank has completed the phase. If so, notifies the neighbours.
     pub(crate) fn heard(&mut self, link: &Link, phase: u64) -> bool {
-        self.turn_to(link, phase);
+        self.enter_phase(link, phase);
         if self.known {
             return true;
         }
@@ -95,7 +96,7 @@ impl PhaseNews {
         self.known
     }
 
-    /// Takes the messages of neighbours that have come.
+    /// Receives the messages that have arrived from neighbours.
     fn listen(&mut self, link: &Link) -> Result<(), CommError> {
         let library = link.library();
         let mut still = Vec::with_capacity(self.silent.len());
@@ -118,13 +119,13 @@ impl PhaseNews {
         Ok(())
     }
 
-    /// Waits until the message of every neighbour has come and our own have left.
+    /// Waits until the message of every neighbour has arrived and the messages of this rank are sent.
     pub(crate) fn settle(&mut self, link: &Link, phase: u64) -> Result<(), CommError> {
         self.announce(link, phase);
         let start = Instant::now();
         while !self.silent.is_empty() {
             self.listen(link)?;
-            if let Some(error) = link.world.look()? {
+            if let Some(error) = link.world.check_notices()? {
                 return Err(error);
             }
             if start.elapsed() > Duration::from_millis(2) {
@@ -150,7 +151,7 @@ mod tests {
     use super::neighbours;
 
     #[test]
-    fn every_edge_of_the_tree_is_known_at_both_ends_and_all_ranks_hang_together() {
+    fn the_tree_is_symmetric_and_connected() {
         for size in 1..40_u32 {
             let mut reached = vec![0];
             for rank in 0..size {

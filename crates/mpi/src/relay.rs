@@ -1,9 +1,10 @@
-//! Stands between a rank and its process manager, so that an `MPI_Abort` does not kill every process of the job.
+//! Relays PMI messages between a rank and its process manager, and withholds aborts, so that `MPI_Abort` does
+//! not kill every process of the job.
 //!
 //! Process managers that speak PMI over an inherited socket (Hydra of MPICH and Intel MPI, `srun
-//! --mpi=pmi2`) answer the message `cmd=abort` with SIGKILL for all. So the rank speaks to its keeper
-//! instead, which passes everything on but that message: the rank then ends with its status as any rank
-//! that gives up, and all samples are saved. Ranks speak PMI when MPI starts and ends, not in between.
+//! --mpi=pmi2`) answer the message `cmd=abort` with SIGKILL for all. So the rank is connected to its keeper
+//! instead, which forwards every message except that one. The rank then ends with its status like any rank
+//! that gives up, and all samples are saved. Ranks use PMI only when MPI starts and ends.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -15,28 +16,28 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, recv, send, shutdown, socketpair,
 };
 
-/// The keeper's two ends.
+/// The keeper's two connections.
 pub(crate) struct Relay {
-    /// To the process manager: the descriptor that was inherited.
+    /// To the process manager: the inherited descriptor.
     manager: BorrowedFd<'static>,
     rank: OwnedFd,
-    /// What the rank gets in place of the inherited descriptor.
+    /// The descriptor that replaces the inherited one in the rank.
     given: Option<OwnedFd>,
-    /// Readable when one of the signals that the keeper takes has come.
+    /// Readable when one of the keeper's signals is pending.
     signals: OwnedFd,
     open: bool,
     aborted: Option<Abort>,
 }
 
-/// The socket of the process manager, where it gave us one.
+/// The inherited socket of the process manager, if there is one.
 fn manager() -> Option<BorrowedFd<'static>> {
     let number: i32 = std::env::var("PMI_FD").ok()?.parse().ok().filter(|number| *number >= 0)?;
-    // SAFETY: the descriptor was inherited for this purpose, and nothing in this process closes it.
+    // SAFETY: the descriptor was inherited for this purpose and nothing in this process closes it.
     Some(unsafe { BorrowedFd::borrow_raw(number) })
 }
 
 impl Relay {
-    /// A relay where a process manager gave us a socket; `None` elsewhere. The caller has blocked
+    /// Creates a relay if this process inherited a socket of a process manager. The caller has blocked
     /// `supervised`.
     pub(crate) fn new(supervised: &SignalSet) -> Option<Self> {
         let manager = manager()?;
@@ -46,7 +47,7 @@ impl Relay {
         Some(Self { manager, rank, given: Some(given), signals, open: true, aborted: None })
     }
 
-    /// In the rank: its socket takes the place of the process manager's.
+    /// In the rank: replaces the process manager's socket by the relay's.
     pub(crate) fn enter_rank(&mut self) {
         if let Some(given) = self.given.take() {
             // SAFETY: both are open descriptors; the copy has no close-on-exec flag, as the original had none.
@@ -54,17 +55,17 @@ impl Relay {
         }
     }
 
-    /// In the keeper: closes the rank's end, so that the end of the rank is seen.
+    /// In the keeper: closes the rank's end, so that the exit of the rank is noticed.
     pub(crate) fn rank_has_started(&mut self) {
         self.given = None;
     }
 
-    /// The rank asked for the end of the whole job.
+    /// The abort that the rank requested, if any.
     pub(crate) fn aborted(&self) -> Option<Abort> {
         self.aborted
     }
 
-    /// Waits for a message or a signal, at most for `limit`; passes messages on.
+    /// Waits for a message or a signal, at most for `limit`, and forwards messages.
     pub(crate) fn wait(&mut self, limit: Duration) {
         let input = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
         let (from_rank, from_manager) = {
@@ -85,7 +86,7 @@ impl Relay {
         }
     }
 
-    /// Passes on what the rank still had to say when it ended.
+    /// Forwards the messages that the rank sent before it ended.
     pub(crate) fn drain(&mut self) {
         while self.open {
             let mut one = [PollFd::new(&self.rank, PollFlags::IN)];
@@ -99,7 +100,7 @@ impl Relay {
     fn pass_from_rank(&mut self) {
         let mut buffer = [0_u8; 16 << 10];
         let Some(message) = received(self.rank.as_fd(), &mut buffer) else { return self.close() };
-        // Each message is sent in one piece, and its sender waits for the answer before the next.
+        // Each message arrives in one piece: its sender waits for the answer before sending the next.
         if let Some(abort) = abort_in(message) {
             self.aborted = Some(abort);
         } else if !sent(self.manager, message) {
@@ -116,15 +117,15 @@ impl Relay {
         }
     }
 
-    /// One side is gone: the rank sees the end as it would have seen it from the process manager, whose own
-    /// socket stays open for the keeper's [`finalize`].
+    /// Closes the connection after one side has gone. The rank sees end of file, as from the process manager,
+    /// whose socket stays open for the keeper's [`finalize`].
     fn close(&mut self) {
         self.open = false;
         let _ = shutdown(&self.rank, Shutdown::Both);
     }
 }
 
-/// The bytes that have come, none where there are none yet; `None` where the other side is gone.
+/// The bytes that have arrived, possibly none; `None` if the other side is closed.
 fn received<'b>(from: BorrowedFd<'_>, buffer: &'b mut [u8]) -> Option<&'b [u8]> {
     match recv(from, &mut *buffer, RecvFlags::DONTWAIT) {
         Ok((0, _)) => None,
@@ -134,7 +135,7 @@ fn received<'b>(from: BorrowedFd<'_>, buffer: &'b mut [u8]) -> Option<&'b [u8]> 
     }
 }
 
-/// Sends all of `message`; false where the other side is gone.
+/// Sends all of `message`; false if the other side is closed.
 fn sent(to: BorrowedFd<'_>, mut message: &[u8]) -> bool {
     while !message.is_empty() {
         match send(to, message, SendFlags::NOSIGNAL) {
@@ -147,8 +148,8 @@ fn sent(to: BorrowedFd<'_>, mut message: &[u8]) -> bool {
     true
 }
 
-/// Ends the conversation with a process manager that speaks PMI-1 (Hydra) in place of the rank that could
-/// not: so that it keeps our exit status instead of killing the others, who leave at the same time.
+/// Sends PMI-1's finalize to the process manager (Hydra) on behalf of a rank that could not. The manager then
+/// reports this process's exit status instead of killing the other processes, which exit at the same time.
 pub(crate) fn finalize() {
     let Some(manager) = manager() else { return };
     let message = b"cmd=finalize\n";
@@ -166,7 +167,7 @@ pub(crate) fn finalize() {
 fn abort_in(words: &[u8]) -> Option<Abort> {
     let words = String::from_utf8_lossy(words);
     let mut fields = words.split([' ', ';', '\n']);
-    // In PMI-2 the length of the message stands before it.
+    // In PMI-2 the message is preceded by its length.
     fields.clone().find(|field| field.ends_with("cmd=abort"))?;
     Some(fields.find_map(|field| field.strip_prefix("exitcode=")?.parse().ok()))
 }
@@ -176,7 +177,7 @@ mod tests {
     use super::abort_in;
 
     #[test]
-    fn an_abort_is_told_from_other_messages() {
+    fn an_abort_is_distinguished_from_other_messages() {
         assert_eq!(abort_in(b"cmd=abort exitcode=7 message=x\n"), Some(Some(7)));
         assert_eq!(abort_in(b"    31cmd=abort;isworld=TRUE;msg=why;"), Some(None));
         assert_eq!(abort_in(b"cmd=put kvsname=kvs_1 key=a value=abort\n"), None);

@@ -1,7 +1,7 @@
-//! Tells which MPI library would be used, by which launcher, and why: for `lastrank machine`.
+//! Reports which MPI library would be used with which launcher, and why, for `lastrank machine`.
 //!
-//! Libraries are opened in processes of their own: two MPI libraries do not live together in one, and a
-//! broken one that ends its process ends only that.
+//! Each library is opened in a separate process: one process cannot hold two MPI libraries, and a broken
+//! library may end its process.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,33 +14,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::find::{FoundLibrary, search};
 
-/// What there is of MPI.
+/// The MPI libraries of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survey {
     /// The variable that shows that a launcher started this process.
     pub launcher: Option<String>,
-    /// For this launcher; without one, for each family of launchers.
+    /// One entry for this launcher, or without one, for each family of launchers.
     pub choices: Vec<SurveyedChoice>,
 }
 
-/// Which library belongs to a launcher.
+/// The library that would be used with a launcher.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurveyedChoice {
-    /// The launcher, for a reader.
+    /// The launcher, in words.
     pub launcher: String,
     /// The library that would be used.
     pub found: Option<FoundLibrary>,
-    /// What was tried before it, and why that cannot be used.
+    /// The libraries that were tried before it, with the reasons why they cannot be used.
     pub refused: Vec<String>,
-    /// Nothing is wrong but that no library is installed.
+    /// Whether the libraries were refused only because none is installed.
     #[serde(skip)]
     pub all_missing: bool,
 }
 
-/// Finds out what would be used. Starts no MPI.
+/// Searches for the libraries that would be used. Does not start MPI.
 ///
 /// # Errors
-/// Where no process can be forked to open libraries in: [`ForkError::Threads`] where this one has several
+/// If no process can be forked to open libraries in; [`ForkError::Threads`] if this process has several
 /// threads.
 pub fn survey(choice: &MpiChoice) -> Result<Survey, ForkError> {
     survey_by(choice, in_own_process)
@@ -88,7 +88,7 @@ impl Survey {
         self.choices.iter().map(line).collect()
     }
 
-    /// A copy that holds no path.
+    /// A copy without paths.
     #[must_use]
     pub fn redact(&self) -> Self {
         let mut copy = self.clone();
@@ -103,7 +103,7 @@ impl Survey {
     }
 }
 
-/// What was found in another process.
+/// The result of a search in another process.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SurveyAnswer {
     found: Option<FoundLibrary>,
@@ -111,7 +111,7 @@ struct SurveyAnswer {
     all_missing: bool,
 }
 
-/// What `open` finds, in a process of its own.
+/// Runs `open` in a forked process and returns its result.
 fn in_own_process(open: &dyn Fn() -> SurveyAnswer) -> Result<SurveyAnswer, ForkError> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| ForkError::System(error.into()))?;
     let (mut reader, writer) = (File::from(reader), File::from(writer));
@@ -140,7 +140,7 @@ fn in_own_process(open: &dyn Fn() -> SurveyAnswer) -> Result<SurveyAnswer, ForkE
 
 fn answer_and_exit(writer: &File, open: &dyn Fn() -> SurveyAnswer) -> ! {
     let written = serde_json::to_writer(writer, &open());
-    // SAFETY: _exit ends the process without running what was registered for its end.
+    // SAFETY: `_exit` ends the process without running exit handlers.
     unsafe { libc::_exit(i32::from(written.is_err())) }
 }
 
@@ -148,13 +148,13 @@ fn answer_and_exit(writer: &File, open: &dyn Fn() -> SurveyAnswer) -> ! {
 mod tests {
     use super::*;
 
-    /// Opens in this process: the test harness has threads, and `libm` ends nothing.
+    /// Opens in this process: the test harness has threads, and `libm` is harmless.
     fn here(open: &dyn Fn() -> SurveyAnswer) -> Result<SurveyAnswer, ForkError> {
         Ok(open())
     }
 
     #[test]
-    fn a_library_that_is_none_is_refused_with_the_reason() {
+    fn a_library_without_mpi_is_refused_with_the_reason() {
         let found = survey_by(&MpiChoice::Path("libm.so.6".into()), here).expect("no fork");
         let text = found.lines().join("\n");
         assert!(text.contains("none usable: libm.so.6: it has no MPI_Init_thread"), "{text}");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_is_not_there_is_not_found() {
+    fn a_missing_library_is_not_found() {
         let found = survey_by(&MpiChoice::Path("libno-such-mpi.so".into()), here).expect("no fork");
         assert_eq!(found.lines(), ["MPI by any launcher: none found"]);
     }
@@ -178,8 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_ends_its_process_ends_no_other() {
-        // SAFETY: the child forks again, reads a pipe and leaves with `_exit`; the allocator of the C library
+    fn a_library_that_ends_its_process_does_not_end_ours() {
+        // SAFETY: the child forks again, reads a pipe and exits with `_exit`; the allocator of the C library
         // may be used after a fork.
         let alone = unsafe { libc::fork() };
         if alone == 0 {
@@ -191,7 +191,7 @@ mod tests {
             unsafe { libc::_exit(if told { 0 } else { 1 }) }
         }
         let mut status = 0;
-        // SAFETY: our own child and a live integer.
+        // SAFETY: a child of this process and a live integer.
         unsafe { libc::waitpid(alone, &raw mut status, 0) };
         assert_eq!(status, 0);
     }
@@ -202,7 +202,7 @@ mod tests {
             library: "/home/me/libmpi.so.40".into(),
             version: "Open MPI v5".into(),
             abi: "Open MPI ABI".into(),
-            why: "beside its launcher /home/me/mpirun".into(),
+            why: "next to its launcher /home/me/mpirun".into(),
         };
         let refused = vec!["/home/me/x: no".into()];
         let choice = SurveyedChoice { found: Some(found), refused, ..SurveyedChoice::default() };

@@ -1,4 +1,4 @@
-//! What the communicators of one process share: start of MPI, waiting, the loss of a rank, end.
+//! Starts and ends MPI, waits for requests, and exchanges notices of lost ranks.
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::c_int;
@@ -12,34 +12,34 @@ use crate::error::MpiError;
 use crate::find::LibrarySearch;
 use crate::library::{MpiLibrary, MpiStatus};
 
-/// On the control communicator: why the sender leaves.
+/// Tag on the control communicator: the reason why the sender leaves.
 const TAG_LEAVES: c_int = 11;
-/// On the control communicator: the sender waits at the barrier, too.
+/// Tag on the control communicator: the sender also waits at the barrier.
 const TAG_WAITS: c_int = 12;
-/// The longest notice sent, in bytes: small enough to travel without the receiver's help.
+/// The longest notice in bytes, small enough to be sent eagerly, without a matching receive.
 const NOTICE: usize = 512;
 /// First byte of a notice: the sender is lost, and its reason follows as text.
 const LOST: u8 = 0;
 /// First byte of a notice: a signal asked the run to stop, and its number follows.
 const SIGNALLED: u8 = 1;
 
-/// What the communicators of one process share.
+/// State shared by the communicators of one process.
 pub(crate) struct World {
     pub(crate) library: MpiLibrary,
-    /// How it was found.
+    /// The search that found it.
     pub(crate) search: LibrarySearch,
     control: Handle,
     pub(crate) rank: u32,
     pub(crate) size: u32,
     timeout: Option<Duration>,
-    /// Fewer processors than ranks: a waiting rank must yield the processor to others.
+    /// Whether there are fewer processors than ranks, so that a waiting rank must yield its processor.
     crowded: bool,
-    /// The library grants less than `MPI_THREAD_FUNNELED`: no thread beside the one that calls it.
+    /// Whether the library grants less than `MPI_THREAD_FUNNELED`, so that this process must have one thread.
     pub(crate) one_thread: bool,
-    /// What this rank shares with its parent.
+    /// The control block, shared with the keeper.
     pub(crate) block: &'static ControlBlock,
     lost: OnceCell<CommError>,
-    /// The others know that this rank leaves.
+    /// Whether the other ranks know that this rank leaves.
     notified: Cell<bool>,
     ended: Cell<bool>,
 }
@@ -69,12 +69,12 @@ impl World {
         // SAFETY: world and error handler are predefined handles of this library.
         library
             .check("MPI_Comm_set_errhandler", unsafe { (library.f.comm_set_errhandler)(handle, returns) })?;
-        // SAFETY: a predefined handle; its errors are those of opening and deleting files.
+        // SAFETY: a predefined handle, which stands for the errors of opening and deleting files.
         unsafe { (library.f.file_set_errhandler)(library.k.file_null, returns) };
         let mut control = 0;
         // SAFETY: the world is a valid handle, the new one a live zeroed variable.
         library.check("MPI_Comm_dup", unsafe { (library.f.comm_dup)(handle, &raw mut control) })?;
-        // SAFETY: the handle was just made.
+        // SAFETY: the handle was just created.
         unsafe { (library.f.comm_set_errhandler)(control, returns) };
         let mut world = Self {
             library,
@@ -98,7 +98,7 @@ impl World {
             let evidence = world.search.launcher.map_or_else(|| "none".into(), |launcher| launcher.evidence);
             let found = world.size;
             return Err(match told {
-                Some(expected) => MpiError::Apart { evidence, expected, found, library },
+                Some(expected) => MpiError::SizeMismatch { evidence, expected, found, library },
                 None => MpiError::Unplanned { evidence, planned, found, library },
             });
         }
@@ -127,31 +127,31 @@ impl World {
         self.ended.get()
     }
 
-    /// What this rank publishes for its parent.
+    /// The status that this rank publishes for its keeper.
     pub(crate) fn status(&self) -> &RankStatus {
         self.block.status(0)
     }
 
-    /// Why this rank should leave, if it should.
+    /// The reason why this rank should leave, if there is one.
     pub(crate) fn stopped(&self) -> Option<CommError> {
         if let Some(error) = self.lost.get() {
             return Some(error.clone());
         }
         let error = self.block.stopped()?;
         if let CommError::Signalled { signal } = &error {
-            // If only this rank was asked to stop, it tells the others.
+            // If only this rank received the signal, it notifies the others.
             self.notify_all(&signal_notice(*signal));
         }
         let _ = self.lost.set(error);
         self.lost.get().cloned()
     }
 
-    /// Polls a request until it is complete; fails when a rank is lost, when the run is stopped, or when the
-    /// time is up. The request is then never completed by us.
+    /// Polls a request until it is complete. Fails if a rank is lost, if the run is stopped, or after the
+    /// timeout; the request is then never completed.
     pub(crate) fn wait(&self, request: &mut Handle, members: &[u32]) -> Result<(), CommError> {
-        /// Tests of the request between two looks for notices: the request is what usually comes.
+        /// Tests of the request between two checks for notices, which are rare.
         const LOOKS: u32 = 64;
-        /// Where ranks share processors, one sleeps between tests once it waited so long.
+        /// If ranks share processors, a rank sleeps between tests after waiting for this time.
         const PATIENCE: Duration = Duration::from_millis(2);
         let library = &self.library;
         let start = Instant::now();
@@ -187,13 +187,13 @@ impl World {
         Ok(())
     }
 
-    /// Why this rank should leave, if it should: asks the others as well.
-    pub(crate) fn look(&self) -> Result<Option<CommError>, CommError> {
+    /// As [`World::stopped`], after receiving the notices of other ranks.
+    pub(crate) fn check_notices(&self) -> Result<Option<CommError>, CommError> {
         self.listen()?;
         Ok(self.stopped())
     }
 
-    /// Takes the notice of a rank that leaves, if one has come.
+    /// Receives the notice of a rank that leaves, if one has arrived.
     fn listen(&self) -> Result<(), CommError> {
         if let Some((rank, notice)) = self.receive(TAG_LEAVES)? {
             let _ = self.lost.set(cause_in(rank, &notice));
@@ -201,8 +201,8 @@ impl World {
         Ok(())
     }
 
-    /// The next control message with `tag`, if one has come: its sender and its bytes. The message
-    /// begins with the sender's rank, so that no field of a status has to be read.
+    /// Receives the next control message with `tag`, if one has arrived: its sender and its bytes. The
+    /// message begins with the sender's rank, so that no field of a status has to be read.
     fn receive(&self, tag: c_int) -> Result<Option<(u32, Vec<u8>)>, CommError> {
         let library = &self.library;
         let mut status = MpiStatus::default();
@@ -237,14 +237,14 @@ impl World {
         Ok(Some((u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]), rest)))
     }
 
-    /// Sends a control message without waiting for anybody. Its memory is never freed: the library
-    /// may still send it when nobody waits for that any more.
+    /// Sends a control message without waiting. Its memory is never freed, since the library may still be
+    /// sending it when no one waits for the request.
     fn notify(&self, to: impl Iterator<Item = u32>, tag: c_int, notice: &[u8]) {
         let notice = &notice[..notice.len().min(NOTICE)];
         let message: &'static [u8] = [&self.rank.to_ne_bytes()[..], notice].concat().leak();
         for rank in to.filter(|rank| *rank != self.rank) {
             let request: &'static mut Handle = Box::leak(Box::new(0));
-            // SAFETY: message and request live for ever.
+            // SAFETY: message and request are leaked.
             unsafe {
                 (self.library.f.isend)(
                     message.as_ptr().cast(),
@@ -259,12 +259,22 @@ impl World {
         }
     }
 
-    /// Tells every rank why this one gives up.
+    /// Notifies every rank of the reason why this one gives up.
     pub(crate) fn abandon(&self, reason: &str) {
+        self.give_up(reason, CommError::RankLost { rank: self.rank, reason: reason.into() });
+    }
+
+    /// Tells every rank that ranks came to different meetings, as `text` says.
+    pub(crate) fn part(&self, text: &str) {
+        let reason = format!("rank {} gave up: {text}", self.rank);
+        self.give_up(&reason, CommError::Apart { text: text.into() });
+    }
+
+    fn give_up(&self, reason: &str, cause: CommError) {
         if self.lost.get().is_none() {
             self.notify_all(&[&[LOST], reason.as_bytes()].concat());
         }
-        let _ = self.lost.set(CommError::RankLost { rank: self.rank, reason: reason.into() });
+        let _ = self.lost.set(cause);
     }
 
     fn notify_all(&self, notice: &[u8]) {
@@ -273,14 +283,25 @@ impl World {
         }
     }
 
-    /// The time is up: ranks that wait tell each other so; those that do not are missing.
+    /// The time is up: ranks that wait tell each other so, and where; those that do not, or wait elsewhere, are missing.
     fn timed_out(&self, members: &[u32], after: Duration) -> CommError {
-        self.notify(members.iter().copied(), TAG_WAITS, &[]);
-        let mut silent: Vec<u32> = members.iter().copied().filter(|rank| *rank != self.rank).collect();
+        let mine = self.status().meeting(self.rank);
+        self.notify(0..self.size, TAG_WAITS, &mine.to_ne_bytes());
+        let others = members.iter().copied().filter(|rank| *rank != self.rank);
+        // Where those wait that are missing, once they have said so.
+        let mut missing: Vec<(u32, Option<u64>)> = others.map(|rank| (rank, None)).collect();
         let until = Instant::now() + Duration::from_secs(2).min(after);
-        while Instant::now() < until && !silent.is_empty() {
+        while Instant::now() < until && missing.iter().any(|(_, waits)| waits.is_none()) {
             match self.receive(TAG_WAITS) {
-                Ok(Some((rank, _))) => silent.retain(|other| *other != rank),
+                Ok(Some((rank, notice))) => {
+                    let theirs = notice.first_chunk::<8>().map_or(mine, |bytes| u64::from_ne_bytes(*bytes));
+                    if ranks::meeting::is_same(theirs, mine) {
+                        missing.retain(|(other, _)| *other != rank);
+                    }
+                    for (_, waits) in missing.iter_mut().filter(|(other, _)| *other == rank) {
+                        *waits = Some(theirs);
+                    }
+                }
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
                 Err(_) => break,
             }
@@ -290,20 +311,24 @@ impl World {
                 return error.clone();
             }
         }
-        let missing = silent.into_iter().map(|rank| (rank, "it does not answer".to_string())).collect();
+        let stands = |waits: Option<u64>| match waits {
+            Some(theirs) => format!("it waits {}", ranks::meeting::place(theirs)),
+            None => "it does not answer".into(),
+        };
+        let missing = missing.into_iter().map(|(rank, waits)| (rank, stands(waits))).collect();
         let error = CommError::TimedOut { line: self.status().line(), after, missing };
         self.abandon(&error.to_string());
         error
     }
 
-    /// Ends MPI, when nobody was lost: then every rank has come here.
+    /// Finalizes MPI if no rank was lost, so that every rank reaches this call.
     pub(crate) fn finish(&self) {
         self.ended.set(true);
         // SAFETY: the last call to the library in this process.
         unsafe { (self.library.f.finalize)() };
     }
 
-    /// Waits a moment for messages under way to leave: there is no collective end after a loss.
+    /// Waits a moment for messages in flight to be sent: after a loss there is no collective end.
     pub(crate) fn linger(&self) {
         self.ended.set(true);
         let until = Instant::now() + Duration::from_millis(100);
@@ -317,7 +342,7 @@ fn signal_notice(signal: i32) -> Vec<u8> {
     [&[SIGNALLED][..], &signal.to_ne_bytes()].concat()
 }
 
-/// Why `rank`, which sent this notice, leaves.
+/// The reason in the notice that `rank` sent.
 fn cause_in(rank: u32, notice: &[u8]) -> CommError {
     let (kind, rest) = notice.split_first().unwrap_or((&LOST, &[]));
     match (*kind, rest.first_chunk::<4>()) {
@@ -331,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notice_tells_a_signal_from_a_loss() {
+    fn a_notice_distinguishes_a_signal_from_a_loss() {
         assert_eq!(cause_in(3, &signal_notice(15)), CommError::Signalled { signal: 15 });
         let reason = "the run was stopped by nobody".to_string();
         let notice = [&[LOST], reason.as_bytes()].concat();

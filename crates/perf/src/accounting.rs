@@ -1,4 +1,4 @@
-//! Reads the counters of a thread that any user may read.
+//! Reads per-thread kernel counters that need no privilege.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -6,19 +6,19 @@ use std::os::fd::AsRawFd;
 /// The counters of one thread since its start, as `getrusage(2)` and `/proc/…/schedstat` give them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Switches in which the thread gave the processor up.
+    /// Voluntary context switches: the thread gave up the processor.
     pub voluntary: u64,
-    /// Switches against its will.
+    /// Involuntary context switches.
     pub involuntary: u64,
-    /// Faults served without a device.
+    /// Page faults served without reading a device.
     pub minor_faults: u64,
-    /// Faults that read a device.
+    /// Page faults that read a device.
     pub major_faults: u64,
     /// Time on a run queue, ready to run and not running, in ns.
     pub queue_ns: u64,
 }
 
-/// Reads the counters of the thread that made it. Costs about 1.5 µs a reading.
+/// Reads the counters of the thread that created it, at about 1.5 µs a reading.
 #[derive(Debug)]
 pub struct Accounting {
     schedstat: Option<File>,
@@ -30,16 +30,16 @@ impl Accounting {
         Self { schedstat: File::open("/proc/thread-self/schedstat").ok() }
     }
 
-    /// Can the run-queue wait be read?
+    /// Whether the run-queue wait can be read.
     pub fn sees_queue(&self) -> bool {
         self.schedstat.is_some()
     }
 
-    /// The counters now. Must be called on the thread that made this.
+    /// Reads the counters. Must be called on the thread that created this value.
     pub fn read(&self) -> Counters {
         // SAFETY: all-zero bytes are a valid `rusage`.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: `usage` is a valid place to write to.
+        // SAFETY: `usage` is valid for writes.
         unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
         Counters {
             voluntary: usage.ru_nvcsw as u64,
@@ -50,7 +50,7 @@ impl Accounting {
         }
     }
 
-    /// The time spent on a run queue so far, in ns; 0 where the kernel does not say.
+    /// The time spent on a run queue so far, in ns; 0 if the kernel does not report it.
     pub fn queue_ns(&self) -> u64 {
         let Some(file) = &self.schedstat else { return 0 };
         let mut text = [0u8; 96];
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_voluntary_switch_is_counted_once() {
         let accounting = Accounting::of_this_thread();
-        // A page fault that waits is a voluntary switch, too, so one sleep can show more than one.
+        // A page fault that waits is a voluntary switch too, so one sleep can show several.
         let switches = (0..50).map(|_| {
             let before = accounting.read();
             std::thread::sleep(std::time::Duration::from_millis(1));

@@ -1,12 +1,12 @@
-//! Measures how long a block device was at work for a thread.
+//! Measures how long a block device worked on the requests of a thread.
 //!
-//! A request is this thread's if this thread gave it to the scheduler or to the device. It ends in an
-//! interrupt that hits whichever thread runs there, so the events of every processor are read. What the
-//! kernel asks in a thread's stead (a journal, write-back) is not counted: it would be a guess.
+//! A request belongs to this thread if this thread queued or issued it. Its completion interrupt runs on any
+//! processor, so the events of every processor are read. Requests that kernel threads make on behalf of a
+//! thread (journal, write-back) are not counted, since they cannot be attributed.
 //!
-//! Some kernels do not tell what an interrupt does on an idle processor. The end of a request is among it, and a
-//! thread that waits leaves its processor idle. Then the request ended when the thread was woken, if the device has
-//! none under way any more.
+//! Some kernels record no tracepoints for interrupts on an idle processor, so the completion of a request can
+//! be missed: a waiting thread leaves its processor idle. In that case the request is taken to end when the
+//! thread is woken, provided the device has no request in flight.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,45 +14,45 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::events::{self, EventMeaning, KernelEvent};
 use crate::ring::{Pages, RECORD_SAMPLE, Words};
 
-/// Rings on more processors than this are not worth their memory in every rank.
+/// Largest number of processors to watch: every rank maps one ring a processor.
 const MOST_PROCESSORS: usize = 16;
 
-/// Every request that ends is written down once for each thread that watches, in the middle of what is
-/// measured: a third of a microsecond each.
+/// Largest number of watching threads. The kernel records each completed request once for each of them,
+/// during the measurement, at about 0.33 µs a record.
 const MOST_WATCHERS: u32 = 4;
 
-/// Ranks on this machine that will watch.
+/// Number of ranks on this machine that watch devices.
 static RANKS: AtomicU32 = AtomicU32::new(1);
 
-/// Threads of this process that watch.
+/// Number of threads of this process that watch devices.
 static WATCHING: AtomicU32 = AtomicU32::new(0);
 
-/// Says how many ranks will watch, before they are forked.
+/// Sets how many ranks will watch devices. Call before forking them.
 pub fn expect(ranks: u32) {
     RANKS.store(ranks, Ordering::Relaxed);
 }
 
-/// Requests of this thread that are remembered while they are under way.
+/// Largest number of in-flight requests kept for a thread; the oldest is dropped first.
 const MOST_OPEN: usize = 64;
 
-/// What one record says of a request.
+/// One record about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RequestStep {
     time: u64,
     meaning: EventMeaning,
     thread: u32,
     /// Device and first sector.
-    place: (u32, u64),
+    location: (u32, u64),
 }
 
-/// A request of this thread that has not ended.
+/// A request of this thread that has not completed.
 #[derive(Clone, Copy, Debug)]
 struct DeviceRequest {
-    place: (u32, u64),
-    /// When it was issued to the device; `None` while the I/O scheduler holds it.
+    location: (u32, u64),
+    /// Time of issue to the device; `None` while the I/O scheduler holds it.
     begin: Option<u64>,
-    /// Of the operation that is being watched, not of an earlier one.
-    fresh: bool,
+    /// Whether the watched operation made it, not an earlier one.
+    of_this_operation: bool,
 }
 
 /// Reads the requests to block devices on all processors.
@@ -64,20 +64,21 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// For the calling thread.
+    /// Opens the rings for the calling thread.
     pub fn of_this_thread() -> io::Result<Self> {
         // Workers of a rank observe devices too.
         let here = WATCHING.load(Ordering::Relaxed).saturating_add(1);
         let watchers = RANKS.load(Ordering::Relaxed).saturating_mul(here);
         if watchers > MOST_WATCHERS {
-            let many =
-                format!("{watchers} ranks and workers would slow each other's requests down by looking");
+            let many = format!(
+                "{watchers} ranks and workers would slow each other's requests down by watching them"
+            );
             return Err(io::Error::other(many));
         }
         let online = std::fs::read_to_string("/sys/devices/system/cpu/online")?;
         let processors = machine::processors(&online);
         if processors.is_empty() || processors.len() > MOST_PROCESSORS {
-            let many = format!("on more than {MOST_PROCESSORS} processors it costs too much to look");
+            let many = format!("watching them on more than {MOST_PROCESSORS} processors costs too much");
             return Err(io::Error::other(many));
         }
         let ring = |processor: u32| {
@@ -98,24 +99,24 @@ impl Devices {
         })
     }
 
-    /// To be called before an operation: what ended until now is not of it.
+    /// Starts an operation: discards the requests that completed before it.
     #[inline]
     pub fn before(&mut self) {
         if self.rings.iter().any(|(pages, _)| !pages.is_quiet()) {
             self.read();
         }
         self.requests.done.clear();
-        self.requests.open.iter_mut().for_each(|open| open.fresh = false);
+        self.requests.open.iter_mut().for_each(|open| open.of_this_operation = false);
     }
 
     /// Time within `begin..end` (ns on CLOCK_MONOTONIC_RAW) in which a device had a request of this thread.
     pub fn busy_ns(&mut self, begin: u64, end: u64) -> u64 {
         self.read();
-        self.requests.end_unseen(end, is_idle);
+        self.requests.complete_missed(end, is_idle);
         self.requests.busy_ns(begin, end)
     }
 
-    /// Reads what is new, in the order of time over all processors.
+    /// Reads the new records of all processors in time order.
     fn read(&mut self) {
         let records = &mut self.records;
         records.clear();
@@ -123,10 +124,10 @@ impl Devices {
             let meaning = |identifier: u64| {
                 events.iter().find(|event| event.identifier == identifier).map(|event| event.meaning)
             };
-            pages.drain(|kind, _, words| records.extend(understand(kind, words, meaning)));
+            pages.drain(|kind, _, words| records.extend(decode(kind, words, meaning)));
         }
         records.sort_by_key(|seen| seen.time);
-        records.iter().for_each(|seen| self.requests.see(*seen));
+        records.iter().for_each(|seen| self.requests.add(*seen));
     }
 }
 
@@ -136,10 +137,10 @@ impl Drop for Devices {
     }
 }
 
-/// Has a block device, numbered as in the kernel, no request under way?
+/// Whether a block device (the kernel's device number) has no request in flight.
 fn is_idle(device: u32) -> bool {
     let path = format!("/sys/dev/block/{}:{}/inflight", device >> 20, device & 0xf_ffff);
-    // Reads and writes under way.
+    // The file holds the number of reads and of writes in flight.
     std::fs::read_to_string(path)
         .is_ok_and(|text| text.split_whitespace().count() == 2 && text.split_whitespace().all(|n| n == "0"))
 }
@@ -149,29 +150,30 @@ fn is_idle(device: u32) -> bool {
 struct Requests {
     me: u32,
     open: Vec<DeviceRequest>,
-    /// From when to when a device was at work.
+    /// Intervals in which a device worked on a request: start and end in ns.
     done: Vec<(u64, u64)>,
 }
 
 impl Requests {
-    fn see(&mut self, seen: RequestStep) {
-        let known = self.open.iter().position(|open| open.place == seen.place);
+    fn add(&mut self, seen: RequestStep) {
+        let known = self.open.iter().position(|open| open.location == seen.location);
         match (seen.meaning, known) {
             (EventMeaning::RequestBegins, Some(index)) => {
                 let open = &mut self.open[index];
                 open.begin = Some(seen.time);
-                open.fresh |= seen.thread == self.me;
+                open.of_this_operation |= seen.thread == self.me;
             }
             // The completion of the previous request at this sector was missed.
             (EventMeaning::RequestQueued, Some(index)) if seen.thread == self.me => {
-                self.open[index] = DeviceRequest { place: seen.place, begin: None, fresh: true };
+                self.open[index] =
+                    DeviceRequest { location: seen.location, begin: None, of_this_operation: true };
             }
             (EventMeaning::RequestBegins | EventMeaning::RequestQueued, None) if seen.thread == self.me => {
                 if self.open.len() == MOST_OPEN {
                     self.open.remove(0);
                 }
                 let begin = (seen.meaning == EventMeaning::RequestBegins).then_some(seen.time);
-                self.open.push(DeviceRequest { place: seen.place, begin, fresh: true });
+                self.open.push(DeviceRequest { location: seen.location, begin, of_this_operation: true });
             }
             (EventMeaning::RequestEnds, Some(index)) => {
                 if let Some(begin) = self.open.swap_remove(index).begin {
@@ -182,8 +184,9 @@ impl Requests {
         }
     }
 
-    /// Ends at `end` the requests of this operation whose completion was missed, on devices that are idle by now.
-    fn end_unseen(&mut self, end: u64, is_idle: impl Fn(u32) -> bool) {
+    /// Completes at `end` the requests of this operation whose completion was missed, if their device is idle
+    /// now.
+    fn complete_missed(&mut self, end: u64, is_idle: impl Fn(u32) -> bool) {
         let mut asked = None;
         let mut idle = |device: u32| match asked {
             Some((known, found)) if known == device => found,
@@ -191,7 +194,7 @@ impl Requests {
         };
         let done = &mut self.done;
         self.open.retain(|open| match open.begin {
-            Some(begin) if open.fresh && begin < end && idle(open.place.0) => {
+            Some(begin) if open.of_this_operation && begin < end && idle(open.location.0) => {
                 done.push((begin, end));
                 false
             }
@@ -199,7 +202,7 @@ impl Requests {
         });
     }
 
-    /// The length of the union of what is done, within `begin..end`.
+    /// The length of the union of the completed intervals, within `begin..end`.
     fn busy_ns(&mut self, begin: u64, end: u64) -> u64 {
         self.done.sort_unstable();
         let (mut sum, mut reached) = (0, begin);
@@ -212,19 +215,15 @@ impl Requests {
     }
 }
 
-/// `[header, identifier, process and thread, time, size of what follows and its first half word, …]`: the
-/// device stands 8 bytes into what follows, the sector 16.
-fn understand(
-    kind: u32,
-    words: &Words,
-    meaning: impl Fn(u64) -> Option<EventMeaning>,
-) -> Option<RequestStep> {
+/// Decodes a record `[header, identifier, process and thread, time, raw size and first half word, …]`. In the
+/// raw data the device is at offset 8 and the sector at offset 16.
+fn decode(kind: u32, words: &Words, meaning: impl Fn(u64) -> Option<EventMeaning>) -> Option<RequestStep> {
     if kind != RECORD_SAMPLE {
         return None;
     }
-    let place = ((words[5] >> 32) as u32, words[6] >> 32 | words[7] << 32);
+    let location = ((words[5] >> 32) as u32, words[6] >> 32 | words[7] << 32);
     let thread = (words[2] >> 32) as u32;
-    Some(RequestStep { time: words[3], meaning: meaning(words[1])?, thread, place })
+    Some(RequestStep { time: words[3], meaning: meaning(words[1])?, thread, location })
 }
 
 #[cfg(test)]
@@ -232,17 +231,17 @@ mod tests {
     use super::*;
 
     fn seen(time: u64, meaning: EventMeaning, thread: u32, sector: u64) -> RequestStep {
-        RequestStep { time, meaning, thread, place: (8, sector) }
+        RequestStep { time, meaning, thread, location: (8, sector) }
     }
 
     fn requests(all: &[RequestStep]) -> Requests {
         let mut found = Requests { me: 7, ..Requests::default() };
-        all.iter().for_each(|one| found.see(*one));
+        all.iter().for_each(|one| found.add(*one));
         found
     }
 
     #[test]
-    fn the_time_of_a_request_is_the_device_s_and_not_the_scheduler_s() {
+    fn time_in_the_io_scheduler_is_not_device_time() {
         let mut found = requests(&[
             seen(10, EventMeaning::RequestQueued, 7, 64),
             // Another thread may issue it to the device.
@@ -254,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_ask_for_is_not_counted_and_what_overlaps_is_counted_once() {
+    fn requests_of_others_are_not_counted_and_overlap_is_counted_once() {
         let mut found = requests(&[
             seen(5, EventMeaning::RequestBegins, 9, 1),
             seen(10, EventMeaning::RequestBegins, 7, 2),
@@ -270,32 +269,32 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_not_told_is_when_the_thread_came_back_if_the_device_is_idle() {
+    fn a_missed_completion_is_taken_as_the_wake_up_if_the_device_is_idle() {
         let all = [seen(5, EventMeaning::RequestBegins, 7, 1), seen(10, EventMeaning::RequestBegins, 7, 2)];
         let mut found = requests(&all);
-        found.end_unseen(100, |_| false);
+        found.complete_missed(100, |_| false);
         assert_eq!((found.busy_ns(0, 100), found.open.len()), (0, 2));
         // A request of an earlier operation may have completed long ago.
-        found.open[0].fresh = false;
-        found.end_unseen(100, |device| device == 8);
+        found.open[0].of_this_operation = false;
+        found.complete_missed(100, |device| device == 8);
         assert_eq!((found.busy_ns(0, 100), found.open.len()), (90, 1));
         // The same sector again is a new request.
         found.done.clear();
-        found.see(seen(110, EventMeaning::RequestQueued, 7, 1));
-        found.see(seen(115, EventMeaning::RequestBegins, 9, 1));
-        found.end_unseen(200, |_| true);
+        found.add(seen(110, EventMeaning::RequestQueued, 7, 1));
+        found.add(seen(115, EventMeaning::RequestBegins, 9, 1));
+        found.complete_missed(200, |_| true);
         assert_eq!((found.busy_ns(100, 200), found.open.len()), (85, 0));
     }
 
     #[test]
-    fn a_record_tells_thread_device_and_sector() {
+    fn a_record_holds_thread_device_and_sector() {
         let words: Words = [0, 5, 7 << 32 | 6, 99, 0, 8 << 32, 0x1234 << 32, 1];
-        let found = understand(RECORD_SAMPLE, &words, |id| (id == 5).then_some(EventMeaning::RequestEnds));
-        let place = (8, 1 << 32 | 0x1234);
+        let found = decode(RECORD_SAMPLE, &words, |id| (id == 5).then_some(EventMeaning::RequestEnds));
+        let location = (8, 1 << 32 | 0x1234);
         assert_eq!(
             found,
-            Some(RequestStep { time: 99, meaning: EventMeaning::RequestEnds, thread: 7, place })
+            Some(RequestStep { time: 99, meaning: EventMeaning::RequestEnds, thread: 7, location })
         );
-        assert_eq!(understand(14, &words, |_| Some(EventMeaning::RequestEnds)), None);
+        assert_eq!(decode(14, &words, |_| Some(EventMeaning::RequestEnds)), None);
     }
 }

@@ -40,7 +40,7 @@ const TRACEPOINT: u32 = 2;
 const DUMMY: u64 = 9;
 const FAULTS_MINOR: u64 = 5;
 const FAULTS_MAJOR: u64 = 6;
-/// PERF_SAMPLE_TIME and PERF_SAMPLE_IDENTIFIER: what every record of ours carries.
+/// PERF_SAMPLE_TIME and PERF_SAMPLE_IDENTIFIER, the fields of every record.
 const SAMPLE: u64 = (1 << 2) | (1 << 16);
 const DISABLED: u64 = 1 << 0;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
@@ -48,12 +48,12 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
 const USE_CLOCK: u64 = 1 << 25;
 const CONTEXT_SWITCH: u64 = 1 << 26;
-/// Records after which a poller is woken. Nobody polls, and a wake-up is an interrupt of its own; the
-/// kernel reads the number as a signed one.
+/// Number of records after which a poller is woken. Nothing polls the ring and a wake-up costs an interrupt,
+/// so this is the largest value of the kernel's signed field.
 const NEVER: u32 = i32::MAX as u32;
 const CLOSE_ON_EXEC: u64 = 1 << 3;
 
-/// What a record of an event says happened.
+/// The meaning of an event's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventMeaning {
     /// The dummy event that carries the context-switch records.
@@ -70,11 +70,11 @@ pub enum EventMeaning {
     RequestQueued,
     /// A request was given to a block device.
     RequestBegins,
-    /// A block device has done a request.
+    /// A block device has completed a request.
     RequestEnds,
 }
 
-/// An open event of the calling thread.
+/// An open perf event.
 #[derive(Debug)]
 pub struct KernelEvent {
     pub file: OwnedFd,
@@ -82,26 +82,25 @@ pub struct KernelEvent {
     pub meaning: EventMeaning,
 }
 
-/// Whose events: those of the calling thread on whatever processor it runs, or those of all threads on
-/// one processor.
+/// The scope of an event: the calling thread on any processor, or all threads on one processor.
 #[derive(Clone, Copy)]
-enum Of {
+enum Scope {
     ThisThread,
     Processor(u32),
 }
 
-/// What an event is of.
-struct Wanted {
+/// The specification of an event to open.
+struct EventSpec {
     kind: u32,
     config: u64,
-    /// Flags besides those that all events have.
+    /// Flags in addition to those of every event.
     extra: u64,
-    /// What a record carries.
+    /// Fields of each record (`PERF_SAMPLE_*`).
     sample_type: u64,
     meaning: EventMeaning,
 }
 
-impl Wanted {
+impl EventSpec {
     fn software(config: u64, meaning: EventMeaning) -> Self {
         Self { kind: SOFTWARE, config, extra: 0, sample_type: SAMPLE, meaning }
     }
@@ -125,12 +124,12 @@ impl Wanted {
     }
 
     /// Opens the event.
-    fn open(&self, of: Of) -> io::Result<KernelEvent> {
-        let (process, processor) = match of {
-            Of::ThisThread => (0, -1),
-            Of::Processor(number) => (-1, i32::try_from(number).unwrap_or(-1)),
+    fn open(&self, scope: Scope) -> io::Result<KernelEvent> {
+        let (process, processor) = match scope {
+            Scope::ThisThread => (0, -1),
+            Scope::Processor(number) => (-1, i32::try_from(number).unwrap_or(-1)),
         };
-        // With the kernel's own faults first; an ordinary user may see those of user code alone.
+        // Try with faults inside the kernel first; an unprivileged user may see only those of user code.
         let mut last = io::Error::from_raw_os_error(libc::ENOSYS);
         for exclude in [0, EXCLUDE_KERNEL] {
             let attributes = self.attributes(exclude);
@@ -140,7 +139,7 @@ impl Wanted {
                 libc::syscall(libc::SYS_perf_event_open, &attributes, process, processor, -1, CLOSE_ON_EXEC)
             };
             if fd >= 0 {
-                // SAFETY: the kernel has just given us this descriptor and nobody else knows it.
+                // SAFETY: the kernel has just returned this descriptor and nothing else owns it.
                 let file = unsafe { OwnedFd::from_raw_fd(fd as i32) };
                 let mut identifier = 0u64;
                 // SAFETY: PERF_EVENT_IOC_ID writes eight bytes.
@@ -160,16 +159,17 @@ const IOC_DISABLE: u64 = 0x2401;
 const IOC_SET_OUTPUT: u64 = 0x2405;
 const IOC_ID: u64 = 0x8008_2407;
 
-/// The event that carries the context-switch records; the ring is mapped on it.
+/// Opens the dummy event that carries the context-switch records; the ring is mapped on it.
 pub fn switches() -> io::Result<KernelEvent> {
-    Wanted { extra: CONTEXT_SWITCH, ..Wanted::software(DUMMY, EventMeaning::Switches) }.open(Of::ThisThread)
+    EventSpec { extra: CONTEXT_SWITCH, ..EventSpec::software(DUMMY, EventMeaning::Switches) }
+        .open(Scope::ThisThread)
 }
 
-/// Page faults, sampled one by one.
+/// Opens the page-fault events, one record a fault.
 pub fn faults() -> io::Result<Vec<KernelEvent>> {
     Ok(vec![
-        Wanted::software(FAULTS_MINOR, EventMeaning::MinorFault).open(Of::ThisThread)?,
-        Wanted::software(FAULTS_MAJOR, EventMeaning::MajorFault).open(Of::ThisThread)?,
+        EventSpec::software(FAULTS_MINOR, EventMeaning::MinorFault).open(Scope::ThisThread)?,
+        EventSpec::software(FAULTS_MAJOR, EventMeaning::MajorFault).open(Scope::ThisThread)?,
     ])
 }
 
@@ -183,13 +183,14 @@ const INTERRUPTS: [(&str, EventMeaning); 6] = [
     ("irq/irq_handler_exit", EventMeaning::DeviceLeave),
 ];
 
-/// Interrupts while this thread is current: timer, soft and device. What the machine lacks (no
-/// `irq_vectors` outside x86) is left out; an error only where nothing can be had.
+/// Opens the events of timer, soft and device interrupts that run while this thread is current. Tracepoints
+/// that the machine lacks (`irq_vectors` exists on x86 only) are left out; an error is returned only if none
+/// can be opened.
 pub fn interrupts() -> io::Result<Vec<KernelEvent>> {
     let mut found = Vec::new();
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for (name, meaning) in INTERRUPTS {
-        let opened = Wanted::tracepoint(name, meaning).and_then(|wanted| wanted.open(Of::ThisThread));
+        let opened = EventSpec::tracepoint(name, meaning).and_then(|spec| spec.open(Scope::ThisThread));
         match opened {
             Ok(event) => found.push(event),
             Err(error) => last = error,
@@ -198,26 +199,28 @@ pub fn interrupts() -> io::Result<Vec<KernelEvent>> {
     if found.is_empty() { Err(last) } else { Ok(found) }
 }
 
-/// PERF_SAMPLE_TID and PERF_SAMPLE_RAW: who asked a device, and for what.
+/// Also PERF_SAMPLE_TID and PERF_SAMPLE_RAW: the thread that made a request, and the request.
 const REQUEST: u64 = SAMPLE | (1 << 1) | (1 << 10);
 
-/// The tracepoints of requests to block devices; the first has no records where there is no scheduler.
+/// The tracepoints of requests to block devices; `block_rq_insert` has no records if the device has no I/O
+/// scheduler.
 const REQUESTS: [(&str, EventMeaning); 3] = [
     ("block/block_rq_issue", EventMeaning::RequestBegins),
     ("block/block_rq_complete", EventMeaning::RequestEnds),
     ("block/block_rq_insert", EventMeaning::RequestQueued),
 ];
 
-/// Requests to block devices on one processor, whoever makes them: the thread that waits for one is not
-/// the one that sees it end. Needs CAP_PERFMON.
+/// Opens the events of block-device requests of all threads on one processor, since a request may complete on
+/// another processor than the one its thread waits on. Needs CAP_PERFMON.
 pub fn requests(processor: u32) -> io::Result<Vec<KernelEvent>> {
     let open = |(name, meaning)| {
-        Wanted { sample_type: REQUEST, ..Wanted::tracepoint(name, meaning)? }.open(Of::Processor(processor))
+        EventSpec { sample_type: REQUEST, ..EventSpec::tracepoint(name, meaning)? }
+            .open(Scope::Processor(processor))
     };
     REQUESTS.into_iter().map(open).collect()
 }
 
-/// Finds the numbers of all tracepoints, so that forked ranks need not.
+/// Looks up the numbers of all tracepoints, so that forked ranks inherit them.
 pub fn prepare() {
     for (name, _) in INTERRUPTS.into_iter().chain(REQUESTS) {
         // A missing tracepoint is reported when it is opened.
@@ -225,7 +228,7 @@ pub fn prepare() {
     }
 }
 
-/// The number of a tracepoint, found once.
+/// The number of a tracepoint, looked up once.
 fn number(name: &'static str) -> io::Result<u64> {
     static KNOWN: Mutex<BTreeMap<&str, Result<u64, io::ErrorKind>>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -233,7 +236,7 @@ fn number(name: &'static str) -> io::Result<u64> {
     found.map_err(io::Error::from)
 }
 
-/// The number of a tracepoint, where tracefs is mounted and readable, or root may mount it for itself.
+/// Looks up the number of a tracepoint in tracefs; as root also where tracefs is not mounted.
 fn tracepoint(name: &str) -> io::Result<u64> {
     let places = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
     let paths = places.map(|place| format!("{place}/events/{name}/format"));
@@ -244,11 +247,15 @@ fn tracepoint(name: &str) -> io::Result<u64> {
             Err(error) => last = error,
         }
     }
-    if last.kind() == io::ErrorKind::NotFound { identified(name, &unmounted(&paths[0])?) } else { Err(last) }
+    if last.kind() == io::ErrorKind::NotFound {
+        identified(name, &read_unmounted(&paths[0])?)
+    } else {
+        Err(last)
+    }
 }
 
-/// The number in the text of a `format` file; an error where a request's device and sector do not stand
-/// where they are looked for.
+/// The number in the text of a `format` file. An error if a request's device and sector are not at the
+/// offsets that [`crate::device`] reads.
 fn identified(name: &str, format: &str) -> io::Result<u64> {
     let at = |field: &str, offset: u32| format.contains(&format!("{field};\toffset:{offset};"));
     if name.starts_with("block/") && !(at("dev_t dev", 8) && at("sector_t sector", 16)) {
@@ -258,21 +265,21 @@ fn identified(name: &str, format: &str) -> io::Result<u64> {
     number.and_then(|number| number.trim().parse().ok()).ok_or(io::ErrorKind::NotFound.into())
 }
 
-/// A file of a tracefs that is not mounted: a child mounts it where only the child sees it, reads and
-/// leaves. Nothing of the machine is changed.
-fn unmounted(path: &str) -> io::Result<String> {
+/// Reads a file of a tracefs that is not mounted. A child process mounts tracefs in a mount namespace of its
+/// own, reads the file and exits, so the machine is not changed.
+fn read_unmounted(path: &str) -> io::Result<String> {
     let path = CString::new(path)?;
     let mut ends = [0; 2];
     // SAFETY: `ends` has room for the two descriptors.
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just given us both, and nobody else knows them.
+    // SAFETY: the kernel has just returned both and nothing else owns them.
     let (from, to) = unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
-    // SAFETY: the child makes system calls only, on memory that was there before, and leaves.
+    // SAFETY: the child makes only system calls, on memory that existed before the fork, and exits.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: every string ends in zero; `text` has room for what is read into it.
+        // SAFETY: every string is NUL-terminated; `text` has room for what is read into it.
         unsafe {
             let mut text = [0u8; 4096];
             let (none, private) = (std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
@@ -294,13 +301,13 @@ fn unmounted(path: &str) -> io::Result<String> {
     drop(to);
     let mut text = String::new();
     let read = fs::File::from(from).read_to_string(&mut text);
-    // SAFETY: a child of our own, which leaves by itself; no status is wanted.
+    // SAFETY: a child of this process, which exits by itself; its status is not needed.
     unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
     read?;
     Ok(text)
 }
 
-/// Lets the records of `event` go to the ring of `leader`.
+/// Redirects the records of `event` to the ring of `leader`.
 pub fn redirect(event: &KernelEvent, leader: &KernelEvent) -> io::Result<()> {
     request(event, IOC_SET_OUTPUT, leader.file.as_raw_fd())
 }
@@ -310,21 +317,21 @@ pub fn enable(event: &KernelEvent) -> io::Result<()> {
     request(event, IOC_ENABLE, 0)
 }
 
-/// Stops an event for a while.
+/// Stops an event; [`enable`] starts it again.
 pub fn disable(event: &KernelEvent) -> io::Result<()> {
     request(event, IOC_DISABLE, 0)
 }
 
-/// Makes one of the requests above that take a number.
+/// Issues one of the ioctls above that take a number.
 fn request(event: &KernelEvent, code: u64, argument: libc::c_int) -> io::Result<()> {
-    // SAFETY: the descriptor is an open perf event; none of the requests takes a pointer.
+    // SAFETY: the descriptor is an open perf event; none of these ioctls takes a pointer.
     match unsafe { libc::ioctl(event.file.as_raw_fd(), code as _, argument) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// `kernel.perf_event_paranoid`, where it can be read.
+/// `kernel.perf_event_paranoid`, if it can be read.
 pub fn paranoid() -> Option<i32> {
     fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
 }

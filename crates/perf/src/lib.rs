@@ -1,6 +1,6 @@
-//! Observes why an operation was slow; nothing is guessed.
+//! Observes why an operation was slow, from kernel counters and events only.
 //!
-//! [`Watch`] stands around an operation, outside the two clock reads:
+//! [`Watch`] brackets an operation, outside of the two clock reads:
 //!
 //! ```
 //! let clock = clock::Clock::monotonic();
@@ -14,13 +14,13 @@
 //! assert!(clock.picoseconds(begin, end) > seen.queue_ns * 1000);
 //! ```
 //!
-//! Three tiers, the best that the machine allows:
-//! - **accounting** (any user): `getrusage` and the run-queue wait of `schedstat`, about 1.5 µs twice
-//!   an operation, so only while operations of 20 µs and more are about;
-//! - **events** (`perf_event_paranoid` at most 2): context switches and page faults as records in a
-//!   shared ring. Without a record nothing happened, and no system call is needed to know it;
-//! - **tracepoints** (root or CAP_PERFMON): also timer, soft and device interrupts, and when block devices
-//!   were at work for this thread.
+//! It uses the best of three tiers that the machine allows:
+//! - **accounting** (any user): `getrusage` and the run-queue wait of `schedstat`, at about 1.5 µs twice an
+//!   operation, so they are read only near operations of 20 µs and more;
+//! - **events** (`perf_event_paranoid` at most 2): context switches and page faults as records in a shared
+//!   ring. An operation without events needs no system call;
+//! - **tracepoints** (root or CAP_PERFMON): also timer, soft and device interrupts, and the time in which
+//!   block devices worked on this thread's requests.
 
 mod accounting;
 mod device;
@@ -34,13 +34,13 @@ pub use accounting::{Accounting, Counters};
 pub use tally::Totals;
 pub use watch::{Observed, Watch};
 
-/// Finds out what forked ranks need not find out each by itself; so many of them will watch.
+/// Looks up what forked ranks inherit; `ranks` of them will watch.
 pub fn prepare(ranks: u32) {
     events::prepare();
     expect(ranks);
 }
 
-/// Says how many ranks of this machine, or of others, will watch.
+/// Sets how many ranks will watch.
 pub fn expect(ranks: u32) {
     device::expect(ranks);
 }

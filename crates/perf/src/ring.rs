@@ -1,7 +1,7 @@
 //! Reads the kernel's event records without a system call.
 //!
-//! The kernel writes records into a ring shared with this process and publishes its head; looking
-//! whether anything happened is one load. Layout: `perf_event_open(2)`, "MMAP layout".
+//! The kernel writes records into a ring shared with this process and publishes its head, so testing for new
+//! records is one load. Layout: `perf_event_open(2)`, "MMAP layout".
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -10,27 +10,27 @@ use memmap2::{Advice, MmapOptions, MmapRaw};
 
 use crate::events::{self, EventMeaning, KernelEvent};
 
-/// Pages of records; with the page of control data they stay below what an ordinary user may lock for
-/// dozens of ranks. They are drained at every operation.
+/// Pages of records, drained at every operation. With the control page they stay below the locked-memory
+/// limit of an unprivileged user for dozens of ranks.
 const PAGES: usize = 8;
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
 const RECORD_LOST: u32 = 2;
-/// The type of a record that an event of ours happened.
+/// The record type of an event's sample.
 pub const RECORD_SAMPLE: u32 = 9;
 const RECORD_SWITCH: u32 = 14;
 const MISC_SWITCH_OUT: u16 = 1 << 13;
 const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 
-/// What one record says.
+/// One decoded record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventRecord {
-    /// The thread left the processor; `preempted` where it still wanted it.
+    /// The thread was switched out; `preempted` if it was still runnable.
     Out { preempted: bool },
-    /// The thread is back.
+    /// The thread was switched in.
     In,
-    /// An event of ours happened.
+    /// A sample of one of the opened events.
     Event(EventMeaning),
     /// That many records did not fit into the ring.
     Lost(u64),
@@ -44,7 +44,7 @@ pub struct Pages {
     tail: u64,
 }
 
-/// The first words of a record, as many as anybody here looks at.
+/// The first words of a record: all that the decoders read.
 pub type Words = [u64; 8];
 
 impl Pages {
@@ -62,8 +62,8 @@ impl Pages {
     /// A counter in the control page.
     #[inline]
     fn counter(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: `offset` is 1024 or 1032, eight-byte aligned, inside the mapped control page, which
-        // lives as long as `self`; the kernel changes it with whole stores.
+        // SAFETY: `offset` is 1024 or 1032, eight-byte aligned, inside the mapped control page, which lives
+        // as long as `self`; the kernel changes it with 8-byte stores.
         unsafe { &*self.map.as_mut_ptr().add(offset).cast::<AtomicU64>() }
     }
 
@@ -72,14 +72,14 @@ impl Pages {
         self.counter(HEAD).load(Ordering::Acquire)
     }
 
-    /// Has nothing been written since the last [`Pages::drain`]?
+    /// Whether nothing has been written since the last [`Pages::drain`].
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.head() == self.tail
     }
 
-    /// Hands every new record (type, miscellaneous bits, its words; those that it does not have are 0) to
-    /// `see` and gives its place back to the kernel.
+    /// Passes every new record (type, miscellaneous bits, its words, missing ones 0) to `see` and frees its
+    /// space in the ring.
     pub fn drain(&mut self, mut see: impl FnMut(u32, u16, &Words)) {
         let head = self.head();
         while self.tail < head {
@@ -87,7 +87,7 @@ impl Pages {
             words[0] = self.word(self.tail);
             let (kind, misc, size) = header(words[0]);
             if size < 8 {
-                // Not a record: the rest of the ring cannot be understood.
+                // Not a record: the rest of the ring cannot be decoded.
                 self.tail = head;
                 break;
             }
@@ -103,7 +103,7 @@ impl Pages {
 
     fn word(&self, at: u64) -> u64 {
         let offset = (at % (PAGES * self.page) as u64) as usize;
-        // SAFETY: records are eight-byte aligned, so the word lies wholly within the data pages.
+        // SAFETY: records are eight-byte aligned, so the word lies entirely within the data pages.
         unsafe { self.map.as_mut_ptr().add(self.page + offset).cast::<u64>().read_volatile() }
     }
 }
@@ -116,7 +116,7 @@ pub struct EventRing {
 }
 
 impl EventRing {
-    /// Maps a ring on `leader` and lets the other events write into it too.
+    /// Maps a ring on `leader` and redirects the other events into it.
     pub fn map(leader: KernelEvent, others: Vec<KernelEvent>) -> io::Result<Self> {
         let pages = Pages::map(&leader)?;
         let mut ring = Self { pages, events: vec![leader] };
@@ -131,32 +131,32 @@ impl EventRing {
         Ok(ring)
     }
 
-    /// Switches the fault events off or on; the other events go on.
-    pub fn see_faults(&self, see: bool) {
+    /// Enables or disables the page-fault events; the others stay enabled.
+    pub fn record_faults(&self, enabled: bool) {
         let faults = |event: &&KernelEvent| {
             matches!(event.meaning, EventMeaning::MinorFault | EventMeaning::MajorFault)
         };
         for event in self.events.iter().filter(faults) {
-            // Without it faults cost a microsecond more, or stay unseen: no reason to stop.
-            let _ = if see { events::enable(event) } else { events::disable(event) };
+            // On failure faults cost a microsecond more or go unrecorded, which is not fatal.
+            let _ = if enabled { events::enable(event) } else { events::disable(event) };
         }
     }
 
-    /// Has nothing been written since the last [`EventRing::drain`]?
+    /// Whether nothing has been written since the last [`EventRing::drain`].
     #[inline]
     pub fn is_quiet(&self) -> bool {
         self.pages.is_quiet()
     }
 
-    /// Hands every new record, with its time on CLOCK_MONOTONIC_RAW in ns, to `see` and gives its
-    /// place back to the kernel.
+    /// Passes every new record, with its time on CLOCK_MONOTONIC_RAW in ns, to `see` and frees its space in
+    /// the ring.
     pub fn drain(&mut self, mut see: impl FnMut(u64, EventRecord)) {
         let events = &self.events;
         let meaning = |identifier: u64| {
             events.iter().find(|event| event.identifier == identifier).map(|event| event.meaning)
         };
         self.pages.drain(|kind, misc, words| {
-            if let Some((time, record)) = understand(kind, misc, words, meaning) {
+            if let Some((time, record)) = decode(kind, misc, words, meaning) {
                 see(time, record);
             }
         });
@@ -168,9 +168,9 @@ fn header(word: u64) -> (u32, u16, u16) {
     (word as u32, (word >> 32) as u16, (word >> 48) as u16)
 }
 
-/// The record in `words`: `[header, identifier, time]` of a sample, `[header, time, identifier]` of a
+/// Decodes the record in `words`: `[header, identifier, time]` of a sample, `[header, time, identifier]` of a
 /// switch, `[header, id, lost, time]` of a loss.
-fn understand(
+fn decode(
     kind: u32,
     misc: u16,
     words: &Words,
@@ -192,9 +192,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_preemption_is_told_from_giving_up() {
+    fn a_preemption_is_distinguished_from_a_voluntary_switch() {
         let words = [0, 77, 1, 0, 0, 0, 0, 0];
-        let out = |misc| understand(RECORD_SWITCH, misc, &words, |_| None);
+        let out = |misc| decode(RECORD_SWITCH, misc, &words, |_| None);
         assert_eq!(out(MISC_SWITCH_OUT), Some((77, EventRecord::Out { preempted: false })));
         assert_eq!(
             out(MISC_SWITCH_OUT | MISC_SWITCH_OUT_PREEMPT),
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_sample_is_named_by_its_identifier() {
         let words = [0, 5, 99, 0, 0, 0, 0, 0];
-        let found = understand(RECORD_SAMPLE, 0, &words, |id| (id == 5).then_some(EventMeaning::MinorFault));
+        let found = decode(RECORD_SAMPLE, 0, &words, |id| (id == 5).then_some(EventMeaning::MinorFault));
         assert_eq!(found, Some((99, EventRecord::Event(EventMeaning::MinorFault))));
     }
 }

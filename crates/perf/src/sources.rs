@@ -1,4 +1,4 @@
-//! Opens the best sources of observation that this machine allows, and says which causes they leave unseen.
+//! Opens the best sources of observation that this machine allows and reports which causes they cannot see.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use crate::device::Devices;
 use crate::events::{self, EventMeaning, KernelEvent};
 use crate::ring::EventRing;
 
-/// What a watch reads besides the counters of its thread.
+/// The data sources of a watch other than the counters of its thread.
 pub struct Sources {
     /// Records of switches, faults and interrupts.
     pub ring: Option<EventRing>,
     /// Requests to block devices.
     pub devices: Option<Devices>,
-    /// What these let it observe.
+    /// The causes that these sources can observe.
     pub coverage: Coverage,
 }
 

@@ -5,16 +5,16 @@ use samples::{Cause, Causes};
 use crate::events::EventMeaning;
 use crate::ring::EventRecord;
 
-/// Sums over everything a [`crate::Watch`] saw, between operations too.
+/// Sums over all that a [`crate::Watch`] recorded, during and between operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Switches in which the thread gave the processor up.
+    /// Voluntary context switches: the thread gave up the processor.
     pub voluntary: u64,
-    /// Switches against its will.
+    /// Involuntary context switches.
     pub involuntary: u64,
-    /// Faults served without a device.
+    /// Page faults served without reading a device.
     pub minor_faults: u64,
-    /// Faults that read a device.
+    /// Page faults that read a device.
     pub major_faults: u64,
     /// Timer interrupts.
     pub timer: u64,
@@ -22,24 +22,24 @@ pub struct Totals {
     pub soft: u64,
     /// Device interrupts.
     pub device: u64,
-    /// Records that did not fit into the ring: the sums above are too small by as much.
+    /// Records lost because the ring was full; the sums above miss them.
     pub lost: u64,
 }
 
-/// What the records of one operation say.
+/// Sums over the records of one operation.
 #[derive(Default)]
 pub struct EventTally {
     pub causes: Causes,
-    /// A switch was recorded, or records were lost: the wait on the run queue is to be read.
+    /// A switch was recorded or records were lost, so the run-queue wait must be read.
     pub switched: bool,
     /// Time off the processor, in ns.
     pub away_ns: u64,
-    /// From when to when, between which the thread may have been back for a while.
+    /// The first switch-out and the last switch-in; the thread may have run in between.
     pub away: Option<(u64, u64)>,
 }
 
 impl EventTally {
-    /// Adds one record. `left` is when the thread left the processor, where it has not come back.
+    /// Adds one record. `left` is the time of a switch-out without a switch-in yet.
     pub fn add(&mut self, totals: &mut Totals, left: &mut Option<u64>, time: u64, record: EventRecord) {
         match record {
             EventRecord::In => {
@@ -56,7 +56,7 @@ impl EventTally {
             }
             EventRecord::Lost(count) => {
                 totals.lost += count;
-                // A switch may be among the lost ones.
+                // The lost records may include a switch.
                 self.switched = true;
             }
             EventRecord::Event(meaning) => self.event(totals, meaning),

@@ -1,14 +1,14 @@
-//! Tests of a watch: what slowed an operation is seen, and only that.
+//! Tests of `Watch`: it reports the causes that occurred, and no others.
 
 use super::*;
 
-/// Sleeps, touches fresh pages, yields under competition: switches and faults of every kind.
-fn stir() {
+/// Sleeps and touches fresh pages, to cause context switches and page faults.
+fn cause_switches_and_faults() {
     for _ in 0..20 {
         std::thread::sleep(std::time::Duration::from_micros(200));
     }
     const LENGTH: usize = 64 * 4096;
-    // SAFETY: a new private mapping, every page of it written once, then given back.
+    // SAFETY: a new private mapping, whose pages are each written once before it is unmapped.
     unsafe {
         let writable = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -29,12 +29,12 @@ fn counts_equal_those_of_getrusage() {
         eprintln!("skipped: {:?}", watch.coverage().blind);
         return;
     }
-    // A switch may fall between two neighbouring readings; such a round is made again.
+    // A switch may fall between two successive readings; such a round is repeated.
     let exact = (0..20).any(|_| {
         let outer = accounting.read();
         let seen = watch.totals();
         let inner = accounting.read();
-        stir();
+        cause_switches_and_faults();
         let inner_end = accounting.read();
         let seen_end = watch.totals();
         let outer_end = accounting.read();
@@ -57,7 +57,7 @@ fn every_tier_sees_a_sleep_as_blocking_and_counts_faults() {
     for tier in [Tier::Accounting, Tier::Events, Tier::Tracepoints] {
         let mut watch = Watch::at_most(tier);
         watch.before();
-        stir();
+        cause_switches_and_faults();
         let seen = watch.after();
         assert!(seen.causes.has(Cause::Blocked), "{tier:?} {seen:?}");
         assert!(seen.causes.has(Cause::MinorFault), "{tier:?} {seen:?}");
@@ -70,10 +70,10 @@ fn the_queue_wait_is_the_growth_of_schedstat() {
     let mut watch = Watch::of_this_thread();
     watch.before();
     let begin = accounting.queue_ns();
-    stir();
+    cause_switches_and_faults();
     let end = accounting.queue_ns();
     let seen = watch.after();
-    // The difference is what happened between the neighbouring readings: a switch or two at most.
+    // The difference is what happened between the inner and outer readings: one or two switches at most.
     assert!(seen.queue_ns >= end - begin, "{seen:?} {begin} {end}");
 }
 
@@ -89,13 +89,13 @@ fn an_operation_without_events_has_no_cause() {
 }
 
 #[test]
-fn what_cannot_be_seen_is_said() {
+fn causes_that_cannot_be_seen_are_listed() {
     let blind = &Watch::at_most(Tier::Accounting).coverage().blind.join("\n");
     assert!(blind.contains("interrupts") && blind.contains("hypervisor"), "{blind}");
 }
 
 #[test]
-fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
+fn an_uncached_read_waits_for_the_device_and_a_sleep_does_not() {
     use std::os::unix::fs::OpenOptionsExt;
     let mut watch = Watch::of_this_thread();
     if !watch.coverage().sees.contains(&Cause::Device) {
@@ -142,7 +142,7 @@ fn a_read_past_the_cache_waits_for_the_device_and_a_sleep_does_not() {
 }
 
 #[test]
-fn only_who_looked_names_a_processor() {
+fn the_processor_is_known_only_after_an_observation() {
     assert_eq!(Observed::default().cpu, u16::MAX);
     let mut watch = Watch::of_this_thread();
     watch.before();

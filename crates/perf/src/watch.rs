@@ -1,4 +1,4 @@
-//! Watches single operations of a thread: what happened between two clock reads.
+//! Watches single operations of a thread: records what happened between two clock reads.
 
 use samples::{Cause, Causes, Coverage, Tier};
 
@@ -8,18 +8,18 @@ use crate::ring::EventRing;
 use crate::sources::{self, Sources};
 use crate::tally::{EventTally, Totals};
 
-/// What was seen during one operation.
+/// Observations during one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observed {
-    /// Time ready to run and not running, in ns: `Sample::queue_ns`.
+    /// Time runnable but not running, in ns: `Sample::queue_ns`.
     pub queue_ns: u64,
-    /// Time off the processor and not ready to run, in ns: `Sample::blocked_ns`; 0 below [`Tier::Events`].
+    /// Time off the processor and not runnable, in ns: `Sample::blocked_ns`; 0 below [`Tier::Events`].
     pub blocked_ns: u64,
     /// `Sample::causes`.
     pub causes: Causes,
-    /// The processor it ended on: `Sample::cpu`; `u16::MAX` where nobody looked.
+    /// The processor it ended on: `Sample::cpu`; `u16::MAX` if it was not observed.
     pub cpu: u16,
-    /// Of the time blocked that in which a block device had a request of this thread, in ns; 0 below
+    /// The part of `blocked_ns` in which a block device had a request of this thread; 0 below
     /// [`Tier::Tracepoints`].
     pub device_ns: u64,
 }
@@ -30,7 +30,7 @@ impl Default for Observed {
     }
 }
 
-/// Watches the operations of the thread that made it.
+/// Watches the operations of the thread that created it.
 #[derive(Debug)]
 pub struct Watch {
     accounting: Accounting,
@@ -42,27 +42,28 @@ pub struct Watch {
     cpu: u16,
     totals: Totals,
     faults_measured: bool,
-    /// When the thread left the processor, on the clock of the records.
+    /// The time of a switch-out without a switch-in yet, on the clock of the records.
     left: Option<u64>,
-    /// Does a control group limit the processors, and how often had it throttled?
+    /// Number of times that the control group had throttled; `None` if none limits the processors.
     throttling: Option<u64>,
-    /// Without a ring: when the operation began, and how many more of them are read for being near a
-    /// long one.
+    /// Without a ring: the start of the operation, and how many more operations are read because they are
+    /// near a long one.
     began_ns: u64,
     near: u8,
 }
 
-/// An operation of this length is worth two readings of the counters.
+/// Operations of this length and longer justify two readings of the counters.
 const LONG_NS: u64 = 20_000;
 
-/// So many operations after a long one are read too.
+/// The number of operations after a long one that are read too.
 const NEAR: u8 = 64;
 
-/// A wait of this length may be a control group's throttling.
+/// Waits of this length and longer may be throttling by a control group.
 const LONG_WAIT_NS: u64 = 1_000_000;
 
 impl Watch {
-    /// For the calling thread, as well as this machine allows. A forked rank makes its own.
+    /// Watches the calling thread at the best tier that this machine allows. A forked rank must create its
+    /// own.
     pub fn of_this_thread() -> Self {
         Self::at_most(Tier::Tracepoints)
     }
@@ -88,30 +89,30 @@ impl Watch {
         }
     }
 
-    /// Which causes can be observed here.
+    /// The causes that can be observed.
     pub fn coverage(&self) -> &Coverage {
         &self.coverage
     }
 
-    /// Does watching cost next to nothing when nothing happens? Then every operation can be watched,
-    /// not only those of 20 µs and more.
+    /// Whether watching an operation without events costs almost nothing, so that every operation can be
+    /// watched, not only those of 20 µs and more.
     pub fn is_cheap(&self) -> bool {
         self.ring.is_some()
     }
 
-    /// Are page faults what is measured from here on? Then they are not recorded one by one: that costs
+    /// Sets whether page faults are what is being measured. If so, they are not recorded, which would cost
     /// about a microsecond each.
     #[inline]
     pub fn measure_faults(&mut self, measured: bool) {
         if self.faults_measured != measured {
             self.faults_measured = measured;
             if let Some(ring) = &self.ring {
-                ring.see_faults(!measured);
+                ring.record_faults(!measured);
             }
         }
     }
 
-    /// To be called just before the clock is read.
+    /// Starts an operation. Call just before the first clock read.
     #[inline(always)]
     pub fn before(&mut self) {
         match &self.ring {
@@ -125,7 +126,8 @@ impl Watch {
         self.cpu = processor();
     }
 
-    /// To be called just after the clock was read again: what happened since [`Watch::before`].
+    /// Ends an operation and returns what happened since [`Watch::before`]. Call just after the second clock
+    /// read.
     #[inline(always)]
     pub fn after(&mut self) -> Observed {
         let cpu = processor();
@@ -141,7 +143,7 @@ impl Watch {
         seen
     }
 
-    /// Sums over all records so far; of the ring, so zero without one.
+    /// Sums over all records of the ring so far; zero without a ring.
     pub fn totals(&mut self) -> Totals {
         if self.drain().switched {
             self.before.queue_ns = self.accounting.queue_ns();
@@ -170,8 +172,8 @@ impl Watch {
         let mut tally = self.drain();
         let mut queue_ns = 0;
         if tally.switched {
-            // The kernel adds to the wait only when the thread is switched in, so the value before the
-            // operation is the one after the last switch.
+            // The kernel adds to the wait only when the thread is switched in, so the value after the last
+            // switch is also the value before the operation.
             let now = self.accounting.queue_ns();
             queue_ns = now.saturating_sub(self.before.queue_ns);
             self.before.queue_ns = now;
@@ -179,7 +181,7 @@ impl Watch {
         if queue_ns >= LONG_WAIT_NS && self.was_throttled() {
             tally.causes = tally.causes.with(Cause::Throttled);
         }
-        // Off the processor a thread is either ready, and waits in the queue, or it is blocked.
+        // Off the processor, a thread is either runnable and queued, or blocked.
         let blocked_ns =
             if tally.causes.has(Cause::Blocked) { tally.away_ns.saturating_sub(queue_ns) } else { 0 };
         let mut device_ns = 0;
@@ -192,7 +194,7 @@ impl Watch {
         Observed { queue_ns, blocked_ns, causes: tally.causes, cpu: 0, device_ns }
     }
 
-    /// Has the control group throttled since this was last asked?
+    /// Whether the control group has throttled since the last call.
     fn was_throttled(&mut self) -> bool {
         let Some(before) = self.throttling else { return false };
         self.throttling = throttled();
@@ -232,16 +234,16 @@ impl Watch {
     }
 }
 
-/// How often the control group has throttled, where one limits the processors.
+/// Number of times that the control group has throttled; `None` if none limits the processors.
 fn throttled() -> Option<u64> {
     let limits = machine::limits();
     limits.processors.and(limits.throttled)
 }
 
-/// The processor this thread runs on; `u16::MAX` where that is not known.
+/// The processor this thread runs on; `u16::MAX` if it is not known.
 #[inline]
 fn processor() -> u16 {
-    // SAFETY: takes nothing and returns a number.
+    // SAFETY: takes no argument and returns a number.
     u16::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u16::MAX)
 }
 

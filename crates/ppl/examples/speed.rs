@@ -1,5 +1,5 @@
 //! Times parse and check, a loop and an assignment: `cargo run --release -p lastrank-ppl --example speed`;
-//! with the word `parse` behind `--`, the first line only, for instruction counts under callgrind.
+//! with the argument `parse` after `--`, the first line only, for instruction counts under callgrind.
 
 use std::time::Instant;
 
@@ -37,7 +37,7 @@ fn nanoseconds(program: &str, times: u64) -> f64 {
     best
 }
 
-/// Seconds that this thread has been on a processor; 0 where the system does not say.
+/// CPU time of this thread in seconds; 0 if the system does not report it.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse::<f64>().ok()).unwrap_or(0.0) * 1e-9

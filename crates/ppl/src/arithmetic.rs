@@ -1,21 +1,111 @@
-//! The operators and pure functions on values.
+//! Evaluates operators and pure functions on values.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::literal;
 use crate::syntax::{BinaryOp, UnaryOp};
-use crate::value::Value;
+use crate::value::{LONGEST_LIST, LONGEST_TEXT, TOO_LONG, Value};
 
-/// `left op right` for everything but `&&` and `||`, which do not evaluate both sides.
+/// Reason why an operation on two values has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArithmeticError {
+    /// The divisor is the integer or the time 0.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// The result of two integers exceeds 64 bits.
+    #[error(
+        "{left} {op} {right} exceeds the largest integer, {}; where an approximate result will do, write a float: \
+             `{left}.0`",
+        i64::MAX
+    )]
+    TooLarge {
+        /// The left operand.
+        left: i64,
+        /// The operator's sign.
+        op: &'static str,
+        /// The right operand.
+        right: i64,
+    },
+    /// The result is a time that exceeds 64 bits of nanoseconds.
+    #[error("{left} {op} {right} exceeds the longest time, 292 years")]
+    TooLong {
+        /// The left value, as a program writes it.
+        left: String,
+        /// The operator's sign.
+        op: &'static str,
+        /// The right operand.
+        right: String,
+    },
+    /// The list would have more items than a list may.
+    #[error("a list has at most {LONGEST_LIST} items")]
+    ListTooLong,
+    /// The string would be longer than a string may be.
+    #[error("{TOO_LONG}")]
+    TextTooLong,
+    /// The result of two floats is not finite.
+    #[error("the result is not a number or exceeds the largest float")]
+    NotFinite,
+    /// The operator is not defined for these kinds.
+    #[error("`{op}` cannot be used between {left} and {right}")]
+    Mismatch {
+        /// The kind of the left value.
+        left: &'static str,
+        /// The operator's sign.
+        op: &'static str,
+        /// The kind of the right value.
+        right: &'static str,
+    },
+    /// Kinds that have no order.
+    #[error("{left} cannot be compared with {right}")]
+    NoOrder {
+        /// The kind of the left value.
+        left: &'static str,
+        /// The kind of the right value.
+        right: &'static str,
+    },
+    /// A time and a value that is not a time.
+    #[error("{left} cannot be compared with {right}; a time needs a unit, such as `5ms`")]
+    NoUnit {
+        /// The kind of the left value.
+        left: &'static str,
+        /// The kind of the right value.
+        right: &'static str,
+    },
+}
+
+impl ArithmeticError {
+    /// The operands as in the message; `None` if the message does not name them.
+    pub(crate) fn operands(&self) -> Option<[String; 2]> {
+        match self {
+            ArithmeticError::TooLarge { left, right, .. } => Some([left.to_string(), right.to_string()]),
+            ArithmeticError::TooLong { left, right, .. } => Some([left.clone(), right.clone()]),
+            ArithmeticError::DivisionByZero
+            | ArithmeticError::ListTooLong
+            | ArithmeticError::TextTooLong
+            | ArithmeticError::NotFinite
+            | ArithmeticError::Mismatch { .. }
+            | ArithmeticError::NoOrder { .. }
+            | ArithmeticError::NoUnit { .. } => None,
+        }
+    }
+}
+
+impl From<ArithmeticError> for String {
+    fn from(error: ArithmeticError) -> Self {
+        error.to_string()
+    }
+}
+
+/// `left op right` for all operators except `&&` and `||`, which do not always evaluate both sides.
 ///
-/// `/` and `%` truncate toward zero. A string that begins with a number counts as that number; where a
-/// string does not, `+` joins. With `wraps` integers and times wrap around at 64 bits, as those of the
-/// original do; otherwise passing their end is an error.
+/// `/` and `%` truncate toward zero. A string that begins with a number counts as that number; with any other
+/// string, `+` concatenates. With `wraps`, integers and times wrap around at 64 bits, as in the original;
+/// otherwise overflow is an error.
 ///
 /// # Errors
-/// A message: a division by zero, a result that does not fit, or kinds that do not go together.
-pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
+/// Division by zero, a result out of range, or kinds for which the operator is not defined.
+pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     use BinaryOp::{And, AtLeast, AtMost, Equal, Greater, Less, NotEqual, Or};
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
         return whole(op, *a, *b, wraps);
@@ -39,7 +129,7 @@ pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<
     }
 }
 
-/// The integer operators; `None` where there is no result: a division by zero, or one that passes 64 bits.
+/// The integer operators; `None` on division by zero or 64-bit overflow.
 #[inline]
 pub(crate) fn integers(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
     Some(match op {
@@ -65,22 +155,20 @@ fn truth(value: bool) -> Value {
     Value::Int(i64::from(value))
 }
 
-/// Integers, with words where there is no result.
+/// Evaluates an operator on integers.
 #[cold]
-fn whole(op: BinaryOp, a: i64, b: i64, wraps: bool) -> Result<Value, String> {
+fn whole(op: BinaryOp, a: i64, b: i64, wraps: bool) -> Result<Value, ArithmeticError> {
     match integers(op, a, b) {
         Some(result) => Ok(Value::Int(result)),
-        None if b == 0 && matches!(op, BinaryOp::Divide | BinaryOp::Modulo) => Err("division by zero".into()),
+        None if b == 0 && matches!(op, BinaryOp::Divide | BinaryOp::Modulo) => {
+            Err(ArithmeticError::DivisionByZero)
+        }
         None if wraps => Ok(Value::Int(wrapped(op, a, b))),
-        None => Err(format!(
-            "{a} {} {b} passes the largest integer, {}; where an approximate result will do, write a float: `{a}.0`",
-            op.sign(),
-            i64::MAX
-        )),
+        None => Err(ArithmeticError::TooLarge { left: a, op: op.sign(), right: b }),
     }
 }
 
-/// What the operators that can pass 64 bits leave of the result there.
+/// The result modulo 2⁶⁴ of the operators that can overflow.
 fn wrapped(op: BinaryOp, a: i64, b: i64) -> i64 {
     match op {
         BinaryOp::Add => a.wrapping_add(b),
@@ -101,7 +189,7 @@ fn wrapped(op: BinaryOp, a: i64, b: i64) -> i64 {
     }
 }
 
-/// `a ^ b`; a negative exponent gives what truncation leaves of the fraction.
+/// `a ^ b`; with a negative exponent the fraction is truncated.
 fn power(base: i64, exponent: i64) -> Option<i64> {
     match (base, exponent) {
         (1, _) => Some(1),
@@ -111,7 +199,7 @@ fn power(base: i64, exponent: i64) -> Option<i64> {
     }
 }
 
-/// The number a value stands for: a string as its leading number, a handle as its index.
+/// A value as a number: a string is its leading number, a handle its index.
 fn number(value: &Value) -> Option<Value> {
     match value {
         Value::Int(_) | Value::Float(_) | Value::Duration(_) => Some(value.clone()),
@@ -121,8 +209,11 @@ fn number(value: &Value) -> Option<Value> {
     }
 }
 
-fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
+fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     if let (Value::List(a), Value::List(b)) = (left, right) {
+        if a.len() + b.len() > LONGEST_LIST {
+            return Err(ArithmeticError::ListTooLong);
+        }
         return Ok(Value::List(Arc::new(a.iter().chain(b.iter()).cloned().collect())));
     }
     let joins = matches!(left, Value::Text(_)) || matches!(right, Value::Text(_));
@@ -133,21 +224,23 @@ fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
         let mut out = Vec::new();
         left.render(&mut out);
         right.render(&mut out);
+        if out.len() > LONGEST_TEXT {
+            return Err(ArithmeticError::TextTooLong);
+        }
         return Ok(Value::Text(String::from_utf8_lossy(&out).into()));
     }
     numbers(BinaryOp::Add, left, right, wraps)
 }
 
-fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> String {
-    format!("`{}` cannot be used between {} and {}", op.sign(), left.kind(), right.kind())
+fn mismatch(op: BinaryOp, left: &Value, right: &Value) -> ArithmeticError {
+    ArithmeticError::Mismatch { left: left.kind(), op: op.sign(), right: right.kind() }
 }
 
-fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, String> {
+fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     use BinaryOp::{Add, Divide, Modulo, Multiply, Subtract};
     use Value::{Duration, Float, Int};
     let (Some(a), Some(b)) = (number(left), number(right)) else { return Err(mismatch(op, left, right)) };
-    let zero = || "division by zero".to_owned();
-    // Times are kept in nanoseconds: what passes the integers passes them.
+    // Times are 64-bit nanoseconds, so they overflow like integers.
     let time = |op: BinaryOp, a: i64, b: i64| match whole(op, a, b, wraps) {
         Ok(Int(ns)) => Ok(Duration(ns)),
         _ => Err(longest(op, left, right)),
@@ -163,7 +256,7 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Val
     match (op, a, b) {
         (_, Int(a), Int(b)) => whole(op, a, b, wraps),
         (Add | Subtract, Duration(a), Duration(b)) => time(op, a, b),
-        (Divide | Modulo, Duration(_), Duration(0) | Int(0)) => Err(zero()),
+        (Divide | Modulo, Duration(_), Duration(0) | Int(0)) => Err(ArithmeticError::DivisionByZero),
         (Divide, Duration(a), Duration(b)) => Ok(Float(a as f64 / b as f64)),
         (Modulo, Duration(a), Duration(b)) => Ok(Duration(a.wrapping_rem(b))),
         (Multiply, Duration(a), Int(b)) | (Multiply, Int(b), Duration(a)) => time(op, a, b),
@@ -177,25 +270,21 @@ fn numbers(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<Val
                 Add => a + b,
                 Subtract => a - b,
                 Multiply => a * b,
-                Divide | Modulo if b == 0.0 => return Err(zero()),
+                Divide | Modulo if b == 0.0 => return Err(ArithmeticError::DivisionByZero),
                 Divide => a / b,
                 Modulo => a % b,
                 _ => a.powf(b),
             };
-            if result.is_finite() {
-                Ok(Float(result))
-            } else {
-                Err("the result is no number, or one beyond the largest float".into())
-            }
+            if result.is_finite() { Ok(Float(result)) } else { Err(ArithmeticError::NotFinite) }
         }
     }
 }
 
-fn longest(op: BinaryOp, left: &Value, right: &Value) -> String {
-    format!("{left} {} {right} passes the longest time, 292 years", op.sign())
+fn longest(op: BinaryOp, left: &Value, right: &Value) -> ArithmeticError {
+    ArithmeticError::TooLong { left: left.to_string(), op: op.sign(), right: right.to_string() }
 }
 
-/// Equal: strings by their letters; a string and a number by the number it spells.
+/// Equality: strings by their bytes; a string and a number by the string's leading number.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Text(a), Value::Text(b)) => a == b,
@@ -215,29 +304,28 @@ fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-fn compare(left: &Value, right: &Value) -> Result<Option<Ordering>, String> {
+fn compare(left: &Value, right: &Value) -> Result<Option<Ordering>, ArithmeticError> {
     if let (Value::Text(a), Value::Text(b)) = (left, right)
         && (number(left).is_none() || number(right).is_none())
     {
         return Ok(Some(a.cmp(b)));
     }
+    let (one, other) = (left.kind(), right.kind());
     match (number(left), number(right)) {
         (Some(Value::Int(a)), Some(Value::Int(b))) => Ok(Some(a.cmp(&b))),
         (Some(Value::Duration(a)), Some(Value::Duration(b))) => Ok(Some(a.cmp(&b))),
-        (Some(Value::Duration(_)), _) | (_, Some(Value::Duration(_))) => Err(format!(
-            "{} cannot be compared with {}; a time needs a unit, such as `5ms`",
-            left.kind(),
-            right.kind()
-        )),
+        (Some(Value::Duration(_)), _) | (_, Some(Value::Duration(_))) => {
+            Err(ArithmeticError::NoUnit { left: one, right: other })
+        }
         (Some(a), Some(b)) => Ok(a.float().unwrap_or(f64::NAN).partial_cmp(&b.float().unwrap_or(f64::NAN))),
-        _ => Err(format!("{} cannot be compared with {}", left.kind(), right.kind())),
+        _ => Err(ArithmeticError::NoOrder { left: one, right: other }),
     }
 }
 
 /// `-a` and `!a`.
 ///
 /// # Errors
-/// A message where the value has no sign.
+/// A message if the value has no sign.
 pub fn unary(op: UnaryOp, value: &Value) -> Result<Value, String> {
     match (op, value) {
         (UnaryOp::Not, value) => Ok(truth(!value.truth())),
@@ -251,19 +339,19 @@ pub fn unary(op: UnaryOp, value: &Value) -> Result<Value, String> {
 }
 
 fn no_positive(value: i64) -> String {
-    format!("-({value}) passes the largest integer, {}", i64::MAX)
+    format!("-({value}) exceeds the largest integer, {}", i64::MAX)
 }
 
-/// The built-in functions of their arguments alone; `None` for those that draw or ask for samples.
+/// The pure built-in functions; `None` for those that draw random numbers or use samples.
 ///
 /// # Errors
-/// A message where an argument does not fit.
+/// A message if an argument is invalid.
 pub(crate) fn function(
     function: crate::commands::Function,
     values: &[Value],
 ) -> Option<Result<Value, String>> {
     use crate::commands::Function as F;
-    let best = |want: Ordering| -> Result<Value, String> {
+    let best = |want: Ordering| -> Result<Value, ArithmeticError> {
         let mut best = values[0].clone();
         for value in &values[1..] {
             if compare(value, &best)? == Some(want) {
@@ -273,19 +361,21 @@ pub(crate) fn function(
         Ok(best)
     };
     Some(match function {
-        F::Mod => binary(BinaryOp::Modulo, &values[0], &values[1], false).and_then(|rest| {
-            let below = compare(&rest, &binary(BinaryOp::Multiply, &rest, &Value::Int(0), false)?)?
-                == Some(Ordering::Less);
-            let other = binary(BinaryOp::Multiply, &values[1], &Value::Int(0), false)?;
-            let negative = compare(&values[1], &other)? == Some(Ordering::Less);
-            if below != negative && rest.truth() {
-                binary(BinaryOp::Add, &rest, &values[1], false)
-            } else {
-                Ok(rest)
-            }
-        }),
-        F::Min => best(Ordering::Less),
-        F::Max => best(Ordering::Greater),
+        F::Mod => binary(BinaryOp::Modulo, &values[0], &values[1], false)
+            .and_then(|rest| {
+                let below = compare(&rest, &binary(BinaryOp::Multiply, &rest, &Value::Int(0), false)?)?
+                    == Some(Ordering::Less);
+                let other = binary(BinaryOp::Multiply, &values[1], &Value::Int(0), false)?;
+                let negative = compare(&values[1], &other)? == Some(Ordering::Less);
+                if below != negative && rest.truth() {
+                    binary(BinaryOp::Add, &rest, &values[1], false)
+                } else {
+                    Ok(rest)
+                }
+            })
+            .map_err(String::from),
+        F::Min => best(Ordering::Less).map_err(String::from),
+        F::Max => best(Ordering::Greater).map_err(String::from),
         F::Abs => match number(&values[0]) {
             Some(Value::Int(v)) => v.checked_abs().map(Value::Int).ok_or_else(|| no_positive(v)),
             Some(Value::Float(v)) => Ok(Value::Float(v.abs())),
@@ -295,9 +385,11 @@ pub(crate) fn function(
         F::Int => match (values[0].integer(), values[0].float()) {
             (Some(whole), _) => Ok(Value::Int(whole)),
             (None, Some(_)) => Err(format!("{} does not fit an integer", values[0])),
-            (None, None) => Err(format!("{} is no number", values[0].kind())),
+            (None, None) => Err(format!("{} is not a number", values[0].kind())),
         },
-        F::Float => values[0].float().map(Value::Float).ok_or(format!("{} is no number", values[0].kind())),
+        F::Float => {
+            values[0].float().map(Value::Float).ok_or(format!("{} is not a number", values[0].kind()))
+        }
         F::Len => match &values[0] {
             Value::Text(text) => Ok(Value::Int(text.len() as i64)),
             Value::List(items) => Ok(Value::Int(items.len() as i64)),
@@ -313,7 +405,7 @@ pub(crate) fn function(
         F::Split => {
             let separator = values.get(1).map_or(",".into(), ToString::to_string);
             if separator.is_empty() {
-                return Some(Err("a separator has at least one letter".into()));
+                return Some(Err("a separator needs at least one character".into()));
             }
             let text = values[0].to_string();
             let pieces = text.split(&separator).map(str::trim).filter(|piece| !piece.is_empty());
@@ -327,12 +419,12 @@ pub(crate) fn function(
 mod tests {
     use super::*;
 
-    fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String> {
+    fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, ArithmeticError> {
         super::binary(op, left, right, false)
     }
 
     #[test]
-    fn strings_add_as_numbers_when_they_begin_with_one_and_join_otherwise() {
+    fn strings_add_as_numbers_if_they_begin_with_one_and_concatenate_otherwise() {
         let text = |text: &str| Value::Text(text.into());
         assert_eq!(binary(BinaryOp::Add, &text("12k"), &Value::Int(1)), Ok(Value::Int(13)));
         assert_eq!(binary(BinaryOp::Add, &text("3"), &text("4")), Ok(Value::Int(7)));
@@ -352,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_64_bits_is_an_error_or_wraps_as_in_the_original() {
+    fn overflow_is_an_error_or_wraps_as_in_the_original() {
         assert_eq!(power(10, 18), Some(1_000_000_000_000_000_000));
         assert_eq!(
             [power(2, -1), power(-1, -3), power(0, 0), power(-2, 63)].map(Option::unwrap),
@@ -367,13 +459,26 @@ mod tests {
             (BinaryOp::Divide, &Value::Int(i64::MIN), &Value::Int(-1), i64::MIN),
         ] {
             let message = binary(op, left, right).unwrap_err();
-            assert!(message.contains("passes the largest integer, 9223372036854775807"), "{message}");
+            assert!(
+                message.to_string().contains("exceeds the largest integer, 9223372036854775807"),
+                "{message}"
+            );
             assert_eq!(super::binary(op, left, right, true), Ok(Value::Int(wrapped)));
         }
         assert_eq!(binary(BinaryOp::Modulo, &Value::Int(i64::MIN), &Value::Int(-1)), Ok(Value::Int(0)));
         let century = Value::Duration(100 * 365 * 86_400_000_000_000);
-        assert!(binary(BinaryOp::Multiply, &century, &Value::Int(3)).unwrap_err().contains("292 years"));
-        assert!(binary(BinaryOp::Multiply, &century, &Value::Float(3.0)).unwrap_err().contains("292 years"));
+        assert!(
+            binary(BinaryOp::Multiply, &century, &Value::Int(3))
+                .unwrap_err()
+                .to_string()
+                .contains("292 years")
+        );
+        assert!(
+            binary(BinaryOp::Multiply, &century, &Value::Float(3.0))
+                .unwrap_err()
+                .to_string()
+                .contains("292 years")
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Assertions about samples: what a rank keeps of them, and how they are judged when the run is over.
+//! Keeps assertions about samples during a run and judges them afterwards.
 //!
-//! Where an `assert` asks for `p99("read")` and its kin, a rank cannot answer alone: the samples of the
-//! others count as well. So the rank keeps a [`Claim`]: everything in the condition that has a value
-//! there and then. Whoever has all samples judges it with [`judge`].
+//! A rank cannot evaluate an `assert` about `p99("read")` and the like alone, since the samples of the other
+//! ranks count too. It therefore keeps a [`Claim`]: the parts of the condition that it can evaluate, with
+//! their values. The collector of all samples judges it with [`judge`].
 
 use std::sync::Arc;
 
@@ -16,20 +16,20 @@ use crate::statistic::{Statistic, Times};
 use crate::syntax::BinaryOp;
 use crate::value::Value;
 
-/// An assertion about samples, as one rank came to it.
+/// An assertion about samples, recorded by one rank when it reached it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Claim {
     /// The condition: an index into [`Code::exprs`].
     pub condition: ExprIndex,
-    /// The step of the `assert`, for its place.
+    /// The step of the `assert`, for its position.
     pub step: u32,
-    /// The group around it: an index into [`Plan::groups`].
+    /// The enclosing group: an index into [`Plan::groups`].
     pub group: u32,
-    /// The parts of the condition that ask for no samples, with their values.
+    /// The parts of the condition that do not refer to samples, with their values.
     pub parts: Vec<(ExprIndex, Part)>,
 }
 
-/// A value that can be kept.
+/// A value that can be stored.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Part {
     /// No value.
@@ -44,7 +44,7 @@ pub enum Part {
     Text(String),
     /// A list.
     List(Vec<Part>),
-    /// Why there is none.
+    /// The reason why there is no value.
     Fault(String),
 }
 
@@ -78,22 +78,22 @@ impl Part {
     }
 }
 
-/// What an assertion rests on.
+/// A statistic that the judgement of an assertion used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimEvidence {
-    /// As the program asks for it: `p99("read")`.
+    /// The expression in the program: `p99("read")`.
     pub words: String,
     /// Which statistic that is.
     pub statistic: Statistic,
-    /// What it is.
+    /// Its value.
     pub value: Value,
-    /// What it is of the service times, where operations began late and their response times were asked for.
+    /// Its value for service times, if response times were requested and operations began late.
     pub service: Option<Value>,
-    /// Over how many samples.
+    /// The number of samples.
     pub samples: u64,
 }
 
-/// What a function asks for about samples.
+/// A statistic that a function refers to.
 pub(crate) struct Asked {
     pub(crate) statistic: Statistic,
     pub(crate) times: Times,
@@ -101,12 +101,12 @@ pub(crate) struct Asked {
     pub(crate) name: String,
 }
 
-/// What a function asks for about samples; `None`: nothing.
+/// The statistic that a function refers to; `None` if it refers to none.
 pub(crate) fn asked(function: Function, values: &[Value]) -> Option<Result<Asked, String>> {
     let (statistic, first) = match function {
         Function::Quantile => match values[0].float() {
             Some(q) if (0.0..=1.0).contains(&q) => (Statistic::Quantile(q), 1),
-            _ => return Some(Err(format!("`quantile` needs a number from 0 to 1, not {}", values[0]))),
+            _ => return Some(Err(no_share(&values[0]))),
         },
         Function::P50 => (Statistic::Quantile(0.5), 0),
         Function::P90 => (Statistic::Quantile(0.9), 0),
@@ -123,18 +123,23 @@ pub(crate) fn asked(function: Function, values: &[Value]) -> Option<Result<Asked
         None => Times::default(),
         Some(word) => match Times::find(&word) {
             Some(times) => times,
-            None => {
-                let function = function.spec().name;
-                return Some(Err(format!(
-                    "`{function}` is of \"response\" or of \"service\" times, not of \"{word}\""
-                )));
-            }
+            None => return Some(Err(unknown_times(function, &word))),
         },
     };
     Some(Ok(Asked { statistic, times, name }))
 }
 
-/// A statistic as a value: times are durations, counts integers. `None`: no samples.
+/// Message for an unknown kind of times of a statistic.
+pub(crate) fn unknown_times(function: Function, word: &str) -> String {
+    format!("`{}` accepts \"response\" or \"service\" times, not \"{word}\"", function.spec().name)
+}
+
+/// Message for a probability out of range.
+pub(crate) fn no_share(value: &Value) -> String {
+    format!("`quantile` needs a number from 0 to 1, not {value}")
+}
+
+/// A statistic as a value: times are durations, counts are integers. `None` without samples.
 pub(crate) fn statistic_value(statistic: Statistic, found: Option<f64>) -> Option<Value> {
     match (statistic, found) {
         (Statistic::Count, found) => Some(Value::Int(found.unwrap_or(0.0) as i64)),
@@ -142,14 +147,14 @@ pub(crate) fn statistic_value(statistic: Statistic, found: Option<f64>) -> Optio
     }
 }
 
-/// What an expression needs to be judged.
+/// What the evaluation of an expression needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
-    /// A rank knows its value.
+    /// Only what a rank knows.
     Nothing,
-    /// Samples, and operators that anyone can apply.
+    /// Samples and operators.
     Samples,
-    /// Samples inside something that only a rank can do, such as a call of a function of the program.
+    /// Samples inside something that only a rank can evaluate, such as a call of a function of the program.
     Both,
 }
 
@@ -183,12 +188,12 @@ fn needs(code: &Code, index: ExprIndex) -> Needs {
     }
 }
 
-/// Is the condition a claim about samples that others can judge?
+/// Whether the condition is a claim about samples that can be judged after the run.
 pub(crate) fn is_claim(code: &Code, condition: ExprIndex) -> bool {
     needs(code, condition) == Needs::Samples
 }
 
-/// The largest parts of the condition that ask for no samples, in the order of the text.
+/// The largest parts of the condition that do not refer to samples, in the order of the text.
 pub(crate) fn parts_of(code: &Code, condition: ExprIndex) -> Vec<ExprIndex> {
     let mut out = Vec::new();
     collect(code, condition, &mut out);
@@ -203,14 +208,14 @@ fn collect(code: &Code, index: ExprIndex, out: &mut Vec<ExprIndex>) {
     code.operands(index).for_each(|at| collect(code, at, out));
 }
 
-/// Gives a statistic of the times of samples by label or operation, in seconds; `None` where there are no such samples.
+/// Returns a statistic of samples by label or operation, in seconds; `None` if there are no such samples.
 pub type Look<'a> = dyn FnMut(&str, Statistic, Times) -> Option<f64> + 'a;
 
-/// Does the claim hold? `look` gives statistics of the samples it is about, times in seconds, by label or
-/// operation; `None` where there are no such samples.
+/// Judges whether the claim holds. `look` returns statistics of the samples, times in seconds, by label or
+/// operation, and `None` if there are no such samples.
 ///
 /// # Errors
-/// Why that cannot be said: no such samples, kinds that do not go together.
+/// Why it cannot be judged: no such samples, or kinds that cannot be combined.
 pub fn judge(plan: &Plan, claim: &Claim, look: &mut Look<'_>) -> Result<(bool, Vec<ClaimEvidence>), String> {
     let mut judge = Judge { code: &plan.code, claim, look, evidence: Vec::new() };
     let holds = judge.value(claim.condition)?.truth();
@@ -237,7 +242,8 @@ impl Judge<'_> {
                 match op {
                     BinaryOp::And if !left.truth() => Ok(Value::Int(0)),
                     BinaryOp::Or if left.truth() => Ok(Value::Int(1)),
-                    _ => arithmetic::binary(op, &left, &self.value(first + 1)?, code.classic),
+                    _ => arithmetic::binary(op, &left, &self.value(first + 1)?, code.classic)
+                        .map_err(String::from),
                 }
             }
             Expr::Choice(first) => {
@@ -293,7 +299,7 @@ impl Judge<'_> {
     }
 }
 
-/// The sentence that names what the claim rests on: `p99("read") is 6.1ms over 4,000 samples`.
+/// The evidence of the claim in words: `p99("read") is 6.1ms over 4,000 samples`.
 pub fn words(evidence: &[ClaimEvidence]) -> String {
     let one = |evidence: &ClaimEvidence| {
         let samples = samples::units::count(evidence.samples);

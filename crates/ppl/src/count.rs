@@ -1,4 +1,4 @@
-//! Counts what a program would do, with a machine that does nothing: operations, bytes, files and space of a rank.
+//! Counts what a program would do without executing it: operations, bytes, files and space of a rank.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Time
 use crate::plan::Plan;
 use crate::value::Value;
 
-/// Commands that are walked one by one before counting gives up and says "at least".
+/// The number of commands that are counted one by one before the result becomes a lower bound.
 pub const DEFAULT_BUDGET: u64 = 2_000_000;
 
-/// Names that are kept apart to count files.
+/// The largest number of distinct names that are tracked to count files.
 const MAX_NAMES: usize = 100_000;
 
-/// Names of created and of removed files that [`Details`] holds.
+/// The number of created and of removed file names in [`Details`].
 const SHOWN_NAMES: usize = 4;
 
 /// What one rank would do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Tally {
-    /// How often each command is done, by name; `print` and `sleep` are not counted.
+    /// How often each command is executed, by name, without `print` and `sleep`.
     pub operations: BTreeMap<&'static str, u64>,
     /// Bytes that each command moves, by name.
     pub bytes: BTreeMap<&'static str, u64>,
@@ -31,34 +31,34 @@ pub struct Tally {
     pub total: u64,
     /// Bytes written.
     pub written: u64,
-    /// Bytes read; where a command reads a whole file that the program did not write, they are
-    /// not known and not counted.
+    /// Bytes read. If a command reads a whole file that the program did not write, its bytes are unknown and
+    /// not counted.
     pub read: u64,
-    /// Files that are created: by distinct names while there are not too many.
+    /// Number of files created, by distinct names unless there are too many.
     pub files: u64,
-    /// Directories that are created.
+    /// Number of directories created.
     pub directories: u64,
-    /// Most bytes that its files take at one time: an upper bound, since files that several
-    /// ranks share count for each.
+    /// The peak size of its files in bytes: an upper bound, since files shared by several ranks count for
+    /// each.
     pub space: u64,
-    /// Bytes of memory from `alloc` at one time, at most.
+    /// The peak number of bytes of `alloc`.
     pub memory: u64,
     /// Barriers and other waits for all ranks.
     pub barriers: u64,
     /// Time spent in `sleep` and `think`, in nanoseconds.
     pub waiting_ns: u64,
-    /// Is it only a lower bound? Where the walk was given up, or the program runs for a time.
+    /// Whether the counts are lower bounds: counting was given up, or the program contains a loop over time.
     pub at_least: bool,
-    /// Why a rank would stop before the end, where it would.
+    /// Why a rank would stop before the end, if it would.
     pub stopped: Option<String>,
 }
 
-/// What one rank would do, and where in the program and to which files.
+/// What one rank would do, by site, with the names of files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
-    /// How much.
+    /// The counts.
     pub tally: Tally,
-    /// How often each static site is passed, by [`SiteId::index`].
+    /// How often each static site is executed, by [`SiteId::index`].
     pub sites: Vec<u64>,
     /// The first few names that are created, in order.
     pub created: Vec<String>,
@@ -66,13 +66,13 @@ pub struct Details {
     pub removed: Vec<String>,
 }
 
-/// Counts what a rank would do, without doing it. A loop whose iterations are all the same is
-/// walked once and multiplied; otherwise at most `budget` operations are walked.
+/// Counts what a rank would do. A loop whose iterations do equal work is counted once and multiplied;
+/// otherwise at most `budget` operations are counted.
 pub fn count(plan: &Plan, rank: u32, budget: u64) -> Tally {
     details(plan, rank, budget).tally
 }
 
-/// The same with places and names.
+/// As [`count`], with sites and names.
 pub fn details(plan: &Plan, rank: u32, budget: u64) -> Details {
     let mut counter = Counter::new(plan, rank, budget);
     match run(plan, rank, &mut counter) {
@@ -85,7 +85,7 @@ pub fn details(plan: &Plan, rank: u32, budget: u64) -> Details {
     Details { tally, sites, created, removed }
 }
 
-/// The first few names are shown.
+/// Adds a name, unless there are enough.
 fn show(list: &mut Vec<String>, name: &str) {
     if list.len() < SHOWN_NAMES && !name.is_empty() && !list.iter().any(|known| known == name) {
         list.push(name.to_owned());
@@ -107,6 +107,8 @@ struct Counter<'p> {
     walked: u64,
     budget: u64,
     now: u64,
+    /// Whether a command was executed since the time was last read.
+    worked: bool,
     sizes: BTreeMap<Arc<str>, u64>,
     names: HashSet<Arc<str>>,
     live: u64,
@@ -116,7 +118,7 @@ struct Counter<'p> {
     sites: Vec<u64>,
     created: Vec<String>,
     removed: Vec<String>,
-    /// The command that is being counted.
+    /// The command being counted.
     command: &'static str,
 }
 
@@ -131,6 +133,7 @@ impl<'p> Counter<'p> {
             walked: 0,
             budget,
             now: 0,
+            worked: false,
             sizes: BTreeMap::new(),
             names: HashSet::new(),
             live: 0,
@@ -157,11 +160,11 @@ impl<'p> Counter<'p> {
         all
     }
 
-    /// A file is there from now on. In a multiplied loop its name stands for as many names as
-    /// there are iterations where the name changes; that is not known, so it counts for all.
+    /// Records the creation of a file. In a multiplied loop the name may change in each iteration, which is
+    /// not known, so it counts once for each.
     fn create(&mut self, name: &str, size: u64) {
         show(&mut self.created, name);
-        // Beyond so many names all count as new: an upper bound.
+        // Further names all count as new, which gives an upper bound.
         let full = self.names.len() >= MAX_NAMES;
         if full || self.names.insert(name.into()) {
             self.tally.files = self.tally.files.saturating_add(self.factor);
@@ -169,7 +172,7 @@ impl<'p> Counter<'p> {
         self.grow(name, size);
     }
 
-    /// The file has at least so many bytes.
+    /// Extends a file to at least `size` bytes.
     fn grow(&mut self, name: &str, size: u64) {
         let old = self.sizes.get(name).copied().unwrap_or(0);
         if size > old {
@@ -191,7 +194,7 @@ impl<'p> Counter<'p> {
         self.sizes.get(name).copied().unwrap_or(0)
     }
 
-    /// The open file that the first argument names.
+    /// The open file of the first argument.
     fn open_at(&mut self, arguments: &Arguments) -> Option<&mut CountedFile> {
         self.files.get_mut(arguments.file(0)? as usize)?.as_mut()
     }
@@ -202,10 +205,10 @@ impl<'p> Counter<'p> {
         name.map_or(0, |name| self.size_by_name(&name))
     }
 
-    /// What the row of a command says that it does.
+    /// Applies the transfer and effect of a command, as its row in the table states.
     fn follow(&mut self, spec: &CommandSpec, arguments: &Arguments) -> Reply {
         let (mut number, mut bytes) = (spec.dry_value, 0);
-        // Kernels work in memory and files of their own; the interpreter carries out its commands itself.
+        // Kernels use their own memory and files; the interpreter executes its own commands.
         if matches!(spec.class, Class::File | Class::Collective) {
             number = self.effect(spec, arguments);
             if spec.moves.reads() {
@@ -224,12 +227,12 @@ impl<'p> Counter<'p> {
         }
     }
 
-    /// What a command does to names, open files and memory; the integer that it gives.
+    /// Applies the effect of a command on names, open files and memory, and returns its integer.
     fn effect(&mut self, spec: &CommandSpec, arguments: &Arguments) -> i64 {
         let path = |index: usize| spec.paths().nth(index).map_or("", |at| arguments.text(at));
         let given = |index: Option<usize>| index.map_or(0, |at| arguments.size(at, 0));
         match spec.effect {
-            // Appended bytes are written like others.
+            // Appended bytes are counted as written bytes.
             Effect::Nothing | Effect::Appends => {}
             Effect::Creates => self.create(path(0), 0),
             Effect::MakesDirectory => {
@@ -248,7 +251,7 @@ impl<'p> Counter<'p> {
                 }
             }
             Effect::Seeks => {
-                // The offset is its only number of bytes.
+                // The offset is its only byte argument.
                 let at = given(spec.size());
                 if let Some(file) = self.open_at(arguments) {
                     file.position = at;
@@ -338,7 +341,7 @@ impl<'p> Counter<'p> {
         bytes
     }
 
-    /// The number of bytes that a command names, itself or by a buffer; `whole` where it names none.
+    /// The number of bytes of a transfer, given directly or by a buffer; `whole` if omitted.
     fn transfer_size(&self, spec: &CommandSpec, arguments: &Arguments, whole: u64) -> u64 {
         let Some(at) = spec.size() else { return whole };
         match arguments.buffer(at) {
@@ -352,7 +355,7 @@ impl<'p> Counter<'p> {
         let Some(file) = self.open_at(arguments) else { return };
         let end = match offset {
             Some(offset) => (offset.max(0) as u64).saturating_add(bytes),
-            // Iterations of a multiplied loop write one behind the other.
+            // Iterations of a multiplied loop write one after the other.
             None => {
                 file.position = file.position.saturating_add(bytes.saturating_mul(factor));
                 file.position
@@ -371,7 +374,8 @@ impl<'p> Counter<'p> {
         Reply::value(Value::Buffer(self.buffers.len() as u32 - 1))
     }
 
-    /// Bytes of one rank and of all ranks of the pattern that an argument names. The group may stand behind it.
+    /// Bytes of one rank and of all ranks for the pattern that an argument names. The next argument may be
+    /// the group.
     fn pattern_bytes(&self, at: usize, arguments: &Arguments) -> (u64, u64) {
         let pattern = arguments.int(at).and_then(|number| self.plan.patterns.get(number as usize));
         let group = arguments.int(at + 1).map_or(0, |number| number as usize);
@@ -383,6 +387,7 @@ impl<'p> Counter<'p> {
 impl Machine for Counter<'_> {
     fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         self.walked += 1;
+        self.worked = true;
         self.passed(site);
         self.command = command.name();
         *self.tally.operations.entry(command.name()).or_default() += self.factor;
@@ -390,12 +395,14 @@ impl Machine for Counter<'_> {
     }
 
     fn barrier(&mut self, site: SiteId, _: GroupId) -> Result<(), Stop> {
+        self.worked = true;
         self.passed(site);
         self.tally.barriers = self.tally.barriers.saturating_add(self.factor);
         Ok(())
     }
 
     fn wait(&mut self, ns: u64, reason: Wait) {
+        self.worked = true;
         if reason != Wait::Pace {
             self.tally.waiting_ns = self.tally.waiting_ns.saturating_add(ns.saturating_mul(self.factor));
         }
@@ -403,9 +410,12 @@ impl Machine for Counter<'_> {
 
     fn wait_until(&mut self, _: u64, _: Wait) {}
 
-    /// Time flies, so that `for 60s` runs once; what it does is then a lower bound.
+    /// An hour passes if a command was executed since the time was last read, so that `for 60s` has one
+    /// iteration; the counts are then lower bounds.
     fn now_ns(&mut self) -> u64 {
-        self.now = self.now.saturating_add(3_600_000_000_000);
+        if std::mem::take(&mut self.worked) {
+            self.now = self.now.saturating_add(3_600_000_000_000);
+        }
         self.tally.at_least = true;
         self.now
     }
@@ -413,7 +423,10 @@ impl Machine for Counter<'_> {
     fn failed(&mut self, _: &Failure<'_>) {}
 
     fn interrupted(&mut self) -> Option<Stop> {
+        /// Iterations of an empty loop take time too.
+        const IDLE_ROUNDS: u64 = 1024;
         self.walked += 1;
+        self.worked |= self.walked.is_multiple_of(IDLE_ROUNDS);
         (self.walked > self.budget)
             .then(|| Stop::Machine(format!("rank {} was walked far enough", self.rank)))
     }

@@ -1,4 +1,4 @@
-//! Names, numbers and meanings of errnos (Linux, generic ABI).
+//! Lists names, numbers and meanings of errnos (Linux, generic ABI).
 
 const ERRNOS: &[(&str, i32, &str)] = &[
     ("EPERM", 1, "operation not permitted"),
@@ -6,15 +6,15 @@ const ERRNOS: &[(&str, i32, &str)] = &[
     ("EINTR", 4, "interrupted"),
     ("EIO", 5, "input/output error"),
     ("ENXIO", 6, "no such device or address"),
-    ("EBADF", 9, "no open file"),
+    ("EBADF", 9, "bad file descriptor"),
     ("ECHILD", 10, "no child process"),
     ("EAGAIN", 11, "try again"),
     ("ENOMEM", 12, "out of memory"),
     ("EACCES", 13, "permission denied"),
     ("EFAULT", 14, "bad address"),
     ("EBUSY", 16, "busy"),
-    ("EEXIST", 17, "exists already"),
-    ("EXDEV", 18, "on another file system"),
+    ("EEXIST", 17, "already exists"),
+    ("EXDEV", 18, "cross-device link"),
     ("ENODEV", 19, "no such device"),
     ("ENOTDIR", 20, "not a directory"),
     ("EISDIR", 21, "is a directory"),
@@ -22,15 +22,15 @@ const ERRNOS: &[(&str, i32, &str)] = &[
     ("ENFILE", 23, "too many open files in the system"),
     ("EMFILE", 24, "too many open files"),
     ("ENOTTY", 25, "not possible for this kind of file"),
-    ("ETXTBSY", 26, "program file is running"),
+    ("ETXTBSY", 26, "the program file is in use"),
     ("EFBIG", 27, "file too large"),
     ("ENOSPC", 28, "no space left on the device"),
-    ("ESPIPE", 29, "not a file with positions"),
+    ("ESPIPE", 29, "the file is not seekable"),
     ("EROFS", 30, "read-only file system"),
     ("EMLINK", 31, "too many links"),
-    ("EPIPE", 32, "nobody reads the pipe"),
+    ("EPIPE", 32, "broken pipe"),
     ("ERANGE", 34, "out of range"),
-    ("EDEADLK", 35, "would wait for ever"),
+    ("EDEADLK", 35, "deadlock"),
     ("ENAMETOOLONG", 36, "name too long"),
     ("ENOSYS", 38, "not implemented here"),
     ("ENOTEMPTY", 39, "directory not empty"),
@@ -46,9 +46,9 @@ const ERRNOS: &[(&str, i32, &str)] = &[
     ("ECANCELED", 125, "cancelled"),
 ];
 
-/// `EBADF`: what the interpreter answers for a file that is not open.
+/// `EBADF`: the interpreter's result for a file that is not open.
 pub const EBADF: i32 = 9;
-/// `EINVAL`: what the interpreter answers for a negative size or offset.
+/// `EINVAL`: the interpreter's result for a negative size or offset.
 pub const EINVAL: i32 = 22;
 
 /// The number of an errno: `ENOENT` is 2.
@@ -64,7 +64,7 @@ pub fn name(number: i32) -> String {
     }
 }
 
-/// What an errno means, in a few words; empty where it is not known.
+/// The meaning of an errno in a few words; empty if unknown.
 pub fn meaning(number: i32) -> &'static str {
     ERRNOS.iter().find(|(_, known, _)| *known == number).map_or("", |(.., text)| text)
 }

@@ -1,4 +1,4 @@
-//! Explains what a program will do: groups, layouts of patterns, where ranks wait, how much work there is.
+//! Explains what a program will do: groups, layouts of patterns, meetings of ranks, amount of work.
 
 use samples::SiteKind;
 use serde::Serialize;
@@ -8,27 +8,27 @@ use crate::commands::{Command, Kind};
 use crate::count::{Details, Tally, details};
 use crate::plan::{Pattern, Plan};
 
-/// Ranks that are counted one by one; more are not.
+/// The largest number of ranks whose work is counted.
 pub const MOST_RANKS: u32 = 64;
-/// Blocks of a pattern that are drawn.
+/// The largest number of blocks in the picture of a pattern.
 const MOST_BLOCKS: u64 = 24;
-/// Ranks of a pattern that are drawn.
+/// The largest number of ranks in the picture of a pattern.
 const MOST_ROWS: u32 = 16;
 
-/// What a program will do.
+/// Description of the work of a program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// How many ranks there are.
+    /// Number of ranks.
     pub ranks: u32,
-    /// Who is in which group.
+    /// The groups with their ranks.
     pub groups: Vec<GroupShare>,
-    /// Where data lies.
-    pub patterns: Vec<Layout>,
-    /// Where ranks meet, in the order of the program.
-    pub meetings: Vec<Meeting>,
-    /// How much each rank does; neighbours that do the same are one entry.
+    /// The layouts of patterns.
+    pub patterns: Vec<PatternLayout>,
+    /// The meetings of ranks, in program order.
+    pub meetings: Vec<MeetingPlace>,
+    /// The work of each rank; successive ranks with equal work share an entry.
     pub work: Vec<RankWork>,
-    /// Ranks behind the last entry of `work`, which were not counted.
+    /// Number of ranks after the last entry of `work`, which were not counted.
     pub uncounted_ranks: u32,
 }
 
@@ -37,47 +37,47 @@ pub struct Explanation {
 pub struct GroupShare {
     /// Its name.
     pub name: String,
-    /// Its ranks as stretches: first and last.
+    /// Its ranks as ranges: first and last.
     pub ranks: Vec<(u32, u32)>,
 }
 
 impl GroupShare {
-    /// Is this rank in it?
+    /// Whether this rank is in the group.
     pub fn holds(&self, rank: u32) -> bool {
         self.ranks.iter().any(|(first, last)| (*first..=*last).contains(&rank))
     }
 }
 
-/// Where the blocks of a pattern lie for one group.
+/// The layout of a pattern's blocks in the file, for one group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Layout {
+pub struct PatternLayout {
     /// The pattern's name.
     pub name: String,
-    /// The group whose ranks take turns.
+    /// The group whose ranks' blocks alternate.
     pub group: String,
     /// Its ranks.
     pub ranks: Vec<u32>,
-    /// Blocks a rank.
+    /// Blocks per rank.
     pub blocks: u64,
-    /// Bytes a block.
+    /// Bytes per block.
     pub block_bytes: u64,
-    /// 0 to 3.
+    /// The access level, 0 to 3.
     pub level: u8,
     /// Transfers of one rank.
     pub transfers: u64,
     /// Bytes of one transfer.
     pub transfer_bytes: u64,
-    /// Do all ranks transfer together?
+    /// Whether the transfer is collective.
     pub collective: bool,
     /// Bytes of all ranks.
     pub total_bytes: u64,
-    /// Does a command use it so?
+    /// Whether a command uses the pattern with this group.
     pub used: bool,
 }
 
-/// A place where ranks wait for each other.
+/// A place in the program where ranks wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Meeting {
+pub struct MeetingPlace {
     /// The file.
     pub file: String,
     /// From 1.
@@ -86,18 +86,18 @@ pub struct Meeting {
     pub operation: &'static str,
     /// Its group.
     pub group: String,
-    /// How many ranks meet.
+    /// Number of ranks that meet.
     pub ranks: u32,
-    /// How often, on the rank that comes there most often.
+    /// The largest number of times that any rank reaches it.
     pub times: u64,
 }
 
-/// What neighbouring ranks do, each of them.
+/// The work of each rank of a range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankWork {
     /// First and last rank.
     pub ranks: (u32, u32),
-    /// How much.
+    /// Amount.
     pub tally: Tally,
     /// The first few names that the first of them creates.
     pub created: Vec<String>,
@@ -105,7 +105,7 @@ pub struct RankWork {
     pub removed: Vec<String>,
 }
 
-/// Explains a plan; at most `budget` operations are walked.
+/// Explains a plan; counts at most `budget` operations.
 pub fn explain(plan: &Plan, budget: u64) -> Explanation {
     let counted = plan.ranks.min(MOST_RANKS);
     let share = budget / u64::from(counted.max(1));
@@ -142,7 +142,7 @@ fn work(details: Vec<Details>) -> Vec<RankWork> {
     out
 }
 
-/// Every call of a command in the code: which, its arguments, its site.
+/// Every call of a command in the code: the command, its arguments, its site.
 fn calls(plan: &Plan) -> impl Iterator<Item = (Command, u32, u32, SiteId)> + '_ {
     let statements = plan.code.steps.iter().filter_map(|step| match *step {
         Step::Command { command, count, first, site } => Some((command, first, u32::from(count), site)),
@@ -158,8 +158,8 @@ fn calls(plan: &Plan) -> impl Iterator<Item = (Command, u32, u32, SiteId)> + '_ 
     statements.chain(values)
 }
 
-/// Which pattern is used by which group?
-fn layouts(plan: &Plan) -> Vec<Layout> {
+/// The layouts of patterns for the groups that use them.
+fn layouts(plan: &Plan) -> Vec<PatternLayout> {
     let mut pairs: Vec<(usize, GroupId, bool)> = Vec::new();
     for (command, first, count, site) in calls(plan) {
         let position = |kind| command.spec().position(kind);
@@ -188,9 +188,9 @@ fn layouts(plan: &Plan) -> Vec<Layout> {
         .collect()
 }
 
-fn layout(pattern: &Pattern, group: &crate::plan::Group, used: bool) -> Layout {
+fn layout(pattern: &Pattern, group: &crate::plan::Group, used: bool) -> PatternLayout {
     let single = pattern.level >= 2;
-    Layout {
+    PatternLayout {
         name: pattern.name.clone(),
         group: group.name.clone(),
         ranks: group.ranks.clone(),
@@ -205,14 +205,14 @@ fn layout(pattern: &Pattern, group: &crate::plan::Group, used: bool) -> Layout {
     }
 }
 
-impl Layout {
+impl PatternLayout {
     /// The transfer that moves block `block` of a rank, from 0.
     fn transfer_of(&self, block: u64) -> u64 {
         if self.level >= 2 { 0 } else { block }
     }
 
-    /// A row for each rank and a column for each block of the file, which holds the number of the
-    /// transfer that moves it; the first row counts offsets in blocks.
+    /// A picture with a row for each rank and a column for each block of the file; each cell is the number of
+    /// the transfer that moves the block. The first row is the offset in blocks.
     pub fn picture(&self) -> String {
         let members = self.ranks.len() as u64;
         let blocks = self.blocks.saturating_mul(members);
@@ -241,8 +241,8 @@ impl Layout {
     }
 }
 
-/// Sites where ranks wait for each other, and that some rank comes to.
-fn meetings(plan: &Plan, details: &[Details]) -> Vec<Meeting> {
+/// The sites at which ranks wait for each other, if some rank reaches them.
+fn meetings(plan: &Plan, details: &[Details]) -> Vec<MeetingPlace> {
     let groups: std::collections::HashMap<u32, GroupId> = plan
         .code
         .steps
@@ -260,13 +260,13 @@ fn meetings(plan: &Plan, details: &[Details]) -> Vec<Meeting> {
         if !waits {
             continue;
         }
-        // The two barriers of a phase have the site behind it.
+        // The two barriers of a phase have the site after it.
         let counted = at + usize::from(phase);
         let passed = details.iter().filter_map(|details| details.sites.get(counted)).max();
         let times = passed.copied().unwrap_or(0) / if phase { 2 } else { 1 };
         let group = groups.get(&(at as u32)).copied().unwrap_or(site.group);
         let Some(group) = plan.groups.get(group.index()) else { continue };
-        out.push(Meeting {
+        out.push(MeetingPlace {
             file: site.file.to_string(),
             line: site.line,
             operation: site.operation,

@@ -44,11 +44,11 @@ pub use diagnostic::{Diagnostic, DiagnosticCode, Severity, Span};
 pub use source::Source;
 pub use value::Value;
 
-/// All steps at once: parses, checks and plans a program. Included files are read through
+/// Parses, checks and plans a program. Included files are read through
 /// `loader` and appended to `source`.
 ///
 /// # Errors
-/// Everything that is wrong with it, in the order of the text.
+/// All its errors, in the order of the text.
 pub fn compile(
     source: &mut Source,
     settings: &plan::Settings<'_>,

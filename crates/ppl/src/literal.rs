@@ -2,18 +2,18 @@
 
 use crate::number::Number;
 
-/// Why a number cannot be read.
+/// Reason why a number cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadLiteral {
     /// It does not fit 64 bits.
     TooLarge,
-    /// It ends in letters that are no unit; with the spelling that was probably meant.
+    /// It ends in letters that are not a unit; with the most similar unit.
     Unit(Option<String>),
-    /// It is no number at all.
+    /// It is not a number.
     NotANumber,
 }
 
-/// What a unit multiplies by: bytes (or a bare factor), or nanoseconds.
+/// The factor of a unit: a plain number (bytes), or nanoseconds.
 enum Unit {
     Factor(i64),
     Nanoseconds(i64),
@@ -42,7 +42,7 @@ fn unit(text: &str) -> Option<Unit> {
     })
 }
 
-/// The unit that was probably meant by one that does not exist.
+/// The unit most similar to an unknown one.
 fn meant(text: &str) -> Option<&'static str> {
     const UNITS: [&str; 16] =
         ["k", "m", "g", "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "ns", "us", "ms", "s", "min"];
@@ -52,13 +52,13 @@ fn meant(text: &str) -> Option<&'static str> {
         .or_else(|| crate::diagnostic::nearest(text, UNITS))
 }
 
-/// The radix that a prefix names, and the digits behind it.
+/// The radix of a prefix, and the digits after it.
 fn radix(text: &str) -> Option<(u32, &str)> {
     let octal = text.strip_prefix("0o").or_else(|| text.strip_prefix("0O")).map(|digits| (8, digits));
     octal.or_else(|| text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).map(|digits| (16, digits)))
 }
 
-/// Is this a decimal that looks like an octal number: `0644`? With what was probably meant.
+/// For a decimal number that looks octal, such as `0644`, its octal spelling.
 pub fn looks_octal(text: &str) -> Option<String> {
     let digits = text.strip_prefix('0')?.trim_start_matches('0');
     let octal = !digits.is_empty() && digits.bytes().all(|digit| matches!(digit, b'0'..=b'7'));
@@ -68,7 +68,7 @@ pub fn looks_octal(text: &str) -> Option<String> {
 /// The value of a number token: an integer (`0o…` octal, `0x…` hexadecimal), a float, or a duration in nanoseconds.
 ///
 /// # Errors
-/// Where it does not fit 64 bits or carries an unknown unit.
+/// If it does not fit 64 bits or has an unknown unit.
 pub fn number(text: &str) -> Result<Number, BadLiteral> {
     let bytes = text.as_bytes();
     let mut end = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -122,8 +122,8 @@ fn whole(value: f64) -> Result<i64, BadLiteral> {
     if value.abs() < 9.2e18 { Ok(value.round() as i64) } else { Err(BadLiteral::TooLarge) }
 }
 
-/// A number as the original reads it: its digits and one letter of `k m g`, then what is left of the text; `None`
-/// where it does not fit 64 bits.
+/// A number as the original reads it: digits and one letter of `k m g`, and the rest of the text. `None` if
+/// it does not fit 64 bits.
 pub fn classic(text: &str) -> (Option<i64>, &str) {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = text.split_at(end);
@@ -136,7 +136,7 @@ pub fn classic(text: &str) -> (Option<i64>, &str) {
     (digits.parse::<i64>().ok().and_then(|value| value.checked_mul(factor)), rest)
 }
 
-/// A signed number with an optional unit, as it stands in a parameter or a variable.
+/// A signed number with an optional unit, as in a parameter or a variable.
 pub fn signed(text: &str) -> Result<Number, BadLiteral> {
     let text = text.trim();
     match text.strip_prefix('-') {
@@ -145,10 +145,10 @@ pub fn signed(text: &str) -> Result<Number, BadLiteral> {
     }
 }
 
-/// The number that a string stands for where a number is wanted.
+/// The number that a string counts as.
 ///
-/// As in the original its leading integer counts (`"12k"` is 12), but a unit written in full
-/// (`"4MiB"`, `"5ms"`) or a fraction is understood.
+/// As in the original this is its leading integer (`"12k"` is 12), but a full unit (`"4MiB"`, `"5ms"`) or a
+/// fraction is read as well.
 pub fn leading(text: &str) -> Option<Number> {
     let text = text.trim_start();
     let classic = |suffix: &str| matches!(suffix, "k" | "m" | "g");

@@ -1,4 +1,4 @@
-//! A number as it is written: an integer, a float or a duration.
+//! Defines a number: an integer, a float or a duration.
 
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ impl std::ops::Neg for Number {
     }
 }
 
-/// A number in 12 bytes: halves of its bits keep the alignment of what holds it at 4 bytes.
+/// A number in 12 bytes. It is stored in halves, so that the alignment is 4 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackedNumber {
     unit: NumberUnit,

@@ -1,4 +1,4 @@
-//! The texts of a program, and the file, line and column of an offset in them.
+//! Holds the texts of a program and finds the file, line and column of an offset.
 
 use crate::diagnostic::Span;
 
@@ -7,22 +7,22 @@ pub type Loader<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// One file of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct SourceFile {
     /// Its name, for messages.
     pub name: String,
-    /// Where its text begins in [`Source::text`].
+    /// The offset of its text in [`Source::text`].
     pub start: u32,
 }
 
-/// The text of a program with everything it includes, one file behind the other.
+/// The text of a program and of everything it includes, concatenated.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     text: String,
-    files: Vec<File>,
+    files: Vec<SourceFile>,
     lines: Vec<u32>,
 }
 
-/// A place for a reader: line and column count from 1, columns in characters.
+/// A position for messages: line and column count from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The name of the file.
@@ -41,7 +41,7 @@ impl Source {
         source
     }
 
-    /// Adds a file; its start, or `None` where the whole would pass 4 GiB.
+    /// Adds a file and returns its offset; `None` if the whole text would exceed 4 GiB.
     pub fn append(&mut self, name: &str, text: &str) -> Option<u32> {
         if self.text.len() + text.len() + 1 >= u32::MAX as usize {
             return None;
@@ -50,23 +50,23 @@ impl Source {
             self.text.push('\n');
         }
         let start = self.text.len() as u32;
-        self.files.push(File { name: name.to_owned(), start });
+        self.files.push(SourceFile { name: name.to_owned(), start });
         self.text.push_str(text);
         self.lines.push(start);
-        // Lines are short: looking at each byte beats a search for each line.
+        // Lines are short, so testing each byte is faster than a search for each line.
         self.lines.extend(
             text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| start + at as u32 + 1),
         );
         Some(start)
     }
 
-    /// All texts, one behind the other; spans count in it.
+    /// All texts, concatenated; spans refer to it.
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// The files, the program first.
-    pub fn files(&self) -> &[File] {
+    pub fn files(&self) -> &[SourceFile] {
         &self.files
     }
 

@@ -1,4 +1,4 @@
-//! Statistics that a program can ask for about samples.
+//! Computes the statistics of samples that a program can refer to.
 
 /// A statistic of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,18 +9,18 @@ pub enum Statistic {
     Mean,
     /// The maximum, in seconds.
     Slowest,
-    /// How many there are.
+    /// The number of samples.
     Count,
 }
 
-/// From when to its end the time of an operation counts. The two differ where it began later than meant: under `rate`
-/// and `at`.
+/// From which start the time of an operation counts. The two differ if it began later than intended, under
+/// `rate` and `at`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Times {
-    /// From when it was meant to begin: what whoever asked for it waits.
+    /// From its intended start: the time that a client waits.
     #[default]
     Response,
-    /// From when it began.
+    /// From its actual start.
     Service,
 }
 
@@ -34,18 +34,18 @@ impl Times {
         }
     }
 
-    /// Of a sample, in seconds.
+    /// The time of a sample in seconds; for a batch, the mean of its operations.
     pub fn seconds(self, sample: &samples::Sample) -> f64 {
         match self {
-            Times::Response => sample.seconds() + sample.late_ns as f64 * 1e-9,
-            Times::Service => sample.seconds(),
+            Times::Response => sample.seconds_each() + sample.late_ns as f64 * 1e-9,
+            Times::Service => sample.seconds_each(),
         }
     }
 }
 
 impl Statistic {
-    /// Of these durations, in seconds, which are reordered; `None`: there are none. A quantile is the least
-    /// duration that so large a share of them does not exceed.
+    /// The statistic of `durations` in seconds, which are reordered; `None` if empty. The q-quantile is the
+    /// smallest duration that at least the share q does not exceed.
     pub fn of(self, durations: &mut [f64]) -> Option<f64> {
         let count = durations.len();
         if count == 0 {

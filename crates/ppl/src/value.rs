@@ -1,4 +1,4 @@
-//! The values of the language.
+//! Defines the values of the language.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::literal;
 use crate::number::Number;
 
-/// A value of the language: 24 bytes; only strings and lists own memory, and share it.
+/// A value of the language, in 24 bytes. Only strings and lists own memory, which is shared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// No value yet.
@@ -28,9 +28,32 @@ pub enum Value {
     List(Arc<Vec<Value>>),
 }
 
-/// How deeply lists may stand in lists at run time. Values are dropped and printed by recursion, and a
-/// loop could nest without end.
+/// The largest nesting of lists at run time. Values are dropped and printed recursively, and a loop could
+/// nest without limit.
 pub(crate) const MAX_LIST_DEPTH: u32 = 4;
+
+/// Bytes of the longest string, and items of the longest list, that a program can make: a loop that doubles one would
+/// otherwise take all memory.
+pub(crate) const LONGEST_TEXT: usize = 16 << 20;
+pub(crate) const LONGEST_LIST: usize = 1 << 22;
+/// What is said of a longer string.
+pub(crate) const TOO_LONG: &str = "a string has at most 16 MiB";
+
+/// Appends to a vector, up to a length.
+struct Limited<'v> {
+    out: &'v mut Vec<u8>,
+    most: usize,
+}
+
+impl fmt::Write for Limited<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.out.len() + text.len() > self.most {
+            return Err(fmt::Error);
+        }
+        self.out.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
 
 impl From<Number> for Value {
     fn from(number: Number) -> Self {
@@ -43,7 +66,7 @@ impl From<Number> for Value {
 }
 
 impl Value {
-    /// Do lists stand more than `levels` deep in it, itself counted?
+    /// Whether lists are nested in it more than `levels` deep, itself included.
     pub(crate) fn is_deeper_than(&self, levels: u32) -> bool {
         match self {
             Value::List(items) => levels == 0 || items.iter().any(|item| item.is_deeper_than(levels - 1)),
@@ -65,7 +88,7 @@ impl Value {
         }
     }
 
-    /// Does it count as true? Zero, the empty string, an empty list and nothing do not.
+    /// Whether it counts as true: not zero, an empty string, an empty list or unset.
     pub fn truth(&self) -> bool {
         match self {
             Value::Unset => false,
@@ -77,12 +100,12 @@ impl Value {
         }
     }
 
-    /// The integer it stands for where one is wanted: a string counts as its leading number, a fraction is cut off.
-    /// None where it is no number, or one beyond 64 bits.
+    /// The value as an integer: a string is its leading number, a fraction is truncated. `None` if it is not
+    /// a number, or does not fit 64 bits.
     pub fn integer(&self) -> Option<i64> {
         match self {
             Value::Int(v) | Value::Duration(v) => Some(*v),
-            // 2^63 is a float, the largest integer is none.
+            // 2^63 is exact as a float, the largest integer is not.
             Value::Float(v) if (i64::MIN as f64..i64::MAX as f64).contains(v) => Some(*v as i64),
             Value::Text(text) => literal::leading(text).and_then(|number| Value::from(number).integer()),
             Value::File(v) | Value::Buffer(v) => Some(i64::from(*v)),
@@ -90,7 +113,7 @@ impl Value {
         }
     }
 
-    /// The number it stands for: a duration counts in seconds.
+    /// The value as a float: a duration counts in seconds.
     pub fn float(&self) -> Option<f64> {
         match self {
             Value::Int(v) => Some(*v as f64),
@@ -101,14 +124,17 @@ impl Value {
         }
     }
 
-    /// Writes it as a string shows it, without allocating for numbers.
+    /// Writes the value as in a string, without allocating for numbers. A list is cut off where it passes the longest
+    /// string.
     pub fn render(&self, out: &mut Vec<u8>) {
-        use std::io::Write;
         match self {
             Value::Int(v) => integer(*v, out),
             Value::Text(text) => out.extend_from_slice(text.as_bytes()),
-            // Writing into a vector cannot fail.
-            other => drop(write!(out, "{other}")),
+            other => {
+                let most = out.len() + LONGEST_TEXT;
+                // Where it is cut off nothing else is to be said.
+                let _ = fmt::write(&mut Limited { out, most }, format_args!("{other}"));
+            }
         }
     }
 }

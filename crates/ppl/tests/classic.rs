@@ -1,4 +1,4 @@
-//! The published grammar, rule by rule, with `--classic`.
+//! Tests the published grammar, rule by rule, with `--classic`.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{Outcome, classic_plan_with, execute};
 use ppl::DiagnosticCode;
 use ppl::plan::Settings;
 
-/// Runs a program on so many ranks.
+/// Runs a program on `ranks` ranks.
 fn on(ranks: u32, program: &str) -> Outcome {
     let settings = Settings { ranks: Some(ranks), ..Settings::default() };
     let plan =
@@ -18,13 +18,13 @@ fn on(ranks: u32, program: &str) -> Outcome {
     outcome
 }
 
-/// What a program prints on one rank, lines joined by bars and without the rank.
+/// Output of a program on one rank: lines joined by bars, without the rank.
 fn printed(program: &str) -> String {
     let lines = on(1, program).lines;
     lines.iter().map(|line| line.trim_start_matches("[0] ")).collect::<Vec<_>>().join("|")
 }
 
-/// Warnings of a program that can be read.
+/// Warnings of a program without errors.
 fn warned(program: &str) -> Vec<(DiagnosticCode, String)> {
     let found = classic_plan_with(program, &Settings::default()).unwrap().1;
     found.into_iter().map(|found| (found.code, found.message)).collect()
@@ -33,11 +33,11 @@ fn warned(program: &str) -> Vec<(DiagnosticCode, String)> {
 #[test]
 fn lexing() {
     let rules = [
-        // Keywords and commands in any case, variables in theirs.
+        // Keywords and commands are case-insensitive, variables are not.
         ("REPEAT $i 2 Print($i);", "0|1"),
         ("$a = 1; $A = 2; PRINT($a, $A);", "1 2"),
         ("MASTER print(1); TIME[\"x\"] print(2); cTime print(3);", "1|2|3"),
-        // Names are letters and digits, perhaps none.
+        // Names are letters and digits, possibly none.
         ("$1a = 5; $b2 = 6; $ = 7; print($1a, $b2, $); print(\"$1a $b2 $.\");", "5 6 7|5 6 7."),
         // 1024, not 1000; one small letter.
         ("print(1k, 2m, 1g, 007);", "1024 2097152 1073741824 7"),
@@ -50,7 +50,7 @@ fn lexing() {
         ("print(\"# no comment /* nor this */\");", "# no comment /* nor this */"),
         // Comments.
         ("# a\nprint(1); # b\n/* c\n d */ print(2); /**/ print(3); /* * / */", "1|2|3"),
-        // What is unknown is ignored, wherever it stands.
+        // Unknown words and characters are ignored everywhere.
         ("foo print(1) & ; ~ bar", "1"),
         ("repeat 3 times print(1);", "1|1|1"),
         ("print(1, two 2);", "1 2"),
@@ -63,12 +63,12 @@ fn lexing() {
 }
 
 #[test]
-fn what_is_ignored_is_told() {
+fn ignored_text_is_warned_of() {
     for (program, told) in [
         ("foo print(1);", "`foo` is ignored"),
         ("repeat 3 times print(1);", "`times` is ignored"),
         ("print(1) & ;", "`&` is ignored"),
-        ("print(2kb);", "`b` behind `2k` is ignored"),
+        ("print(2kb);", "`b` after `2k` is ignored"),
         ("print(99999999999999999999);", "it counts as 9223372036854775807"),
     ] {
         let found = warned(program);

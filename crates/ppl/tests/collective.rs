@@ -1,11 +1,11 @@
-//! Programs in which not all ranks reach what all of them must do together are refused.
+//! Tests that programs in which not all ranks reach a meeting are refused.
 
 mod common;
 
 use common::{execute, plan_of, plan_with};
 use ppl::plan::Settings;
 
-/// The codes of what is found with so many ranks, each once; `Err` where the program is refused.
+/// The distinct diagnostic codes with `ranks` ranks; `Err` if the program is refused.
 fn codes_on(ranks: u32, program: &str) -> Result<Vec<&'static str>, Vec<&'static str>> {
     let settings = Settings { ranks: Some(ranks), ..Settings::default() };
     let codes = |found: &[ppl::Diagnostic]| {
@@ -44,7 +44,7 @@ fn what_depends_on_the_result_of_a_command_is_a_warning() {
 }
 
 #[test]
-fn barriers_that_some_ranks_leave_before_are_refused() {
+fn barriers_that_some_ranks_jump_past_are_refused() {
     for program in [
         "def meet() { barrier; } def outer() { meet(); return 1; } $x = $$rank > 0 ? outer() : 0;",
         "def meet() { barrier; return 1; } $x = $$rank && meet();",
@@ -69,7 +69,7 @@ fn barriers_that_some_ranks_leave_before_are_refused() {
 }
 
 #[test]
-fn what_ranks_assign_differently_often_is_followed_to_the_barrier() {
+fn variables_assigned_a_different_number_of_times_are_tracked_to_the_barrier() {
     for program in [
         // By `continue`, `break`, `return` and the counts of loops.
         "$n = 0; repeat 10 { if $$rank == 0 continue; $n = $n + 1; } repeat $n barrier;",
@@ -86,7 +86,7 @@ fn what_ranks_assign_differently_often_is_followed_to_the_barrier() {
         "def f() { barrier; return 0; } def g() { repeat 5 print(f()); } master { g(); }",
         "def f() { barrier; return 0; } master print(1, f());",
         "def f() { barrier; return 0; } $x = [1, $$rank ? f() : 2];",
-        // Over more assignments than anybody counts, and back through a loop.
+        // Over many assignments, and back through a loop.
         "$a = 0; $b = 0; $c = 0; repeat 9 { $c = $b; $b = $a; $a = $$rank; } repeat $c barrier;",
     ] {
         assert!(is_refused(program), "{program}");
@@ -98,7 +98,7 @@ fn what_ranks_assign_differently_often_is_followed_to_the_barrier() {
 }
 
 #[test]
-fn programs_in_which_all_ranks_meet_are_content() {
+fn programs_in_which_all_ranks_meet_have_no_warning() {
     for program in [
         "def f($n) { while $n > 0 { $n = $n - 1; barrier; } } f(3); def g($n) { print($n); } g($$rank);",
         "$n = $$rank; $n = 3; repeat $n barrier;",
@@ -118,7 +118,7 @@ fn programs_in_which_all_ranks_meet_are_content() {
 }
 
 #[test]
-fn what_only_looks_as_if_ranks_part_is_right_with_these_ranks() {
+fn an_apparent_divergence_is_accepted_if_these_ranks_do_not_diverge() {
     for program in [
         "if $$rank >= 0 barrier;",
         "if $$rank < 100 { barrier; }",
@@ -129,12 +129,12 @@ fn what_only_looks_as_if_ranks_part_is_right_with_these_ranks() {
     }
     let alone = "master barrier; if $$rank == 0 barrier; repeat $$rank barrier;";
     assert_eq!(codes_on(1, alone), Ok(vec![]));
-    // Which other rank comes is not followed.
+    // The analysis does not track which other rank arrives.
     assert!(is_doubted("if $$rank == 0 { barrier; } else { barrier; }"));
 }
 
 #[test]
-fn a_barrier_that_is_reached_through_the_arguments_of_a_command_is_found() {
+fn a_barrier_inside_the_arguments_of_a_command_is_found() {
     let meet = "def meet($n = 1) { repeat $n barrier; return 1; }";
     for outer in [
         "def outer() { print(meet()); } if $$rank outer();",
@@ -168,7 +168,7 @@ fn groups_are_compared_rank_by_rank() {
 }
 
 #[test]
-fn every_rank_of_a_loop_over_time_with_a_barrier_does_the_same_number_of_rounds() {
+fn ranks_of_a_loop_over_time_with_a_barrier_do_equal_numbers_of_rounds() {
     let plan = plan_of("for 3ms { think 1ms; barrier; }\nfor 3ms think 1ms;");
     assert_eq!(execute(&plan).trace, ["barrier 0", "barrier 0", "barrier 0"]);
     assert!(is_refused("if $$rank == 0 { for 1s barrier; }"));
@@ -178,7 +178,7 @@ fn every_rank_of_a_loop_over_time_with_a_barrier_does_the_same_number_of_rounds(
 }
 
 #[test]
-fn loops_in_a_stonewall_may_differ_and_so_hold_nothing_collective() {
+fn loops_in_a_stonewall_may_differ_so_nothing_collective_is_permitted() {
     assert!(is_right("phase \"a\" stonewall { repeat 3 stat(\"f\"); }"));
     plan_of("$limit = 5ms; phase \"a\" stonewall $limit stat(\"f\");");
     plan_of("phase \"a\" stonewall $x = 1; phase \"b\" stonewall (2 * 1ms) { barrier; }");
@@ -188,13 +188,13 @@ fn loops_in_a_stonewall_may_differ_and_so_hold_nothing_collective() {
     let refused = |program: &str| plan_with(program, &Settings::default()).unwrap_err()[0].message.clone();
     assert_eq!(
         refused("phase \"a\" stonewall { phase \"b\" stonewall { } }"),
-        "a stonewall stands inside another one"
+        "a stonewall is inside another one"
     );
     assert_eq!(refused("phase \"a\" stonewall 5 { }"), "`stonewall` needs a time, not a number");
 }
 
 #[test]
-fn without_a_number_of_ranks_what_may_part_is_a_warning() {
+fn without_a_number_of_ranks_a_possible_divergence_is_a_warning() {
     let found = |program: &str| {
         let settings = Settings { tentative: true, ..Settings::default() };
         let mut source = ppl::Source::new("p.ppl", program);
@@ -207,14 +207,14 @@ fn without_a_number_of_ranks_what_may_part_is_a_warning() {
 }
 
 #[test]
-fn a_variable_that_a_loop_counts_up_counts_for_the_loops_behind_it() {
+fn a_variable_counted_by_a_loop_affects_later_loops() {
     let plan = plan_of("$n = 0; repeat 10 { $n = $n + 1; } repeat $n write(\"f\", 1);");
     let tally = ppl::count::count(&plan, 0, ppl::count::DEFAULT_BUDGET);
     assert_eq!((tally.total, tally.at_least), (10, false));
 }
 
 #[test]
-fn functions_that_call_themselves_twice_are_not_walked_to_their_end() {
+fn exponential_recursion_is_not_followed_to_its_end() {
     let plan = plan_of("def f($n) { if $n > 0 { f($n - 1); f($n - 1); } } f(60);");
     assert!(ppl::count::count(&plan, 0, 1000).at_least);
     let program = "def f($n) { if $n > 0 { f($n - 1); f($n - 1); } } f(60); if $$rank == 0 barrier;";

@@ -1,11 +1,12 @@
-//! Programs that are right are not refused: what ships, what the documentation shows, what was recorded of the original.
+//! Tests that correct programs are accepted: shipped experiments, programs of the documentation, programs
+//! recorded with the original.
 
 use std::path::{Path, PathBuf};
 
 use ppl::plan::Settings;
 use ppl::{Source, compile};
 
-/// What is wrong with the meetings of a program on so many ranks; `None`: any number.
+/// Diagnostics about the meetings of a program on `ranks` ranks; `None`: any number.
 fn remarks(text: &str, classic: bool, ranks: Option<u32>) -> Vec<String> {
     let look_up = |_: &str| Some("1".to_owned());
     let settings =

@@ -1,4 +1,4 @@
-//! Counts beyond 16 bits: nothing is lost, wrapped or taken for something else.
+//! Tests counts above 16 bits: nothing is lost, wrapped or confused.
 
 use ppl::plan::{Plan, Settings};
 use ppl::source::Loader;
@@ -14,7 +14,7 @@ fn compiled(program: &str, included: &str) -> Result<Plan, Vec<Diagnostic>> {
         .map(|(plan, _)| plan)
 }
 
-/// How many operations the program does, and bytes it writes.
+/// The number of operations of the program, and of bytes it writes.
 fn work(program: &str, included: &str) -> (u64, u64) {
     let plan = compiled(program, included).unwrap_or_else(|found| panic!("{:?}", &found[0]));
     let tally = ppl::count::count(&plan, 0, 10_000_000);
@@ -23,7 +23,7 @@ fn work(program: &str, included: &str) -> (u64, u64) {
 }
 
 #[test]
-fn an_included_file_of_more_statements_than_16_bits_count_is_read_whole() {
+fn an_included_file_with_more_than_65536_statements_is_read_completely() {
     for count in [65_534, 65_535, 65_536, 65_537, MANY] {
         let included = "getpid();\n".repeat(count);
         assert_eq!(work("include \"many.ppl\"; getpid();", &included).0, count as u64 + 1);
@@ -31,7 +31,7 @@ fn an_included_file_of_more_statements_than_16_bits_count_is_read_whole() {
 }
 
 #[test]
-fn blocks_lists_names_and_strings_of_more_than_16_bits_keep_all_their_parts() {
+fn blocks_lists_names_and_strings_may_have_more_than_65536_parts() {
     let many = MANY as u64;
     assert_eq!(work(&format!("repeat 2 {{ {} }}", "getpid();".repeat(MANY)), "").0, 2 * many);
     let items: Vec<String> = (0..MANY).map(|at| at.to_string()).collect();
@@ -51,7 +51,7 @@ fn blocks_lists_names_and_strings_of_more_than_16_bits_keep_all_their_parts() {
 }
 
 #[test]
-fn bodies_of_choose_and_locals_of_more_than_16_bits_are_kept_apart() {
+fn more_than_65536_choose_bodies_and_locals_are_distinguished() {
     let bodies: String = (0..MANY - 1).map(|at| format!("0: write(\"f\", {at});\n")).collect();
     assert_eq!(work(&format!("choose {{ {bodies} 1: write(\"f\", 12345); }}"), ""), (1, 12_345));
     let locals: String = (0..MANY).map(|at| format!("let $v{at} = {at};\n")).collect();
@@ -60,7 +60,7 @@ fn bodies_of_choose_and_locals_of_more_than_16_bits_are_kept_apart() {
 }
 
 #[test]
-fn more_groups_than_can_be_told_apart_are_refused() {
+fn too_many_groups_are_refused() {
     let groups = |count: usize| {
         let names: Vec<String> = (0..count).map(|at| format!("\"g{at}\"")).collect();
         format!("define groups {{{}}};\ngroup \"g{}\" getpid();", names.join(","), count - 1)
@@ -86,4 +86,21 @@ fn arguments_and_nesting_end_at_their_limits_with_an_error() {
     for depth in [300, MANY] {
         assert_eq!(compiled(&nested(depth), "").unwrap_err()[0].code.as_str(), "E0112");
     }
+}
+
+#[test]
+fn a_loop_over_time_and_a_stonewall_count_one_round() {
+    let count = |program: &str| {
+        let plan = compiled(program, "").unwrap_or_else(|found| panic!("{:?}", &found[0]));
+        let tally = ppl::count::count(&plan, 0, 10_000);
+        assert!(tally.at_least && tally.stopped.is_none(), "{program}: {:?}", tally.stopped);
+        tally.total
+    };
+    assert_eq!(count("for 60s { getpid(); getppid(); }"), 2);
+    assert_eq!(count("getpid(); for 60s { for 1s { getpid(); } getpid(); }"), 3);
+    assert_eq!(count("$end = $$time + 60s; while $$time < $end { getpid(); }"), 1);
+    assert_eq!(count("phase \"p\" stonewall 30s { while 1 { getpid(); } }"), 1);
+    assert_eq!(count("phase \"p\" stonewall 30s { repeat $i 7 { getpid($i + 1); } } getppid();"), 2);
+    // An empty loop ends too.
+    assert_eq!(count("for 60s { } getpid();"), 1);
 }

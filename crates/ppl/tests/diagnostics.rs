@@ -1,4 +1,4 @@
-//! What a user reads when a program is wrong: a snapshot for every code.
+//! Tests the text of diagnostics, with a snapshot for every code.
 
 mod common;
 
@@ -85,6 +85,13 @@ const CASES: &[Case] = &[
         "bad constant",
         "async depth=0 { }\nfor $i in 0..9 step 0 { }\nchoose { 0: print(1); 0: print(2); }\nchoose { 0 - 1: print(1); }\n\
          repeat -3 { }\nrepeat 2s { }\nparallel 0 { }\nrate 0/s { }\nfor $x in 5 { }\nfor $i in 0..\"many\" { }",
+    ),
+    case(
+        "times of a statistic",
+        "define ranks 2;\nrepeat 100 rate 1000/s time[\"read\"] read(\"file\", 4KiB);\n\
+         assert p99(\"read\", \"sevrice\") < 5ms && p50(\"read\", \"service\") < 1ms;\n\
+         assert mean(\"read\", \"response\") < 1ms || slowest(\"read\", \"wall\") < 1s;\n\
+         assert quantile(99, \"read\") < 1s || quantile(0.5, \"read\", \"both\") < 1s;",
     ),
     case(
         "unknown label",
@@ -220,12 +227,12 @@ fn every_diagnostic_reads_as_its_snapshot() {
 }
 
 #[test]
-fn what_a_help_proposes_mends_the_program_where_it_belongs() {
+fn applying_a_proposed_replacement_fixes_the_program() {
     let mut mended = BTreeSet::new();
     for case in CASES.iter().filter(|case| case.name != "too deep") {
         for diagnostic in diagnose(case).0 {
             let help = diagnostic.help.as_deref().unwrap_or("");
-            // What stands in the command line is no part of the program.
+            // The command line is not part of the program.
             let given = diagnostic.code == DiagnosticCode::BadParameter || diagnostic.span == Span::default();
             let asks = help.starts_with("did you mean") && !given;
             assert_eq!(diagnostic.replacement.is_some(), asks, "{}: {}", case.name, diagnostic.message);
@@ -261,15 +268,15 @@ fn every_code_is_explained_and_has_a_snapshot() {
     }
 }
 
-/// The page of all codes: what each means, a program that has it, and what is said of that.
+/// The page of all codes: the explanation of each, a program with it, and the diagnostic.
 fn page() -> String {
     let mut out = String::from(
-        "# PPL: what can be wrong with a program\n\n\
+        "# PPL diagnostics\n\n\
          <!-- Made from the tests by `cargo test -p lastrank-ppl --test diagnostics`. -->\n\n\
-         `lastrank check program.ppl` finds these before anything runs; `E` is an error, `W` a warning, `N` a\n\
-         note. Several are told at once. `--format json` writes the same for other programs, see\n\
-         [PPL, the language](language.md#for-other-programs). Under each code stands a program that has it and\n\
-         what is said of it.\n",
+         `lastrank check program.ppl` reports these before anything runs; `E` is an error, `W` a warning, `N` a\n\
+         note. Several are reported in one pass. `--format json` writes the same for other programs, see\n\
+         [PPL, the language](language.md#for-other-programs). Each code is shown with a program that causes it and\n\
+         its output.\n",
     );
     for known in CODES {
         let found = |case: &&Case| diagnose(case).0.iter().any(|it| it.code == known.code);
@@ -303,7 +310,7 @@ fn the_page_of_all_codes_is_up_to_date() {
     let there = std::fs::read_to_string(path).unwrap();
     assert!(
         there == page(),
-        "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test diagnostics"
+        "write it again: INSTA_UPDATE=always cargo test -p lastrank-ppl --test diagnostics"
     );
 }
 

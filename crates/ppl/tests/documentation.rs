@@ -1,21 +1,21 @@
-//! Every program that the documentation shows can be read and checked without a remark.
+//! Tests that every program in the documentation passes the check without a diagnostic.
 
 use ppl::plan::Settings;
 use ppl::{Source, compile};
 
-/// Programs of a page, with the line on which each begins.
+/// Programs of a page, with their first lines.
 fn programs(page: &str) -> Vec<(usize, &str)> {
     let starts = page.match_indices("```ppl\n").map(|(at, mark)| at + mark.len());
     starts.map(|at| (page[..at].lines().count() + 1, page[at..].split("```").next().unwrap())).collect()
 }
 
 #[test]
-fn every_program_of_the_documentation_is_without_a_remark() {
+fn every_program_of_the_documentation_passes_the_check() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages: Vec<_> =
         std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     pages.push(root.join("README.md"));
-    // What programs ask for; parameters are not set there.
+    // The documented programs do not set their parameters.
     let environment = |name: &str| {
         (!name.starts_with("LASTRANK_") && !name.starts_with("PARABENCH_")).then(|| name.to_owned())
     };

@@ -1,6 +1,6 @@
-//! The grammar that colours programs in VS Code knows the words of the language.
+//! Tests that the VS Code grammar contains the words of the language.
 //!
-//! `INSTA_UPDATE=always cargo test -p lastrank-ppl --test editors` writes it anew.
+//! `INSTA_UPDATE=always cargo test -p lastrank-ppl --test editors` writes it again.
 
 use ppl::commands::{Command, Function};
 use ppl::syntax::Keyword;
@@ -47,7 +47,7 @@ fn grammar() -> String {
 #[test]
 fn the_grammar_holds_every_word() {
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-        // Renamed into place: the other test reads it at the same time.
+        // Renamed into place, since the other test reads it concurrently.
         let beside = format!("{PATH}.new");
         std::fs::write(&beside, grammar()).unwrap();
         std::fs::rename(beside, PATH).unwrap();
@@ -55,7 +55,7 @@ fn the_grammar_holds_every_word() {
     let there = std::fs::read_to_string(PATH).unwrap();
     assert!(
         there == grammar(),
-        "write it anew: INSTA_UPDATE=always cargo test -p lastrank-ppl --test editors"
+        "write it again: INSTA_UPDATE=always cargo test -p lastrank-ppl --test editors"
     );
 }
 

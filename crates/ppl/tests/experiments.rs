@@ -1,10 +1,10 @@
-//! The programs that ship compile without a remark and say what they are.
+//! Tests that the shipped experiments compile without a diagnostic and describe themselves.
 
 use ppl::plan::Settings;
 use ppl::{Source, compile};
 
 #[test]
-fn every_shipped_experiment_compiles_without_a_remark_and_says_what_it_is() {
+fn every_shipped_experiment_compiles_cleanly_and_describes_itself() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../lastrank/experiments");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).expect("the experiments").flatten() {

@@ -1,10 +1,10 @@
-//! Formatting keeps the program and its comments, and leaves formatted text as it is.
+//! Tests that formatting keeps the program and its comments and is idempotent.
 
 use ppl::commands::Command;
 use ppl::format::{WIDTH, format, is_same_program};
 use proptest::prelude::*;
 
-/// Formats a program that must be right, and holds the result to what is promised of it.
+/// Formats a valid program and checks the guarantees of the formatter.
 fn kept(text: &str) -> String {
     let once = format(text).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"));
     assert!(is_same_program(text, &once), "another program:\n{text}\n---\n{once}");
@@ -158,7 +158,7 @@ fn the_shipped_experiments_are_formatted() {
     assert!(seen >= 5);
 }
 
-/// What may stand between two tokens.
+/// Joins tokens with random blanks and comments.
 const GAPS: &[&str] = &[
     " ",
     " ",
@@ -332,7 +332,7 @@ fn program() -> impl Strategy<Value = String> {
     })
 }
 
-/// The comments of a text, blanks between their words aside.
+/// The comments of a text, with normalised blanks.
 fn comments(text: &str) -> Vec<String> {
     let mut lexer = ppl::syntax::Lexer::with_trivia(text);
     let mut out = Vec::new();
@@ -355,7 +355,7 @@ proptest! {
     fn generated_programs_are_kept(text in program()) {
         let once = kept(&text);
         prop_assert_eq!(comments(&once), comments(&text));
-        // Only what cannot be broken is longer than a line.
+        // Only unbreakable text is longer than a line.
         for line in once.lines().filter(|line| line.chars().count() > WIDTH + 60) {
             prop_assert!(line.contains('#') || line.contains("/*") || !line.contains(','), "{}", line);
         }

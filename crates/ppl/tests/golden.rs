@@ -1,5 +1,5 @@
-//! Programs do what the original did. `golden.json` holds programs with what the original
-//! printed; what ours mends is listed here, case by case.
+//! Tests that programs behave as with the original. `golden.json` holds programs with the original's output;
+//! deliberate differences are listed here, case by case.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use ppl::plan::Settings;
 use serde_json::Value as Json;
 
-/// What ours shows for one program.
+/// The output of lastrank for one program.
 #[derive(Debug, PartialEq)]
 struct Shown {
     lines: Vec<String>,
@@ -62,7 +62,7 @@ fn original(case: &Json) -> Shown {
     Shown { lines: if ok { lines } else { Vec::new() }, commands, ok }
 }
 
-/// Where ours does something else, and why.
+/// Deliberate differences, with the reason.
 fn mended() -> BTreeMap<&'static str, (Shown, &'static str)> {
     let lines = |lines: &[&str]| Shown {
         lines: lines.iter().map(|l| (*l).into()).collect(),
@@ -153,7 +153,7 @@ fn mended() -> BTreeMap<&'static str, (Shown, &'static str)> {
 }
 
 #[test]
-fn every_golden_program_does_what_the_original_did_or_what_is_listed_as_mended() {
+fn every_golden_program_behaves_as_the_original_or_as_listed() {
     let cases: BTreeMap<String, Json> = serde_json::from_str(include_str!("golden.json")).unwrap();
     assert!(cases.len() >= 40);
     let mut mended = mended();

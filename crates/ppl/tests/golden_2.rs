@@ -1,5 +1,5 @@
-//! Further programs do what the original did, with `--classic` and without. `golden-2.json` holds them with what the
-//! original printed, said and left on disk; what ours does otherwise is listed here, with the reason.
+//! Tests further programs against the original, with and without `--classic`. `golden-2.json` holds them with
+//! the original's output, messages and files; deliberate differences are listed here, with the reason.
 
 mod common;
 
@@ -25,7 +25,7 @@ struct Recorded {
     exit: i32,
 }
 
-/// What is seen of one run.
+/// The observable result of one run.
 #[derive(Debug, PartialEq)]
 struct Seen {
     lines: Vec<String>,
@@ -37,7 +37,7 @@ fn original(case: &Recorded) -> Seen {
     Seen { lines: case.stdout.clone(), files: case.files.clone(), ok: case.exit == 0 }
 }
 
-/// What ours does, and what it says before it starts.
+/// The result of lastrank, and its diagnostics.
 fn ours(case: &Recorded, classic: bool) -> (Seen, Vec<Diagnostic>) {
     let pair =
         |text: &String, sign| text.split_once(sign).map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
@@ -67,7 +67,7 @@ fn ours(case: &Recorded, classic: bool) -> (Seen, Vec<Diagnostic>) {
     }
 }
 
-/// What ours does instead.
+/// The result of lastrank instead.
 enum Instead {
     Refuses,
     Prints(&'static [&'static str]),
@@ -92,7 +92,7 @@ impl Instead {
 
 type Differences = Vec<(&'static str, Instead, &'static str)>;
 
-/// Where ours does something else, with `--classic` too, and why.
+/// Differences with and without `--classic`, with the reason.
 fn always_different() -> Differences {
     vec![
         ("assignvar", Prints(&["[0] 5"]), "$b = $a; is accepted"),
@@ -131,7 +131,7 @@ fn always_different() -> Differences {
     ]
 }
 
-/// Where ours does something else, but not with `--classic`, and why.
+/// Differences without `--classic` only, with the reason.
 fn different_without_classic() -> Differences {
     vec![
         ("bigint", Refuses, "integers that pass 64 bits are an error"),
@@ -155,7 +155,7 @@ fn cases() -> BTreeMap<String, Recorded> {
     serde_json::from_str(include_str!("golden-2.json")).unwrap()
 }
 
-/// Compares each program; what is listed as different must be, and every other one must be the same.
+/// Compares each program: listed ones must differ as listed, all others must be equal.
 fn compare(classic: bool, differences: Differences) {
     let mut differences: BTreeMap<_, _> =
         differences.into_iter().map(|(name, instead, why)| (name, (instead, why))).collect();

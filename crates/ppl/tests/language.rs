@@ -1,4 +1,4 @@
-//! What each construct of the language does.
+//! Tests the meaning of each construct of the language.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn loops_count_break_and_continue() {
 }
 
 #[test]
-fn a_repeat_tells_its_counter_from_its_count() {
+fn a_repeat_distinguishes_its_counter_from_its_count() {
     assert_eq!(printed("$n = 2; repeat $n print(\"x\");"), ["[0] x", "[0] x"]);
     assert_eq!(printed("$n = 2; repeat $n $x = 1; print($x);"), ["[0] 1"]);
     assert_eq!(printed("$n = 2; repeat $n + 1 { print(\"y\"); }"), ["[0] y", "[0] y", "[0] y"]);
@@ -29,7 +29,7 @@ fn a_repeat_tells_its_counter_from_its_count() {
 }
 
 #[test]
-fn a_bracket_may_begin_the_argument_of_a_bare_command() {
+fn the_argument_of_a_command_without_parentheses_may_begin_with_one() {
     assert_eq!(printed("print (1 + 2) * 3;"), ["[0] 9"]);
     assert_eq!(printed("print (1 + 2), 3;"), ["[0] 3 3"]);
     assert_eq!(printed("print ((1 + 2) * 3);"), ["[0] 9"]);
@@ -132,13 +132,13 @@ fn a_variable_that_may_be_set_later_in_a_loop_is_checked_when_it_runs() {
 
 #[test]
 fn a_rate_keeps_its_schedule_even_after_a_late_start() {
-    // Each command takes 1 µs; the think time of 5 ms in the third body makes the next ones late.
+    // Each command takes 1 µs; the think time of 5 ms in the third body delays the next ones.
     let outcome = execute(&plan_of("repeat $i 6 rate 1000/s { stat(\"f\"); if $i == 2 { think 5ms; } }"));
     assert_eq!(outcome.intended, [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000]);
 }
 
 #[test]
-fn a_rate_starts_anew_with_the_loop_around_it() {
+fn a_rate_restarts_with_the_enclosing_loop() {
     let outcome = execute(&plan_of("repeat 2 { repeat 2 { rate 1000/s { stat(\"f\"); } } think 1s; }"));
     assert_eq!(outcome.intended[..2], [0, 1_000_000]);
     assert!(outcome.intended[2] > 1_000_000_000 && outcome.intended[3] - outcome.intended[2] == 1_000_000);
@@ -276,7 +276,7 @@ fn workers_of_parallel_have_variables_of_their_own() {
 }
 
 #[test]
-fn labels_are_filled_in_when_the_block_is_entered() {
+fn labels_are_rendered_when_the_block_is_entered() {
     let outcome = execute(&plan_of(
         "repeat $i 2 { time[\"n $i\"] { stat(\"f\"); } ctime { stat(\"f\"); } phase \"p\" { } }",
     ));
@@ -323,9 +323,9 @@ fn counting_follows_positions_files_and_buffers() {
     assert_eq!((tally.written, tally.space, tally.files, tally.memory), (8 << 20, 8 << 20, 1, 1 << 20));
 }
 
-/// What the table says a command moves, opens, creates or removes is what is counted.
+/// Counts agree with the properties of a command in the table.
 #[test]
-fn a_command_is_counted_as_its_row_says() {
+fn a_command_is_counted_by_its_properties() {
     for command in ppl::commands::Command::all() {
         let spec = command.spec();
         let details = details(&plan_of(spec.example), 0, DEFAULT_BUDGET);
@@ -376,7 +376,7 @@ fn the_examples_of_all_commands_compile() {
 }
 
 #[test]
-fn what_the_limits_allow_runs_on_the_small_stack_of_a_thread() {
+fn programs_at_the_limits_run_on_the_small_stack_of_a_thread() {
     let chain = format!("1{}", " + 1".repeat(990));
     let program = format!("{}print({chain});{}", "repeat 1 { ".repeat(195), "}".repeat(195));
     assert_eq!(printed(&program), ["[0] 991"]);
@@ -399,7 +399,7 @@ fn items_of_lists_can_be_assigned_without_touching_copies() {
 }
 
 #[test]
-fn lists_in_lists_without_end_are_refused_rather_than_ending_the_process() {
+fn endlessly_nested_lists_are_refused_instead_of_overflowing_the_stack() {
     for grows in ["$l = [$l];", "$l[0] = $l;"] {
         let stops = execute(&plan_of(&format!("$l = [1]; repeat 1000000 {grows}"))).stops;
         assert!(stops[0].contains("nested more than 4 deep"), "{stops:?}");
@@ -446,23 +446,23 @@ fn the_papers_first_listing_runs_on_every_rank_with_its_parameter() {
     assert_eq!(outcome.commands["mkdir"].0, 13);
     assert!(outcome.trace.iter().any(|call| call == "create(./posix/file-2-3a)"));
     assert_eq!(outcome.lines.len(), 6);
-    // The files of the first loop stay, twice as long, and those of the last are gone.
+    // The files of the first loop remain, with twice the size; those of the last are removed.
     assert_eq!(outcome.files["./posix/file-0-0"], 2048);
     assert!(!outcome.files.keys().any(|name| name.ends_with('a')));
 }
 
 #[test]
-fn arithmetic_that_passes_64_bits_ends_the_run_with_the_expression_and_its_values() {
+fn overflow_ends_the_run_with_the_expression_and_its_values() {
     let stops = |program: &str| execute(&plan_of(program)).stops;
     assert_eq!(
         stops("$size = 2 ^ 53;\n$n = 3;\nwrite(\"f\", $size * (1024 + $n));"),
-        ["p.ppl:3:1: `$size * (1024 + $n)`: 9007199254740992 * 1027 passes the largest integer, \
+        ["p.ppl:3:1: `$size * (1024 + $n)`: 9007199254740992 * 1027 exceeds the largest integer, \
           9223372036854775807; where an approximate result will do, write a float: `9007199254740992.0`"]
     );
     assert_eq!(stops("$n = 0;\nprint(1 / $n);"), ["p.ppl:2:1: `1 / $n`: division by zero"]);
     assert_eq!(
         stops("def f($a) return $a + 1;\nprint(f(9223372036854775807));"),
-        ["p.ppl:1:11: 9223372036854775807 + 1 passes the largest integer, 9223372036854775807; where an \
+        ["p.ppl:1:11: 9223372036854775807 + 1 exceeds the largest integer, 9223372036854775807; where an \
           approximate result will do, write a float: `9223372036854775807.0`"]
     );
     let mut source = ppl::Source::new("p.ppl", "print(2^63); $n = 4611686018427387904; print($n + $n);");
@@ -471,7 +471,7 @@ fn arithmetic_that_passes_64_bits_ends_the_run_with_the_expression_and_its_value
 }
 
 #[test]
-fn a_parameter_keeps_to_the_values_that_its_definition_allows() {
+fn a_parameter_is_limited_to_the_values_of_its_definition() {
     let program = "define param \"size\" $size 4KiB from 1 to 1MiB\n\
                    define param \"mode\" $mode \"w\" in [\"w\", \"a\"]\n\
                    define param \"wait\" $wait 1ms from 0s\nprint($size, $mode, $wait);";

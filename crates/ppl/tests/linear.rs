@@ -1,6 +1,6 @@
-//! Parser, check and formatter make twice as much of twice the text, whatever is in it.
+//! Tests that the output of parser, check and formatter is linear in the text.
 //!
-//! What counts is not time but what each step makes: tokens, bytes of tree and code, formatted text.
+//! It compares sizes, not times: tokens, bytes of tree and code, formatted text.
 
 use ppl::diagnostic::has_errors;
 use ppl::syntax::{Lexer, TokenKind, parse};
@@ -58,7 +58,7 @@ fn twice_the_text_makes_twice_the_tokens_the_tree_the_code_and_the_formatted_tex
 }
 
 #[test]
-fn what_is_nested_too_deep_is_an_error_and_no_overflow_of_the_stack() {
+fn too_deep_nesting_is_an_error_and_not_a_stack_overflow() {
     let deep = 100_000;
     let nested = |open: &str, middle: &str, close: &str| {
         format!("{}{middle}{}", open.repeat(deep), close.repeat(deep))

@@ -1,4 +1,4 @@
-//! Programs drawn at random: where the check is content all ranks meet, and what it refuses does hang.
+//! Tests the check of meetings on random programs: accepted ones never hang, refused ones do.
 
 #[path = "common/hall.rs"]
 mod hall;
@@ -6,23 +6,23 @@ mod hall;
 use std::fmt::Write;
 
 use hall::{End, gather};
-use ppl::interpret::random::Random;
+use ppl::interpret::random::RandomSequence;
 use ppl::plan::{Plan, Settings};
 use ppl::{Diagnostic, Source, compile};
 
-/// Draws programs.
+/// Generates random programs.
 struct Author {
-    random: Random,
+    random: RandomSequence,
     out: String,
-    /// Statements that may still be written.
+    /// Statements left to write.
     left: u32,
     functions: u64,
-    /// In a function.
+    /// Whether it is inside a function.
     inside: bool,
     loops: u32,
     workers: bool,
     stonewall: bool,
-    /// Nothing that only a run shows.
+    /// Whether to exclude values that only a run shows.
     calm: bool,
     groups: bool,
 }
@@ -34,7 +34,7 @@ impl Author {
 
     /// A whole program.
     fn program(seed: u64) -> String {
-        let mut random = Random::new(seed, 0);
+        let mut random = RandomSequence::new(seed, 0);
         let (functions, groups) = (random.below(3), random.below(2) == 0);
         let left = 6 + random.below(12) as u32;
         let mut author = Self {
@@ -57,7 +57,7 @@ impl Author {
         for at in 0..functions {
             writeln!(author.out, "def f{at}($x) {{").unwrap();
             author.inside = true;
-            // Most call only those before them; some call each other until the stack ends.
+            // Most functions call only earlier ones; some recurse until the stack limit.
             author.functions = if author.below(10) == 0 { functions } else { at };
             author.statements(3);
             if author.below(2) == 0 {
@@ -85,7 +85,7 @@ impl Author {
         ["$a", "$b", "$c", "$d", "$x"][self.below(most) as usize]
     }
 
-    /// A number from 0 to 3, mostly the same on all ranks.
+    /// A number from 0 to 3, usually the same on all ranks.
     fn expression(&mut self, depth: u32) -> String {
         let deeper = depth > 0 && self.below(2) == 0;
         if !deeper {
@@ -130,7 +130,7 @@ impl Author {
         self.loops -= 1;
     }
 
-    /// Something that ranks do together.
+    /// A meeting.
     fn meeting(&mut self, depth: u32) {
         if self.workers {
             return;
@@ -199,7 +199,7 @@ impl Author {
         }
     }
 
-    /// What lets only some come in.
+    /// A statement that only some ranks enter.
     fn outer(&mut self, depth: u32) {
         match self.below(if self.calm { 2 } else { 4 }) {
             0 => self.body("master", depth),
@@ -233,7 +233,7 @@ fn has(found: &[Diagnostic], code: &str) -> bool {
     found.iter().any(|one| one.code.as_str() == code)
 }
 
-/// What came of all programs.
+/// Counts of the results of all programs.
 #[derive(Debug, Default)]
 struct Drawn {
     content: u32,
@@ -243,7 +243,7 @@ struct Drawn {
     stuck: u32,
 }
 
-/// One program with so many ranks.
+/// Judges one program with `ranks` ranks.
 fn judge(seed: u64, text: &str, ranks: u32, tally: &mut Drawn) {
     let (_, anywhere) = plan(text, &Settings { tentative: true, ..Settings::default() });
     let (own, found) = plan(text, &Settings { ranks: Some(ranks), ..Settings::default() });
@@ -252,7 +252,7 @@ fn judge(seed: u64, text: &str, ranks: u32, tally: &mut Drawn) {
         panic!("seed {seed}: {:?}\n{text}", found.iter().find(others));
     }
     let refused = has(&found, "E0401");
-    // A refused program is run all the same: as the plan for one rank, with more of them.
+    // A refused program is run too: as the plan for one rank, on more ranks.
     let plan = match own {
         Some(plan) => plan,
         None => {
@@ -286,23 +286,23 @@ fn judge(seed: u64, text: &str, ranks: u32, tally: &mut Drawn) {
     }
 }
 
-/// The ranks of the world and of the groups that the author defines.
+/// The ranks of the world and of the groups of the program.
 fn ranks_of_groups(text: &str, ranks: u32) -> Vec<Vec<u32>> {
-    // The same definitions without anything that ranks do.
+    // The same definitions without statements.
     let define: String = text.lines().filter(|line| line.starts_with("define groups")).collect();
     let (plan, _) = plan(&define, &Settings { ranks: Some(ranks), ..Settings::default() });
     plan.expect("only groups").groups.into_iter().map(|group| group.ranks).collect()
 }
 
 #[test]
-fn where_the_check_is_content_all_ranks_meet_and_what_it_refuses_hangs() {
+fn accepted_programs_never_hang_and_refused_ones_do() {
     let mut tally = Drawn::default();
     let programs = std::env::var("LASTRANK_PROGRAMS").ok().and_then(|text| text.parse().ok());
     for seed in 0..programs.unwrap_or(400) {
         let text = Author::program(seed);
         judge(seed, &text, 2 + (seed % 3) as u32, &mut tally);
     }
-    // It must be all of these often enough to mean something.
+    // Each result must occur often enough to be meaningful.
     println!("{tally:?}");
     assert!(tally.content > 50 && tally.doubted > 50 && tally.refused > 10, "{tally:?}");
     assert!(tally.meet > 200 && tally.stuck > 40, "{tally:?}");

@@ -1,4 +1,4 @@
-//! Properties that hold for every text, however wrong.
+//! Tests properties that hold for every text, valid or not.
 
 mod common;
 
@@ -9,7 +9,7 @@ use ppl::syntax::{Lexer, TokenKind};
 use ppl::{Source, compile};
 use proptest::prelude::*;
 
-/// Pieces from which texts are put together: they look enough like a program to get far.
+/// Texts composed of pieces of programs, to reach deep parts of the compiler.
 const PIECES: &[&str] = &[
     "repeat",
     "$i",
@@ -92,7 +92,7 @@ fn total(text: &str) {
     let settings = Settings { ranks: Some(2), ..Settings::default() };
     match compile(&mut source, &settings, false, None) {
         Err(found) => assert!(!found.is_empty()),
-        // What compiles can be counted, and ends.
+        // A program that compiles can be counted, in finite time.
         Ok((plan, _)) => drop(count(&plan, 1, 2_000)),
     }
     let mut source = Source::new("p", text);
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn a_loop_runs_as_often_as_it_says(n in 0u64..50, from in -20i64..20, to in -20i64..20, by in prop::sample::select(vec![-3i64, -1, 1, 2, 7])) {
+    fn a_loop_runs_the_stated_number_of_times(n in 0u64..50, from in -20i64..20, to in -20i64..20, by in prop::sample::select(vec![-3i64, -1, 1, 2, 7])) {
         let program = format!("$k = 0; repeat {n} {{ $k = $k + 1; }} print($k); for $i in {from}..{to} step {by} print($i);");
         let shown = common::printed(&program);
         prop_assert_eq!(&shown[0], &format!("[0] {n}"));

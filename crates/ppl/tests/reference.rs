@@ -1,6 +1,6 @@
-//! The pages of the reference that come from the tables are up to date, and their examples work.
+//! Tests that the generated reference pages are up to date and that their examples run.
 //!
-//! `INSTA_UPDATE=always cargo test -p lastrank-ppl --test reference` writes the page anew.
+//! `INSTA_UPDATE=always cargo test -p lastrank-ppl --test reference` writes the page again.
 
 mod common;
 
@@ -13,7 +13,7 @@ use ppl::syntax::Keyword;
 
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/language-reference.md");
 
-/// An example in its one layout.
+/// A formatted example.
 fn example(text: &str) -> String {
     format!("```ppl\n{}```\n", ppl::format::format(text).unwrap())
 }
@@ -22,9 +22,9 @@ fn page() -> String {
     let mut out = String::from(
         "# PPL reference: statements, commands, functions, built-in values\n\n\
          <!-- Made from the tables of the language by `cargo test -p lastrank-ppl --test reference`. -->\n\n\
-         What they are made of, and what is classic, is told in [PPL, the language](language.md); what can be\n\
-         wrong with a program in [the list of diagnostics](language-diagnostics.md). Every example here runs in\n\
-         the tests. `S` stands for a statement or a block, brackets enclose what may be left out.\n\n",
+         The elements of the language, and the differences from the original, are in [PPL, the language](language.md);\n\
+         diagnostics are in [their list](language-diagnostics.md). Every example here runs in\n\
+         the tests. `S` stands for a statement or a block, brackets enclose optional parts.\n\n",
     );
     out += "## Statements\n\n";
     for (keyword, _) in Keyword::ALL {
@@ -93,7 +93,7 @@ fn the_page_is_made_from_the_tables() {
 }
 
 #[test]
-fn every_example_runs_to_its_end_without_a_remark() {
+fn every_example_runs_to_its_end_without_a_diagnostic() {
     let commands = Command::all().map(|command| command.spec().example);
     let keywords = Keyword::ALL.iter().map(|(keyword, _)| keyword.spec().example);
     let functions = Function::all().map(|function| function.spec().example);
@@ -105,7 +105,7 @@ fn every_example_runs_to_its_end_without_a_remark() {
 }
 
 #[test]
-fn every_example_uses_what_it_is_an_example_of() {
+fn every_example_uses_the_word_it_belongs_to() {
     for command in Command::all() {
         assert!(command.spec().example.contains(command.name()), "{}", command.name());
     }

@@ -1,4 +1,4 @@
-//! Anonymous memory for the kernels, aligned to huge pages, with all pages present beforehand.
+//! Maps anonymous memory for the kernels, aligned to huge pages and optionally with all pages present.
 
 use std::ptr::NonNull;
 
@@ -18,14 +18,14 @@ pub fn page_size() -> usize {
 #[derive(Debug)]
 pub struct KernelMemory {
     mapping: MmapMut,
-    /// Where in the mapping it begins.
+    /// Offset of the memory in the mapping.
     offset: usize,
     bytes: usize,
 }
 
 impl KernelMemory {
-    /// Maps `bytes` without touching them, with or without huge pages as far as the kernel follows the
-    /// wish. More than nine tenths of what is available is refused rather than swapped.
+    /// Maps `bytes` without touching them, and advises the OS kernel to use huge pages or not. Refuses more
+    /// than nine tenths of the available memory, so that nothing is swapped.
     pub fn reserve(bytes: u64, huge: bool) -> Result<Self, Error> {
         let available = machine::memory().available.unwrap_or(u64::MAX);
         let wanted = usize::try_from(bytes).ok().filter(|_| bytes > 0 && bytes < available / 10 * 9);
@@ -37,24 +37,24 @@ impl KernelMemory {
             .map_anon()
             .map_err(|source| Error::System { call: "mmap", source })?;
         let offset = mapping.as_ptr().align_offset(HUGE).min(HUGE);
-        // Kernels without huge pages refuse the advice, which is fine.
+        // An OS kernel without huge pages refuses the advice, which changes nothing.
         let _ = mapping.advise(if huge { Advice::HugePage } else { Advice::NoHugePage });
         Ok(Self { mapping, offset, bytes: length })
     }
 
-    /// As [`KernelMemory::reserve`], and every page is written once so that no fault is left to be timed.
+    /// As [`KernelMemory::reserve`], and writes every page once so that no page fault is timed.
     pub fn touched(bytes: u64, huge: bool) -> Result<Self, Error> {
         let mut buffer = Self::reserve(bytes, huge)?;
         buffer.as_slice().iter_mut().step_by(page_size()).for_each(|byte| *byte = 1);
         Ok(buffer)
     }
 
-    /// Its first byte.
+    /// The address of its first byte.
     pub fn start(&mut self) -> NonNull<u8> {
         NonNull::from(self.as_slice()).cast()
     }
 
-    /// Its length.
+    /// Its length in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -64,9 +64,10 @@ impl KernelMemory {
         &mut self.mapping[self.offset..self.offset + self.bytes]
     }
 
-    /// Gives all pages back: the next access faults again.
+    /// Returns all pages to the OS kernel: the next access to each faults again.
     pub fn discard(&mut self) {
-        // SAFETY: the pages of a private anonymous mapping read as zeros afterwards, and nothing points into it.
+        // SAFETY: the pages of a private anonymous mapping read as zeros afterwards, and no reference into it
+        // exists.
         let _ = unsafe {
             self.mapping.unchecked_advise_range(UncheckedAdvice::DontNeed, self.offset, self.bytes)
         };

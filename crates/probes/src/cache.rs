@@ -1,4 +1,4 @@
-//! The kernels that a rank has in use, each built once.
+//! Keeps the kernels that a rank uses, each built once.
 
 use std::path::PathBuf;
 
@@ -8,51 +8,50 @@ use crate::error::Error;
 use crate::kernel::{Kernel, TimedOperation};
 use crate::request::{Request, build_on};
 
-/// What came of a command that is a kernel.
+/// The result of timing a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct KernelTiming {
     /// The two readings of the clock, and the errno.
     pub timed: TimedOperation,
-    /// Operations between them: as asked for, but rounded to what the kernel can do at once.
+    /// Operations between the readings: the requested number, rounded to what the kernel can do at once.
     pub batch: u32,
     /// Bytes that they moved.
     pub bytes: u64,
-    /// What the last of them gave: an exit status.
+    /// The value of the last operation: an exit status.
     pub value: u64,
 }
 
-/// The kernels that a rank has in use. A loop over several sizes finds each as it left it, so that a
-/// working set is built once.
+/// The kernels that a rank uses, so that a loop that repeats a kernel builds its working set once.
 #[derive(Default)]
 pub struct Kernels {
     ready: Vec<(Request, Box<dyn Kernel>)>,
 }
 
 impl Kernels {
-    /// More are not kept: the one used longest ago is let go.
+    /// The number of kernels kept; the least recently used one is dropped first.
     const MOST: usize = 64;
 
-    /// Is it built?
+    /// Whether the kernel of `request` is built.
     #[inline]
     pub fn is_ready(&self, request: &Request) -> bool {
         self.ready.iter().any(|(known, _)| known == request)
     }
 
-    /// Times `count` operations of a kernel that was built; `None` where it was not.
-    pub fn time(&mut self, clock: Clock, request: &Request, count: u32) -> Option<Done> {
+    /// Times `count` operations of a kernel; `None` if it is not built.
+    pub fn time(&mut self, clock: Clock, request: &Request, count: u32) -> Option<KernelTiming> {
         let (_, kernel) = self.ready.iter_mut().find(|(known, _)| known == request)?;
-        let least = kernel.least();
-        let batch = count.clamp(least, kernel.most()) / least * least;
+        let least = kernel.min_count();
+        let batch = count.clamp(least, kernel.max_count()) / least * least;
         let timed = kernel.time(clock, batch);
         let bytes = kernel.bytes_each().saturating_mul(u64::from(batch));
-        Some(Done { timed, batch, bytes, value: kernel.value() })
+        Some(KernelTiming { timed, batch, bytes, value: kernel.value() })
     }
 
-    /// Builds a kernel on `file`, which [`Request::own_file`] gave, and does a first operation, so that its code and
-    /// data are there.
+    /// Builds a kernel on `file`, which [`Request::own_file`] gave, and runs one operation, so that its code
+    /// and data are in memory.
     ///
     /// # Errors
-    /// Where it cannot be built: memory, a file.
+    /// If it cannot be built: too little memory, or a file that cannot be opened.
     #[cold]
     pub fn build(&mut self, request: &Request, file: Option<PathBuf>, clock: Clock) -> Result<(), Error> {
         // Only one working set is kept, to save memory.
@@ -63,7 +62,7 @@ impl Kernels {
             self.ready.remove(0);
         }
         let mut kernel = build_on(request, file)?;
-        let least = kernel.least();
+        let least = kernel.min_count();
         kernel.time(clock, least);
         self.ready.push((request.clone(), kernel));
         Ok(())
@@ -74,7 +73,7 @@ impl Kernels {
 mod tests {
     use super::*;
 
-    fn timed(kernels: &mut Kernels, request: Request, count: u32) -> Done {
+    fn timed(kernels: &mut Kernels, request: Request, count: u32) -> KernelTiming {
         let clock = Clock::monotonic();
         if !kernels.is_ready(&request) {
             kernels.build(&request, request.own_file(), clock).expect("a kernel");

@@ -1,4 +1,4 @@
-//! Kernels of system calls and of the allocator.
+//! Implements the kernels of system calls and of the allocator.
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -10,11 +10,11 @@ use crate::error::Error;
 use crate::kernel::Probe;
 use crate::system::{c_path, errno, open};
 
-/// Repeats a call that yields a negative number on failure; the errno of the first failure ends it.
+/// Repeats a call that returns a negative number on failure; returns the errno of the first failure.
 macro_rules! repeat_call {
     ($count:expr, $call:expr) => {{
         for _ in 0..$count {
-            // SAFETY: said where the macro is used: plain numbers, or pointers that live long enough.
+            // SAFETY: stated where the macro is used: plain numbers, or pointers that live long enough.
             if unsafe { $call } < 0 {
                 return errno();
             }
@@ -23,33 +23,33 @@ macro_rules! repeat_call {
     }};
 }
 
-/// Nothing at all: what the clock itself shows.
+/// No operation: shows the cost of the clock itself.
 #[derive(Debug)]
 pub struct Empty;
 
 impl Probe for Empty {
     #[inline(always)]
-    fn go(&mut self, _: u32) -> i32 {
+    fn run(&mut self, _: u32) -> i32 {
         0
     }
 
-    /// More of nothing is no different.
-    fn most(&self) -> u32 {
+    /// Repeating nothing changes nothing.
+    fn max_count(&self) -> u32 {
         1
     }
 }
 
-/// A chain of register additions, each of which needs the one before: it takes as many cycles as it has
-/// additions, touches no memory, and so tells what a bracket adds to *something*.
+/// A chain of dependent register additions. It takes one cycle an addition and accesses no memory, so it
+/// shows what a bracket adds to an operation.
 ///
-/// A bracket around nothing shows more: the fences and the arithmetic of the reading itself then have
-/// nothing to hide behind, which is half a nanosecond that a load of 1 ns must not be charged with.
+/// An empty bracket shows half a nanosecond more, since the fences and arithmetic of the reads cannot overlap
+/// with an operation; a load of 1 ns must not be charged with that.
 #[derive(Debug)]
 pub struct Additions<const COUNT: u32>;
 
 impl<const COUNT: u32> Probe for Additions<COUNT> {
     #[inline(always)]
-    fn go(&mut self, _: u32) -> i32 {
+    fn run(&mut self, _: u32) -> i32 {
         let mut sum = 0u64;
         #[cfg(target_arch = "x86_64")]
         // SAFETY: changes the named register and the flags.
@@ -69,12 +69,12 @@ impl<const COUNT: u32> Probe for Additions<COUNT> {
         0
     }
 
-    fn most(&self) -> u32 {
+    fn max_count(&self) -> u32 {
         1
     }
 }
 
-/// The cheapest calls, without a path or a file.
+/// System calls without a path or a file.
 #[derive(Clone, Copy, Debug)]
 pub enum Identity {
     /// `getpid` as a raw system call.
@@ -89,8 +89,8 @@ pub enum Identity {
 
 impl Probe for Identity {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
-        // SAFETY of all of them: they take nothing and return a number.
+    fn run(&mut self, count: u32) -> i32 {
+        // SAFETY of all of them: they take no argument and return a number.
         match self {
             Identity::Getpid => repeat_call!(count, libc::syscall(libc::SYS_getpid)),
             Identity::LibraryGetpid => repeat_call!(count, libc::getpid()),
@@ -100,7 +100,7 @@ impl Probe for Identity {
     }
 }
 
-/// One byte read from `/dev/zero`, or written to `/dev/null`.
+/// Reads one byte from `/dev/zero` or writes one to `/dev/null`.
 #[derive(Debug)]
 pub struct Null {
     file: OwnedFd,
@@ -109,7 +109,7 @@ pub struct Null {
 }
 
 impl Null {
-    /// For reading, or for writing; `raw`: past the C library.
+    /// A kernel that writes or reads; `raw` bypasses the C library.
     pub fn new(write: bool, raw: bool) -> Result<Self, Error> {
         let (path, flags) =
             if write { (c"/dev/null", OFlags::WRONLY) } else { (c"/dev/zero", OFlags::RDONLY) };
@@ -119,7 +119,7 @@ impl Null {
 
 impl Probe for Null {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         let mut byte = [0u8; 1];
         let (file, place) = (self.file.as_raw_fd(), byte.as_mut_ptr().cast::<libc::c_void>());
         // SAFETY of all four: `byte` has room for one byte and lives through the call.
@@ -136,14 +136,14 @@ impl Probe for Null {
     }
 }
 
-/// Calls that look a path up.
+/// Calls on one file, most of which look up its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// `stat`.
     Stat,
     /// `fstat` of an open file.
     Fstat,
-    /// The same past the C library, which may make another call of it.
+    /// `fstat` as a raw system call; the C library may use another call for it.
     RawFstat,
     /// `open(O_RDWR | O_SYNC | O_CREAT)` of a file that exists, and `close`.
     OpenClose,
@@ -153,7 +153,7 @@ pub enum Lookup {
     CreateDelete,
 }
 
-/// Operations on one file in a directory.
+/// One kind of [`Lookup`] on one file.
 #[derive(Debug)]
 pub struct CreateDeleteNames {
     what: Lookup,
@@ -162,7 +162,7 @@ pub struct CreateDeleteNames {
 }
 
 impl CreateDeleteNames {
-    /// Works on the file `path`, which nobody else uses and which is removed at the end.
+    /// Uses the file `path`, which nothing else may use and which is removed on drop.
     pub fn new(what: Lookup, path: &Path) -> Result<Self, Error> {
         let path = c_path(path)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
@@ -173,19 +173,19 @@ impl CreateDeleteNames {
 
 impl Drop for CreateDeleteNames {
     fn drop(&mut self) {
-        // The file is our own, and may be gone already.
+        // No one else uses the file, and it may not exist any more.
         let _ = rustix::fs::unlink(&self.path);
     }
 }
 
 impl Probe for CreateDeleteNames {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         let path = self.path.as_ptr();
         match self.what {
             Lookup::Stat => {
                 let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
-                // SAFETY: the path ends in zero; `found` has room for the answer.
+                // SAFETY: the path is NUL-terminated; `found` has room for the answer.
                 repeat_call!(count, libc::stat(path, found.as_mut_ptr()))
             }
             Lookup::Fstat => {
@@ -197,12 +197,13 @@ impl Probe for CreateDeleteNames {
             Lookup::RawFstat => {
                 let file = self.file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
                 let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
-                // SAFETY: `found` has room for the answer, which is the kernel's own on 64-bit machines.
+                // SAFETY: `found` has room for the answer, whose layout is the OS kernel's on 64-bit
+                // machines.
                 repeat_call!(count, libc::syscall(libc::SYS_fstat, file, found.as_mut_ptr()))
             }
             Lookup::OpenClose => {
                 let flags = libc::O_RDWR | libc::O_SYNC | libc::O_CREAT;
-                // SAFETY: the path ends in zero; what was opened is closed at once.
+                // SAFETY: the path is NUL-terminated; what was opened is closed immediately.
                 repeat_call!(
                     count,
                     match libc::open(path, flags, 0o600) {
@@ -212,7 +213,7 @@ impl Probe for CreateDeleteNames {
                 )
             }
             Lookup::FopenFclose => {
-                // SAFETY: both strings end in zero; what was opened is closed at once.
+                // SAFETY: both strings are NUL-terminated; what was opened is closed immediately.
                 repeat_call!(count, {
                     let file = libc::fopen(path, c"w".as_ptr());
                     if file.is_null() { -1 } else { libc::fclose(file) }
@@ -220,7 +221,7 @@ impl Probe for CreateDeleteNames {
             }
             Lookup::CreateDelete => {
                 let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
-                // SAFETY: the path ends in zero; what was opened is closed at once.
+                // SAFETY: the path is NUL-terminated; what was opened is closed immediately.
                 repeat_call!(
                     count,
                     match libc::open(path, flags, 0o600) {
@@ -242,9 +243,10 @@ pub struct MallocFree {
 
 impl Probe for MallocFree {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         for _ in 0..count {
-            // SAFETY: what `malloc` gave, or null, is freed at once; `black_box` keeps the pair alive.
+            // SAFETY: what `malloc` returned, or null, is freed immediately; `black_box` keeps the compiler
+            // from removing the pair.
             unsafe {
                 let block = std::hint::black_box(libc::malloc(self.bytes));
                 if block.is_null() {
@@ -266,11 +268,11 @@ pub struct MmapMunmap {
 
 impl Probe for MmapMunmap {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         let writable = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         for _ in 0..count {
-            // SAFETY: a new mapping, written in its first byte and given back at once.
+            // SAFETY: a new mapping, whose first byte is written before it is unmapped.
             unsafe {
                 let place = libc::mmap(std::ptr::null_mut(), self.bytes, writable, flags, -1, 0);
                 if place == libc::MAP_FAILED {
@@ -294,24 +296,24 @@ mod tests {
     use crate::own_file::own_file;
 
     #[test]
-    fn every_call_succeeds_and_leaves_no_file() {
+    fn every_call_succeeds_and_removes_its_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let all = [Lookup::Stat, Lookup::Fstat, Lookup::OpenClose, Lookup::FopenFclose, Lookup::CreateDelete];
         for what in all {
             let mut names =
                 CreateDeleteNames::new(what, &own_file(folder.path(), "names")).expect("a file in it");
-            assert_eq!(names.go(3), 0, "{what:?}");
+            assert_eq!(names.run(3), 0, "{what:?}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
         for mut probe in
             [Identity::Getpid, Identity::LibraryGetpid, Identity::Getppid, Identity::LibraryGetppid]
         {
-            assert_eq!(probe.go(2), 0);
+            assert_eq!(probe.run(2), 0);
         }
         for (write, raw) in [(false, false), (true, false), (false, true), (true, true)] {
-            assert_eq!(Null::new(write, raw).map(|mut null| null.go(2)).ok(), Some(0));
+            assert_eq!(Null::new(write, raw).map(|mut null| null.run(2)).ok(), Some(0));
         }
-        assert_eq!((MallocFree { bytes: 4 }.go(9), MmapMunmap { bytes: 4096 }.go(9)), (0, 0));
+        assert_eq!((MallocFree { bytes: 4 }.run(9), MmapMunmap { bytes: 4096 }.run(9)), (0, 0));
     }
 
     #[test]
@@ -326,6 +328,6 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut names = CreateDeleteNames::new(Lookup::Stat, &folder.path().join("f")).expect("a file in it");
         folder.close().expect("removable");
-        assert_eq!(names.go(1), libc::ENOENT);
+        assert_eq!(names.run(1), libc::ENOENT);
     }
 }

@@ -1,4 +1,4 @@
-//! Kernels of small file accesses, through the page cache and past it.
+//! Implements the kernels of small file accesses, through the page cache and with `O_DIRECT`.
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,24 +13,24 @@ use crate::own_file::own_file;
 use crate::system::{c_path, errno, failed, open};
 use samples::random::Random;
 
-/// What one operation on the file is.
+/// The kind of one file access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// `pread` at a random place of a file that is in the page cache.
+    /// `pread` at a random offset of a file that is in the page cache.
     CachedRead,
-    /// `pread` with `O_DIRECT` at a random place.
+    /// `pread` with `O_DIRECT` at a random offset.
     DirectRead,
-    /// `pwrite` with `O_DIRECT` at a random place that was written before.
+    /// `pwrite` with `O_DIRECT` at a random offset that was written before.
     DirectWrite,
-    /// `pwrite` with `O_DIRECT | O_DSYNC` at a random place: on stable storage when it returns.
+    /// `pwrite` with `O_DIRECT | O_DSYNC` at a random offset: on stable storage when it returns.
     SyncWrite,
-    /// Buffered `pwrite` at a random place, and `fdatasync`.
+    /// Buffered `pwrite` at a random offset, and `fdatasync`.
     WriteFdatasync,
-    /// Buffered `pwrite` at a random place, and `fsync`.
+    /// Buffered `pwrite` at a random offset, and `fsync`.
     WriteFsync,
 }
 
-/// Random accesses of one size to a file that lies on the disk already.
+/// Random accesses of one size to an existing file.
 #[derive(Debug)]
 pub struct FileAccess {
     access: Access,
@@ -40,7 +40,7 @@ pub struct FileAccess {
     random: Random,
 }
 
-/// A file of random bytes, removed at the end.
+/// A file of random bytes, removed on drop.
 #[derive(Debug)]
 pub struct ScratchFile {
     path: CString,
@@ -48,10 +48,10 @@ pub struct ScratchFile {
 }
 
 impl ScratchFile {
-    /// Writes `bytes` of random data (so that nothing is compressed or left as a hole) into a new file
-    /// in `directory`, and waits until they are on the disk. `goes_on` is asked between pieces; where it
-    /// says no, the file ends there.
-    pub fn new(directory: &Path, bytes: u64, mut goes_on: impl FnMut() -> bool) -> Result<Self, Error> {
+    /// Writes `bytes` of random data (so that nothing is compressed or left as a hole) to a new file in
+    /// `directory` and syncs it. Calls `keep_going` after each piece and ends the file early if it returns
+    /// false.
+    pub fn new(directory: &Path, bytes: u64, mut keep_going: impl FnMut() -> bool) -> Result<Self, Error> {
         let path = c_path(&own_file(directory, "scratch"))?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = open(&path, flags)?;
@@ -61,7 +61,7 @@ impl ScratchFile {
         for word in piece.as_slice().chunks_exact_mut(8) {
             word.copy_from_slice(&random.next().to_ne_bytes());
         }
-        while scratch.bytes < bytes && goes_on() {
+        while scratch.bytes < bytes && keep_going() {
             match rustix::io::write(&file, piece.as_slice()) {
                 Ok(0) => return Err(failed("write", rustix::io::Errno::NOSPC)),
                 Ok(done) => scratch.bytes += done as u64,
@@ -72,7 +72,7 @@ impl ScratchFile {
         Ok(scratch)
     }
 
-    /// Its length.
+    /// Its length in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -85,8 +85,8 @@ impl Drop for ScratchFile {
 }
 
 impl FileAccess {
-    /// Accesses of `size` bytes to `scratch`. Fails where the file system knows no `O_DIRECT` and the
-    /// access needs it.
+    /// Accesses of `size` bytes to `scratch`. Fails if the access needs `O_DIRECT` and the file system does
+    /// not support it.
     pub fn new(access: Access, scratch: &ScratchFile, size: u64, seed: u64) -> Result<Self, Error> {
         let flags = match access {
             Access::CachedRead | Access::WriteFdatasync | Access::WriteFsync => OFlags::empty(),
@@ -111,7 +111,7 @@ impl FileAccess {
         let size = self.buffer.bytes();
         for block in 0..self.blocks {
             let offset = block * size as u64;
-            // A failure occurs again when it is timed.
+            // A failure will occur again, and be reported, when it is timed.
             let _ = rustix::io::pread(&self.file, self.buffer.as_slice(), offset);
         }
     }
@@ -119,7 +119,7 @@ impl FileAccess {
 
 impl Probe for FileAccess {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         let (file, size) = (self.file.as_raw_fd(), self.buffer.bytes());
         let place = self.buffer.start().as_ptr().cast::<libc::c_void>();
         for _ in 0..count {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_access_works_or_says_why_not() {
+    fn every_access_works_or_fails_for_lack_of_o_direct() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let scratch = ScratchFile::new(folder.path(), 3 << 20, || true).expect("three MiB");
         assert_eq!(scratch.bytes(), 3 << 20);
@@ -169,7 +169,7 @@ mod tests {
             Access::WriteFsync,
         ] {
             match FileAccess::new(access, &scratch, 4096, 1) {
-                Ok(mut probe) => assert_eq!(probe.go(4), 0, "{access:?}"),
+                Ok(mut probe) => assert_eq!(probe.run(4), 0, "{access:?}"),
                 // A file system without O_DIRECT (an old tmpfs) refuses the open.
                 Err(Error::Open { source, .. }) => assert_eq!(source.raw_os_error(), Some(libc::EINVAL)),
                 Err(other) => panic!("{access:?}: {other}"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scratch_file_ends_where_its_maker_is_told_to_stop() {
+    fn a_scratch_file_ends_early_when_its_callback_says_so() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut pieces = 0;
         let scratch = ScratchFile::new(folder.path(), 1 << 30, || {

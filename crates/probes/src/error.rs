@@ -1,18 +1,18 @@
-//! Why a kernel cannot be built.
+//! Errors of building a kernel.
 
-/// Why a kernel cannot be built.
+/// Reason why a kernel cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// More memory than there is.
-    #[error("{} of memory are wanted, but only {} are available; choose a smaller size",
+    /// More memory was requested than is available.
+    #[error("{} of memory is needed, but only {} is available; choose a smaller size",
         samples::units::bytes(*bytes), samples::units::bytes(*available))]
     NoMemory {
-        /// What was asked for.
+        /// Bytes requested.
         bytes: u64,
-        /// What there is.
+        /// Bytes available.
         available: u64,
     },
-    /// A path that no system call can take.
+    /// A path that contains a NUL byte.
     #[error("the path {path:?} holds a zero byte")]
     Path {
         /// The path.
@@ -23,7 +23,7 @@ pub enum Error {
     Open {
         /// The path.
         path: String,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
     /// Another system call failed.
@@ -31,7 +31,7 @@ pub enum Error {
     System {
         /// Its name.
         call: &'static str,
-        /// Why.
+        /// The reason.
         source: std::io::Error,
     },
 }

@@ -1,14 +1,14 @@
-//! A loop of one kind of operation, and how it is timed.
+//! Defines the loop of one kind of operation and times it.
 
 use clock::{Clock, Kind, Monotonic, Source, Tsc, TscMfence};
 
 /// A loop of one kind of operation.
 pub trait Probe {
-    /// Prepares the next `count` operations, outside the timing.
-    fn ready(&mut self, _count: u32) {}
+    /// Prepares the next `count` operations, outside of the timing.
+    fn prepare(&mut self, _count: u32) {}
 
-    /// Does `count` operations; 0, or the errno of the one that failed.
-    fn go(&mut self, count: u32) -> i32;
+    /// Runs `count` operations and returns 0, or the errno of the one that failed.
+    fn run(&mut self, count: u32) -> i32;
 
     /// Bytes that one operation moves.
     fn bytes_each(&self) -> u64 {
@@ -16,35 +16,35 @@ pub trait Probe {
     }
 
     /// The smallest number of operations it can do at once.
-    fn least(&self) -> u32 {
+    fn min_count(&self) -> u32 {
         1
     }
 
-    /// Reads the clock, does `count` operations, reads the clock. To be replaced only where even loading
-    /// the probe's own fields would show.
+    /// Reads the clock, runs `count` operations and reads the clock again. Override it only if loading the
+    /// probe's fields inside the bracket would be noticeable.
     #[inline(always)]
     fn bracket<S: Source>(&mut self, count: u32) -> TimedOperation
     where
         Self: Sized,
     {
         let begin = S::read();
-        let errno = self.go(count);
+        let errno = self.run(count);
         let end = S::read();
         TimedOperation { begin, end, errno }
     }
 
-    /// What the last operation gave: an exit status.
+    /// The value of the last operation: an exit status.
     fn value(&self) -> u64 {
         0
     }
 
-    /// Do its operations consist of page faults? Then those are not recorded one by one.
+    /// Whether its operations consist of page faults, which are then not recorded as causes.
     fn faults(&self) -> bool {
         false
     }
 
     /// The greatest number of operations it can do at once.
-    fn most(&self) -> u32 {
+    fn max_count(&self) -> u32 {
         u32::MAX
     }
 }
@@ -60,7 +60,7 @@ pub struct TimedOperation {
     pub errno: i32,
 }
 
-/// A probe that can be timed without knowing which it is.
+/// A [`Probe`] as a trait object that can be timed.
 pub trait Kernel: Probe {
     /// Times `count` operations, as one interval.
     fn time(&mut self, clock: Clock, count: u32) -> TimedOperation;
@@ -69,7 +69,7 @@ pub trait Kernel: Probe {
 impl<P: Probe> Kernel for P {
     #[inline(never)]
     fn time(&mut self, clock: Clock, count: u32) -> TimedOperation {
-        self.ready(count);
+        self.prepare(count);
         match clock.kind() {
             Kind::Tsc => bracket::<P, Tsc>(self, count),
             Kind::Monotonic => bracket::<P, Monotonic>(self, count),
@@ -78,9 +78,9 @@ impl<P: Probe> Kernel for P {
     }
 }
 
-/// A single operation gets a bracket of its own, in which the compiler knows that it is one: the loop's
-/// own branches would take as long as a load that hits L1. Both are functions of their own, or the
-/// compiler would find that they begin alike and decide between them after the clock has been read.
+/// Times a single operation with a constant count of 1: a loop's branches would take as long as a load from
+/// L1. Both cases are functions that are not inlined, since the compiler would otherwise merge their common
+/// beginning and branch after the first clock read.
 fn bracket<P: Probe, S: Source>(probe: &mut P, count: u32) -> TimedOperation {
     #[inline(never)]
     fn single<P: Probe, S: Source>(probe: &mut P) -> TimedOperation {

@@ -1,10 +1,10 @@
-//! Native kernels: memory accesses, system calls, processes and small file accesses, each timed as
-//! single operations, in batches, or in blocks of about a millisecond.
+//! Native kernels: memory accesses, system calls, processes and small file accesses, timed as single
+//! operations, in batches, or in blocks of about a millisecond.
 //!
-//! A kernel is a [`Probe`]: a loop of one kind of operation. [`Kernel::time`] reads the clock right
-//! before and right after that loop, which is compiled for each probe on its own; the one virtual call
-//! lies outside the two clock reads. [`build`] makes a kernel from a [`Request`], as a command of the
-//! language states it; [`measure`] takes a whole measurement; [`tour`] climbs from L1 to the disk.
+//! A kernel is a [`Probe`]: a loop of one kind of operation. [`Kernel::time`] reads the clock just before and
+//! just after that loop, which is monomorphised for each probe; the one virtual call is outside of the two
+//! clock reads. [`build`] makes a kernel from a [`Request`], which a command of the language states;
+//! [`measure`] runs a whole measurement; [`tour`] measures all levels from L1 to the disk.
 //!
 //! ```
 //! use probes::{Request, build};
@@ -33,7 +33,7 @@ mod tour;
 
 pub use samples::random::Random;
 
-pub use cache::{Done, Kernels};
+pub use cache::{KernelTiming, Kernels};
 pub use disk::{Access, FileAccess, ScratchFile};
 pub use error::Error;
 pub use kernel::{Kernel, Probe, TimedOperation};

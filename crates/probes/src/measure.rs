@@ -1,4 +1,4 @@
-//! Measures a kernel: blocks for the headline, observations one by one for the tail, and whether they agree.
+//! Measures a kernel: blocks for the headline, single observations for the tail, and a check that both agree.
 
 use std::time::{Duration, Instant};
 
@@ -10,17 +10,17 @@ use samples::{Causes, ClockFacts, TimingCheck};
 use crate::calls::Additions;
 use crate::kernel::Kernel;
 
-/// How long and how much.
+/// Limits of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasureSettings {
-    /// All time it may take.
+    /// The time limit of the whole measurement.
     pub budget: Duration,
-    /// Observations at most.
+    /// The largest number of observations.
     pub observations: usize,
-    /// Blocks at most; the headline is their median.
+    /// The largest number of blocks; the headline is their median.
     pub blocks: usize,
-    /// May the operations be repeated freely to find a steady state? Not where each wears something
-    /// out or is slow.
+    /// Whether operations may be repeated to reach a steady state; false if they are slow or wear out a
+    /// device.
     pub warm: bool,
 }
 
@@ -35,19 +35,19 @@ impl Default for MeasureSettings {
 pub struct Observation {
     /// Nanoseconds since the clock's epoch.
     pub start_ns: u64,
-    /// All of the batch, the clock's cost included, in ps.
+    /// Duration of the whole batch including the clock's cost, in ps.
     pub duration_ps: u64,
-    /// Wait on the run queue in it, in ns; at most about 4 s.
+    /// Wait on the run queue during the batch, in ns; at most about 4 s.
     pub queue_ns: u32,
-    /// Time blocked in it, in ns; at most about 4 s.
+    /// Time blocked during the batch, in ns; at most about 4 s.
     pub blocked_ns: u32,
-    /// What was seen to slow it.
+    /// Causes that were observed, as [`Causes`] bits.
     pub causes: u16,
     /// The processor it ended on.
     pub cpu: u16,
 }
 
-/// What was measured of one kernel.
+/// The result of measuring one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Operations in each observation: 1 where an operation lasts at least eight quanta of the clock.
@@ -60,12 +60,13 @@ pub struct Measured {
     pub block: u32,
     /// Every observation, in time order.
     pub observations: Vec<Observation>,
-    /// Where an observation is of many operations: single ones beside them, in time order. Each is at
-    /// most a few steps of the clock long, so only their mean and their far tail mean something.
+    /// If an observation covers many operations: single operations in addition, in time order. Most are only
+    /// a few clock steps long, so only their mean and their far tail are meaningful.
     pub singles: Vec<Observation>,
-    /// Single against amortised; none where too little was measured or an operation takes 10 µs or more.
+    /// Single timings against the amortised time; `None` if too little was measured or an operation takes 10
+    /// µs or more.
     pub check: Option<TimingCheck>,
-    /// Did three neighbouring blocks agree within a hundredth before measuring began?
+    /// Whether three successive blocks agreed within 1 % before measuring began.
     pub steady: bool,
     /// Bytes that one operation moves.
     pub bytes_each: u64,
@@ -75,18 +76,18 @@ pub struct Measured {
 
 const BLOCK_PS: u64 = 1_000_000_000;
 
-/// The clock of a measurement, what is known of it, and what watches for causes.
+/// The clock of a measurement, its facts, and the watch for causes.
 pub struct Instruments<'a> {
     /// The clock.
     pub clock: Clock,
     /// Its resolution and cost.
     pub facts: &'a ClockFacts,
-    /// Counts what slows an operation.
+    /// Observes what slows an operation.
     pub watch: &'a mut Watch,
 }
 
-/// Measures `kernel` within its budget: finds out how long an operation lasts, warms up, takes blocks,
-/// then observations.
+/// Measures `kernel` within its budget: estimates the length of an operation, warms up, measures blocks, then
+/// single observations.
 pub fn measure(
     kernel: &mut dyn Kernel,
     instruments: &mut Instruments<'_>,
@@ -122,21 +123,21 @@ fn timed(kernel: &mut dyn Kernel, clock: Clock, count: u32) -> Result<u64, i32> 
     }
 }
 
-/// How observations are taken.
+/// Parameters of a measurement.
 struct SpinPace {
     /// Operations in each.
     batch: u32,
-    /// How many at most.
+    /// The largest number of observations.
     wanted: usize,
-    /// Are causes watched? That costs more than many an operation.
+    /// Whether causes are watched, which costs more than a short operation.
     watched: bool,
-    /// Is the time looked at after each?
+    /// Whether the deadline is checked after each observation.
     often: bool,
     /// The share of the budget after which to stop.
     until: f64,
 }
 
-/// A measurement under way.
+/// A measurement in progress.
 struct Bench<'a> {
     kernel: &'a mut dyn Kernel,
     clock: Clock,
@@ -150,13 +151,13 @@ impl Bench<'_> {
         timed(self.kernel, self.clock, count)
     }
 
-    /// Time of one operation of `count` in ps, less the clock's cost.
+    /// Time of one operation in ps, measured over `count` and without the clock's cost.
     fn net_of(&mut self, count: u32) -> Result<f64, i32> {
         Ok(net(self.timed(count)?, count, self.facts))
     }
 
     fn measure(&mut self, settings: &MeasureSettings, found: &mut Measured) -> Result<(), i32> {
-        let (least, most) = (self.kernel.least(), self.kernel.most());
+        let (least, most) = (self.kernel.min_count(), self.kernel.max_count());
         let block = self.block_length()?;
         found.block = block;
         found.steady = settings.warm && self.warm_up(block)?;
@@ -189,9 +190,9 @@ impl Bench<'_> {
         result
     }
 
-    /// How many operations fill a block.
+    /// The number of operations in a block of about 1 ms.
     fn block_length(&mut self) -> Result<u32, i32> {
-        let (least, most) = (self.kernel.least(), self.kernel.most());
+        let (least, most) = (self.kernel.min_count(), self.kernel.max_count());
         let mut count = least;
         let mut ps = self.timed(count)?;
         while ps < BLOCK_PS / 2 && count < most && count < 1 << 28 && !self.deadline.passed(0.2) {
@@ -203,7 +204,7 @@ impl Bench<'_> {
         Ok((fitting as u32).next_multiple_of(least))
     }
 
-    /// Repeats blocks until three neighbouring ones agree within a hundredth; false where the time is up.
+    /// Repeats blocks until three successive ones agree within 1 %; false if the time is up before.
     fn warm_up(&mut self, block: u32) -> Result<bool, i32> {
         let mut last = [0.0; 3];
         while !self.deadline.passed(0.25) {
@@ -217,7 +218,7 @@ impl Bench<'_> {
         Ok(false)
     }
 
-    /// Takes observations. Their memory is there before the first of them.
+    /// Takes observations. Their memory is allocated before the first one.
     fn observe(&mut self, pace: &SpinPace, all: &mut Vec<Observation>) -> Result<(), i32> {
         let clock = self.clock;
         *all = vec![Observation { cpu: u16::MAX, ..Observation::default() }; pace.wanted];
@@ -252,21 +253,22 @@ impl Bench<'_> {
         if errno == 0 { Ok(()) } else { Err(errno) }
     }
 
-    /// Compares single timings with the amortised time, in rounds of some hundred single timings and as many
-    /// of two chains of register additions, one four times as long as the other: the line through their means
-    /// ends, at no additions, at what a bracket adds to whatever stands in it. (A bracket around nothing adds
-    /// more: see [`Additions`].) Taken in each round, it is that of the moment.
+    /// Compares single timings with the amortised time, in rounds. Each round takes some hundred single
+    /// timings, and as many of two chains of register additions, one four times as long as the other. The
+    /// line through the means of the chains, extrapolated to no additions, is what a bracket adds to an
+    /// operation at that moment. (An empty bracket adds more: see [`Additions`].)
     ///
-    /// A round's mean leaves out the slowest hundredth, and the middle round counts: interruptions are not what
-    /// is compared. A quarter of a block is timed before the single ones of each round: it brings back what another
-    /// process pushed out of the caches, and is the amortised time of the same moment. Before each single timing passes a time that differs, so that timings begin at all phases of the
-    /// clock's step; without it the loop falls into step with a clock of 10 ns and its mean is off by one. A
-    /// round is kept in 4 KiB, so that writing it down does not push what is measured out of the cache.
+    /// The mean of a round excludes the slowest 1 %, and the median round is used, so that interruptions do
+    /// not count. Each round begins with a quarter of a block, which refills the caches after another process
+    /// ran and gives the amortised time of the same moment. A pause of varying length precedes each single
+    /// timing, so that timings begin at all phases of the clock's step; otherwise the loop synchronises with
+    /// a clock of 10 ns steps and its mean is off by a step. A round is stored in 4 KiB, so that storing it
+    /// does not evict the measured data from the cache.
     fn check(&mut self, block: u32) -> Result<Option<TimingCheck>, i32> {
         let (clock, facts) = (self.clock, self.facts);
         const SINGLES: usize = 256;
         const ROUNDS: usize = 301;
-        let least = self.kernel.least();
+        let least = self.kernel.min_count();
         let quarter = (block / 4).next_multiple_of(least).max(least);
         let mut rounds = Vec::with_capacity(ROUNDS);
         let mut amortised = Vec::with_capacity(ROUNDS);
@@ -303,23 +305,23 @@ impl Bench<'_> {
     }
 }
 
-/// Time of one operation in ps: all of them, less one cost of the clock.
+/// Time of one operation in ps: the total without one clock cost, divided by the count.
 fn net(ps: u64, count: u32, facts: &ClockFacts) -> f64 {
     (ps as f64 - facts.overhead.mean_ps as f64).max(0.0) / f64::from(count.max(1))
 }
 
-/// So many operations that they last at least eight quanta.
+/// The number of operations that last at least eight clock quanta.
 fn batch(each_ps: f64, quantum_ps: u64, least: u32, most: u32) -> u32 {
     let wanted = (8.0 * quantum_ps as f64 / each_ps.max(1.0)).ceil();
     (wanted as u32).clamp(least, most.min(1 << 16).max(least)).next_multiple_of(least)
 }
 
-/// What a bracket adds, from what it shows of a chain and of one four times as long.
+/// Overhead of a bracket, extrapolated from a chain and one four times as long.
 fn bracket_adds(short: f64, long: f64) -> f64 {
     (short - (long - short) / 3.0).max(0.0)
 }
 
-/// The middle of a list; 0 of an empty one.
+/// The median of a list; 0 if it is empty.
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -336,7 +338,7 @@ impl Observation {
         Causes(self.causes)
     }
 
-    /// Without the wait on the run queue, in ps.
+    /// The duration without the wait on the run queue, in ps.
     pub fn corrected_ps(&self) -> u64 {
         self.duration_ps.saturating_sub(u64::from(self.queue_ns) * 1000)
     }
@@ -354,7 +356,7 @@ mod tests {
     }
 
     impl Probe for Spin {
-        fn go(&mut self, count: u32) -> i32 {
+        fn run(&mut self, count: u32) -> i32 {
             let end = self.clock.now() + self.clock.ns_to_ticks(self.ns * u64::from(count));
             while self.clock.now() < end {}
             0
@@ -362,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spin_of_known_length_is_measured_as_such() {
+    fn a_spin_of_known_length_is_measured_correctly() {
         let (clock, facts) = Clock::choose();
         let mut watch = Watch::of_this_thread();
         let mut spin = Spin { clock, ns: 3_000 };
@@ -370,7 +372,8 @@ mod tests {
         let mut instruments = Instruments { clock, facts: &facts, watch: &mut watch };
         let found = measure(&mut spin, &mut instruments, &settings);
         assert_eq!((found.batch, found.errno), (1, 0));
-        // At most a clock tick less than the spin; other work on the machine can make it arbitrarily longer.
+        // At most a clock tick shorter than the spin; other load on the machine can make it arbitrarily
+        // longer.
         assert!(found.headline_ps >= 2_990_000.0, "{}", found.headline_ps);
         assert!(found.observations.iter().all(|one| one.duration_ps >= 2_990_000), "shorter than it spins");
         assert!(found.observations.windows(2).all(|pair| pair[0].start_ns <= pair[1].start_ns));
@@ -397,7 +400,7 @@ mod tests {
     fn a_failing_kernel_ends_with_its_errno() {
         struct Failing;
         impl Probe for Failing {
-            fn go(&mut self, _: u32) -> i32 {
+            fn run(&mut self, _: u32) -> i32 {
                 libc::ENOSPC
             }
         }

@@ -1,4 +1,4 @@
-//! Kernels of memory accesses: dependent loads, independent accesses, streams, first touches.
+//! Implements the kernels of memory accesses: dependent loads, independent accesses, streams, first touches.
 
 use std::hint::black_box;
 
@@ -9,24 +9,24 @@ use crate::buffer::{HUGE, KernelMemory, page_size};
 use crate::error::Error;
 use crate::kernel::{Probe, TimedOperation};
 
-/// Bytes between two elements of a chase: a cache line, so that each load needs a line of its own.
+/// Bytes between two elements of a chase: a cache line, so that each load needs a different line.
 pub const LINE: usize = 64;
 
-/// Loads that each need the address found by the one before: the latency of a working set.
+/// Dependent loads (a pointer chase): the latency of a working set.
 ///
 /// All lines form one random cycle (Sattolo 1986, "An algorithm to generate a random cyclic
-/// permutation"), so no prefetcher can guess the next and none is left out.
+/// permutation"), so no prefetcher can predict the next line, and every line is visited.
 #[derive(Debug)]
 pub struct Chase {
     _buffer: KernelMemory,
     at: *const u8,
 }
 
-// SAFETY: the pointer leads into the buffer, which is its own.
+// SAFETY: the pointer points into the buffer, which this value owns.
 unsafe impl Send for Chase {}
 
 impl Chase {
-    /// A cycle through all lines of `bytes` (at least two lines), on huge pages if so wished.
+    /// A cycle through all lines of `bytes` (at least two lines), on huge pages if `huge`.
     pub fn new(bytes: u64, huge: bool, seed: u64) -> Result<Self, Error> {
         let mut buffer = KernelMemory::touched(bytes.max(2 * LINE as u64), huge)?;
         let lines = buffer.bytes() / LINE;
@@ -45,7 +45,7 @@ impl Chase {
             unsafe { word(index).swap(word(other)) };
         }
         for index in 0..lines {
-            // SAFETY: see `word`; what a line holds is the index of another.
+            // SAFETY: see `word`; every line holds the index of another line.
             unsafe { word(index).write(word(word(index).read()).as_ptr() as usize) };
         }
         Ok(Self { _buffer: buffer, at: start.as_ptr() })
@@ -54,13 +54,14 @@ impl Chase {
 
 impl Probe for Chase {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         // SAFETY: every line holds the address of another line of the buffer.
         self.at = unsafe { follow(self.at, count) };
         0
     }
 
-    /// The address is in a register before the clock is read: loading it takes as long as what is timed.
+    /// Loads the address into a register before the clock is read: that load takes as long as the one that is
+    /// timed.
     #[inline(always)]
     fn bracket<S: Source>(&mut self, count: u32) -> TimedOperation {
         let mut at = self.at;
@@ -73,7 +74,7 @@ impl Probe for Chase {
     }
 }
 
-/// Follows `count` addresses, each found at the one before.
+/// Follows a chain of `count` pointers.
 ///
 /// # Safety
 /// Every address reached must hold the address of readable memory.
@@ -83,7 +84,7 @@ unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
     let mut at = start;
     let (blocks, rest) = (count / 16, count % 16);
     if blocks > 0 {
-        // SAFETY: as the caller promises; only the named registers and the flags change.
+        // SAFETY: guaranteed by the caller; only the named registers and the flags change.
         unsafe {
             std::arch::asm!(
                 "2:", ".rept 16", "mov {at}, [{at}]", ".endr", "dec {blocks:e}", "jnz 2b",
@@ -98,7 +99,7 @@ unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
     at
 }
 
-/// Follows `count` addresses, each found at the one before.
+/// Follows a chain of `count` pointers.
 ///
 /// # Safety
 /// Every address reached must hold the address of readable memory.
@@ -108,7 +109,7 @@ unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
     let mut at = start;
     let (blocks, rest) = (count / 16, count % 16);
     if blocks > 0 {
-        // SAFETY: as the caller promises; only the named registers and the flags change.
+        // SAFETY: guaranteed by the caller; only the named registers and the flags change.
         unsafe {
             std::arch::asm!(
                 "2:", ".rept 16", "ldr {at}, [{at}]", ".endr", "subs {blocks:w}, {blocks:w}, #1", "b.ne 2b",
@@ -120,14 +121,14 @@ unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
         // SAFETY: as above.
         unsafe { std::arch::asm!("ldr {at}, [{at}]", at = inout(reg) at, options(nostack, readonly)) };
     }
-    // An `isb` alone need not wait for a load; a branch that depends on its value before the `isb` of the
-    // clock does (Arm Architecture Reference Manual: a control dependency and context synchronisation).
-    // SAFETY: compares a register and goes on to the next instruction either way.
+    // An `isb` alone need not wait for a load, but it does after a branch that depends on the loaded value
+    // (Arm Architecture Reference Manual: a control dependency and context synchronisation). SAFETY: compares
+    // a register and continues at the next instruction in both cases.
     unsafe { std::arch::asm!("cbz {at}, 3f", "3:", at = in(reg) at, options(nostack, nomem)) };
     at
 }
 
-/// Follows `count` addresses, each found at the one before.
+/// Follows a chain of `count` pointers.
 ///
 /// # Safety
 /// Every address reached must hold the address of readable memory.
@@ -136,14 +137,14 @@ unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
 unsafe fn follow(start: *const u8, count: u32) -> *const u8 {
     let mut at = start;
     for _ in 0..count {
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         at = unsafe { at.cast::<*const u8>().read_volatile() };
     }
     at
 }
 
-/// Reads and writes at random places that do not depend on each other: what the teaching notebook of
-/// 2018 called a poke. Many are under way at once, so this is a throughput, not a latency.
+/// Independent reads and writes at random addresses, called a poke in the teaching notebook of 2018. Many are
+/// in flight at once, so this measures throughput, not latency.
 #[derive(Debug)]
 pub struct Poke {
     buffer: KernelMemory,
@@ -161,7 +162,7 @@ impl Poke {
 
 impl Probe for Poke {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         let start = self.buffer.start().cast::<u64>();
         for _ in 0..count {
             let index = self.random.below(self.words);
@@ -180,18 +181,18 @@ impl Probe for Poke {
     }
 }
 
-/// What a pass over consecutive memory does.
+/// The kind of a pass over consecutive memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// Adds all words up.
+    /// Sums all words.
     Read,
     /// Writes a constant.
     Write,
-    /// Copies one half onto the other.
+    /// Copies one half to the other.
     Copy,
 }
 
-/// One operation is a pass over all of a buffer: bandwidth.
+/// One operation is a pass over a whole buffer: bandwidth.
 #[derive(Debug)]
 pub struct MemoryStream {
     buffer: KernelMemory,
@@ -208,7 +209,7 @@ impl MemoryStream {
 
 impl Probe for MemoryStream {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         for _ in 0..count {
             self.round = self.round.wrapping_add(1);
             let round = self.round;
@@ -229,14 +230,14 @@ impl Probe for MemoryStream {
         0
     }
 
-    /// Bytes read and bytes written, as McCalpin's STREAM counts; that a write first reads its line is
-    /// not counted.
+    /// Bytes read plus bytes written, as McCalpin's STREAM counts; the read for ownership of a written line
+    /// is not counted.
     fn bytes_each(&self) -> u64 {
         self.buffer.bytes() as u64
     }
 }
 
-/// The sum of all words, in eight running sums so that the additions do not wait for each other.
+/// The sum of all words, in eight partial sums so that the additions are independent.
 fn sum(bytes: &[u8]) -> u64 {
     let mut sums = [0u64; 8];
     for block in bytes.chunks_exact(64) {
@@ -256,7 +257,7 @@ pub struct Touch {
 }
 
 impl Touch {
-    /// Touches the pages of `bytes` one by one, and gives them back when all have been touched.
+    /// Touches the pages of `bytes` one by one and discards them when all have been touched.
     pub fn new(bytes: u64, huge: bool) -> Result<Self, Error> {
         let step = if huge { HUGE } else { page_size() };
         let buffer = KernelMemory::reserve(bytes.max(step as u64), huge)?;
@@ -265,8 +266,8 @@ impl Touch {
 }
 
 impl Probe for Touch {
-    /// Sees to it that the next `count` pages are untouched.
-    fn ready(&mut self, count: u32) {
+    /// Makes sure that the next `count` pages are untouched.
+    fn prepare(&mut self, count: u32) {
         let needed = (count as usize).saturating_mul(self.step);
         if self.next == 0 || self.next.saturating_add(needed) > self.buffer.bytes() {
             self.buffer.discard();
@@ -275,7 +276,7 @@ impl Probe for Touch {
     }
 
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         let (start, bytes) = (self.buffer.start(), self.buffer.bytes());
         for _ in 0..count {
             if self.next >= bytes {
@@ -292,7 +293,7 @@ impl Probe for Touch {
         true
     }
 
-    fn most(&self) -> u32 {
+    fn max_count(&self) -> u32 {
         u32::try_from(self.buffer.bytes() / self.step).unwrap_or(u32::MAX).max(1)
     }
 }
@@ -312,19 +313,19 @@ mod tests {
             for _ in 0..lines {
                 let index = (chase.at as usize - start as usize) / LINE;
                 prop_assert!(!std::mem::replace(&mut seen[index], true), "line {index} twice");
-                chase.go(1);
+                chase.run(1);
             }
             prop_assert_eq!(chase.at, start);
         }
 
         #[test]
-        fn many_loads_at_once_are_as_many_single_ones(count in 0u32..200, seed: u64) {
+        fn a_batch_of_loads_ends_where_single_loads_end(count in 0u32..200, seed: u64) {
             let mut one = Chase::new(8192, false, seed).expect("little memory");
             let start = one.at;
-            one.go(count);
+            one.run(count);
             let far = one.at;
             one.at = start;
-            (0..count).for_each(|_| { one.go(1); });
+            (0..count).for_each(|_| { one.run(1); });
             prop_assert_eq!(one.at, far);
         }
     }
@@ -335,26 +336,26 @@ mod tests {
         let mut touch = Touch::new((pages * page_size()) as u64, false).expect("little memory");
         let accounting = perf::Accounting::of_this_thread();
         for _ in 0..3 {
-            touch.ready(pages as u32);
+            touch.prepare(pages as u32);
             let before = accounting.read().minor_faults;
-            assert_eq!(touch.go(pages as u32), 0);
+            assert_eq!(touch.run(pages as u32), 0);
             assert_eq!(accounting.read().minor_faults - before, pages as u64);
         }
-        assert_eq!(touch.go(1), libc::ENOMEM);
+        assert_eq!(touch.run(1), libc::ENOMEM);
     }
 
     #[test]
-    fn streams_do_what_they_say() {
+    fn streams_read_write_and_copy() {
         let mut copy = MemoryStream::new(Pass::Copy, 4096, false).expect("little memory");
         copy.buffer.as_slice()[..2048].fill(7);
-        copy.go(1);
+        copy.run(1);
         assert!(copy.buffer.as_slice()[2048..].iter().all(|byte| *byte == 7));
         assert_eq!(sum(&[1; 128]), 16 * 0x0101_0101_0101_0101);
         assert_eq!(copy.bytes_each(), 4096);
     }
 
     #[test]
-    fn more_memory_than_there_is_is_refused_in_words() {
+    fn more_memory_than_available_is_refused_with_a_message() {
         let refused = Chase::new(1 << 60, false, 1).expect_err("an exbibyte");
         assert!(refused.to_string().contains("1 EiB"), "{refused}");
     }

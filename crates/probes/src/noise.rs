@@ -1,4 +1,4 @@
-//! Finds the quietest processor: spins on each and sums up the time that went elsewhere.
+//! Finds the quietest processor: spins on each and sums the time that other work took.
 
 use std::time::{Duration, Instant};
 
@@ -6,8 +6,8 @@ use clock::Clock;
 use machine::affinity::{allowed, pin};
 use samples::Noise;
 
-/// Spins on every allowed processor in turn, `all` together, and tells what each took away: the quietest
-/// first. At most 64 are tried, evenly chosen.
+/// Spins on the allowed processors in turn, for `all` in total, and returns the noise of each, the quietest
+/// first. At most 64 evenly spaced processors are tried.
 pub fn noise(clock: Clock, all: Duration) -> Vec<Noise> {
     let cpus = allowed();
     let step = cpus.len().div_ceil(64).max(1);

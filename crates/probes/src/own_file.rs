@@ -1,4 +1,4 @@
-//! Names for the files that kernels make for themselves.
+//! Makes unique names for the files of kernels.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::CStr;
@@ -6,15 +6,15 @@ use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A name in `directory` that no other kernel has: not in this process, in another rank, nor on another host that has
-/// the same directory. Host, process, the number in the process, and 64 random bits, since containers can share host
-/// names and process numbers.
+/// A name in `directory` that no other kernel uses, in this process, in another rank or on another host that
+/// shares the directory. It contains the host, the process, a counter and 64 random bits, since containers
+/// can share host names and process numbers.
 pub fn own_file(directory: &Path, what: &str) -> PathBuf {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let process = std::process::id();
     let host: String = host_name().chars().filter(|letter| *letter != '/').take(64).collect();
-    // A forked process has its parent's random keys, so its number and the time are mixed in.
+    // A forked process inherits its parent's random keys, so its process number and the time are mixed in.
     let mut random = RandomState::new().build_hasher();
     random.write_u32(process);
     random.write_u64(number);
@@ -25,7 +25,7 @@ pub fn own_file(directory: &Path, what: &str) -> PathBuf {
 
 fn host_name() -> String {
     let mut name = [0_u8; 256];
-    // SAFETY: there is room for so many bytes; the last one stays zero.
+    // SAFETY: the buffer has room for one byte more than passed, and the last one stays zero.
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
     CStr::from_bytes_until_nul(&name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

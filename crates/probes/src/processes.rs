@@ -1,4 +1,4 @@
-//! Kernels of processes, threads and the switch between them.
+//! Implements the kernels of processes, threads and context switches.
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -18,7 +18,7 @@ pub struct Fork {
 }
 
 impl Fork {
-    /// With `resident` more bytes of touched memory, whose page tables every `fork` has to copy.
+    /// With `resident` extra bytes of touched memory, whose page tables every `fork` has to copy.
     pub fn new(resident: u64) -> Result<Self, Error> {
         let buffer = (resident > 0).then(|| KernelMemory::touched(resident, false)).transpose()?;
         Ok(Self { _resident: buffer })
@@ -27,12 +27,12 @@ impl Fork {
 
 impl Probe for Fork {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         for _ in 0..count {
-            // SAFETY: the child does nothing but leave.
+            // SAFETY: the child only exits.
             let child = unsafe { libc::fork() };
             if child == 0 {
-                // SAFETY: leaves without running anything that belongs to the parent.
+                // SAFETY: exits without running the parent's exit handlers.
                 unsafe { libc::_exit(0) };
             }
             if child < 0 {
@@ -45,7 +45,7 @@ impl Probe for Fork {
         0
     }
 
-    /// What the child shares is written anew after every `fork`.
+    /// Writes to pages shared with the child fault after every `fork`.
     fn faults(&self) -> bool {
         true
     }
@@ -54,7 +54,7 @@ impl Probe for Fork {
 fn wait(child: libc::pid_t) -> Result<i32, i32> {
     let mut status = 0;
     loop {
-        // SAFETY: waits for a child of our own; `status` is a valid place to write to.
+        // SAFETY: waits for a child of this process; `status` is valid for writes.
         if unsafe { libc::waitpid(child, &mut status, 0) } == child {
             return Ok(status);
         }
@@ -73,7 +73,7 @@ pub struct Spawn {
 }
 
 impl Spawn {
-    /// A program and its arguments, separated by blanks; found along `PATH`.
+    /// A program, searched in `PATH`, and its arguments, separated by blanks.
     pub fn new(program: &str) -> Result<Self, Error> {
         let words: Result<Vec<_>, _> = program.split_whitespace().map(CString::new).collect();
         match words {
@@ -90,7 +90,7 @@ unsafe extern "C" {
 
 impl Probe for Spawn {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         const MOST: usize = 32;
         let mut arguments = [std::ptr::null_mut(); MOST + 1];
         if self.words.len() > MOST {
@@ -101,8 +101,8 @@ impl Probe for Spawn {
         }
         for _ in 0..count {
             let mut child = 0;
-            // SAFETY: all strings end in zero, both lists in null; default actions and attributes. Nobody
-            // changes the environment meanwhile: a rank has one thread that could.
+            // SAFETY: all strings are NUL-terminated and both lists end with null; actions and attributes are
+            // the defaults. Nothing changes the environment meanwhile, since only one thread of a rank could.
             let failed = unsafe {
                 libc::posix_spawnp(
                     &mut child,
@@ -124,7 +124,7 @@ impl Probe for Spawn {
         0
     }
 
-    /// The exit status, or 128 and the signal's number.
+    /// The exit status, or 128 plus the signal's number.
     fn value(&self) -> u64 {
         let status = self.status;
         let code =
@@ -143,7 +143,7 @@ extern "C" fn nothing(_: *mut libc::c_void) -> *mut libc::c_void {
 
 impl Probe for Thread {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         for _ in 0..count {
             let mut thread = std::mem::MaybeUninit::uninit();
             // SAFETY: `nothing` takes and returns null; the thread is joined when it could be made.
@@ -166,7 +166,7 @@ impl Probe for Thread {
     }
 }
 
-/// Makes a call again as long as a signal interrupts it.
+/// Repeats a call while a signal interrupts it.
 #[inline(always)]
 fn retry(mut call: impl FnMut() -> isize) -> isize {
     loop {
@@ -177,7 +177,7 @@ fn retry(mut call: impl FnMut() -> isize) -> isize {
     }
 }
 
-/// A byte to another process through a pipe, and one back through another.
+/// Sends a byte to another process through a pipe and receives one through a second pipe.
 #[derive(Debug)]
 pub struct PingPong {
     to: OwnedFd,
@@ -185,23 +185,23 @@ pub struct PingPong {
     child: libc::pid_t,
     /// Operations in a round trip: 1, or 2 where a single switch is one.
     each: u32,
-    /// This thread stays on its processor as long as the partner does.
+    /// Keeps this thread on its processor while the partner exists.
     _pinned: Option<Pinned>,
 }
 
 impl PingPong {
-    /// Starts the partner. With `same_processor`, both are pinned to the processor this thread is on:
-    /// then a round trip is two context switches, and one operation is one of them.
+    /// Starts the partner. With `same_processor`, both are pinned to the current processor of this thread; a
+    /// round trip is then two context switches, and an operation is one of them.
     pub fn new(same_processor: bool) -> Result<Self, Error> {
         let (there, back) = (pipe()?, pipe()?);
         let pinned = if same_processor { Some(pin_here()?) } else { None };
-        // SAFETY: the child touches nothing but two descriptors and leaves with `_exit`.
+        // SAFETY: the child uses only two descriptors and exits with `_exit`.
         let child = unsafe { libc::fork() };
         if child == 0 {
             let (from, to) = (there.0.as_raw_fd(), back.1.as_raw_fd());
             let (unused, other) = (there.1.as_raw_fd(), back.0.as_raw_fd());
-            // SAFETY: descriptors of our own; `byte` has room for one byte. At the end of the file, when
-            // the parent is gone, it leaves.
+            // SAFETY: both descriptors are open; `byte` has room for one byte. The child exits at end of
+            // file, when the parent is gone.
             unsafe {
                 libc::close(unused);
                 libc::close(other);
@@ -240,7 +240,7 @@ fn pin_here() -> Result<Pinned, Error> {
 
 impl Drop for PingPong {
     fn drop(&mut self) {
-        // SAFETY: the child is our own; it may be waiting for a byte, and holds nothing to lose.
+        // SAFETY: a child of this process, which may be waiting for a byte and holds no state.
         unsafe { libc::kill(self.child, libc::SIGKILL) };
         let _ = wait(self.child);
     }
@@ -248,7 +248,7 @@ impl Drop for PingPong {
 
 impl Probe for PingPong {
     #[inline(always)]
-    fn go(&mut self, count: u32) -> i32 {
+    fn run(&mut self, count: u32) -> i32 {
         let (to, from) = (self.to.as_raw_fd(), self.from.as_raw_fd());
         let mut byte = [1u8; 1];
         for _ in 0..count.div_ceil(self.each) {
@@ -264,7 +264,7 @@ impl Probe for PingPong {
         0
     }
 
-    fn least(&self) -> u32 {
+    fn min_count(&self) -> u32 {
         self.each
     }
 }
@@ -274,16 +274,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_and_threads_come_and_go() {
-        assert_eq!(Fork::new(0).map(|mut fork| fork.go(2)).ok(), Some(0));
-        assert_eq!(Fork::new(1 << 20).map(|mut fork| fork.go(1)).ok(), Some(0));
-        assert_eq!(Thread.go(3), 0);
+    fn processes_and_threads_start_and_end() {
+        assert_eq!(Fork::new(0).map(|mut fork| fork.run(2)).ok(), Some(0));
+        assert_eq!(Fork::new(1 << 20).map(|mut fork| fork.run(1)).ok(), Some(0));
+        assert_eq!(Thread.run(3), 0);
         let mut three = Spawn::new("sh -c exit${IFS}3").expect("three words");
-        assert_eq!((three.go(2), three.value()), (0, 3));
-        assert_eq!(Spawn::new("no-such-program-here").map(|mut none| none.go(1)).ok(), Some(libc::ENOENT));
+        assert_eq!((three.run(2), three.value()), (0, 3));
+        assert_eq!(Spawn::new("no-such-program-here").map(|mut none| none.run(1)).ok(), Some(libc::ENOENT));
         for same in [false, true] {
             let mut pair = PingPong::new(same).expect("a pipe and a child");
-            assert_eq!(pair.go(10), 0);
+            assert_eq!(pair.run(10), 0);
         }
     }
 
@@ -292,9 +292,9 @@ mod tests {
         let accounting = perf::Accounting::of_this_thread();
         let mut pair = PingPong::new(true).expect("a pipe and a child");
         let before = accounting.read();
-        assert_eq!(pair.go(200), 0);
+        assert_eq!(pair.run(200), 0);
         let after = accounting.read();
-        // A hundred round trips: in each the partner runs, for which this thread leaves their one processor.
+        // In each of a hundred round trips this thread leaves the shared processor for the partner.
         let switches = after.voluntary + after.involuntary - before.voluntary - before.involuntary;
         assert!(switches >= 100, "{switches}");
     }

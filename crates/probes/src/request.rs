@@ -1,4 +1,4 @@
-//! A kernel as a command of the language asks for it, and how it is built.
+//! Builds the kernel that a command of the language requests.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use crate::memory::{Chase, MemoryStream, Pass, Poke, Touch};
 use crate::own_file::own_file;
 use crate::processes::{Fork, PingPong, Spawn, Thread};
 
-/// A kernel as a program asks for it. Sizes are in bytes.
+/// A kernel as a program requests it. Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the fields are sizes, wishes for huge pages, seeds and directories")]
+#[allow(missing_docs, reason = "the fields are sizes, the use of huge pages, seeds and directories")]
 pub enum Request {
-    /// Nothing: what the clock itself shows.
+    /// No operation: the cost of the clock itself.
     Empty,
     /// Dependent loads through a random cycle over `bytes`.
     Chase { bytes: u64, huge: bool, seed: u64 },
@@ -23,7 +23,7 @@ pub enum Request {
     StreamRead { bytes: u64, huge: bool },
     /// One operation writes all of `bytes`.
     StreamWrite { bytes: u64, huge: bool },
-    /// One operation copies one half of `bytes` onto the other.
+    /// One operation copies one half of `bytes` to the other.
     StreamCopy { bytes: u64, huge: bool },
     /// First touch of a page, over `bytes`.
     Touch { bytes: u64, huge: bool },
@@ -37,17 +37,17 @@ pub enum Request {
     LibraryGetppid,
     /// Read one byte of `/dev/zero`.
     ReadNull,
-    /// The same, as a raw system call.
+    /// As the variant above, as a raw system call.
     RawReadNull,
     /// Write one byte to `/dev/null`.
     WriteNull,
-    /// The same, as a raw system call.
+    /// As the variant above, as a raw system call.
     RawWriteNull,
     /// `stat` of a file in `directory`.
     Stat { directory: PathBuf },
     /// `fstat` of an open file in `directory`.
     Fstat { directory: PathBuf },
-    /// The same, as a raw system call.
+    /// As the variant above, as a raw system call.
     RawFstat { directory: PathBuf },
     /// `open` and `close` of a file in `directory`.
     OpenClose { directory: PathBuf },
@@ -59,7 +59,7 @@ pub enum Request {
     MallocFree { bytes: u64 },
     /// `mmap`, touch, `munmap` of `bytes`.
     MmapMunmap { bytes: u64 },
-    /// `fork`, `_exit`, `waitpid`, with `resident` more bytes of touched memory.
+    /// `fork`, `_exit`, `waitpid`, with `resident` extra bytes of touched memory.
     Fork { resident: u64 },
     /// `posix_spawn` of a program (words separated by blanks) and `waitpid`.
     Spawn { program: String },
@@ -71,7 +71,7 @@ pub enum Request {
     ContextSwitch,
 }
 
-/// Makes the kernel that `request` describes, with its memory touched and its file there.
+/// Builds the kernel of `request`, with its memory touched and its file created.
 pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
     build_on(request, request.own_file())
 }
@@ -114,7 +114,7 @@ pub(crate) fn build_on(request: &Request, file: Option<PathBuf>) -> Result<Box<d
 }
 
 impl Request {
-    /// The directory in which the kernel makes a file of its own.
+    /// The directory in which the kernel creates a file, if it does.
     pub fn writes_in(&self) -> Option<&Path> {
         match self {
             Self::Stat { directory }
@@ -127,17 +127,17 @@ impl Request {
         }
     }
 
-    /// A name for the file that the kernel makes for itself, if it makes one; another one at each call.
+    /// A new unique name for the file that the kernel creates, if it does.
     pub fn own_file(&self) -> Option<PathBuf> {
         self.writes_in().map(|directory| own_file(directory, "names"))
     }
 
-    /// Are page faults what it measures?
+    /// Whether it measures page faults.
     pub fn faults(&self) -> bool {
         matches!(self, Self::Touch { .. } | Self::MmapMunmap { .. } | Self::Fork { .. })
     }
 
-    /// Does it hold more than a page of memory or so?
+    /// Whether it holds a working set, more than about a page of memory.
     pub(crate) fn holds_memory(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Paths, open files and error numbers, as the kernels need them.
+//! Converts paths, opens files and reads errno for the kernels.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
@@ -14,13 +14,13 @@ pub(crate) fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// A path for the kernel.
+/// A NUL-terminated path for system calls.
 pub(crate) fn c_path(path: &Path) -> Result<CString, Error> {
     use std::os::unix::ffi::OsStrExt;
     CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::Path { path: path.display().to_string() })
 }
 
-/// Opens a file that only its owner may use.
+/// Opens a file, with mode 0600 if it is created.
 pub(crate) fn open(path: &CStr, flags: OFlags) -> Result<OwnedFd, Error> {
     rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)
         .map_err(|error| Error::Open { path: path.to_string_lossy().into_owned(), source: error.into() })

@@ -46,6 +46,11 @@ pub(crate) trait Waiter {
 
     /// How long it may still wait; `None`: for ever.
     fn remaining(&mut self) -> Option<Duration>;
+
+    /// Asked while it sleeps: is it known that the others never come, since they wait for this one elsewhere?
+    fn is_stuck(&mut self) -> bool {
+        false
+    }
 }
 
 /// Why a rank leaves a barrier without having met the others.
@@ -57,6 +62,8 @@ pub(crate) enum Unmet {
     TimedOut(u32),
     /// Another rank waits here for another meeting: this one, packed.
     Apart(u64),
+    /// The others wait for this one elsewhere.
+    Stuck,
 }
 
 enum Look {
@@ -123,6 +130,9 @@ impl BarrierSlot {
                 Look::Closed => break Err(Unmet::Closed),
                 Look::Pending => {}
             }
+            if waiter.is_stuck() {
+                break Err(Unmet::Stuck);
+            }
             let remaining = waiter.remaining();
             if remaining.is_some_and(|remaining| remaining.is_zero()) {
                 break Err(Unmet::TimedOut(generation));
@@ -141,6 +151,11 @@ impl BarrierSlot {
             now if now & CLOSED != 0 => Look::Closed,
             _ => Look::Pending,
         }
+    }
+
+    /// Does it still wait for members in this generation?
+    pub(crate) fn is_pending(&self, generation: u32) -> bool {
+        self.generation.load(Acquire) == generation
     }
 
     /// Releases no more ranks: those that wait leave with [`Unmet::Closed`].

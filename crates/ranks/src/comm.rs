@@ -23,6 +23,23 @@ pub trait Comm: std::fmt::Debug {
     /// not come; the error names the rank.
     fn barrier(&self, value: u64) -> Result<u64, CommError>;
 
+    /// Tells the other ranks which meeting this one goes into, without waiting: before a collective call that waits
+    /// inside of a library. Ranks that come to another meeting learn of it. [`Comm::confirm`] follows.
+    ///
+    /// # Errors
+    /// Where a call of the library fails.
+    fn announce(&self) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    /// After the call: waits until all ranks have announced theirs.
+    ///
+    /// # Errors
+    /// As [`Comm::barrier`].
+    fn confirm(&self) -> Result<(), CommError> {
+        Ok(())
+    }
+
     /// Gives every rank the bytes of `root`; what the others held is replaced.
     fn broadcast(&self, root: u32, bytes: &mut Vec<u8>) -> Result<(), CommError>;
 

@@ -14,17 +14,19 @@ use std::time::{Duration, Instant};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::barrier::{BarrierSlot, Unmet, Waiter};
+use crate::message::Message;
+use crate::stuck::{Awaited, Waits, ring_through};
 use crate::{Activity, CommError, RankStatus, meeting};
 
 /// Communicators in one run, the world included.
 pub(crate) const SLOTS: u32 = 1024;
 /// Bytes that one rank can hand over between two barriers.
 pub(crate) const MAILBOX: usize = 64 << 10;
-/// The longest message of a failed rank, in bytes; the rest is cut.
-const MESSAGE: usize = 1984;
 /// Looks before sleeping: some ten microseconds, several times what a barrier between running ranks
 /// takes, and less than sleeping and being woken costs.
 const SPINS: u32 = 1000;
+/// A rank that waits so long looks whether those that it waits for wait for it.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What all share once.
 #[repr(C, align(64))]
@@ -46,39 +48,6 @@ struct Head {
     /// The reason is that ranks came to different meetings.
     apart: AtomicBool,
     reason: Message,
-}
-
-/// Text that one process writes once and others read.
-#[repr(C)]
-struct Message {
-    taken: AtomicBool,
-    length: AtomicU32,
-    bytes: [std::cell::UnsafeCell<u8>; MESSAGE],
-}
-
-impl Message {
-    /// Keeps `text`, cut to what fits; the first text stays.
-    fn set(&self, text: &str) {
-        if self.taken.swap(true, SeqCst) {
-            return;
-        }
-        let mut end = text.len().min(MESSAGE);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        for (place, byte) in self.bytes.iter().zip(&text.as_bytes()[..end]) {
-            // SAFETY: only whoever set `taken` writes, and readers wait for the length.
-            unsafe { *place.get() = *byte };
-        }
-        self.length.store(end as u32, Release);
-    }
-
-    fn get(&self) -> Option<String> {
-        let length = self.length.load(Acquire) as usize;
-        // SAFETY: bytes up to the published length are written and never change.
-        let bytes: Vec<u8> = self.bytes[..length].iter().map(|place| unsafe { *place.get() }).collect();
-        (length > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
-    }
 }
 
 /// What one rank tells the others and the parent.
@@ -231,9 +200,10 @@ impl ControlBlock {
     /// Meets the other members of barrier `slot` as the world's rank `me`.
     pub(crate) fn barrier(&self, slot: u32, me: u32, value: u64) -> Result<u64, CommError> {
         let mine = self.rank(me);
-        let mut waiter = RankWaiter { block: self, slot, me, mine, since: None };
+        let mut waiter = RankWaiter { block: self, slot, me, mine, since: None, ring: None };
         let met = self.slot(slot).meet(value, &mut waiter);
         let after = waiter.since.map(|since| since.elapsed()).unwrap_or_default();
+        let ring = waiter.ring.unwrap_or_default();
         match met {
             Ok(largest) => {
                 mine.waits.store(0, Relaxed);
@@ -245,13 +215,17 @@ impl ControlBlock {
                 self.lose(me, &error.to_string());
                 Err(error)
             }
-            Err(Unmet::Apart(theirs)) => {
-                let error = CommError::Apart { text: meeting::apart(theirs, mine.status.meeting(me)) };
-                self.head().apart.store(true, SeqCst);
-                self.lose(me, &error.to_string());
-                Err(error)
-            }
+            Err(Unmet::Apart(theirs)) => Err(self.apart(me, meeting::apart(theirs, mine.status.meeting(me)))),
+            Err(Unmet::Stuck) => Err(self.apart(me, meeting::ring(&ring))),
         }
+    }
+
+    /// Ranks came to different meetings: the run ends.
+    fn apart(&self, me: u32, text: String) -> CommError {
+        let error = CommError::Apart { text };
+        self.head().apart.store(true, SeqCst);
+        self.lose(me, &error.to_string());
+        error
     }
 
     /// A member of barrier `slot` has completed the phase of this number.
@@ -414,6 +388,18 @@ impl ControlBlock {
     }
 }
 
+impl Waits for ControlBlock {
+    fn awaited(&self, rank: u32) -> Option<Awaited> {
+        let waits = self.rank(rank).waits.load(Acquire);
+        let (slot, generation) = (((waits >> 32) as u32).checked_sub(1)?, waits as u32);
+        self.slot(slot).is_pending(generation).then_some(Awaited { slot, generation })
+    }
+
+    fn members(&self, slot: u32) -> &[u32] {
+        self.members(slot)
+    }
+}
+
 fn waits_at(slot: u32, generation: u32) -> u64 {
     u64::from(slot + 1) << 32 | u64::from(generation)
 }
@@ -426,6 +412,19 @@ struct RankWaiter<'b> {
     mine: &'b RankSlot,
     /// When it went to sleep.
     since: Option<Instant>,
+    /// Once it has looked: the meetings of the ranks that wait for each other, packed; empty where none do.
+    ring: Option<Vec<u64>>,
+}
+
+impl RankWaiter<'_> {
+    fn waited(&self) -> Duration {
+        self.since.map(|since| since.elapsed()).unwrap_or_default()
+    }
+
+    /// It has still to look whether ranks wait for each other, which only those of several groups can.
+    fn has_to_look(&self) -> bool {
+        self.ring.is_none() && self.block.slots_in_use() > 1
+    }
 }
 
 impl Waiter for RankWaiter<'_> {
@@ -434,7 +433,7 @@ impl Waiter for RankWaiter<'_> {
     }
 
     fn arrives(&mut self, generation: u32) {
-        self.mine.waits.store(waits_at(self.slot, generation), Relaxed);
+        self.mine.waits.store(waits_at(self.slot, generation), Release);
     }
 
     fn spins(&self) -> u32 {
@@ -449,8 +448,23 @@ impl Waiter for RankWaiter<'_> {
     }
 
     fn remaining(&mut self) -> Option<Duration> {
-        let waited = self.since.map(|since| since.elapsed()).unwrap_or_default();
-        self.block.timeout.map(|timeout| timeout.saturating_sub(waited))
+        let waited = self.waited();
+        let left = self.block.timeout.map(|timeout| timeout.saturating_sub(waited));
+        let look = PATIENCE.saturating_sub(waited).max(Duration::from_millis(1));
+        match self.has_to_look() {
+            true => Some(left.map_or(look, |left| left.min(look))),
+            false => left,
+        }
+    }
+
+    /// Looks once, after a while: of ranks that wait for each other the last to look sees all the others.
+    fn is_stuck(&mut self) -> bool {
+        if !self.has_to_look() || self.waited() < PATIENCE {
+            return false;
+        }
+        let ring = ring_through(self.me, self.block);
+        let ring = ring.iter().map(|rank| self.block.status(*rank).meeting(*rank)).collect();
+        self.ring.insert(ring).len() > 1
     }
 }
 

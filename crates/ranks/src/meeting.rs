@@ -53,16 +53,20 @@ pub fn is_same(one: u64, other: u64) -> bool {
 
 /// Where the rank in a packed meeting is: `rank 2 is at the barrier at line 7`.
 fn whereabouts(packed: u64) -> String {
-    let (rank, line) = (packed & FIELD, packed >> (2 * RANK_BITS) & FIELD);
-    let place = match packed >> (3 * RANK_BITS) {
+    format!("rank {} is {}", packed & FIELD, place(packed))
+}
+
+/// The place of a packed meeting: `at the barrier at line 7`.
+pub fn place(packed: u64) -> String {
+    let line = packed >> (2 * RANK_BITS) & FIELD;
+    match packed >> (3 * RANK_BITS) {
         2 => format!("at the barrier at line {line}"),
         3 => format!("at the end of the phase at line {line}"),
         4 => format!("at the collective command at line {line}"),
         5 => format!("before a round of the loop at line {line}"),
         6 => "at the end of the program".into(),
         _ => "at the start of the program".into(),
-    };
-    format!("rank {rank} is {place}")
+    }
 }
 
 /// What is wrong with ranks that came to these two packed meetings, in words; the lower rank comes first.
@@ -73,6 +77,22 @@ pub fn apart(one: u64, other: u64) -> String {
          barriers and collective commands in the same order",
         whereabouts(first),
         whereabouts(second)
+    )
+}
+
+/// What is wrong with ranks of which each waits in a group of its own for the next one, and the last for the first.
+pub fn ring(packed: &[u64]) -> String {
+    /// So many are named.
+    const NAMED: usize = 4;
+    let named: Vec<String> = packed.iter().take(NAMED).map(|packed| whereabouts(*packed)).collect();
+    let more = match packed.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    format!(
+        "ranks wait for each other in different groups: {}{more}; ranks that are in several groups must come to their \
+         barriers and collective commands in the same order",
+        named.join(", ")
     )
 }
 

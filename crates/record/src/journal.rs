@@ -61,7 +61,7 @@ pub enum Entry {
     /// The offsets of all ranks' clocks against rank 0: at the start, and again at the end.
     ClockOffsets(Vec<samples::ClockOffset>),
     /// When this rank ran the program: at its start without an end, again at its end.
-    Span(samples::Span),
+    Span(samples::RankSpan),
     /// From here on samples stand in no order: operations that began later ended earlier (`async`), or workers
     /// recorded beside each other, where some places for samples may also be empty.
     Unordered,

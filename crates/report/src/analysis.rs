@@ -1,11 +1,13 @@
 //! Analyses one subject: its law, its far tail, its ranks.
 
+use results::{QuantileInterval, Quantiles};
 use serde::Serialize;
 use tail::Series;
 use tail::latency::Latency;
 use tail::targets::Targets;
 
 use crate::by_clock::ByClock;
+use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::summary::Summary;
 use crate::tail_of::Tail;
@@ -27,6 +29,12 @@ pub struct Analysis {
     pub unit: Unit,
     /// Summary of T; none without a value.
     pub summary: Option<Summary>,
+    /// Quantiles of T, each a value that was measured; none without a value.
+    pub quantiles: Option<Quantiles>,
+    /// Their intervals, which need no law and hold where slow steps come together.
+    pub intervals: Vec<QuantileInterval>,
+    /// Where the level of T changes: the stretches between the changes, the newest first; of what is analysed first only.
+    pub stretches: Vec<Stretch>,
     /// Summary of T without the wait on the run queue, where that was read.
     pub corrected: Option<Summary>,
     /// The steps of a gate from the first begin to the last end over ranks; of what is analysed first only.
@@ -76,6 +84,19 @@ impl Analysis {
                 tail::latency::analyse_series(series, &periods, options.level, options.seed).ok()
             })
             .flatten();
-        Analysis { subject, unit, summary, corrected, by_clock: None, tail: None, far, targets: None }
+        let (quantiles, intervals) = results::of_values(&subject.values());
+        Analysis {
+            subject,
+            unit,
+            summary,
+            quantiles,
+            intervals,
+            stretches: Vec::new(),
+            corrected,
+            by_clock: None,
+            tail: None,
+            far,
+            targets: None,
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::analysis::Analysis;
 use crate::by_clock::ByClock;
 use crate::chapter::Chapter;
 use crate::report::Report;
+use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::tail_of::Tail;
 use crate::{causes, table, views};
@@ -44,12 +45,18 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     }
     // A tour measures many things once: it has no main subject.
     let is_tour = run.facts.tour.is_some() && options.site.is_none();
-    let main = match Subject::choose(run, options.site.as_deref(), options.gate) {
+    let results = results::of_run(run);
+    let main = match Subject::choose_among(run, &results, options.site.as_deref(), options.gate) {
         _ if is_tour => None,
         Ok(subject) => {
             warnings.extend(of_subject(&subject));
             let by_clock = ByClock::of(run, &subject);
-            Some(Analysis { by_clock, ..Analysis::of(subject, &options.fit) })
+            let found = Analysis::of(subject, &options.fit);
+            let assessed = found.tail.as_ref().and_then(|tail| tail.assessment.as_ref());
+            let stretches = assessed
+                .map(|assessed| Stretch::all(assessed, &found.subject.values(), &options.fit))
+                .unwrap_or_default();
+            Some(Analysis { by_clock, stretches, ..found })
         }
         Err(why) => {
             warnings.push(warning("nothing-to-analyse", &why, "name a site of the program"));
@@ -106,6 +113,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         title,
         facts: run.facts.clone(),
         warnings,
+        results,
         main,
         brief,
         chapters,
@@ -138,6 +146,7 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
         title: if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() },
         facts: run.facts.clone(),
         warnings,
+        results: results::of_run(run),
         main: None,
         brief,
         chapters,

@@ -1,5 +1,6 @@
 //! The report of a run as data.
 
+use results::ResultRow;
 use samples::{Facts, TimeUse, Warning};
 use serde::Serialize;
 
@@ -19,6 +20,8 @@ pub struct Report {
     pub facts: Facts,
     /// Anything that makes the result less trustworthy: the run's own warnings and the report's.
     pub warnings: Vec<Warning>,
+    /// What was measured, a row for each path of labels and operation.
+    pub results: Vec<ResultRow>,
     /// What was analysed first, and what was found; none where there was nothing to analyse. Its fields
     /// stand beside the others in JSON.
     #[serde(flatten)]

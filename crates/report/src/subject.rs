@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use results::ResultRow;
 use samples::{Run, Sample, Site, SiteKind};
 use serde::Serialize;
 
@@ -12,7 +13,8 @@ pub struct Step {
     pub iteration: usize,
     /// When the first rank began it, in seconds since the run's epoch.
     pub start_s: f64,
-    /// T: of a gate the longest duration over ranks, otherwise the duration. Seconds.
+    /// T: of a gate the longest duration over ranks, otherwise the duration; of a batch the mean of its operations.
+    /// Seconds.
     pub seconds: f64,
     /// The same without the wait on the run queue that was read. Seconds.
     pub corrected: f64,
@@ -37,7 +39,26 @@ impl PlaceKey {
         }
     }
 
-    fn is_operation(&self) -> bool {
+    fn of_row(row: &ResultRow) -> PlaceKey {
+        PlaceKey {
+            label: row.label.clone().unwrap_or_default(),
+            operation: row.operation.clone(),
+            kind: row.kind,
+        }
+    }
+
+    /// The innermost label; empty where there is none.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// `fwrite`, …; of a block `time`, `ctime` or `phase`.
+    pub fn operation(&self) -> &str {
+        &self.operation
+    }
+
+    /// Whether it is one command or a wait, not a block.
+    pub fn is_operation(&self) -> bool {
         matches!(self.kind, SiteKind::Operation | SiteKind::Barrier)
     }
 }
@@ -65,8 +86,18 @@ pub struct Subject {
     /// What they have in common; several where an operation was asked for that stands below several labels.
     #[serde(skip)]
     pub keys: Vec<PlaceKey>,
+    /// Of samples that nobody chose: their operation's share of the time in which operations were under way, set-up
+    /// and pauses not counted. `None` where the program or its user chose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Beside it the operation with the next largest share, and that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner_up: Option<(String, f64)>,
     /// Whether T is the maximum over ranks.
     pub gate: bool,
+    /// The fewest and the most operations that one sample timed together; (1, 1) where each was timed by itself.
+    #[serde(skip)]
+    pub batch: (u32, u32),
     /// The ranks that took part, ascending.
     pub ranks: Vec<u32>,
     /// All steps that every rank finished without an error, in time order. Where `gate` is false,
@@ -92,12 +123,17 @@ impl Subject {
         self.steps.iter().any(|step| step.corrected < step.seconds)
     }
 
-    /// `T, the slowest of 16 ranks` or `every write`.
+    /// `T, the slowest of 16 ranks` or `every write`; of batches also that it is of their means.
     pub fn describe(&self) -> String {
-        match (self.gate, self.ranks.len()) {
+        let of = match (self.gate, self.ranks.len()) {
             (true, 1) => format!("{} on the one rank", self.name),
             (true, m) => format!("{}: the slowest of {m} ranks", self.name),
             (false, _) => format!("every {}", self.name),
+        };
+        match self.batch {
+            (_, 0 | 1) => of,
+            (least, most) if least == most => format!("{of}, means of batches of {}", count(most)),
+            (least, most) => format!("{of}, means of batches of {} to {}", count(least), count(most)),
         }
     }
 
@@ -124,44 +160,64 @@ impl Subject {
     ///
     /// `wanted` names them (see [`samples::Site::matches`]; of a label also `label/time`, `label/ctime` or
     /// `label/phase`); without it the program's own hint decides (`define report {"gate": "write"}` or
-    /// `{"samples": "write"}`), and without a hint those with the most time are taken. `gate` decides whether T is the
-    /// maximum over ranks; without it the hint does, and without a hint T is a gate wherever there are several ranks.
+    /// `{"samples": "write"}`), and without a hint [`results::choose`]: what carries the most time. `gate` decides
+    /// whether T is the maximum over ranks; without it the hint does, then the choice, and of what is named T is a gate
+    /// wherever there are several ranks.
     ///
     /// # Errors
     /// A sentence that says why there is nothing to analyse.
     pub fn choose(run: &Run, wanted: Option<&str>, gate: Option<bool>) -> Result<Subject, String> {
+        let rows = if is_named(run, wanted) { Vec::new() } else { results::of_run(run) };
+        Subject::choose_among(run, &rows, wanted, gate)
+    }
+
+    /// The same where the rows of the run are at hand.
+    pub(crate) fn choose_among(
+        run: &Run,
+        rows: &[ResultRow],
+        wanted: Option<&str>,
+        gate: Option<bool>,
+    ) -> Result<Subject, String> {
         let hint = |key: &str| run.facts.report.get(key).map(String::as_str);
         let (wanted, hinted_gate) = match (wanted, hint("gate"), hint("samples")) {
-            (Some(wanted), ..) => (Some(wanted), None),
-            (None, Some(gate), _) => (Some(gate), Some(true)),
-            (None, None, Some(samples)) => (Some(samples), Some(false)),
-            (None, None, None) => (None, None),
+            (Some(wanted), ..) => (wanted, None),
+            (None, Some(gate), _) => (gate, Some(true)),
+            (None, None, Some(samples)) => (samples, Some(false)),
+            (None, None, None) => return Subject::unnamed(run, rows, gate),
         };
         let places = places(run);
-        let named: Vec<&SampledPlace> =
-            places.iter().filter(|place| wanted.is_none_or(|wanted| place.is_called(run, wanted))).collect();
+        let named: Vec<&SampledPlace> = places.iter().filter(|place| place.is_called(run, wanted)).collect();
         // Blocks come before single operations, and these before waits.
-        let first =
-            named.iter().max_by_key(|place| (place.order(), place.time)).ok_or_else(|| match wanted {
-                Some(wanted) => format!("no sample of `{wanted}`; sites with samples: {}", known(&places)),
-                None => "the run holds no samples".into(),
-            })?;
-        let chosen: Vec<&SampledPlace> = match wanted {
-            None => vec![first],
-            Some(wanted) => {
-                let alike: Vec<&SampledPlace> =
-                    named.iter().copied().filter(|place| place.order() == first.order()).collect();
-                if let Some(other) = alike.iter().find(|place| place.key.kind != first.key.kind) {
-                    return Err(format!(
-                        "`{wanted}` names blocks of two kinds: choose `{wanted}/{}` or `{wanted}/{}`",
-                        first.key.operation, other.key.operation
-                    ));
-                }
-                alike
-            }
-        };
-        let keys = chosen.iter().map(|place| place.key.clone()).collect();
+        let first = named
+            .iter()
+            .max_by_key(|place| (place.order(), place.time))
+            .ok_or_else(|| format!("no sample of `{wanted}`; sites with samples: {}", known(&places)))?;
+        let alike: Vec<&SampledPlace> =
+            named.iter().copied().filter(|place| place.order() == first.order()).collect();
+        if let Some(other) = alike.iter().find(|place| place.key.kind != first.key.kind) {
+            return Err(format!(
+                "`{wanted}` names blocks of two kinds: choose `{wanted}/{}` or `{wanted}/{}`",
+                first.key.operation, other.key.operation
+            ));
+        }
+        let keys = alike.iter().map(|place| place.key.clone()).collect();
         Subject::of_keys(run, keys, gate.or(hinted_gate)).ok_or_else(|| "the run holds no samples".into())
+    }
+
+    /// What carries the most time, where neither the program nor its user says what the run is about.
+    fn unnamed(run: &Run, rows: &[ResultRow], gate: Option<bool>) -> Result<Subject, String> {
+        let Some(choice) = results::choose(rows) else {
+            // All operations failed, or there are waits only.
+            let places = places(run);
+            let most = places.iter().max_by_key(|place| (place.order(), place.time));
+            let keys = most.iter().map(|place| place.key.clone()).collect();
+            return Subject::of_keys(run, keys, gate).ok_or_else(|| "the run holds no samples".into());
+        };
+        let keys = vec![PlaceKey::of_row(&rows[choice.row])];
+        let found = Subject::of_keys(run, keys, gate.or(Some(choice.gate)));
+        let found = found.ok_or("the run holds no samples")?;
+        let runner_up = choice.runner_up.map(|(at, share)| (rows[at].name(), share));
+        Ok(Subject { share: Some(choice.share), runner_up, ..found })
     }
 
     /// All samples that have one of these in common; none where there is no sample.
@@ -183,7 +239,10 @@ impl Subject {
             site: most.site,
             sites,
             keys,
+            share: None,
+            runner_up: None,
             gate: gate.unwrap_or(of_rank.len() > 1),
+            batch: batches(&of_rank),
             ranks: of_rank.keys().copied().collect(),
             steps: Vec::new(),
             of_rank: Vec::new(),
@@ -202,6 +261,11 @@ impl Subject {
     pub fn samples<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Sample> {
         run.samples.iter().filter(|sample| self.sites.binary_search(&sample.site).is_ok())
     }
+}
+
+/// Whether the program or its user says what a run is about.
+fn is_named(run: &Run, wanted: Option<&str>) -> bool {
+    wanted.is_some() || ["gate", "samples"].iter().any(|key| run.facts.report.contains_key(*key))
 }
 
 /// All sites with samples that have label, operation and kind in common.
@@ -279,6 +343,16 @@ fn by_rank<'a>(run: &'a Run, sites: &[u32]) -> BTreeMap<u32, Vec<&'a Sample>> {
     of_rank
 }
 
+/// The fewest and the most operations in one sample.
+fn batches(of_rank: &BTreeMap<u32, Vec<&Sample>>) -> (u32, u32) {
+    let all = || of_rank.values().flatten().map(|sample| sample.batch.max(1));
+    (all().min().unwrap_or(1), all().max().unwrap_or(1))
+}
+
+fn count(operations: u32) -> String {
+    samples::units::count(u64::from(operations))
+}
+
 fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
     let reached = of_rank.values().map(Vec::len).min().unwrap_or(0);
     let longest = of_rank.values().map(Vec::len).max().unwrap_or(0);
@@ -291,15 +365,15 @@ fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
         }
         let last = row
             .iter()
-            .fold(row[0], |best, next| if next.duration_ps > best.duration_ps { next } else { best });
+            .fold(row[0], |best, next| if next.seconds_each() > best.seconds_each() { next } else { best });
         steps.push(Step {
             iteration,
             start_s: row.iter().map(|sample| sample.start_ns).min().unwrap_or(0) as f64 * 1e-9,
-            seconds: last.seconds(),
-            corrected: row.iter().map(|sample| sample.corrected_seconds()).fold(0.0, f64::max),
+            seconds: last.seconds_each(),
+            corrected: row.iter().map(|sample| sample.corrected_seconds_each()).fold(0.0, f64::max),
             last: last.rank,
         });
-        durations.iter_mut().zip(&row).for_each(|(of_rank, sample)| of_rank.push(sample.seconds()));
+        durations.iter_mut().zip(&row).for_each(|(of_rank, sample)| of_rank.push(sample.seconds_each()));
     }
     let failed = reached - steps.len();
     Subject { steps, of_rank: durations, failed, unfinished: longest - reached, ..whole }
@@ -316,8 +390,8 @@ fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
         .map(|(iteration, sample)| Step {
             iteration,
             start_s: sample.start_ns as f64 * 1e-9,
-            seconds: sample.seconds(),
-            corrected: sample.corrected_seconds(),
+            seconds: sample.seconds_each(),
+            corrected: sample.corrected_seconds_each(),
             last: sample.rank,
         })
         .collect();
@@ -387,6 +461,23 @@ mod tests {
         run.facts.report.clear();
         run.samples.retain(|sample| [of, last - 2, last - 1].contains(&sample.site));
         assert_eq!(Subject::choose(&run, None, Some(false)).unwrap().steps.len(), all, "also unasked");
+    }
+
+    #[test]
+    fn a_batch_counts_as_the_mean_of_its_operations_and_says_so() {
+        let mut run = run();
+        let single = Subject::choose(&run, Some("fwrite"), Some(false)).unwrap();
+        let of = run.sites.iter().position(|site| site.operation == "fwrite").unwrap() as u32;
+        for sample in run.samples.iter_mut().filter(|sample| sample.site == of) {
+            (sample.batch, sample.duration_ps) = (1000, sample.duration_ps * 1000);
+        }
+        for gate in [false, true] {
+            let whole = Subject::choose(&run, Some("fwrite"), Some(gate)).unwrap();
+            let slowest = |subject: &Subject| subject.values().into_iter().fold(0.0, f64::max);
+            assert!((slowest(&whole) / slowest(&single) - 1.0).abs() < 1e-9);
+            assert!(whole.describe().ends_with(", means of batches of 1\u{202f}000"), "{}", whole.describe());
+        }
+        assert!(!single.describe().contains("batch"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Writes a report as text for a terminal.
 
-use samples::{Machine, PathFacts, TimeUse, units};
+use samples::{MachineFacts, PathFacts, TimeUse, units};
 use serde_json::Value;
 
 use crate::table::{width, wrapped};
@@ -112,7 +112,7 @@ pub(crate) fn surroundings(report: &Report) -> Vec<String> {
 }
 
 /// `node17, Example CPU, 8 CPUs (KVM guest), 16 GiB, Linux 6.12.0`, as far as it is known.
-fn machine_line(machine: &Machine) -> Option<String> {
+fn machine_line(machine: &MachineFacts) -> Option<String> {
     let guest = machine.virtualisation.hypervisor.as_ref();
     let online = machine.processor.online.map(|online| match guest {
         Some(guest) => format!("{online} CPUs ({guest} guest)"),

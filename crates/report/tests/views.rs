@@ -3,7 +3,7 @@
 use report::figures::CauseStacks;
 use report::{Report, ReportOptions, build};
 use report::{Sizes, TimeShares};
-use samples::{Cause, ClockFacts, Run, Sample, Site, SiteKind, Span, TourFacts};
+use samples::{Cause, ClockFacts, RankSpan, Run, Sample, Site, SiteKind, TourFacts};
 
 /// A run whose places are `(label, operation, batch, bytes, duration in ps of the n-th sample)`.
 struct Maker(Run);
@@ -202,7 +202,7 @@ fn slow_operations_are_put_down_to_what_was_seen() {
 fn the_time_of_every_rank_adds_up_and_names_whom_the_others_wait_for() {
     let mut run = samples::example::parallel_write(4, 50, 1);
     run.facts.spans =
-        (0..4).map(|rank| Span { rank, begin_ns: 0, end_ns: 1_500_000_000, paused_ns: 0 }).collect();
+        (0..4).map(|rank| RankSpan { rank, begin_ns: 0, end_ns: 1_500_000_000, paused_ns: 0 }).collect();
     let mut options = ReportOptions::default();
     options.fit.bootstrap = 19;
     let report = build(&run, &options);

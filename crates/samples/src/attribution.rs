@@ -1,51 +1,51 @@
-//! Attributes the excess of slow operations to the causes that were observed; nothing is guessed.
+//! Attributes the excess of slow operations to the causes that were observed.
 
 use crate::{Cause, Causes, ExcessPart, Sample};
 
-/// Of the time by which the slowest hundredth of a site exceeds its median: whose is it?
+/// The causes of the time by which the slowest 1 % of a site's operations exceed the median.
 ///
-/// The shares and what is unattributed add up to the excess, so that no cause gets more than there is.
+/// The shares and the unattributed rest add up to the excess.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attribution {
     /// The median duration, in ps.
     pub median_ps: u64,
-    /// What counts as slow: this and longer, in ps.
+    /// The shortest duration that counts as slow, in ps.
     pub limit_ps: u64,
-    /// Slow operations.
+    /// Number of slow operations.
     pub slow: usize,
-    /// Sum of what they took beyond the median, in ps.
+    /// Sum of their durations beyond the median, in ps.
     pub excess_ps: u128,
-    /// The causes that were seen, the greatest share first.
+    /// The causes that were observed, the greatest share first.
     pub shares: Vec<Share>,
 }
 
-/// What one cause took of the excess.
+/// The share of one cause in the excess.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// What it is put down to; [`Cause::Device`] is time blocked while a device was at work.
+    /// The cause of the share; [`Cause::Device`] is time blocked while a device was working.
     pub part: ExcessPart,
-    /// Its part of the excess, in ps.
+    /// Its share of the excess, in ps.
     pub ps: u128,
-    /// Slow operations in which it had a part.
+    /// Number of slow operations with a share of it.
     pub operations: usize,
 }
 
-/// The causes that can explain time on the processor, the weightiest first.
+/// The causes that can explain time on the processor, the strongest first.
 fn on_the_processor() -> Vec<Cause> {
     let mut found: Vec<Cause> =
-        Cause::ALL.into_iter().filter(|cause| cause.weight_on_processor().is_some()).collect();
-    found.sort_by_key(|cause| std::cmp::Reverse(cause.weight_on_processor()));
+        Cause::ALL.into_iter().filter(|cause| cause.precedence_on_processor().is_some()).collect();
+    found.sort_by_key(|cause| std::cmp::Reverse(cause.precedence_on_processor()));
     found
 }
 
 impl Attribution {
-    /// The share of the excess for which a cause was seen: 0 to 1, and 1 where there is no excess.
+    /// The share of the excess for which a cause was observed, 0 to 1; 1 if there is no excess.
     pub fn attributed(&self) -> f64 {
         let known: u128 = self.shares.iter().map(|share| share.ps).sum();
         if self.excess_ps == 0 { 1.0 } else { known as f64 / self.excess_ps as f64 }
     }
 
-    /// What the excess is put down to and its share, the greatest first; [`ExcessPart::Unattributed`] is one of them.
+    /// The parts of the excess and their shares, the greatest first, including [`ExcessPart::Unattributed`].
     pub fn parts(&self) -> Vec<(ExcessPart, f64)> {
         let excess = self.excess_ps.max(1) as f64;
         let known: u128 = self.shares.iter().map(|share| share.ps).sum();
@@ -58,13 +58,14 @@ impl Attribution {
     }
 }
 
-/// Attributes the excess of the slowest hundredth of `samples`, which are of one site. None of fewer
-/// than 100 samples, or where all take equally long.
+/// Attributes the excess of the slowest 1 % of `samples`, which belong to one site. `None` for fewer than 100
+/// samples, or if all take equally long.
 ///
-/// Of each slow sample the wait on the run queue is counted first, as it was read (throttling where a
-/// control group was seen to throttle meanwhile); then the time blocked beyond what is usual at this
-/// site: the device's where it was seen at work all that time, else nobody's by name. What is left was spent on the processor: it goes to an interrupt, a fault or a migration if one
-/// was seen in this very sample that does not belong to the usual ones, else it stays unattributed.
+/// The excess of each slow sample is attributed in this order: first the wait on the run queue, as recorded (to
+/// throttling, if the control group throttled meanwhile); then the time blocked beyond what is usual at this
+/// site (to the device if it worked for most of that time, otherwise to blocking in general); the rest was spent
+/// on the processor and goes to an interrupt, a fault or a migration that was seen in this sample and is not
+/// usual at the site. What is left stays unattributed.
 pub fn attribute<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Option<Attribution> {
     let all: Vec<&Sample> = samples.into_iter().filter(|sample| !sample.failed()).collect();
     let n = all.len();
@@ -78,7 +79,7 @@ pub fn attribute<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Option<At
     let (median_ps, usual_ns) = (middle(|s| s.duration_ps), middle(|s| u64::from(s.blocked_ns)));
     let mut durations: Vec<u64> = all.iter().map(|sample| sample.duration_ps).collect();
     let limit_ps = *durations.select_nth_unstable(n * 99 / 100).1;
-    // A fault in every sample is part of the operation and explains no slow sample.
+    // A cause that most samples show belongs to the operation and does not explain a slow one.
     let usual = |cause: Cause| 2 * all.iter().filter(|s| Causes(s.causes).has(cause)).count() > n;
     let telling: Vec<Cause> = on_the_processor().into_iter().filter(|cause| !usual(*cause)).collect();
 
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_the_excess_goes_to_what_was_seen() {
+    fn each_part_of_the_excess_is_attributed_to_its_cause() {
         let mut all = vec![sample(50_000_000, 0, 40_000, None); 396];
         all.push(sample(4_050_000_000, 4_000_000, 40_000, Some(Cause::Blocked)));
         all.push(sample(1_050_000_000, 0, 1_040_000, Some(Cause::Blocked)));
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn time_blocked_is_the_device_s_where_that_was_seen_at_work() {
+    fn time_blocked_is_attributed_to_a_device_that_was_working() {
         let mut all = vec![sample(50_000_000, 0, 40_000, Some(Cause::Blocked)); 299];
         all.push(sample(1_050_000_000, 0, 1_040_000, Some(Cause::Blocked)));
         all.push(sample(3_050_000_000, 0, 3_040_000, Some(Cause::Device)));
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_sample_shows_explains_no_slow_one() {
+    fn a_cause_in_every_sample_explains_no_slow_one() {
         let mut all = vec![sample(1_000, 0, 0, Some(Cause::MinorFault)); 200];
         all.push(sample(90_000, 0, 0, Some(Cause::MinorFault)));
         all.push(sample(90_000, 0, 0, Some(Cause::MinorFault)));
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn few_samples_and_equal_ones_have_no_slow_ones() {
+    fn few_or_equal_samples_have_no_attribution() {
         assert_eq!(attribute(&vec![sample(5, 0, 0, None); 99]), None);
         assert_eq!(attribute(&vec![sample(5, 0, 0, None); 500]), None);
     }

@@ -1,19 +1,19 @@
-//! Causes of slow operations: the one list of them, their names in files, and what each may explain.
+//! Lists the causes of slow operations, their names in files, and what each can explain.
 //!
-//! The words that a reader sees are in the report, in one match over this list.
+//! The words that a reader sees are in the crate `report`, in one match over this list.
 
 use serde::{Deserialize, Serialize};
 
-/// A reason for a slow sample that was observed, not guessed.
+/// An observed reason for a slow sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u16)]
 pub enum Cause {
-    /// The thread was switched out against its will.
+    /// The thread was preempted (an involuntary context switch).
     Preempted = 1 << 0,
-    /// The thread gave the processor up: it waited for a device, a lock, another rank.
+    /// The thread blocked: it waited for a device, a lock or another rank.
     Blocked = 1 << 1,
-    /// It ended on another processor than it began on.
+    /// The operation ended on another processor than it began on.
     Migration = 1 << 2,
     /// A page was mapped without reading a device.
     MinorFault = 1 << 3,
@@ -25,13 +25,13 @@ pub enum Cause {
     SoftInterrupt = 1 << 6,
     /// A device interrupt.
     DeviceInterrupt = 1 << 7,
-    /// Throttled by a cgroup or by the real-time limit.
+    /// Throttled by a control group or by the real-time limit.
     Throttled = 1 << 8,
     /// A block device had a request of this thread for more than half of the time blocked.
     Device = 1 << 9,
     /// The call returned fewer bytes than asked for and was completed by further calls.
     ShortTransfer = 1 << 10,
-    /// A signal interrupted the call (EINTR) and it was made again.
+    /// A signal interrupted the call (EINTR) and it was repeated.
     Interrupted = 1 << 11,
 }
 
@@ -70,9 +70,9 @@ impl Cause {
         }
     }
 
-    /// How well it explains time that an operation spent on the processor, the greatest first; none of a cause
-    /// whose time is known as waiting, or that says nothing about time.
-    pub(crate) fn weight_on_processor(self) -> Option<u8> {
+    /// Precedence in the attribution of time that an operation spent on the processor; `None` for causes that
+    /// are waiting, or that have no duration.
+    pub(crate) fn precedence_on_processor(self) -> Option<u8> {
         match self {
             Cause::MajorFault => Some(6),
             Cause::DeviceInterrupt => Some(5),
@@ -101,18 +101,18 @@ impl Causes {
         Self(self.0 | cause as u16)
     }
 
-    /// Is `cause` in the set?
+    /// Whether `cause` is in the set.
     pub fn has(self, cause: Cause) -> bool {
         self.0 & cause as u16 != 0
     }
 }
 
-/// To what a part of the time is put down by which slow operations exceed the usual ones.
+/// The cause of a part of the excess of slow operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExcessPart {
     /// The wait for a processor.
     RunQueue,
-    /// A cause that was observed meanwhile.
+    /// A cause that was observed during the operation.
     Of(Cause),
     /// Nothing was observed.
     Unattributed,
@@ -128,7 +128,7 @@ impl ExcessPart {
         }
     }
 
-    /// The part of this name; none where this version does not know it.
+    /// The part with this name; `None` if this version does not know it.
     pub fn from_name(name: &str) -> Option<Self> {
         let causes = Cause::ALL.map(ExcessPart::Of);
         causes
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_holds_every_bit_once_and_names_are_those_of_files() {
+    fn every_bit_occurs_once_and_names_match_the_files() {
         for (bit, cause) in Cause::ALL.into_iter().enumerate() {
             assert_eq!(cause as u16, 1 << bit, "{cause:?}");
             assert_eq!(serde_json::to_value(cause).expect("a name"), cause.name());

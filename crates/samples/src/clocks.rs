@@ -1,11 +1,11 @@
-//! Translates moments of a rank's clock to the clock of rank 0.
+//! Converts times on a rank's clock to the clock of rank 0.
 
 use crate::{ClockOffset, Facts};
 
 /// The clock of rank 0 as the common clock of all ranks.
 ///
-/// Between two comparisons the offset is taken to change evenly (a drift), as it is outside of them;
-/// with one comparison it is constant, and without any it is 0: ranks of one machine read one clock.
+/// With two comparisons of the clocks, the offset is interpolated and extrapolated linearly (a drift). With
+/// one it is constant. Without any it is 0, since ranks of one machine read the same clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommonClock {
     first: Vec<ClockOffset>,
@@ -19,19 +19,20 @@ impl CommonClock {
         Self { first: list(facts.clock_offsets.first()), last: list(facts.clock_offsets.last()) }
     }
 
-    /// What rank 0's clock shows when that of `rank` shows `ns`, in ns; negative before rank 0's epoch.
+    /// The time on rank 0's clock, in ns, when the clock of `rank` shows `ns`; negative before rank 0's
+    /// epoch.
     pub fn common_ns(&self, rank: u32, ns: u64) -> i64 {
         let ns = i64::try_from(ns).unwrap_or(i64::MAX);
         let Some(first) = self.first.get(rank as usize) else { return ns };
         let since = ns - first.offset_ns - i64::try_from(first.at_ns).unwrap_or(i64::MAX);
-        // `since` is by the rank's clock, the drift by that of rank 0.
+        // `since` is on the rank's clock, the drift on that of rank 0.
         let drift = self.drift(rank);
         let drifted = (drift / (1.0 + drift) * since as f64).round() as i64;
         ns - first.offset_ns - drifted
     }
 
-    /// How much the clock of `rank` gains on that of rank 0, in seconds a second; 0 where fewer than two
-    /// comparisons are known.
+    /// How much the clock of `rank` gains on that of rank 0, in seconds per second; 0 with fewer than two
+    /// comparisons.
     pub fn drift(&self, rank: u32) -> f64 {
         let (Some(first), Some(last)) = (self.first.get(rank as usize), self.last.get(rank as usize)) else {
             return 0.0;
@@ -40,7 +41,7 @@ impl CommonClock {
         if between == 0 { 0.0 } else { (last.offset_ns - first.offset_ns) as f64 / between as f64 }
     }
 
-    /// The larger uncertainty of the comparisons of `rank`, in ns.
+    /// The largest uncertainty of the comparisons of `rank`, in ns.
     pub fn uncertainty_ns(&self, rank: u32) -> u64 {
         let of = |list: &[ClockOffset]| list.get(rank as usize).map_or(0, |found| found.uncertainty_ns);
         of(&self.first).max(of(&self.last))
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_and_its_drift_are_taken_off() {
+    fn an_offset_and_its_drift_are_subtracted() {
         let clock = CommonClock::of(&facts(&[[(0, 1000), (500, 1000)], [(0, 101_000), (1500, 101_000)]]));
         assert!((clock.drift(1) - 0.01).abs() < 1e-12);
         assert_eq!([0, 50_000, 100_000].map(|common| clock.common_ns(0, common)), [0, 50_000, 100_000]);

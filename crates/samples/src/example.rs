@@ -1,15 +1,15 @@
 //! Makes up a realistic run, for tests and documentation.
 
 use crate::{
-    BlockDevice, Cause, Causes, ClockFacts, ClockKind, FACTS_SCHEMA, Facts, Kernel, MACHINE_SCHEMA, Machine,
-    Memory, Mount, Overhead, PathFacts, Processor, Run, Sample, Site, SiteKind, Warning,
+    BlockDevice, Cause, Causes, ClockFacts, ClockKind, FACTS_SCHEMA, Facts, MACHINE_SCHEMA, MachineFacts,
+    Memory, Mount, OsKernel, Overhead, PathFacts, Processor, Run, Sample, Site, SiteKind, Warning,
 };
 
-/// A made-up run of the paper's experiment, the same for the same arguments: `ranks` targets, `steps`
-/// steps, allocate, open, write, close and free, and the time block around the write.
+/// A made-up run of the paper's experiment, the same for the same arguments: `ranks` targets and `steps`
+/// steps, each of which allocates, opens, writes, closes and frees, with a `time` block around the write.
 ///
-/// A write takes about 11 ms: a part that all ranks of a step share, a part of the target (rank
-/// `ranks - 3` is 1 % slower), and noise with an exponential tail; a few percent carry a cause.
+/// A write takes about 11 ms: a part common to all ranks of a step, a part of the target (rank `ranks - 3` is
+/// 1 % slower), and noise with an exponential tail. A few per cent of the samples have a cause.
 pub fn parallel_write(ranks: u32, steps: u64, seed: u64) -> Run {
     let mut random = SplitMix(seed);
     let shared: Vec<f64> = (0..steps).map(|_| 0.03 * random.gumbel()).collect();
@@ -139,8 +139,8 @@ fn facts(ranks: u32, steps: u64, seed: u64) -> Facts {
     }
 }
 
-fn machine() -> Machine {
-    Machine {
+fn machine() -> MachineFacts {
+    MachineFacts {
         schema: MACHINE_SCHEMA.into(),
         summary: "Example CPU, 8 CPUs, 16 GiB, Linux 6.12.0".into(),
         host: Some("node17".into()),
@@ -151,8 +151,12 @@ fn machine() -> Machine {
             ..Processor::default()
         },
         memory: Memory { total: Some(16 << 30), swap: Some(0), ..Memory::default() },
-        kernel: Kernel { name: Some("Linux".into()), release: Some("6.12.0".into()), ..Kernel::default() },
-        ..Machine::default()
+        kernel: OsKernel {
+            name: Some("Linux".into()),
+            release: Some("6.12.0".into()),
+            ..OsKernel::default()
+        },
+        ..MachineFacts::default()
     }
 }
 

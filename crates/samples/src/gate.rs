@@ -1,4 +1,4 @@
-//! Gates: the slowest rank for the n-th sample of a site, and which rank that was.
+//! Computes gates: the slowest rank for the n-th sample of a site, and which rank it was.
 
 use crate::{CommonClock, Sample};
 
@@ -11,15 +11,15 @@ pub struct Gate {
     pub seconds: f64,
     /// The rank it belongs to.
     pub last: u32,
-    /// How many ranks took part.
+    /// Number of participating ranks.
     pub ranks: u32,
 }
 
 /// The gates of one site: for each iteration that *every* rank of the site reached, the maximum
 /// over ranks of the duration (Henwood et al. 2016, T = max{S₁…S_m}).
 ///
-/// Samples of one rank must stand in time order; ranks may be mixed. Iterations that some rank
-/// did not reach (a killed rank) are left out: their maximum is not known.
+/// Samples of one rank must be in time order; ranks may be mixed. Iterations that some rank did not reach (a
+/// killed rank) are left out, since their maximum is unknown.
 pub fn gates<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<Gate> {
     let mut of_rank: std::collections::BTreeMap<u32, Vec<u64>> = Default::default();
     for sample in samples {
@@ -37,12 +37,12 @@ pub fn gates<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Vec<Gate> {
         .collect()
 }
 
-/// The gates of one site by the clock: from the moment when the first rank began its n-th sample to the
-/// moment when the last rank ended it, on the common clock of the ranks.
+/// The gates of one site by the clock: from the time at which the first rank began its n-th sample to the
+/// time at which the last rank ended it, on the common clock.
 ///
-/// Where ranks begin together (behind a barrier) this is what [`gates`] gives and the ranks' skew; where they
-/// do not, it is the time that the step took as a whole. It is as certain as the clocks' offsets are:
-/// [`CommonClock::uncertainty_ns`]. Order of the samples and missing iterations: as for [`gates`].
+/// If ranks begin together (after a barrier), this is the result of [`gates`] plus the skew of the ranks;
+/// otherwise it is the time of the whole step. Its error is that of the clock offsets:
+/// [`CommonClock::uncertainty_ns`]. Order of samples and missing iterations are as in [`gates`].
 pub fn gates_by_clock<'a>(samples: impl IntoIterator<Item = &'a Sample>, clock: &CommonClock) -> Vec<Gate> {
     let mut of_rank: std::collections::BTreeMap<u32, Vec<(i64, i64)>> = Default::default();
     for sample in samples {

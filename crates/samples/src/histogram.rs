@@ -1,21 +1,21 @@
-//! Counts more durations than can be kept, in constant memory and with a stated error.
+//! Counts durations in a logarithmic histogram: constant memory and a bounded relative error.
 //!
-//! Buckets are logarithmic with linear parts: each doubling has 128 equal ones (the layout of Tene's
-//! HdrHistogram), so a bucket is at most 1/128 of its lower edge wide, at 1 ps as at an hour. A value taken
-//! from a histogram, the middle of a bucket, is therefore at most [`RELATIVE_ERROR`] wrong. The buckets are
-//! the same everywhere, so histograms of ranks and runs add up without loss.
+//! Each doubling is divided into 128 equal buckets (the layout of Tene's HdrHistogram), so the width of a
+//! bucket is at most 1/128 of its lower edge. A value from a histogram is the middle of a bucket and has a
+//! relative error of at most [`RELATIVE_ERROR`]. All histograms have the same buckets, so those of ranks and
+//! runs are merged without loss.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Sample;
 
-/// Each doubling has two to the power of this many buckets.
+/// Each doubling has 2^PRECISION buckets.
 pub const PRECISION: u32 = 7;
 
 /// Buckets that hold every duration from 0 to `u64::MAX`.
 pub const BUCKETS: usize = ((64 - PRECISION as usize) + 1) << PRECISION;
 
-/// What the middle of a bucket is wrong at most, as a share of the true value.
+/// The largest relative error of the middle of a bucket.
 pub const RELATIVE_ERROR: f64 = 1.0 / (2u32 << PRECISION) as f64;
 
 /// The bucket of a value; below [`BUCKETS`].
@@ -33,13 +33,13 @@ pub fn edges(bucket: usize) -> (u64, u64) {
     (low, low + ((1 << shift) - 1))
 }
 
-/// The value that stands for a bucket: its middle.
+/// The value that represents a bucket: its middle.
 pub fn middle(bucket: usize) -> u64 {
     let (low, high) = edges(bucket);
     low + (high - low) / 2
 }
 
-/// Durations counted in buckets, in picoseconds. Only buckets that hold something take room.
+/// Durations counted in buckets, in picoseconds. Empty buckets take no memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
     /// `[bucket, count]`, by ascending bucket.
@@ -53,17 +53,17 @@ impl Histogram {
         Self { buckets }
     }
 
-    /// Buckets that hold something, ascending, with their counts.
+    /// Non-empty buckets, ascending, with their counts.
     pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
         self.buckets.iter().map(|(bucket, count)| (*bucket as usize, *count)).filter(|(at, _)| *at < BUCKETS)
     }
 
-    /// How many were counted.
+    /// The total count.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 
-    /// Counts those of another too.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
         let mut sums: std::collections::BTreeMap<u32, u64> = self.buckets.iter().copied().collect();
         for (bucket, count) in &other.buckets {
@@ -72,8 +72,8 @@ impl Histogram {
         self.buckets = sums.into_iter().collect();
     }
 
-    /// The `q`-quantile in ps, the value of rank `ceil(q n)`, within [`RELATIVE_ERROR`]; `None` of an empty
-    /// histogram.
+    /// The `q`-quantile in ps, the value of rank `ceil(q n)`, within [`RELATIVE_ERROR`]; `None` if the
+    /// histogram is empty.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let wanted = (q.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut below = 0;
@@ -86,7 +86,7 @@ impl Histogram {
         self.buckets.last().map(|(bucket, _)| middle(*bucket as usize))
     }
 
-    /// The lower edge of the lowest bucket from which on at most `most` values lie.
+    /// The smallest bucket edge at or above which there are at most `most` values.
     pub fn threshold(&self, most: u64) -> u64 {
         let mut above = 0;
         for (bucket, count) in self.buckets.iter().rev() {
@@ -99,15 +99,15 @@ impl Histogram {
     }
 }
 
-/// What a run that counts keeps of one site: every duration in a histogram, and which of its samples stand
-/// in [`crate::Run::samples`].
+/// The data of one site in a counting run: a histogram of all durations, and the duration from which its
+/// samples are in [`crate::Run::samples`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
     /// Index into [`crate::Run::sites`].
     pub site: u32,
-    /// Durations of the operations that worked.
+    /// Durations of the successful operations.
     pub histogram: Histogram,
-    /// Sum of the same durations in seconds, of which the mean is exact.
+    /// Sum of the same durations in seconds, for the exact mean.
     pub total_s: f64,
     /// The shortest, in ps.
     pub least_ps: u64,
@@ -115,14 +115,14 @@ pub struct Counted {
     pub most_ps: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Operations that failed; they are in no histogram, the first thousand of a rank are kept as samples.
+    /// Failed operations. They are not in the histogram; the first thousand of each rank are kept as samples.
     pub failed: u64,
-    /// Every sample that took so long or longer is kept, in ps: 0 where all of them are.
+    /// Every sample of this duration and longer is kept, in ps; 0 if all are kept.
     pub kept_from_ps: u64,
 }
 
 impl Counted {
-    /// Adds what another rank counted at the same site. The samples kept are those that both kept.
+    /// Adds what another rank counted at the same site. The samples kept are those above both thresholds.
     pub fn merge(&mut self, other: &Self) {
         match (self.histogram.count(), other.histogram.count()) {
             (_, 0) => {}
@@ -139,19 +139,19 @@ impl Counted {
         self.kept_from_ps = self.kept_from_ps.max(other.kept_from_ps);
     }
 
-    /// The mean in seconds; 0 of none.
+    /// The mean in seconds; 0 if there are no durations.
     pub fn mean_s(&self) -> f64 {
         self.total_s / (self.histogram.count().max(1)) as f64
     }
 
-    /// The `q`-quantile in seconds, within [`RELATIVE_ERROR`] and never outside of what was seen.
+    /// The `q`-quantile in seconds, within [`RELATIVE_ERROR`] and within the observed range.
     pub fn quantile_s(&self, q: f64) -> f64 {
         let ps = self.histogram.quantile(q).unwrap_or(0);
         ps.clamp(self.least_ps, self.most_ps.max(self.least_ps)) as f64 * 1e-12
     }
 }
 
-/// Adds what another rank counted to a list with one entry a site.
+/// Merges what another rank counted into a list with one entry for each site.
 pub fn join(all: &mut Vec<Counted>, more: Counted) {
     match all.iter_mut().find(|known| known.site == more.site) {
         Some(known) => known.merge(&more),
@@ -159,8 +159,8 @@ pub fn join(all: &mut Vec<Counted>, more: Counted) {
     }
 }
 
-/// Leaves, of each site that was counted, those samples that every rank kept: from the greatest of their
-/// thresholds on. Each rank kept more before its own threshold rose.
+/// Removes, for each counted site, the samples below the greatest threshold of its ranks, so that the
+/// remaining samples are complete over all ranks. Ranks with lower thresholds kept more.
 pub fn keep_slowest(samples: &mut Vec<Sample>, counted: &[Counted]) {
     let from: std::collections::BTreeMap<u32, u64> =
         counted.iter().map(|counted| (counted.site, counted.kept_from_ps)).collect();
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_keeps_the_stricter_threshold_and_the_outer_extremes() {
+    fn a_merge_keeps_the_higher_threshold_and_both_extremes() {
         let of = |values: &[u64], kept_from_ps| Counted {
             histogram: counted(values),
             total_s: values.iter().sum::<u64>() as f64 * 1e-12,
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_ranks_stay_the_samples_that_all_of_them_kept() {
+    fn only_samples_above_the_threshold_of_every_rank_remain() {
         let of = |site, kept_from_ps| Counted { site, kept_from_ps, ..Counted::default() };
         let mut counted = Vec::new();
         [of(3, 0), of(1, 50), of(3, 20)].into_iter().for_each(|one| join(&mut counted, one));

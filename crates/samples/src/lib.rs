@@ -1,8 +1,7 @@
-//! One timed operation, where in the program it came from, and views over many of them.
+//! The shared data types: samples, their sites, the facts of a run, and what is computed of samples alone.
 //!
-//! This crate holds the words every other crate shares: [`Sample`], [`Site`], [`Facts`], [`Run`],
-//! and the *gate*, the maximum over ranks of the n-th sample of a site. It is pure: no file,
-//! clock, thread or system call.
+//! Every other crate shares these types: [`Sample`], [`Site`], [`Facts`], [`Run`], and the *gate*, the
+//! maximum over ranks of the n-th sample of a site. The crate is pure: no file, clock, thread or system call.
 #![forbid(unsafe_code)]
 
 mod attribution;
@@ -18,42 +17,45 @@ mod sample;
 mod site;
 mod time_use;
 pub mod units;
+mod visible;
 
 pub use attribution::{Attribution, Share, attribute};
 pub use cause::{Cause, Causes, ExcessPart};
 pub use clocks::CommonClock;
 pub use facts::{
-    Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, Coverage, CurvePoint, FACTS_SCHEMA,
-    Facts, FileLayout, HintsOfFile, Kernel, Limits, Load, MACHINE_SCHEMA, Machine, Memory, MemoryNode, Mount,
-    MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OtherFacts, Overhead, PathFacts, Processor, RungFacts,
-    RungGroup, RungQuantiles, Tier, TimingCheck, TourFacts, Virtualisation, Warning,
+    Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, ConfinedBy, ConfinementFacts,
+    Coverage, CurvePoint, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Limits, Load, MACHINE_SCHEMA,
+    MachineFacts, Memory, MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel,
+    OtherFacts, Overhead, PathFacts, Processor, RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck,
+    TourFacts, Virtualisation, Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};
 pub use outcome::Outcome;
 pub use sample::Sample;
 pub use site::{Site, SiteKind};
-pub use time_use::{Span, TimeUse, time_use};
+pub use time_use::{RankSpan, TimeUse, time_use};
+pub use visible::{commands_a_terminal, visible, visible_in_colour, visible_json};
 
-/// All samples of one execution, the places they come from, and its facts.
+/// One execution: its samples, their sites and its facts.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// What was run, on what, how.
     pub facts: Facts,
     /// Every site of the run; `Sample::site` is an index into this list.
     pub sites: Vec<Site>,
-    /// All samples: for one rank and site in time order. Ranks follow each other. Of a run that counts
-    /// ([`Facts::counted`]) only the slowest and those that failed.
+    /// All samples, by rank, and in time order for each rank and site. A counting run ([`Facts::counted`])
+    /// has only the slowest and the failed ones.
     pub samples: Vec<Sample>,
 }
 
 impl Run {
-    /// The samples of one site, in the order they stand in the run (by rank, then in time).
+    /// The samples of one site, in the order of the run (by rank, then in time).
     pub fn of_site(&self, site: u32) -> impl Iterator<Item = &Sample> {
         self.samples.iter().filter(move |sample| sample.site == site)
     }
 
-    /// Durations of one site in seconds, in the order they stand in the run.
+    /// Durations of one site in seconds, in the order of the run.
     pub fn durations(&self, site: u32) -> Vec<f64> {
         self.of_site(site).map(Sample::seconds).collect()
     }

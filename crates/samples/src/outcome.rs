@@ -1,8 +1,8 @@
-//! What one call gave back: value, errno, and what happened on the way.
+//! The outcome of a call: value, errno and causes.
 
 use crate::Causes;
 
-/// What a call gave back.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Bytes moved, or the value of the call (a descriptor).
@@ -24,7 +24,7 @@ impl Outcome {
         Self { errno, ..Self::default() }
     }
 
-    /// Did it work?
+    /// Whether it succeeded.
     pub fn ok(&self) -> bool {
         self.errno == 0
     }

@@ -1,4 +1,4 @@
-//! SplitMix64 (Steele, Lea and Flood 2014): seeds other generators and fills memory.
+//! SplitMix64 (Steele, Lea and Flood 2014), to seed other generators and to fill memory.
 
 /// The next output of SplitMix64.
 #[inline(always)]
@@ -10,8 +10,7 @@ pub fn split_mix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A small generator of random numbers (Steele, Lea and Flood 2014, SplitMix64): quick, of 64 bits and
-/// reproducible from its seed.
+/// A small and fast random number generator, SplitMix64: 64 bits, reproducible from its seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -23,12 +22,12 @@ impl Random {
 
     /// The next number.
     #[inline(always)]
-    #[allow(clippy::should_implement_trait, reason = "it never ends and needs no iterator's methods")]
+    #[allow(clippy::should_implement_trait, reason = "it is infinite and needs no iterator methods")]
     pub fn next(&mut self) -> u64 {
         split_mix(&mut self.0)
     }
 
-    /// A number below `limit` (0 for a limit of 0), by the high half of a product.
+    /// A number below `limit` (0 for a limit of 0), computed as the high half of a product.
     #[inline(always)]
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64

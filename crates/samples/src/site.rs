@@ -1,8 +1,8 @@
-//! Sites: where in the program a sample comes from.
+//! Defines sites: where in the program a sample comes from.
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of interval the samples of a site time.
+/// Kind of interval of the samples of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SiteKind {
@@ -19,7 +19,7 @@ pub enum SiteKind {
     Phase,
 }
 
-/// A place in the program that yields samples: position, labels around it, operation.
+/// A place in the program that produces samples: position, enclosing labels, operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Site {
@@ -27,18 +27,18 @@ pub struct Site {
     pub line: u32,
     /// Column in that line, from 1, in characters.
     pub column: u32,
-    /// Labels of the `time` blocks around it, outermost first, with variables filled in.
+    /// Labels of the enclosing `time` blocks, outermost first, with variables substituted.
     pub labels: Vec<String>,
     /// `fwrite`, `fsync`, `barrier`, …; for a block `time`, `ctime` or `phase`.
     pub operation: String,
-    /// Which kind of interval it is.
+    /// Kind of interval.
     pub kind: SiteKind,
     /// The group the operation belongs to; empty for the world.
     pub group: String,
 }
 
 impl Site {
-    /// The innermost label, or the operation where there is none: what a table shows.
+    /// The name in tables: the innermost label, or the operation if there is none.
     pub fn name(&self) -> String {
         match (self.kind, self.labels.last()) {
             (SiteKind::Operation | SiteKind::Barrier, Some(label)) => format!("{label} / {}", self.operation),
@@ -47,7 +47,7 @@ impl Site {
         }
     }
 
-    /// Does `wanted` name this site: its innermost label, its operation, or `label/operation`?
+    /// Whether `wanted` names this site: its innermost label, its operation, or `label/operation`.
     pub fn matches(&self, wanted: &str) -> bool {
         let label = self.labels.last().map(String::as_str).unwrap_or_default();
         match self.kind {

@@ -1,19 +1,19 @@
-//! Splits each rank's time: operations, waiting for others, pauses, the engine.
+//! Splits each rank's wall time into operations, waiting for others, pauses, and the engine.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Run, Sample, SiteKind};
 
-/// When one rank ran the program, in ns since the run's epoch on the rank's own clock.
+/// Interval in which one rank ran the program, in ns since the run's epoch on the rank's own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
+pub struct RankSpan {
     /// The rank.
     pub rank: u32,
-    /// Its first statement begins.
+    /// Begin of its first statement.
     pub begin_ns: u64,
-    /// Its last statement is done; 0 where the rank did not live to say so.
+    /// When its last statement ends; 0 if the rank did not reach it.
     pub end_ns: u64,
-    /// Time that the program asked to let pass: `sleep`, `think`, the gaps of `rate`.
+    /// Pauses that the program requested: `sleep`, `think`, the gaps of `rate`.
     pub paused_ns: u64,
 }
 
@@ -24,22 +24,20 @@ pub struct TimeUse {
     pub rank: u32,
     /// From the first statement to the end of the last.
     pub wall_s: f64,
-    /// Inside commands: at least one was under way. What a collective transfer waits for others is in here.
+    /// Time with at least one command in progress, including the wait for others in a collective transfer.
     pub operations_s: f64,
-    /// At barriers, while no command was under way.
+    /// Time at barriers while no command was in progress.
     pub waiting_s: f64,
-    /// Asked for by the program.
+    /// Pauses requested by the program.
     pub paused_s: f64,
-    /// The rest: the engine's own work between operations, and whatever kept the rank from its processor
-    /// there.
+    /// The rest: the engine's own work between operations, and time off the processor there.
     pub engine_s: f64,
 }
 
-/// Accounts for the wall time of every rank that has a [`Span`] in the facts, or samples.
+/// Accounts for the wall time of every rank that has a [`RankSpan`] in the facts, or samples.
 ///
-/// Operations that overlap (workers of `parallel`, `async`) count once. Starts are whole nanoseconds,
-/// so that each sample may count up to one too few. Of a rank that was killed the time until its last
-/// sample counts.
+/// Operations that overlap (workers of `parallel`, `async`) count once. Starts are whole nanoseconds, so a
+/// sample may count up to 1 ns too little. A killed rank is counted until its last sample.
 pub fn time_use(run: &Run) -> Vec<TimeUse> {
     let mut chunks: std::collections::BTreeMap<u32, Vec<&[Sample]>> = Default::default();
     for span in &run.facts.spans {
@@ -61,7 +59,7 @@ pub fn time_use(run: &Run) -> Vec<TimeUse> {
 
 fn of_rank<'a>(
     rank: u32,
-    span: Option<Span>,
+    span: Option<RankSpan>,
     samples: impl Iterator<Item = &'a Sample>,
     kind: impl Fn(&Sample) -> SiteKind,
 ) -> TimeUse {
@@ -76,7 +74,7 @@ fn of_rank<'a>(
             Some((begin, begin.saturating_add(sample.duration_ps), waits))
         })
         .collect();
-    // Samples come by site; most of the time each site's are in order, which the stable sort makes use of.
+    // Samples are grouped by site and mostly in order within each, which makes the stable sort fast.
     intervals.sort_by_key(|interval| interval.0);
     let last = intervals.iter().map(|interval| interval.1).max().unwrap_or(0);
     let first = intervals.first().map_or(0, |interval| interval.0);
@@ -98,7 +96,7 @@ fn of_rank<'a>(
     }
 }
 
-/// Picoseconds of [begin, end) that the wanted intervals, sorted by their beginning, cover.
+/// Picoseconds of [begin, end) that the wanted intervals, sorted by start, cover.
 fn covered(intervals: &[(u64, u64, bool)], begin: u64, end: u64, wanted: impl Fn(bool) -> bool) -> u64 {
     let (mut sum, mut until) = (0, begin);
     for (from, to, _) in intervals.iter().filter(|interval| wanted(interval.2)) {
@@ -120,7 +118,7 @@ mod tests {
     const BARRIER: u32 = 1;
     const BLOCK: u32 = 2;
 
-    fn run(spans: Vec<Span>, samples: Vec<Sample>) -> Run {
+    fn run(spans: Vec<RankSpan>, samples: Vec<Sample>) -> Run {
         let site = |kind| Site { kind, ..Site::default() };
         let sites = vec![site(SiteKind::Operation), site(SiteKind::Barrier), site(SiteKind::Time)];
         Run { facts: Facts { spans, ..Facts::default() }, sites, samples }
@@ -135,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn operations_waiting_pauses_and_the_rest_are_the_wall_time() {
-        let span = Span { rank: 0, begin_ns: 100, end_ns: 1100, paused_ns: 200 };
+    fn operations_waiting_pauses_and_the_rest_add_up_to_the_wall_time() {
+        let span = RankSpan { rank: 0, begin_ns: 100, end_ns: 1100, paused_ns: 200 };
         let samples =
             vec![sample(0, OPERATION, 150, 300), sample(0, BARRIER, 460, 240), sample(0, BLOCK, 140, 600)];
         let found = time_use(&run(vec![span], samples))[0];
@@ -146,7 +144,7 @@ mod tests {
 
     #[test]
     fn operations_at_the_same_time_count_once() {
-        let span = Span { rank: 0, begin_ns: 0, end_ns: 100, paused_ns: 0 };
+        let span = RankSpan { rank: 0, begin_ns: 0, end_ns: 100, paused_ns: 0 };
         let samples =
             vec![sample(0, OPERATION, 10, 50), sample(0, OPERATION, 30, 50), sample(0, BARRIER, 70, 30)];
         let found = time_use(&run(vec![span], samples))[0];
@@ -155,14 +153,14 @@ mod tests {
 
     #[test]
     fn a_killed_rank_is_accounted_until_its_last_sample() {
-        let span = Span { rank: 1, begin_ns: 10, end_ns: 0, paused_ns: 0 };
+        let span = RankSpan { rank: 1, begin_ns: 10, end_ns: 0, paused_ns: 0 };
         let found = time_use(&run(vec![span], vec![sample(1, OPERATION, 20, 30)]))[0];
         assert_eq!((found.rank, nanoseconds(found.wall_s), nanoseconds(found.engine_s)), (1, 40, 10));
     }
 
     #[test]
-    fn ranks_may_be_mixed_and_one_without_a_sample_only_ran_the_engine() {
-        let spans = vec![Span { rank: 2, begin_ns: 0, end_ns: 7, paused_ns: 0 }];
+    fn ranks_may_be_mixed_and_a_rank_without_samples_has_engine_time_only() {
+        let spans = vec![RankSpan { rank: 2, begin_ns: 0, end_ns: 7, paused_ns: 0 }];
         let samples = vec![sample(0, OPERATION, 0, 5), sample(1, OPERATION, 1, 5), sample(0, BARRIER, 5, 5)];
         let found = time_use(&run(spans, samples));
         let parts: Vec<_> = found

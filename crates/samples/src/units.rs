@@ -1,6 +1,6 @@
-//! Writes durations and sizes for a reader.
+//! Formats durations, sizes, counts and dates for a reader.
 
-/// A duration with three to four significant digits and the unit that fits: `1.08 ns`, `12.4 ms`.
+/// A duration with three to four significant digits and a fitting unit: `1.08 ns`, `12.4 ms`.
 pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() {
         return format!("{seconds}");
@@ -48,7 +48,7 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// A moment in UTC, from seconds since 1970: `2026-01-31T12:00:00Z` (RFC 3339).
+/// A time in UTC, from seconds since 1970: `2026-01-31T12:00:00Z` (RFC 3339).
 pub fn utc(seconds_since_epoch: u64) -> String {
     let (days, rest) = (seconds_since_epoch / 86_400, seconds_since_epoch % 86_400);
     // Civil date from days, in eras of 400 years that begin on 1 March (Neri and Schneider 2022).
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_written_as_the_calendar_has_them() {
+    fn times_are_written_as_calendar_dates() {
         let shown = [0, 951_782_399, 951_782_400, 4_102_444_799].map(utc);
         assert_eq!(
             shown,

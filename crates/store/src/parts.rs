@@ -59,6 +59,12 @@ fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
+/// How many parts of the job `job` ([`samples::Facts::job`]) the directory holds, each written in full.
+pub fn parts_of(run_directory: &Path, job: &str) -> usize {
+    let paths = part_files(run_directory).unwrap_or_default();
+    paths.iter().filter(|path| facts_of_file(path).is_ok_and(|facts| facts.job == job)).count()
+}
+
 /// Whether the directory holds parts of a run.
 pub fn has_parts(directory: &Path) -> bool {
     part_files(directory).is_ok_and(|parts| !parts.is_empty())

@@ -1,4 +1,4 @@
-//! Checks that every random sample gets a fit, and that intervals and tests keep their nominal rates.
+//! Counts the fit statuses of random samples, and simulates the coverage of intervals and the size of tests.
 //!
 //! `cargo run --release -p lastrank-tail --example tail_census [SAMPLES [SECTION]]` (2000 samples by default): `statuses`
 //! over 5 shapes and 5 sizes, `coverage` of profile and Wald intervals, `sizes` of the goodness-of-fit tests;

@@ -1,7 +1,8 @@
-//! Times the fits on one core: medians as tab-separated `task seconds`.
+//! Measures the time of the fits on one core; prints medians as tab-separated `task seconds`.
 //!
-//! `cargo run --release -p lastrank-tail --example tail_speed [FILE]`: FILE holds 400 values, one a line after a
-//! header; without it a Gumbel sample is drawn. benches/tail_peers times other programs on the same file.
+//! `cargo run --release -p lastrank-tail --example tail_speed [FILE]`: FILE holds 400 values, one per line
+//! after a header; without FILE a Gumbel sample is drawn. benches/tail_peers times other programs on the same
+//! file.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -28,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         None => (0..400).map(|_| law.sample(&mut random)).collect(),
     };
     let million: Vec<f64> = (0..1_000_000).map(|_| law.sample(&mut random)).collect();
-    // One core: everything runs in a pool of one thread.
+    // One core: a pool of one thread.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
 
     let fit = gev::fit(&values)?;

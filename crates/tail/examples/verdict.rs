@@ -1,4 +1,4 @@
-//! Prints the verdict on numbers from standard input (one a line, a header is skipped) as JSON.
+//! Prints the verdict on numbers from standard input (one per line, a header is skipped) as JSON.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let values: Vec<f64> =

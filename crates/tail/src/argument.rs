@@ -5,7 +5,7 @@ use crate::Error;
 /// A confidence level: the nominal coverage of an interval.
 ///
 /// # Errors
-/// [`Error::Parameter`] unless it lies between 0 and 1.
+/// [`Error::Parameter`] unless it is between 0 and 1.
 pub(crate) fn confidence_level(level: f64) -> Result<f64, Error> {
     between_0_and_1("confidence level", level)
 }

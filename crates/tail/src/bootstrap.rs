@@ -1,7 +1,7 @@
-//! Uncertainty by simulation: parametric and block bootstrap of a GEV fit.
+//! Estimates uncertainty by simulation: parametric and block bootstrap of a GEV fit.
 //!
-//! Every refit starts at the estimate and allocates nothing; replicate `i` of a seed is the same however many
-//! threads share the work.
+//! Every refit starts at the estimate and allocates nothing; replicate `i` of a seed does not depend on the
+//! number of threads.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use crate::{Error, Gev, Series, Status, Xoshiro};
 /// Refits of resampled data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replicates {
-    /// One law a replicate.
+    /// One fitted distribution per replicate.
     pub laws: Vec<Gev>,
     /// Replicates without an interior maximum (the bound was taken).
     pub at_boundary: usize,
@@ -49,7 +49,7 @@ impl Replicates {
         Interval::new(2.0 * estimate - p.upper, 2.0 * estimate - p.lower, level)
     }
 
-    /// StandardMaximum deviation of a quantity over the replicates.
+    /// Standard deviation of a quantity over the replicates.
     pub fn standard_error(&self, quantity: impl Fn(&Gev) -> f64) -> f64 {
         let values = self.values(quantity);
         let n = values.len() as f64;
@@ -114,7 +114,7 @@ pub fn parametric(fit: &GevFit, replicates: usize, seed: u64) -> Replicates {
     parametric_sized(fit, fit.n, replicates, seed)
 }
 
-/// [`parametric`] with samples of `size` values: the effective size, where the data resemble each other.
+/// [`parametric`] with samples of `size` values: the effective size, if the data are autocorrelated.
 pub fn parametric_sized(fit: &GevFit, size: usize, replicates: usize, seed: u64) -> Replicates {
     // The sample's own scale makes standardised units.
     let (center, spread) = (fit.center, fit.scale);
@@ -127,9 +127,9 @@ pub fn parametric_sized(fit: &GevFit, size: usize, replicates: usize, seed: u64)
     collect(laws, center, spread, 0, seed)
 }
 
-/// Resamples that show what all will cost.
+/// Resamples from which the total cost is estimated.
 const PILOT: usize = 16;
-/// Iterations times values times resamples that a block bootstrap may cost: some seconds of one core.
+/// The largest product of iterations, values and resamples of a block bootstrap: some seconds of one core.
 const MOST_WORK: f64 = 2e7;
 /// Mean iterations of a refit that are never too many.
 const FEWEST_ITERATIONS: f64 = 25.0;
@@ -139,7 +139,7 @@ const FEWEST_ITERATIONS: f64 = 25.0;
 ///
 /// # Errors
 /// As [`crate::gev::fit`], [`Error::Parameter`] for a block of 0 or longer than the series, and
-/// [`Error::NotConverged`] where the first resamples show that too many have no maximum to be found.
+/// [`Error::NotConverged`] if the first resamples show that too many have no maximum.
 pub fn block(values: &[f64], block: usize, replicates: usize, seed: u64) -> Result<Replicates, Error> {
     let series = Series::clean(values);
     let likelihood = Likelihood::new(&series)?;
@@ -168,7 +168,7 @@ pub fn block(values: &[f64], block: usize, replicates: usize, seed: u64) -> Resu
         let k = refit.y.iter().filter(|&&v| v == minimum).count() as f64;
         refit.fit(start, crate::gev::fit::SHAPE_MAX.min((n as f64 - k) / k))
     };
-    // A resample without an interior maximum costs a thousand ordinary ones.
+    // A resample without an interior maximum costs as much as a thousand others.
     let pilot = run(replicates.min(PILOT), n, resampled);
     let mean = pilot.iter().map(|f| f.iterations).sum::<usize>() as f64 / pilot.len().max(1) as f64;
     if mean > (MOST_WORK / (n * replicates.max(1)) as f64).max(FEWEST_ITERATIONS) {

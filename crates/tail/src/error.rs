@@ -1,14 +1,14 @@
-//! What can be wrong with a question put to this crate.
+//! Defines the errors of this crate.
 
 use crate::Status;
 
-/// Why there is no result. Data that are merely awkward give a result with a [`Status`] instead.
+/// Reason why there is no result. Difficult data give a result with a [`Status`] instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// Values that are not finite, where they were not to be dropped.
     #[error(
-        "{nan} values are NaN and {infinite} infinite, the first is value {first}: mend the input, or have them dropped and counted"
+        "{nan} values are NaN and {infinite} infinite, the first is value {first}: correct the input, or have them dropped and counted"
     )]
     NotFinite {
         /// Not a number.
@@ -29,7 +29,7 @@ pub enum Error {
     /// All values are equal: there is no distribution to fit.
     #[error("all {count} values equal {value}: nothing varies, so nothing can be fitted")]
     Constant {
-        /// How many values.
+        /// Number of values.
         count: usize,
         /// The value.
         value: f64,
@@ -51,13 +51,13 @@ pub enum Error {
         what: &'static str,
         /// The value given.
         value: f64,
-        /// What it must be.
+        /// The requirement.
         must: &'static str,
     },
     /// Two inputs that must agree in length do not.
     #[error("{what}: {left} against {right} values")]
     Lengths {
-        /// What was compared.
+        /// The two inputs.
         what: &'static str,
         /// Length of the first.
         left: usize,
@@ -69,7 +69,7 @@ pub enum Error {
     Support {
         /// The model.
         model: &'static str,
-        /// What it needs of the data.
+        /// Its requirement on the data.
         needs: &'static str,
     },
     /// The covariates are linearly dependent, so that the coefficients are not determined.

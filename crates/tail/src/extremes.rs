@@ -1,4 +1,5 @@
-//! Models that use more than one maximum a block: the r largest values, and the point process of exceedances.
+//! Fits models that use more than the maximum of a block: the r largest values, and the point process of
+//! exceedances.
 //!
 //! Both estimate the GEV of the block maximum, from more data (Weissman 1978; Smith 1986; Tawn 1988; Coles
 //! 2001, chapters 3.5 and 7).
@@ -58,7 +59,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The `r` largest values of each block (fewer where a block holds fewer). `r = 1` is the GEV of the
+    /// The `r` largest values of each block (or all of a smaller block). `r = 1` is the GEV of the
     /// maxima.
     ///
     /// # Errors

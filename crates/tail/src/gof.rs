@@ -1,5 +1,5 @@
-//! Tests of a fitted GEV: distribution-function statistics with p-values from a parametric bootstrap that
-//! refits, so that estimated parameters are accounted for.
+//! Tests a fitted GEV by distribution-function statistics, with p-values from a parametric bootstrap whose
+//! refits account for estimated parameters.
 //!
 //! Stute, González Manteiga, Presedo Quindimil 1993; Genest, Rémillard 2008. Values on a visible clock tick
 //! are compared with rounded samples, jittered inside the tick.
@@ -28,7 +28,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// From ascending pairs of (ln F, ln(1 - F)).
+    /// Statistics of ascending pairs (ln F, ln(1 - F)).
     pub fn from_logs(logs: &[(f64, f64)]) -> Statistics {
         let count = logs.len();
         let n = count as f64;
@@ -46,13 +46,13 @@ impl Statistics {
         Statistics { sqrt_n_d: n.sqrt() * d, w2, a2: -n - a2 / n, au2: 0.5 * n - 2.0 * sum_u - upper }
     }
 
-    /// Of ascending values against a law.
+    /// Statistics of ascending values for a distribution.
     pub fn of_sorted(sorted: &[f64], law: &Gev) -> Statistics {
         let logs: Vec<_> = sorted.iter().map(|&x| logs(law.intensity(x))).collect();
         Statistics::from_logs(&logs)
     }
 
-    /// Of ascending probabilities F(x).
+    /// Statistics of ascending probabilities F(x).
     pub fn of_uniform(sorted: &[f64]) -> Statistics {
         let logs: Vec<_> = sorted.iter().map(|&u| (u.ln(), (-u).ln_1p())).collect();
         Statistics::from_logs(&logs)
@@ -68,15 +68,15 @@ fn logs(intensity: f64) -> (f64, f64) {
 /// p-values that belong to [`Statistics`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PValues {
-    /// Of √n D.
+    /// p-value of √n D.
     pub sqrt_n_d: f64,
-    /// Of W².
+    /// p-value of W².
     pub w2: f64,
-    /// Of A².
+    /// p-value of A².
     pub a2: f64,
-    /// Of AU².
+    /// p-value of AU².
     pub au2: f64,
-    /// Of the smaller of the p-values of A² and AU², calibrated as one statistic in the same bootstrap.
+    /// p-value of the smaller of the p-values of A² and AU², calibrated as one statistic in the same bootstrap.
     pub smaller: f64,
 }
 
@@ -87,9 +87,9 @@ pub struct GoodnessOfFit {
     pub statistics: Statistics,
     /// Their bootstrap p-values.
     pub p: PValues,
-    /// Bootstrap samples behind the p-values: those asked for, less the samples without an interior maximum.
+    /// Number of bootstrap samples: the requested number without those that have no interior maximum.
     pub replicates: usize,
-    /// Values in each of them: fewer than were tested where their number is beyond the budget.
+    /// Values in each of them: fewer than were tested if their number exceeds the budget.
     #[serde(default)]
     pub sample_size: usize,
     /// The seed.
@@ -106,18 +106,18 @@ const JITTERS: usize = 10;
 /// the interval likelihood, the samples are rounded like the data, and both are jittered.
 ///
 /// # Errors
-/// As [`crate::gev::fit`], and [`Error::NotConverged`] where most samples have no interior maximum.
+/// As [`crate::gev::fit`], and [`Error::NotConverged`] if most samples have no interior maximum.
 pub fn test(series: &Series, fit: &GevFit, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
     test_within(series, fit, replicates, seed, usize::MAX)
 }
 
-/// Samples are not made smaller than this: from here on the laws of the statistics no longer depend on the
-/// size of the sample, as far as 999 refits can tell (their 5 % points move by under 3 % beyond 400 values).
+/// The smallest sample size: from here on the laws of the statistics do not depend on the size within the
+/// precision of 999 refits (beyond 400 values their 5 % points change by less than 3 %).
 pub(crate) const SETTLED: usize = 2000;
 
-/// [`test()`] with at most about `budget` values drawn and refitted in all. The statistics are always those of
-/// all the data; beyond the budget their null law is that of smaller samples (at least 2000 values), which is
-/// the limiting one as closely as the refits resolve it. `sample_size` of the result says so.
+/// [`test()`] with at most about `budget` values drawn and refitted in total. The statistics are always those
+/// of all the data; beyond the budget their null law is that of smaller samples (at least 2000 values), which
+/// equals the limiting law within the precision of the refits. `sample_size` of the result states the size.
 ///
 /// # Errors
 /// As [`test()`].
@@ -138,12 +138,12 @@ pub fn test_within(
     }
 }
 
-/// A sample without an interior maximum is no part of the null law: such data are not tested either.
+/// A sample without an interior maximum is excluded from the null law, since such data are not tested either.
 fn interior(status: Status, statistics: impl FnOnce() -> Statistics) -> Option<Statistics> {
     (status != Status::Boundary).then(statistics)
 }
 
-/// Fewest samples behind a p-value, where more were asked for.
+/// The smallest number of samples of a p-value, if more were requested.
 const FEWEST: usize = 19;
 
 /// The samples with an interior maximum.

@@ -1,32 +1,33 @@
-//! Groups of values that stand for a million of them where a likelihood is climbed many times.
+//! Groups very many values into weighted points, for likelihoods that are maximised many times.
 //!
 //! Values of the body that lie closer together than a thousandth of the interquartile range are replaced by
-//! their mean, with their number as its weight (data squashing: DuMouchel et al. 1999). The mean leaves the
-//! first order out, so an estimate moves by about (1/1024)²/24 of the interquartile range, less than a
-//! thousandth of its standard error below 10⁸ values. The extremes, which decide about the shape, stay as they are.
+//! their mean, with their number as its weight (data squashing: DuMouchel et al. 1999). With the mean,
+//! first-order errors cancel, so an estimate changes by about (1/1024)²/24 of the interquartile range, less
+//! than a thousandth of its standard error below 10⁸ values. The extremes, which determine the shape, are not
+//! grouped.
 
-/// From this many values on they are grouped.
+/// The number of values from which on they are grouped.
 const FROM: usize = 50_000;
-/// Smallest values that stay single: the lower end holds the shifts of the rivals.
+/// Number of smallest values that are not grouped: they determine the shifts of the rivals.
 const LOWEST: usize = 500;
-/// Largest values that stay single.
+/// Number of largest values that are not grouped.
 const HIGHEST: usize = 2_000;
-/// Groups an interquartile range.
+/// Groups per interquartile range.
 const GROUPS: f64 = 1024.0;
 
-/// Ascending values with weights that add up to the number of values they stand for.
+/// Ascending values with weights that add up to the number of values.
 #[derive(Debug, Clone)]
 pub(crate) struct Grouped {
     /// The mean of each group.
     pub points: Vec<f64>,
-    /// How many values it stands for.
+    /// The number of values in each group.
     pub weights: Vec<f64>,
     /// The largest value of each group.
     last: Vec<f64>,
 }
 
 impl Grouped {
-    /// Groups of ascending values, in their unit; none of fewer than 50,000 values. `spread` is their
+    /// Groups ascending values, in their unit; `None` for fewer than 50,000 values. `spread` is their
     /// interquartile range.
     pub fn of(sorted: &[f64], center: f64, spread: f64) -> Option<Grouped> {
         let n = sorted.len();
@@ -38,7 +39,7 @@ impl Grouped {
         while from < n {
             let first = sorted[from];
             let single = from < LOWEST || from >= n - HIGHEST;
-            // Far out the likelihood bends over a length that grows with the distance.
+            // Far out, the curvature of the likelihood decreases with the distance, so groups may be wider.
             let width = spread.max((first - center).abs()) / GROUPS;
             let limit = if single { first } else { first + width };
             let end = if single { n } else { n - HIGHEST };

@@ -1,4 +1,4 @@
-//! The Gumbel law (shape 0): its fit, and whether a GEV explains the values better.
+//! Fits the Gumbel law (shape 0) and tests it against a GEV.
 
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ pub fn fit(series: &Series) -> Result<GumbelFit, Error> {
             start = [newton.at[0], newton.at[1]];
         }
     }
-    // A far outlier makes exp(-z) vanish on one side only: widen until the start is finite.
+    // With a far outlier exp(-z) underflows on one side: widen the scale until the start is finite.
     let wide = [start[0], grow_scale(maxima.ends(), start[0], start[1], -0.02)];
     let tolerance = 1e-12 * series.len() as f64;
     let mut outcome = newton.minimize(&fixed, &start, tolerance, 2);
@@ -100,14 +100,14 @@ pub fn fit(series: &Series) -> Result<GumbelFit, Error> {
     })
 }
 
-/// What an interval of a Gumbel fit is wanted for.
+/// The quantity of an interval of a Gumbel fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GumbelTarget {
     /// The location.
     Location,
     /// The scale.
     Scale,
-    /// The level exceeded once in so many values.
+    /// The level exceeded once in this many values.
     ReturnLevel(f64),
 }
 
@@ -155,8 +155,8 @@ pub fn profile(
     Ok(Interval::from_ends(ends.map(|(at, end)| (units(at), end)), level))
 }
 
-/// A root deviance without a second maximum: in (1 / scale, location / scale) the negative log-likelihood is convex, and
-/// a held level is a line there.
+/// A root deviance with a single maximum: in (1 / scale, location / scale) the negative log-likelihood is
+/// convex, and a fixed level is a line.
 struct Convex<F>(F);
 
 impl<F: Fn(f64) -> f64> RootDeviance for Convex<F> {

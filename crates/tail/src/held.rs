@@ -1,8 +1,8 @@
-//! The likelihood with one quantity held: the best of the other parameters, the deviance, the profile interval.
+//! Maximises the likelihood with one quantity held fixed, for deviances and profile intervals.
 //!
-//! A search that starts far from its maximum can end in another, or nowhere. So each search starts at a law that the
-//! neighbouring values predict, only converged ones are believed, and the deviance at an end is confirmed by searches
-//! that start at the peak.
+//! A search that starts far from its maximum can end at another one, or diverge. So each search starts at a
+//! law predicted from neighbouring values, only converged searches are used, and the deviance at an end is
+//! confirmed by searches that start at the peak.
 
 use crate::interval_end::{Path, RootDeviance, interval_end};
 use crate::kernel;
@@ -23,7 +23,8 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
-    /// The held quantity at the peak, its standard error, and how the best law moves with it.
+    /// The held quantity at the peak, its standard error, and the direction in which the best law changes
+    /// with it.
     fn tangent(&self, what: HeldFixed) -> (f64, f64, [f64; 3]) {
         let [m, phi, shape] = self.at;
         let (estimate, gradient) = match what {
@@ -44,7 +45,7 @@ impl Peak {
 }
 
 /// Twice the fall of the log-likelihood from its peak to the best point with the target held at `value`
-/// (standardised, the scale as its logarithm); infinite where no such point is found.
+/// (standardised, the scale as its logarithm); infinite if no such point is found.
 pub(crate) fn deviance<S: Surface>(surface: &S, peak: &Peak, what: HeldFixed, value: f64) -> f64 {
     let mut held = HeldSurface::new(surface, peak, what);
     let value = held.axis.of(value);
@@ -78,9 +79,9 @@ pub(crate) fn profile<S: Surface>(
     Ok(Interval::from_ends(ends, level))
 }
 
-/// The axis on which a quantity is searched: levels by the logarithm of their excess where they are far from the
-/// location, since the likelihood falls about evenly there and the far end of a heavy tail may lie many times as far
-/// as the estimate.
+/// The axis on which a quantity is searched. Levels far from the location use the logarithm of their excess,
+/// since the likelihood falls about linearly in it and the upper end for a heavy tail may be many times the
+/// estimate.
 #[derive(Clone, Copy)]
 enum Axis {
     Plain,
@@ -106,7 +107,7 @@ impl Axis {
         }
     }
 
-    /// How fast the value moves with its place on the axis.
+    /// The derivative of the value with respect to the axis.
     fn slope(self, at: f64) -> f64 {
         match self {
             Axis::Plain => 1.0,
@@ -150,7 +151,7 @@ impl<'a, S: Surface> HeldSurface<'a, S> {
         (2.0 * (value - self.peak.value)).max(0.0).sqrt()
     }
 
-    /// A law near `law` that has the held quantity at `value`, as far as its shape can move it there.
+    /// A law near `law` that has the held quantity at `value`, if its shape can be changed accordingly.
     fn moved(&self, law: &[f64], value: f64) -> [f64; 3] {
         let (m, phi, shape) = (law[0], law[1], law[2]);
         let HeldFixed::Level(c) = self.what else { return [m, phi, shape] };
@@ -162,7 +163,7 @@ impl<'a, S: Surface> HeldSurface<'a, S> {
         [m, phi, inside.unwrap_or(shape)]
     }
 
-    /// Newton from a law: the root deviance and the best law, where it converges.
+    /// Newton from a law: the root deviance and the best law, if it converges.
     fn climb(&mut self, from: [f64; 3], value: f64) -> Option<(f64, [f64; 3])> {
         let fixed = self.fixed(value);
         let start = fixed.free(from);
@@ -205,13 +206,13 @@ impl<S: Surface> RootDeviance for HeldSurface<'_, S> {
     }
 }
 
-/// The laws of shape -1 with the quantity held: one parameter, ln scale or, where that is held, the location.
+/// The laws of shape -1 with the quantity held: one parameter, ln scale or, if that is held, the location.
 struct LeastShape<'a, S> {
     fixed: Fixed<'a, S>,
 }
 
 impl<S: Surface> LeastShape<'_, S> {
-    /// Where the end of the support meets the largest value; none where it cannot.
+    /// The point at which the end of the support equals the largest value; `None` if there is none.
     fn corner(&self) -> Option<f64> {
         let high = self.fixed.surface.ends().1;
         let value = self.fixed.value;

@@ -1,4 +1,4 @@
-//! The GEV under a coarse clock: each value stands for the interval it was rounded from.
+//! Fits a GEV to values from a coarse clock: each value represents the interval it was rounded from.
 //!
 //! The likelihood of a value is F(upper) - F(lower) (Heitjan 1989). Use it when the tick exceeds a fifth of
 //! the scale: treating such values as exact biases the scale upward and the shape downward.
@@ -14,13 +14,13 @@ use crate::status::Interval;
 use crate::surface::{self, StandardMaximum, Surface, grow_scale};
 use crate::{Error, Series};
 
-/// What the clock does with the part below its tick.
+/// Rounding of the clock to its tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
     /// Rounds to the nearest tick: the interval is x ± tick/2.
     Nearest,
-    /// Cuts off: the interval is x .. x + tick.
+    /// Truncates: the interval is x .. x + tick.
     Down,
 }
 
@@ -34,7 +34,7 @@ impl Rounding {
     }
 }
 
-/// Distinct values with their counts: what the interval likelihood sums over.
+/// Distinct values with their counts, over which the interval likelihood sums.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Censored {
     pub low: Vec<f64>,
@@ -44,7 +44,7 @@ pub(crate) struct Censored {
 }
 
 impl Censored {
-    /// From ascending values and the distances of the interval's ends, all standardised.
+    /// The likelihood of ascending values and the distances to the ends of their intervals, all standardised.
     pub fn fill(&mut self, sorted: impl Iterator<Item = f64>, (below, above): (f64, f64)) {
         self.low.clear();
         self.high.clear();
@@ -82,7 +82,7 @@ impl Edge {
         let q = shape * z;
         let w = 1.0 + q;
         if w <= 0.0 {
-            // Below the support F = 0, above it F = 1, and neither moves.
+            // Below the support F = 0, above it F = 1, and the derivatives are 0.
             let t = if shape > 0.0 { f64::INFINITY } else { 0.0 };
             return Edge { t, first: [0.0; 3], second: [0.0; 6] };
         }

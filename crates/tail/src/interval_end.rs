@@ -6,23 +6,23 @@ use crate::status::End;
 /// The root deviance of one quantity: the square root of twice the fall of the log-likelihood from its peak to the
 /// best law with the quantity held.
 pub(crate) trait RootDeviance {
-    /// At `value`, by a search that begins where neighbouring values ended; none where it does not converge. A
-    /// search can end in a maximum that is not the highest, so the result may be too large.
+    /// At `value`, by a search that starts from the results of neighbouring values; `None` if it does not
+    /// converge. A search can end at a local maximum, so the result may be too large.
     fn along(&mut self, value: f64) -> Option<f64>;
 
-    /// At `value`, by searches from the peak that know of no other value.
+    /// At `value`, by searches that start only from the peak.
     fn afresh(&mut self, value: f64) -> Option<f64>;
 }
 
-/// The best laws found so far along the values of a held quantity, the peak first.
+/// The best laws found so far for values of a held quantity, the peak first.
 pub(crate) struct Path {
-    /// How the parameters move with the quantity, at the peak.
+    /// The derivative of the parameters with respect to the quantity, at the peak.
     tangent: Vec<f64>,
     solved: Vec<(f64, Vec<f64>)>,
 }
 
 impl Path {
-    /// From the peak at `estimate`.
+    /// Starts at the maximum, `estimate`.
     pub fn from_peak(estimate: f64, peak: &[f64], tangent: &[f64]) -> Path {
         Path { tangent: tangent.to_vec(), solved: vec![(estimate, peak.to_vec())] }
     }
@@ -32,7 +32,7 @@ impl Path {
         self.solved.push((value, law.to_vec()));
     }
 
-    /// Back to the peak, for the other side.
+    /// Keeps only the peak, for the other side.
     pub fn forget(&mut self) {
         self.solved.truncate(1);
     }
@@ -67,15 +67,15 @@ impl Path {
     }
 }
 
-/// How far the deviance at an end may be from the critical value, as a share of it.
+/// The largest relative difference between the deviance at an end and the critical value.
 const TOLERANCE: f64 = 0.01;
 
-/// How many steps may lie between the estimate and an end.
+/// The largest number of steps between the estimate and an end.
 const STEPS: usize = 80;
 
-/// Where the root deviance, 0 at `estimate`, reaches `z` on the way to `bound`. An end counts as reached where
-/// searches afresh from the peak confirm its deviance; where they find a better law, the end is looked for once
-/// more with such searches at every step.
+/// The point between `estimate` and `bound` at which the root deviance, 0 at `estimate`, reaches `z`. An end
+/// counts as reached if searches from the peak confirm its deviance; if they find a better law, the end is
+/// searched again with such searches at every step.
 pub(crate) fn interval_end(
     profile: &mut impl RootDeviance,
     estimate: f64,
@@ -88,7 +88,7 @@ pub(crate) fn interval_end(
     let holds = |profile: &mut _, end| walk.confirmed(RootDeviance::afresh(profile, end));
     match kind {
         End::Reached if holds(profile, end) => return (end, kind),
-        // A bound is one of the parameter space, and stays where the likelihood does not fall on the way.
+        // The end is a bound of the parameter space if the likelihood does not fall enough on the way.
         End::Bound => return (end, kind),
         End::Reached | End::Infinite | End::NotFound => {}
     }
@@ -112,7 +112,7 @@ impl Walk {
         root_deviance.is_some_and(|r| (r * r / (self.z * self.z) - 1.0).abs() <= TOLERANCE)
     }
 
-    /// Brackets the end outward from the Wald guess, then Brent. Steps that find no law are halved.
+    /// Brackets the end outward from the Wald guess, then Brent. Steps without a law are halved.
     fn to_the_end(&self, mut root_deviance: impl FnMut(f64) -> Option<f64>) -> (f64, End) {
         let &Walk { estimate, error, z, bound } = self;
         let side = if bound < estimate { -1.0 } else { 1.0 };
@@ -132,7 +132,7 @@ impl Walk {
                 continue;
             };
             if value >= 0.0 {
-                // Inside the bracket a law that is not found counts as beyond the end.
+                // Inside the bracket, a failed search counts as beyond the end.
                 let beyond = |distance: f64| excess(distance).unwrap_or(z);
                 let root = brent_root(beyond, inside, (distance, value), 1e-9 * error);
                 return (estimate + side * root, End::Reached);
@@ -141,7 +141,7 @@ impl Walk {
                 return (bound, End::Bound);
             }
             inside = (distance, value);
-            // The root deviance grows about linearly: aim a little beyond the crossing.
+            // The root deviance grows almost linearly: aim slightly beyond the crossing.
             let aim = distance * z / (value + z).max(0.05 * z) * 1.05;
             step = (distance * grown).max(aim.min(distance * 20.0));
             grown = (grown * 1.2).min(4.0);
@@ -150,9 +150,9 @@ impl Walk {
     }
 }
 
-/// As [`interval_end`] for a parameter without a bound whose standard error is known roughly only: bracketed from
-/// `first` on the side of its sign outward by steps of 1.6, then Brent to within `tolerance`. Not found where 60
-/// steps do not reach the end.
+/// As [`interval_end`] for a parameter without a bound whose standard error is only approximately known:
+/// bracketed from `first` on the side of its sign outward by steps of 1.6, then Brent to within `tolerance`.
+/// Not found if 60 steps do not reach the end.
 pub(crate) fn unbounded_end(
     profile: &mut impl RootDeviance,
     estimate: f64,

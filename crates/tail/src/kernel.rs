@@ -1,4 +1,4 @@
-//! The one likelihood behind every extreme-value model here, with analytic gradient and Hessian.
+//! Computes the likelihood kernel of all extreme-value models, with analytic gradient and Hessian.
 //!
 //! With `z = (x - location) / scale`, `w = 1 + shape z` and `h = ln(w) / shape`, the negative
 //! log-likelihood of a row is `a (ln scale + (1 + shape) h) + b exp(-h)`. The weights make the model:
@@ -100,13 +100,13 @@ pub fn box_cox(c: f64, shape: f64) -> (f64, f64, f64) {
 }
 
 /// The shape whose standard quantile at Gumbel level `c` > 0 is `quantile` > 0: the inverse of [`box_cox`] in the
-/// shape. `None` where no shape between -1 and 100 / c has that quantile.
+/// shape. `None` if no shape between -1 and 100 / c has that quantile.
 pub fn shape_of_quantile(c: f64, quantile: f64) -> Option<f64> {
     let (mut low, mut high) = (-1.0, 100.0 / c);
     if !(quantile > box_cox(c, low).0 && quantile < box_cox(c, high).0) {
         return None;
     }
-    // Newton on the logarithm of the quantile, which is nearly a line in the shape.
+    // Newton on the logarithm of the quantile, which is almost linear in the shape.
     let ln = quantile.ln();
     let mut shape = (2.0 * (ln - c.ln()) / c).clamp(low, high);
     for _ in 0..60 {
@@ -186,7 +186,7 @@ pub struct At {
 }
 
 impl At {
-    /// Of location, ln scale and shape.
+    /// In the order location, ln scale, shape.
     #[inline(always)]
     pub fn new(location: f64, log_scale: f64, shape: f64) -> At {
         At { location, log_scale, rate: (-log_scale).exp(), shape }
@@ -237,7 +237,7 @@ pub fn row(x: f64, at: &At, a: f64, b: f64) -> Option<Terms> {
 }
 
 /// Sum over identically weighted rows (`a`, `b`), or `None` when one is outside the support. Summed in
-/// blocks, so that a million rows lose no more digits than a thousand.
+/// blocks, so that rounding errors do not grow with the number of rows.
 pub fn sum(xs: &[f64], at: &At, a: f64, b: f64) -> Option<Terms> {
     // The support is checked at the extremes once per block, by the row itself.
     let mut total = Terms::default();
@@ -251,7 +251,7 @@ pub fn sum(xs: &[f64], at: &At, a: f64, b: f64) -> Option<Terms> {
     if total.value.is_finite() { Some(total) } else { None }
 }
 
-/// [`sum`] of rows that stand for `weights` values each, with a and b of 1: a GEV sample in groups.
+/// [`sum`] of rows that represent `weights` values each, with a and b of 1: a grouped GEV sample.
 pub(crate) fn sum_weighted(xs: &[f64], weights: &[f64], at: &At) -> Option<Terms> {
     let mut total = Terms::default();
     for (block, weights) in xs.chunks(256).zip(weights.chunks(256)) {

@@ -1,10 +1,9 @@
-//! Extreme-value statistics for durations. Pure: slices of numbers in, typed findings out.
+//! Extreme-value statistics for durations: pure functions from slices of numbers to typed results.
 //!
-//! No sentence for a reader is made here (but the text of an [`Error`]): the crate `report` words the findings.
+//! Except for the messages of [`Error`] this crate contains no text for users: the crate `report` words the results.
 //!
-//! Every function takes values of any unit (nothing assumes seconds) and is exactly equivariant:
-//! a fit of `a * x + b` is the transformed fit of `x`. `shape > 0` is a heavy tail (Coles 2001; scipy and
-//! lmoments3 use the opposite sign).
+//! Every function accepts values in any unit and is exactly equivariant: the fit of `a * x + b` is the transformed
+//! fit of `x`. `shape > 0` is a heavy tail (Coles 2001; scipy and lmoments3 use the opposite sign).
 //!
 //! ```
 //! use tail::{Gev, Xoshiro, gev};
@@ -45,6 +44,7 @@ pub mod gof;
 pub mod gpd;
 pub mod gumbel;
 pub mod independence;
+pub mod interleaved;
 pub mod interval;
 pub mod kernel;
 pub mod latency;

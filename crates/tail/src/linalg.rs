@@ -1,4 +1,4 @@
-//! Small dense symmetric matrices, row-major in slices: Cholesky, solving, inverting.
+//! Factors, solves and inverts small dense symmetric matrices, row-major in slices.
 
 /// Cholesky factor of a symmetric `n` x `n` matrix, in place (lower triangle). `false` when the matrix is
 /// not positive definite; the contents are then meaningless.
@@ -9,7 +9,7 @@ pub fn cholesky(a: &mut [f64], n: usize) -> bool {
         for k in 0..j {
             d -= a[j * n + k] * a[j * n + k];
         }
-        // A pivot lost to rounding is not positive.
+        // A pivot within rounding error of 0 does not count as positive.
         if !d.is_finite() || d <= original.abs() * 1e-14 {
             return false;
         }

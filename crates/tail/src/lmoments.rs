@@ -1,4 +1,5 @@
-//! L-moments (Hosking 1990): linear in the ordered values, so robust starts and a check on the likelihood.
+//! Estimates laws by L-moments (Hosking 1990), which are robust: starts for, and a check on, maximum
+//! likelihood.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,7 @@ pub fn moments(series: &Series) -> Result<LMoments, Error> {
 
 fn of_sorted(sorted: &[f64]) -> LMoments {
     let n = sorted.len() as f64;
-    // Moments about the median lose no digits to a large offset.
+    // Moments about the median avoid cancellation for a large offset.
     let center = sorted[sorted.len() / 2];
     let mut b = [0.0; 4];
     for (i, x) in sorted.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How a maximum is found: Newton with a Levenberg shift, on objectives that know their own derivatives.
+//! Minimises objectives with analytic derivatives: Newton with a Levenberg shift.
 
 use crate::linalg;
 
@@ -12,12 +12,12 @@ pub trait Objective {
     fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64;
 }
 
-/// Where a search ended.
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
     /// Value of the objective.
     pub value: f64,
-    /// Newton decrement gᵀ H⁻¹ g, a bound on what is left to gain (twice over).
+    /// Newton decrement gᵀ H⁻¹ g, twice a bound on the remaining improvement.
     pub decrement: f64,
     /// Iterations used.
     pub iterations: usize,
@@ -25,11 +25,11 @@ pub struct Outcome {
     pub converged: bool,
 }
 
-/// Work space of a search, reused so that refits allocate nothing.
+/// Work space of a search, reused so that refits do not allocate.
 #[derive(Debug, Clone)]
 pub struct Newton {
     size: usize,
-    /// Where the search is (set by [`Newton::minimize`]).
+    /// The current point (set by [`Newton::minimize`]).
     pub at: Vec<f64>,
     /// Gradient there.
     pub gradient: Vec<f64>,
@@ -124,7 +124,8 @@ impl Newton {
         outcome
     }
 
-    /// The Newton step into `self.step`, shifted until it descends; whether no shift was needed.
+    /// Computes the Newton step into `self.step`, shifted until it descends; returns whether no shift was
+    /// needed.
     fn solve(&mut self, n: usize) -> bool {
         let mut shift = 0.0;
         for attempt in 0..40 {

@@ -1,4 +1,4 @@
-//! Random numbers that are the same on every machine for the same seed.
+//! Generates random numbers that are the same on every machine for the same seed.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -28,8 +28,8 @@ impl SplitMix64 {
 
 /// xoshiro256++ (Blackman, Vigna 2019): the generator of every simulation and bootstrap.
 ///
-/// The distributions below are written out and not those of `rand_distr`: their draws are part of every seeded
-/// result, and its normal and gamma variates (ziggurat) would be others.
+/// The distributions below are not those of `rand_distr`: their draws are part of every seeded result, and
+/// its normal and gamma variates (ziggurat) would differ.
 #[derive(Debug, Clone)]
 pub struct Xoshiro(Xoshiro256PlusPlus);
 
@@ -39,8 +39,8 @@ impl Xoshiro {
         Xoshiro(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// The `index`-th independent stream of a seed: replicate `index` of a bootstrap is the same however
-    /// many threads share the work.
+    /// The `index`-th independent stream of a seed: replicate `index` of a bootstrap does not depend on the
+    /// number of threads.
     pub fn stream(seed: u64, index: u64) -> Self {
         let mut mix = SplitMix64::new(seed);
         let salt = mix.next_u64();

@@ -1,4 +1,4 @@
-//! Return periods: the probability and the Gumbel level of "exceeded once in so many values".
+//! Converts return periods to probabilities and Gumbel levels.
 
 use crate::Error;
 

@@ -1,4 +1,4 @@
-//! Standard errors that hold when the values depend on one another: V = H⁻¹ J H⁻¹ with J a long-run variance.
+//! Computes standard errors under dependence: V = H⁻¹ J H⁻¹ with J a long-run variance.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::gev::{GevFit, Parameters};
 use crate::kernel;
 use crate::{Error, linalg};
 
-/// Covariance under dependence, and how much wider it makes the errors.
+/// Covariance under dependence, and its inflation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sandwich {
     /// Covariance of (location, scale, shape).

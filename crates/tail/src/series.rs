@@ -1,11 +1,11 @@
-//! What was measured: the finite values in time order, how many were dropped, ties and the clock's tick.
+//! Holds a series of values: the finite ones in time order, the number dropped, ties and the clock's tick.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// How many values were left out because they are not finite.
+/// Numbers of values dropped because they are not finite.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     /// Not a number.
@@ -15,13 +15,13 @@ pub struct Dropped {
 }
 
 impl Dropped {
-    /// All that were dropped.
+    /// Total number dropped.
     pub fn total(&self) -> usize {
         self.nan + self.infinite
     }
 }
 
-/// Finite values in time order and in order of size, with what is known of their ties.
+/// Finite values in time order and sorted, with facts about ties.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     values: Vec<f64>,
@@ -32,7 +32,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Keep the finite values of `raw` in their order and count the rest.
+    /// Keeps the finite values of `raw` in order and counts the rest.
     pub fn clean(raw: &[f64]) -> Series {
         let mut dropped = Dropped::default();
         let mut values = Vec::with_capacity(raw.len());
@@ -53,7 +53,7 @@ impl Series {
         Series { values, sorted, dropped, distinct, tick }
     }
 
-    /// Refuse what no extreme-value law can be fitted to: all equal, or too few, or too few distinct.
+    /// Fails if no extreme-value law can be fitted: all values equal, too few, or too few distinct.
     pub fn require(&self, needed: usize, needed_distinct: usize) -> Result<(), Error> {
         if self.len() < needed {
             return Err(Error::TooFew { found: self.len(), needed });
@@ -82,7 +82,7 @@ impl Series {
         sorted_quantile(&self.sorted, p)
     }
 
-    /// How many finite values.
+    /// Number of finite values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -92,12 +92,12 @@ impl Series {
         self.values.is_empty()
     }
 
-    /// What was dropped.
+    /// The numbers of dropped values.
     pub fn dropped(&self) -> Dropped {
         self.dropped
     }
 
-    /// How many distinct values.
+    /// Number of distinct values.
     pub fn distinct(&self) -> usize {
         self.distinct
     }
@@ -108,13 +108,13 @@ impl Series {
         self.tick
     }
 
-    /// How often the smallest value occurs.
+    /// Number of occurrences of the smallest value.
     pub fn minimum_count(&self) -> usize {
         count_equal_to_first(&self.sorted)
     }
 }
 
-/// How often the first value of an ascending slice occurs.
+/// Number of occurrences of the first value of an ascending slice.
 pub(crate) fn count_equal_to_first(sorted: &[f64]) -> usize {
     sorted.iter().take_while(|&&x| x == sorted[0]).count()
 }
@@ -149,7 +149,7 @@ fn tick(sorted: &[f64]) -> Option<f64> {
     let origin = sorted[0];
     for &x in sorted {
         let mut rest = x - origin;
-        // The remainder replaces the step until it is nothing but rounding.
+        // The remainder replaces the step until it is within rounding error.
         loop {
             rest -= step * (rest / step).round();
             let rounding = noise.max(step * 1e-7);

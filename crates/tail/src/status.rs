@@ -1,8 +1,8 @@
-//! How far a result can be trusted, and what an interval's ends mean.
+//! Defines the status of a fit and the kinds of interval ends.
 
 use serde::{Deserialize, Serialize};
 
-/// How far a fit can be trusted.
+/// Reliability of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -10,7 +10,7 @@ pub enum Status {
     Ok,
     /// No interior maximum: the likelihood increases up to a bound of the shape, which is returned.
     Boundary,
-    /// Interior maximum with -1 < shape <= -1/2: the estimate stands, standard errors do not.
+    /// Interior maximum with -1 < shape <= -1/2: the estimate is valid, standard errors are not.
     Irregular,
     /// Too few or too few distinct values; there is no fit.
     Degenerate,
@@ -18,17 +18,17 @@ pub enum Status {
     NotConverged,
 }
 
-/// What an end of an interval is.
+/// The kind of an interval end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// The level was reached here.
     Reached,
-    /// A bound of the parameter space comes first (shape -1 or the largest shape searched).
+    /// A bound of the parameter space was reached first (shape -1 or the largest shape searched).
     Bound,
     /// The likelihood never falls low enough: the interval is open to infinity on this side.
     Infinite,
-    /// The search failed, or searches afresh from the peak did not confirm the end, which is NaN.
+    /// The search failed, or searches from the peak did not confirm the end, which is NaN.
     NotFound,
 }
 
@@ -41,9 +41,9 @@ pub struct Interval {
     pub upper: f64,
     /// Nominal coverage, for instance 0.95.
     pub level: f64,
-    /// What the lower end is.
+    /// Kind of the lower end.
     pub lower_end: End,
-    /// What the upper end is.
+    /// Kind of the upper end.
     pub upper_end: End,
 }
 
@@ -53,7 +53,7 @@ impl Interval {
         Interval { lower, upper, level, lower_end: End::Reached, upper_end: End::Reached }
     }
 
-    /// From the lower and the upper end, each with what it is.
+    /// An interval from its lower and upper end, each with its kind.
     pub(crate) fn from_ends([lower, upper]: [(f64, End); 2], level: f64) -> Self {
         Interval { lower: lower.0, upper: upper.0, level, lower_end: lower.1, upper_end: upper.1 }
     }

@@ -1,5 +1,5 @@
-//! What the three-parameter models share: a likelihood surface over (location, ln scale, shape) in
-//! standardised units, and its maximum.
+//! Maximises likelihood surfaces over (location, ln scale, shape) in standardised units, shared by the
+//! three-parameter models.
 
 use crate::Status;
 use crate::kernel::{self, At, Terms};
@@ -24,24 +24,24 @@ pub(crate) trait Surface {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Maxima<'a> {
     pub y: &'a [f64],
-    /// How many values each stands for; empty where each is one.
+    /// The number of values each represents; empty if each is one.
     pub weights: &'a [f64],
     pub ends: (f64, f64),
     pub shape_max: f64,
 }
 
 impl<'a> Maxima<'a> {
-    /// Of ascending values.
+    /// The surface of ascending values.
     pub fn sorted(y: &'a [f64], shape_max: f64) -> Self {
         Maxima { y, weights: &[], ends: (y[0], y[y.len() - 1]), shape_max }
     }
 
-    /// Of ascending groups of values.
+    /// The surface of ascending groups of values.
     pub fn grouped(y: &'a [f64], weights: &'a [f64], shape_max: f64) -> Self {
         Maxima { weights, ..Maxima::sorted(y, shape_max) }
     }
 
-    /// How many values there are, and their sum.
+    /// The number of values, and their sum.
     pub fn count_and_sum(&self) -> (f64, f64) {
         if self.weights.is_empty() {
             return (self.y.len() as f64, self.y.iter().sum());
@@ -103,11 +103,11 @@ impl<S: Surface> Objective for Free<'_, S> {
     }
 }
 
-/// Levels beyond this Gumbel level are held by the shape: location and scale are known well, and the level of a law
-/// moves far with its shape. Nearer ones are held by the location.
+/// Levels beyond this Gumbel level are held through the shape, since location and scale are known well and
+/// far levels depend strongly on the shape. Nearer levels are held through the location.
 pub(crate) const FAR_LEVEL: f64 = 0.5;
 
-/// What is held fixed while the other two parameters are maximised out.
+/// The quantity that is held fixed while the other two parameters are maximised out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum HeldFixed {
     Location,
@@ -149,8 +149,8 @@ impl<S: Surface> Fixed<'_, S> {
         }
     }
 
-    /// A law near `law` that has the held quantity and holds all values: with a wider scale or, where that is held, a
-    /// shape nearer 0.
+    /// A law near `law` with the held quantity whose support contains all values: with a wider scale or, if
+    /// that is held, a shape nearer 0.
     pub fn feasible(&self, law: [f64; 3]) -> [f64; 3] {
         let (low, high) = self.surface.ends();
         let limits = (-1.0, self.surface.shape_max());
@@ -173,7 +173,7 @@ impl<S: Surface> Fixed<'_, S> {
                 HeldFixed::LogScale => shape *= 0.7,
                 HeldFixed::Shape => phi += 0.25,
                 HeldFixed::Location | HeldFixed::Level(_) if !inside => shape *= 0.9,
-                // A far level near the end of a bounded tail leaves little room above it.
+                // A far level near the end of a bounded tail leaves little range above it.
                 HeldFixed::Level(c) if c > FAR_LEVEL && shape < 0.0 => shape *= 0.95,
                 HeldFixed::Location | HeldFixed::Level(_) => phi += 0.25,
             }
@@ -234,7 +234,7 @@ impl<S: Surface> Objective for Fixed<'_, S> {
     }
 }
 
-/// ln scale grown from `phi` until location, scale and shape hold all between the ends.
+/// ln scale, increased from `phi` until the support contains both ends.
 pub(crate) fn grow_scale((low, high): (f64, f64), m: f64, phi: f64, shape: f64) -> f64 {
     let mut needed = phi.exp();
     // 1 + shape (y - m) / scale must stay above 0.05 at both ends.
@@ -255,8 +255,8 @@ fn accept(outcome: &Outcome, newton: &Newton, iterations: usize) -> StandardMaxi
 }
 
 /// The maximum of a surface, tried from `first` (location, ln scale, shape), then from a ring of shapes around
-/// `base` (location, ln scale), then from every dip of the profile of the shape. Without an interior maximum
-/// the better bound of the shape is returned, with status boundary.
+/// `base` (location, ln scale), then from every local minimum of the profile of the shape. Without an
+/// interior maximum the better bound of the shape is returned, with status boundary.
 pub(crate) fn maximize<S: Surface>(
     surface: &S,
     first: [f64; 3],
@@ -281,7 +281,8 @@ pub(crate) fn maximize<S: Surface>(
     scan(surface, base, newton, iterations)
 }
 
-/// Profile the shape over its whole range: start again from every interior dip, else return the bound.
+/// Profiles the shape over its whole range: restarts from every interior minimum, otherwise returns the
+/// bound.
 fn scan<S: Surface>(
     surface: &S,
     base: [f64; 2],

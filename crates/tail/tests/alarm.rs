@@ -1,4 +1,4 @@
-//! Alarms: the promised rate of false ones, the delay of true ones, one alarm an event.
+//! Alarms: the rate of false alarms, the delay of true alarms, one alarm per event.
 
 use tail::alarm::{AlarmOptions, Baseline, BaselineError, Event, Level, Refusal};
 use tail::{Gev, Xoshiro};
@@ -27,12 +27,12 @@ fn over_many_baselines_spikes_keep_the_stated_rate() {
     }
     assert!((calibrated / alpha - 1.0).abs() < 0.25, "{calibrated}");
     assert!(plain > calibrated);
-    // So few runs take the guaranteed threshold.
+    // With this few runs the guaranteed threshold is used.
     assert!(used < 0.75 * alpha, "{used}");
 }
 
 #[test]
-fn a_sustained_slow_down_is_found_soon_and_told_once() {
+fn a_sustained_slow_down_is_found_soon_and_reported_once() {
     let mut random = Xoshiro::new(2);
     let mut watch = Baseline::new(&quiet(400, &mut random), &AlarmOptions::default()).unwrap().watch();
     let mut events = Vec::new();
@@ -49,7 +49,7 @@ fn a_sustained_slow_down_is_found_soon_and_told_once() {
 }
 
 #[test]
-fn recovery_is_told_and_unlatches() {
+fn recovery_is_reported_and_unlatches() {
     let mut random = Xoshiro::new(3);
     let mut watch = Baseline::new(&quiet(400, &mut random), &AlarmOptions::default()).unwrap().watch();
     for _ in 0..60 {
@@ -72,7 +72,7 @@ fn a_lasting_level_becomes_the_baseline_when_asked_to() {
 }
 
 #[test]
-fn a_stored_state_goes_on_where_it_stopped() {
+fn a_stored_state_continues_where_it_stopped() {
     let mut random = Xoshiro::new(5);
     let mut watch =
         Baseline::new(&quiet(200, &mut random), &AlarmOptions { bootstrap: 49, ..AlarmOptions::default() })
@@ -89,14 +89,14 @@ fn a_stored_state_goes_on_where_it_stopped() {
 }
 
 #[test]
-fn a_rate_that_the_baseline_cannot_promise_is_refused() {
+fn a_rate_that_the_baseline_cannot_guarantee_is_refused() {
     let mut random = Xoshiro::new(6);
     let options = AlarmOptions { false_alarms: 1e-5, ..AlarmOptions::default() };
     assert!(Baseline::new(&quiet(100, &mut random), &options).is_err());
 }
 
 #[test]
-fn a_short_baseline_takes_the_guaranteed_thresholds_by_itself() {
+fn a_short_baseline_uses_the_guaranteed_thresholds_by_default() {
     let mut random = Xoshiro::new(21);
     let of = |n: usize, random: &mut Xoshiro| {
         let options = AlarmOptions { bootstrap: 99, false_alarms: 0.01, ..AlarmOptions::default() };
@@ -112,7 +112,7 @@ fn a_short_baseline_takes_the_guaranteed_thresholds_by_itself() {
     assert!(long.guaranteed && long.spike.value == long.spike.guaranteed);
 }
 
-/// Durations with two modes: most around 1.6, a tenth around a hundred times as much.
+/// Durations with two modes: nine tenths around 1.6, one tenth around a hundred times as much.
 fn two_modes(n: usize, random: &mut Xoshiro) -> Vec<f64> {
     (0..n)
         .map(|_| {
@@ -122,7 +122,7 @@ fn two_modes(n: usize, random: &mut Xoshiro) -> Vec<f64> {
         .collect()
 }
 
-/// Chance that a run of [`two_modes`] is above a value of the slow mode.
+/// Probability that a run of [`two_modes`] exceeds a value of the slow mode.
 fn beyond(value: f64) -> f64 {
     0.1 * tail::special::normal_cdf(-(value / 160.0).ln() / 0.1)
 }
@@ -146,19 +146,19 @@ fn a_baseline_of_a_periodic_flush_is_refused() {
 }
 
 #[test]
-fn where_no_law_fits_spikes_are_counted_and_keep_their_rate() {
+fn where_no_distribution_fits_empirical_spike_thresholds_keep_their_rate() {
     let options = AlarmOptions { false_alarms: 0.02, ..AlarmOptions::default() };
     let (mut rate, mut kept, baselines) = (0.0, 0, 50);
     for index in 0..baselines {
         let mut random = Xoshiro::stream(43, index);
         let baseline = match Baseline::new(&two_modes(300, &mut random), &options) {
             Ok(baseline) => baseline,
-            // A few are refused: their values seem to depend on each other by chance.
+            // A few are refused: by chance the tests reject independence.
             Err(BaselineError::Refused(_)) => continue,
             Err(error) => panic!("{error}"),
         };
         assert!(baseline.counted.is_some());
-        // Not hundreds of times the median by an extrapolated law.
+        // Not extrapolated from a fitted distribution to hundreds of times the median.
         assert!(baseline.spike.value < 260.0, "{}", baseline.spike.value);
         rate += beyond(baseline.spike.value);
         kept += 1;
@@ -169,7 +169,7 @@ fn where_no_law_fits_spikes_are_counted_and_keep_their_rate() {
 }
 
 #[test]
-fn counted_levels_seldom_alarm_and_find_a_slow_down_and_its_end() {
+fn empirical_thresholds_rarely_raise_false_alarms_and_find_a_slow_down_and_its_end() {
     let options = AlarmOptions { false_alarms: 0.02, run_length: 500.0, ..AlarmOptions::default() };
     let mut random = Xoshiro::new(44);
     let baseline = Baseline::new(&two_modes(2000, &mut random), &options).unwrap();
@@ -197,7 +197,7 @@ fn counted_levels_seldom_alarm_and_find_a_slow_down_and_its_end() {
 }
 
 #[test]
-fn a_rate_that_cannot_be_counted_is_refused_or_relaxed_where_none_was_asked_for() {
+fn a_rate_beyond_the_empirical_quantiles_is_refused_and_the_default_rate_is_relaxed() {
     let mut random = Xoshiro::new(46);
     let values = two_modes(200, &mut random);
     let found = Baseline::new(&values, &AlarmOptions::default());

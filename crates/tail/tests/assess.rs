@@ -1,4 +1,4 @@
-//! What an assessment finds in the reference sets.
+//! Results of assessments of the reference sets.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn quick() -> AssessOptions {
 }
 
 #[test]
-fn the_first_slice_of_the_schema_is_there() {
+fn the_json_has_the_first_keys_of_the_schema() {
     let found = assess(&data("s01_paper400"), &quick()).unwrap();
     let json = serde_json::to_value(&found).unwrap();
     assert_eq!(json["schema"], "lastrank.fit/1");
@@ -37,7 +37,7 @@ fn the_first_slice_of_the_schema_is_there() {
 }
 
 #[test]
-fn a_failed_first_stage_is_never_called_a_gev() {
+fn a_failed_first_stage_never_gives_the_verdict_gev() {
     for set in ["s17_drift400", "s18_changepoint400", "s15_bimodal400"] {
         let found = assess(&data(set), &quick()).unwrap();
         assert_eq!(found.verdict.code, VerdictCode::NotIndependent, "{set}");
@@ -46,7 +46,7 @@ fn a_failed_first_stage_is_never_called_a_gev() {
 }
 
 #[test]
-fn a_drift_brings_a_line_in_time_and_two_modes_a_line_each() {
+fn a_drift_gives_a_linear_trend_and_two_modes_are_listed() {
     let drift = assess(&data("s17_drift400"), &quick()).unwrap();
     // The reference drifts by 0.4 over the run.
     let trend = drift.diagnostics.trend.unwrap();
@@ -57,7 +57,7 @@ fn a_drift_brings_a_line_in_time_and_two_modes_a_line_each() {
     let line = |f: &Finding| matches!(f, Finding::LineInTime { explained: Explained::All, .. });
     assert!(drift.verdict.findings.iter().any(line));
 
-    // Seven tenths in one mode, three in the other.
+    // Seven tenths of the values in one mode, three tenths in the other.
     let modes = assess(&data("s15_bimodal400"), &quick()).unwrap();
     let found = &modes.diagnostics.independence.modes;
     assert_eq!(found.len(), 2, "{found:?}");
@@ -72,7 +72,7 @@ fn a_drift_brings_a_line_in_time_and_two_modes_a_line_each() {
 }
 
 #[test]
-fn whichever_test_of_stage_one_fails_the_verdict_says_so() {
+fn the_verdict_names_the_test_of_stage_one_that_failed() {
     let mut random = tail::Xoshiro::new(41);
     let mut law = |location: f64| tail::Gev::new(location, 0.2, 0.05).unwrap().sample(&mut random);
     let step: Vec<f64> = (0..300).map(|i| law(if i < 120 { 11.0 } else { 11.4 })).collect();
@@ -102,7 +102,7 @@ fn the_envelope_of_all_points_is_wider_than_that_of_each() {
         assert!(both[0] <= point.lower && point.upper <= both[1]);
     }
     assert!(envelope.outside == 0 && envelope.p > 0.05, "{}", envelope.p);
-    // A sample that no GEV fits strays outside.
+    // A sample that no GEV fits leaves the envelope.
     let modes = data("s15_bimodal400");
     let panels = assess(&modes, &quick()).unwrap().panels(&modes);
     assert!(panels.envelope.outside > 0 && panels.envelope.p < 0.05);
@@ -121,13 +121,13 @@ fn large_samples_are_tested_too_against_the_limiting_law() {
     let found = tested(&values);
     assert_eq!(found.sample_size, 4040);
     assert!(found.p.smaller > 0.05, "{found:?}");
-    // One value in fifty much slower.
+    // One value in fifty is much slower.
     values.iter_mut().step_by(50).for_each(|x| *x += 1.5);
     assert_eq!(tested(&values).p.smaller, 0.01);
 }
 
 #[test]
-fn independent_maxima_are_not_said_to_be_something_else() {
+fn independent_maxima_do_not_get_another_verdict() {
     for set in ["s01_paper400", "s02_heavy400", "s26_max32_gamma400"] {
         let found = assess(&data(set), &quick()).unwrap();
         let code = found.verdict.code;
@@ -149,11 +149,11 @@ fn weights_sum_to_one() {
 }
 
 #[test]
-fn data_that_cannot_be_fitted_are_refused_in_words() {
+fn data_that_cannot_be_fitted_are_refused_with_a_message() {
     let refused = |values: &[f64]| assess(values, &quick()).unwrap_err().to_string();
     insta::assert_snapshot!(refused(&[1.0, 2.0, 3.0]), @"3 finite values, at least 10 are needed: measure more runs");
     insta::assert_snapshot!(refused(&[2.5; 40]), @"all 40 values equal 2.5: nothing varies, so nothing can be fitted");
-    insta::assert_snapshot!(refused(&data("s12_nan")), @"3 values are NaN and 0 infinite, the first is value 11: mend the input, or have them dropped and counted");
+    insta::assert_snapshot!(refused(&data("s12_nan")), @"3 values are NaN and 0 infinite, the first is value 11: correct the input, or have them dropped and counted");
 }
 
 #[test]
@@ -203,8 +203,8 @@ fn the_points_of_the_figures_lie_where_the_fit_says() {
 }
 
 #[test]
-fn a_fit_that_does_not_fit_is_rejected() {
-    // Independent draws of a mixture that no GEV fits, but with one mode.
+fn a_fit_with_low_goodness_of_fit_is_rejected() {
+    // Independent draws of a mixture with one mode that no GEV fits.
     let mut random = tail::Xoshiro::new(5);
     let values: Vec<f64> = (0..400)
         .map(|_| {
@@ -216,7 +216,7 @@ fn a_fit_that_does_not_fit_is_rejected() {
 }
 
 #[test]
-fn dependence_and_a_coarse_clock_bring_their_own_errors() {
+fn dependence_and_a_coarse_clock_change_the_standard_errors() {
     let found = assess(&data("s18_changepoint400"), &quick()).unwrap();
     let dependence = found.diagnostics.dependence.unwrap();
     assert!(dependence.sandwich.unwrap().inflation.location > 1.5);
@@ -226,7 +226,7 @@ fn dependence_and_a_coarse_clock_bring_their_own_errors() {
     assert!(found.diagnostics.rounded.is_some() && found.diagnostics.dependence.is_none());
 }
 
-/// 51 values that are not independent, one of them absurd: its resamples have no maximum.
+/// 51 dependent values with one extreme outlier: the likelihood of the resamples has no maximum.
 fn one_absurd(largest: f64) -> Vec<f64> {
     (0..50).map(|i| 10.0 + 0.1 * f64::from((i * 7) % 11)).chain([largest]).collect()
 }
@@ -239,7 +239,7 @@ fn resamples_without_a_maximum_are_not_refitted_for_ever() {
     let found = assess(&values, &AssessOptions { bootstrap: 399, ..AssessOptions::default() }).unwrap();
     assert_eq!(found.verdict.code, VerdictCode::NotIndependent);
     assert!(found.diagnostics.dependence.is_none());
-    // An ordinary sample with the same memory keeps its errors.
+    // An ordinary sample with the same autocorrelation keeps its standard errors.
     let found = assess(&one_absurd(11.3), &quick()).unwrap();
     assert!(found.diagnostics.dependence.is_some());
 }

@@ -1,5 +1,5 @@
-//! The quick set of the calibration studies: the same code as the full table, fewer samples. Seeded; a cell
-//! fails where it lies outside its range by more than the simulation's own error explains.
+//! The calibration studies with fewer samples than the full table. Seeded; a cell fails where it lies outside
+//! its range by more than the error of the simulation.
 
 // The table prints columns that the tests do not read.
 #[allow(dead_code)]
@@ -15,13 +15,14 @@ mod verdicts;
 use studies::{AlarmCase, Cell};
 use verdicts::Fault;
 
-/// Outside by chance less than once in a thousand cells, were the seeds not fixed.
+/// Standard errors that a cell exceeds by chance less than once in a thousand, were the seeds not fixed.
 const ERRORS: f64 = 3.3;
 
 fn check(cells: &[Cell]) {
     assert!(!cells.is_empty());
     for cell in cells {
-        // Few samples could hide anything: the error must stay well below the distance from nothing.
+        // With too few samples the check would accept any value: the error must be well below the nominal
+        // value.
         assert!(cell.error < 0.5 * cell.nominal, "{cell:?}");
         assert!(cell.holds(ERRORS), "{cell:?}");
     }
@@ -53,7 +54,7 @@ fn likelihood_ratios_keep_their_size() {
 }
 
 #[test]
-fn true_samples_seldom_get_a_verdict_against_them() {
+fn true_gev_samples_rarely_get_a_verdict_against_the_gev() {
     check(&verdicts::verdicts(150, &[(0.0, 120)]));
 }
 

@@ -1,4 +1,4 @@
-//! The congestion factor against reference values, and the verdict where one factor is not the story.
+//! The congestion factor against reference values, and the verdict where a common factor does not fit.
 
 mod common;
 
@@ -67,7 +67,7 @@ fn the_same_law_shows_no_difference() {
 }
 
 #[test]
-fn a_change_of_spread_alone_is_not_called_a_factor() {
+fn a_change_of_spread_alone_is_not_reported_as_a_factor() {
     let quiet = draw(Gev::new(10.0, 0.2, 0.0).unwrap(), 300, 3);
     let new = draw(Gev::new(10.3, 0.9, 0.0).unwrap(), 300, 4);
     let found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
@@ -76,7 +76,7 @@ fn a_change_of_spread_alone_is_not_called_a_factor() {
 }
 
 #[test]
-fn one_run_says_little_about_the_factor() {
+fn one_run_gives_a_wide_interval_of_the_factor() {
     // The paper's fit: 4.6 % to either side.
     let law = Gev::new(11.1679, 0.2120, -0.00105).unwrap();
     let found = single_run(&law, 11.4, 0.95).unwrap();
@@ -89,7 +89,7 @@ fn durations_must_be_positive() {
     assert!(compare(&values, &values, &CompareOptions::default()).is_err());
 }
 
-/// Pairs of equal samples; of how many the answer is anything but "no difference".
+/// Number of pairs of samples of the same distribution whose result is not "no difference".
 fn wrong_answers(pairs: u64, n: usize, of: impl Fn(&mut Xoshiro) -> f64) -> usize {
     let options = CompareOptions { bootstrap: 19, ..CompareOptions::default() };
     (0..pairs)
@@ -103,12 +103,12 @@ fn wrong_answers(pairs: u64, n: usize, of: impl Fn(&mut Xoshiro) -> f64) -> usiz
 }
 
 #[test]
-fn the_whole_answer_is_wrong_for_at_most_five_in_a_hundred_equal_pairs() {
+fn the_complete_result_is_wrong_for_at_most_five_percent_of_equal_pairs() {
     let law = Gev::new(10.0, 0.5, 0.1).unwrap();
     // 10 expected of 200, a standard deviation of 3.1; 11.6 % would be 23.
     let gev = wrong_answers(200, 60, |random| law.sample(random));
     assert!(gev <= 18, "{gev} of 200 pairs of a GEV");
-    // Not a GEV: one value in ten from another mode.
+    // Not a GEV: one value in ten comes from another mode.
     let mixed = wrong_answers(200, 60, |random| {
         let far = if random.uniform() < 0.1 { 4.0 } else { 0.0 };
         10.0 + far + 0.3 * random.normal()
@@ -117,7 +117,7 @@ fn the_whole_answer_is_wrong_for_at_most_five_in_a_hundred_equal_pairs() {
 }
 
 #[test]
-fn what_is_quoted_is_never_what_the_verdict_says_not_to_use() {
+fn the_quoted_factor_is_never_one_that_the_verdict_rejects() {
     let quiet = draw(Gev::new(10.0, 0.2, 0.0).unwrap(), 300, 3);
     let spread = draw(Gev::new(10.3, 0.9, 0.0).unwrap(), 300, 4);
     let drifting: Vec<f64> = quiet.iter().enumerate().map(|(i, x)| x * (1.0 + i as f64 / 1000.0)).collect();

@@ -98,7 +98,7 @@ fn values_that_are_not_finite_are_dropped_and_counted() {
 }
 
 #[test]
-fn degenerate_data_get_no_fit_but_a_reason() {
+fn degenerate_data_give_an_error_with_a_reason() {
     assert!(matches!(fit(&data("s10_constant")), Err(Error::Constant { count: 400, .. })));
     for name in ["s22_n3", "s22b_n2", "s22c_n1"] {
         let error = fit(&data(name)).unwrap_err();
@@ -139,7 +139,7 @@ fn one_outlier_is_flagged_as_influential_and_clean_data_are_not() {
 }
 
 #[test]
-fn the_clock_tick_is_seen() {
+fn the_clock_tick_is_detected() {
     let tick = fit(&data("s09_ties_q1us_s2us")).unwrap().tick.unwrap();
     assert!((tick / 1e-6 - 1.0).abs() < 1e-9);
     assert_eq!(fit(&data("s01_paper400")).unwrap().tick, None);
@@ -165,7 +165,8 @@ fn a_change_of_unit_transforms_the_fit_and_nothing_else() {
     }
 }
 
-/// Reference fits for which no data may or can stand here: those of Coles' book reach us under another licence.
+/// Reference fits without data in this repository; the data of Coles' book are available only under another
+/// licence.
 const GOLD_WITHOUT_DATA: [&str; 5] = [
     "coles_glass_neg",
     "coles_fremantle_nonstat",
@@ -174,7 +175,7 @@ const GOLD_WITHOUT_DATA: [&str; 5] = [
     "coles_dowjones_gpd2",
 ];
 
-/// Named in the reference document, with neither data, nor seed, nor reference fit: only the kind is known.
+/// Sets that the reference document names without data, seed or reference fit: only their kind is known.
 const WITHOUT_REFERENCE: [&str; 8] = ["s03", "s14", "s16", "s20", "s23", "s24", "s25", "g02"];
 
 #[test]
@@ -185,7 +186,7 @@ fn every_reference_fit_is_tested_or_listed_as_missing() {
         "portpirie",
         "s06_large1e6",
         "s06b_large1e6_ns",
-        // Refused or at the bound, here; GPD sets in models_gold.rs.
+        // Refused or at the bound: tested in this file; GPD sets: in models_gold.rs.
         "s10_constant",
         "s21_xi_m12_400",
         "s22_n3",

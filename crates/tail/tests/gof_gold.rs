@@ -32,7 +32,7 @@ fn statistics_are_the_reference_ones_and_p_values_agree_within_simulation_error(
     }
 }
 
-/// 5 % points with all three parameters estimated, from an independent simulation.
+/// Critical values at 5 % with all three parameters estimated, from an independent simulation.
 #[test]
 fn critical_values_are_the_tabulated_ones() {
     let table: [(usize, [f64; 4], [Option<f64>; 2]); 4] = [
@@ -60,7 +60,7 @@ fn critical_values_are_the_tabulated_ones() {
 }
 
 #[test]
-fn ties_do_not_make_a_true_law_look_wrong() {
+fn ties_do_not_cause_the_true_distribution_to_be_rejected() {
     let series = Series::clean(&data("s09_ties_q1us_s2us"));
     let fit = gev::fit(series.values()).unwrap();
     let tested = gof::test(&series, &fit, 199, 1).unwrap();
@@ -76,7 +76,7 @@ fn two_modes_are_rejected() {
 }
 
 #[test]
-fn the_answer_depends_on_the_seed_alone() {
+fn the_result_depends_only_on_the_seed() {
     let series = Series::clean(&data("s01_paper400"));
     let fit = gev::fit(series.values()).unwrap();
     let one = gof::test(&series, &fit, 99, 7).unwrap();

@@ -1,4 +1,4 @@
-//! Stage one against reference values made with statsmodels and scipy, and its size on independent values.
+//! Stage one against reference values of statsmodels and scipy, and its size on independent values.
 
 mod common;
 
@@ -65,7 +65,7 @@ fn independent_draws_pass() {
 }
 
 #[test]
-fn each_fault_is_found_by_the_test_that_looks_for_it() {
+fn each_fault_is_found_by_the_test_for_it() {
     for (set, question) in [
         ("s17_drift400", Question::Trend),
         ("s18_changepoint400", Question::Jump),
@@ -86,7 +86,7 @@ fn a_coarse_clock_is_not_taken_for_modes() {
 }
 
 #[test]
-fn autocorrelation_is_found_and_priced() {
+fn autocorrelation_is_found_and_reduces_the_effective_sample_size() {
     // A Gumbel-scale AR(1) of 0.6.
     let mut random = Xoshiro::new(11);
     let mut state = 0.0;
@@ -102,7 +102,7 @@ fn autocorrelation_is_found_and_priced() {
     assert!(found.effective_size < 200.0);
 }
 
-/// The tests keep 5 % where they are meant to be exact; those of modes and of slow values are bounds.
+/// The size is 5 % for exact tests; the tests of modes and of slow values are conservative bounds.
 #[test]
 fn on_independent_values_each_test_rejects_about_five_percent() {
     let law = Gev::new(10.0, 1.0, 0.0).unwrap();
@@ -131,7 +131,7 @@ fn on_independent_values_each_test_rejects_about_five_percent() {
 
 /// A hundred striped writes on a parallel file system: lag-1 rank correlation +0.40.
 #[test]
-fn striped_writes_that_resemble_their_neighbours_are_not_called_independent() {
+fn autocorrelated_striped_writes_are_not_independent() {
     let values = data("gluster-striped-100");
     let found = independence::check(&values, 0.05).unwrap();
     let test = found.test(Question::Autocorrelation).unwrap();
@@ -140,16 +140,16 @@ fn striped_writes_that_resemble_their_neighbours_are_not_called_independent() {
     assert_eq!(verdict.code, tail::verdict::VerdictCode::NotIndependent);
 }
 
-/// Four hundred values, one in twenty ten scales away.
+/// 400 values, one in twenty ten scales away.
 #[test]
-fn a_small_cluster_far_away_is_a_mode_of_its_own() {
+fn a_small_distant_cluster_is_a_separate_mode() {
     let found = independence::check(&data("mix5"), 0.05).unwrap();
     assert!(found.test(Question::Modes).unwrap().rejected);
     assert_eq!(found.modes.len(), 2, "{:?}", found.modes);
     assert!(found.modes[1].lower > 12.4 && found.modes[1].share < 0.1, "{:?}", found.modes);
 }
 
-/// Twenty thousand values of which each hundredth is slow: what a flush leaves.
+/// 20,000 values of which every hundredth is slow, as a periodic flush causes.
 #[test]
 fn a_periodic_flush_is_found_and_its_period_named() {
     let law = Gev::new(10.0, 0.3, 0.0).unwrap();

@@ -1,4 +1,4 @@
-//! Threshold, extremal index and levels of many latencies.
+//! Threshold, extremal index and levels of large numbers of latencies.
 
 use tail::latency::{analyse, intervals_estimate, k_gaps, of_slowest};
 use tail::{Gpd, Xoshiro};
@@ -10,7 +10,7 @@ fn pareto(seed: u64, n: usize) -> Vec<f64> {
 }
 
 #[test]
-fn a_pure_tail_is_recognised_and_extrapolated() {
+fn an_exact_pareto_tail_is_recognised_and_extrapolated() {
     let found = analyse(&pareto(1, 40_000), &[100.0, 1e6], 0.95, 1).unwrap();
     let fit = found.fit.unwrap();
     assert!((fit.shape - 0.2).abs() < 0.1, "{}", fit.shape);
@@ -21,7 +21,7 @@ fn a_pure_tail_is_recognised_and_extrapolated() {
 }
 
 #[test]
-fn the_slowest_alone_give_the_law_of_all_and_none_where_none_holds() {
+fn the_slowest_values_alone_give_the_fit_of_all_and_no_fit_where_none_holds() {
     let mut all = pareto(4, 200_000);
     all.sort_unstable_by(f64::total_cmp);
     let fit = of_slowest(&all[190_000..], 200_000, 1).unwrap().expect("a threshold");
@@ -32,7 +32,7 @@ fn the_slowest_alone_give_the_law_of_all_and_none_where_none_holds() {
     let (level, error) = fit.return_level(1e6, 1.0).unwrap();
     assert!((level - truth).abs() < 4.0 * error.expect("an error"), "{level} {truth}");
 
-    // Two kinds of slow operations, far from each other: the few slow ones end at once.
+    // Two distant kinds of slow operations: the slower kind is rare and ends abruptly.
     let steps: Vec<f64> =
         (0..10_000).map(|i| if i < 9_950 { 1.0 + f64::from(i) * 1e-6 } else { 4e4 }).collect();
     assert!(of_slowest(&steps, 1_000_000, 1).unwrap().is_none());
@@ -53,7 +53,7 @@ fn clusters_of_two_have_an_extremal_index_of_one_half() {
     }
 }
 
-/// A body that is no Pareto law up to its 97 % quantile, a GPD beyond.
+/// A body that is not Pareto up to its 97 % quantile, a GPD above.
 fn hybrid(seed: u64, n: usize) -> (Vec<f64>, f64) {
     let law = Gpd { threshold: 3.0, scale: 0.6, shape: 0.25 };
     let mut random = Xoshiro::new(seed);
@@ -67,7 +67,7 @@ fn hybrid(seed: u64, n: usize) -> (Vec<f64>, f64) {
 }
 
 #[test]
-fn the_known_threshold_is_found_from_below() {
+fn the_chosen_threshold_is_the_lowest_sound_one() {
     let mut lower = 0;
     let mut covered = 0;
     for seed in 0..8 {
@@ -75,8 +75,8 @@ fn the_known_threshold_is_found_from_below() {
         let found = analyse(&values, &[1e6], 0.95, seed).unwrap();
         let chosen = &found.candidates[found.chosen.expect("a GPD holds in the tail")];
         let share = chosen.exceedances as f64 / 40_000.0;
-        // Candidates lie at shares 0.0363, 0.0271, 0.0203: the first includes body, the others do not. Not far
-        // above the true threshold: no more is thrown away than ten of the twenty candidates.
+        // Candidates lie at shares 0.0363, 0.0271, 0.0203: the first includes the body, the others do not. At
+        // most ten of the twenty candidates above the true threshold are skipped.
         assert!(share < 0.033 && share > 0.002, "seed {seed}: {share}");
         assert!((found.fit.as_ref().unwrap().shape - 0.25).abs() < 0.3);
         lower += usize::from(share > 0.015);
@@ -86,7 +86,7 @@ fn the_known_threshold_is_found_from_below() {
     assert!(covered >= 6, "{covered} of 8");
 }
 
-/// θ = 1/2, and every cluster passes a high level on its own.
+/// ARMAX with θ = 1/2; clusters exceed a high level independently.
 fn armax(seed: u64, n: usize) -> Vec<f64> {
     let mut random = Xoshiro::new(seed);
     let mut state = 1.0f64;
@@ -105,7 +105,7 @@ fn clusters_widen_the_errors_and_count_once() {
     let (fit, clusters) = (found.fit.as_ref().unwrap(), found.clusters.unwrap());
     let part = clusters.count as f64 / fit.exceedances as f64;
     assert!((part - 0.5).abs() < 0.1, "{part}");
-    // Two alike values are worth one: errors grow by up to √2.
+    // Two equal values count as one: errors grow by up to √2.
     let growth = clusters.standard_errors[1] / fit.standard_errors.unwrap()[1];
     assert!((1.1..1.9).contains(&growth), "{growth}");
     assert!(clusters.rate_inflation > 1.4, "{clusters:?}");
@@ -121,7 +121,7 @@ fn clusters_widen_the_errors_and_count_once() {
     let single = analyse(&pareto(8, 60_000), &[1e6], 0.95, 1).unwrap();
     let clusters = single.clusters.unwrap();
     let growth = clusters.standard_errors[1] / single.fit.unwrap().standard_errors.unwrap()[1];
-    // A tenth of the values is above: some are neighbours by chance.
+    // A tenth of the values exceeds the threshold: some are neighbours by chance.
     assert!(growth < 1.15 && clusters.rate_inflation < 1.3, "{clusters:?}");
 }
 

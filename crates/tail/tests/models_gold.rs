@@ -38,7 +38,7 @@ fn interval_likelihood_gives_the_reference_fit() {
     let errors = fit.standard_errors.unwrap();
     let got = [fit.location * 1e6, fit.scale * 1e6, fit.shape];
     let got_errors = [errors.location * 1e6, errors.scale * 1e6, errors.shape];
-    // Forty-digit arithmetic; the reference file's own errors came from differences.
+    // From 40-digit arithmetic; the errors in the reference file are finite differences.
     let exact = [20.120_580_616_776_432, 2.025_305_682_504_943, 0.047_544_015_298_926];
     let exact_errors = [0.115_442_316_713_275, 0.087_387_775_092_642, 0.038_743_626_695_490];
     for (i, p) in ["mu", "sigma", "xi"].into_iter().enumerate() {
@@ -56,7 +56,7 @@ fn interval_likelihood_gives_the_reference_fit() {
 #[test]
 fn gpd_fits_and_profiles_are_the_reference_ones() {
     let gold = json("gold.json");
-    // On a clock of 41 ns: the fit that a threshold on a tick gives, which `latency` avoids.
+    // With a clock tick of 41 ns: the fit for a threshold on a tick, which `latency` avoids.
     let quantized = lognormal_latencies().iter().map(|x| 41.0 * (x / 41.0).floor()).collect();
     for (name, values) in [
         ("g01_gpd_xi03", data("g01_gpd_xi03")),
@@ -91,7 +91,7 @@ fn gpd_fits_and_profiles_are_the_reference_ones() {
 #[test]
 fn l_moment_fits_are_the_reference_ones() {
     let gold = json("gold.json");
-    // The reference lost digits to the offset of s19; ours may not.
+    // The reference fit of s19 lost digits to its offset.
     for name in INTERIOR.into_iter().filter(|name| *name != "s19_offset1e12") {
         let gold = &gold[name];
         let law = lmoments::gev(&lmoments::moments(&Series::clean(&data(name))).unwrap()).unwrap();
@@ -115,7 +115,7 @@ fn the_published_fit_of_the_port_pirie_maxima_is_found() {
 }
 
 #[test]
-fn half_a_tick_heals_a_threshold_on_a_coarse_clock() {
+fn a_threshold_between_ticks_removes_the_bias_of_a_coarse_clock() {
     let exact = lognormal_latencies();
     let ticks: Vec<f64> = exact.iter().map(|x| 41.0 * (x / 41.0).floor()).collect();
     let found = gpd::fit(&ticks, 2788.0 + 20.5).unwrap();

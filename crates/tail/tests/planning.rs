@@ -1,4 +1,4 @@
-//! Runs needed for a precision, against quadrature values made with 40-digit arithmetic.
+//! Runs needed for a precision, against quadrature values computed with 40-digit arithmetic.
 
 use tail::Gev;
 use tail::planning::{Precision, Quantity, parse, plan, unit_error};
@@ -30,7 +30,7 @@ fn unit_errors_match_the_reference_table() {
 }
 
 #[test]
-fn the_worked_examples_come_out() {
+fn the_worked_examples_of_the_documentation_are_reproduced() {
     let law = Gev::new(0.0, 1.0, 0.0).unwrap();
     let runs = |text: &str| plan(&law, parse(text).unwrap(), 0.95, 1.0).unwrap().runs;
     assert_eq!(runs("shape=0.05"), 733.0);
@@ -40,7 +40,7 @@ fn the_worked_examples_come_out() {
 }
 
 #[test]
-fn wishes_are_read_and_faults_named() {
+fn precision_goals_are_parsed_and_errors_named() {
     let wish = parse("return-level(100) = 0.5%").unwrap();
     assert_eq!(wish.quantity, Quantity::ReturnLevel(100.0));
     assert!(matches!(wish.precision, Precision::Relative(p) if (p - 0.005).abs() < 1e-15));

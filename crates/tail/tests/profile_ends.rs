@@ -1,4 +1,4 @@
-//! Ends of profile intervals against a slow profile that shares no code with them.
+//! Limits of profile intervals against a slow profile likelihood that shares no code with the crate.
 
 use tail::extremes::Model;
 use tail::gev::{GevFit, GevTarget};
@@ -15,7 +15,7 @@ use slow_profile::{SlowRows, SlowTarget, gumbel_level, least, standard_quantile}
 /// The critical value of 95 %.
 const CRITICAL: f64 = 3.841_458_820_694_124;
 
-/// Ends of intervals that were looked at, and what is wrong with them.
+/// Interval limits that were checked, and the errors found.
 #[derive(Default)]
 struct Findings {
     ends: usize,
@@ -24,7 +24,8 @@ struct Findings {
 }
 
 impl Findings {
-    /// Every end that counts as reached has the critical deviance, and no value on the way to it has more.
+    /// Every limit that was found has the critical deviance, and no value between it and the estimate exceeds
+    /// that.
     fn check(
         &mut self,
         interval: &Interval,
@@ -62,7 +63,7 @@ fn sample(law: &Gev, n: usize, seed: u64) -> Series {
     Series::clean(&(0..n).map(|_| law.sample(&mut random)).collect::<Vec<_>>())
 }
 
-/// Levels of several periods of samples of every size and shape.
+/// Checks the levels of several periods for samples of every shape.
 fn levels_of(n: usize, samples: u64) {
     let mut found = Findings::default();
     for shape in [-0.4, -0.2, 0.0, 0.2, 0.5, 0.8] {

@@ -1,4 +1,4 @@
-//! What must hold for any sample: units, order, coverage, convergence.
+//! Properties of any sample: change of unit, order, coverage, convergence.
 
 use proptest::prelude::*;
 use tail::gev::{GevTarget, fit};

@@ -1,4 +1,4 @@
-//! Rival families against reference likelihoods.
+//! Alternative families against reference likelihoods.
 
 mod common;
 
@@ -32,14 +32,14 @@ fn likelihoods_are_the_reference_ones_or_better() {
                 (summed - got_nll).abs() < slack * got_nll.abs().max(1.0),
                 "{set} {name}: ln_pdf {summed}"
             );
-            // Where the reference found the same maximum, ours is not lower for a wrong reason.
+            // A much lower value would be a maximum other than the one that the reference found.
             assert!(got_nll > nll - 0.05, "{set} {name}: {got_nll} against {nll}");
         }
     }
 }
 
 #[test]
-fn each_family_finds_the_law_its_data_came_from() {
+fn each_family_recovers_the_distribution_of_its_data() {
     let mut random = Xoshiro::new(9);
     let law = |family, shift, a, b| Law { family, shift, a, b };
     for truth in [
@@ -56,7 +56,8 @@ fn each_family_finds_the_law_its_data_came_from() {
         let found = fit(&Series::clean(&values), truth.family).unwrap();
         assert_eq!(found.status, Status::Ok);
         let of_truth: f64 = -values.iter().map(|&x| truth.ln_pdf(x)).sum::<f64>();
-        // Twice the gain over the truth follows a chi-square law with as many degrees as parameters.
+        // Twice the log-likelihood gain over the true parameters is chi-square with one degree of freedom per
+        // parameter.
         let gain = 2.0 * (of_truth - found.negative_log_likelihood);
         assert!((0.0..16.3).contains(&gain), "{:?}: {gain}", found.law);
     }

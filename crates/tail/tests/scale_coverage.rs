@@ -1,13 +1,14 @@
-//! Several sizes: how often the intervals of `scale` hold for ranks whose maxima are not yet of a GEV.
+//! Coverage of the intervals of `scale` from several sizes, for ranks whose maxima have not converged to a
+//! GEV.
 
 use tail::Xoshiro;
 use tail::scale::{PredictionWarning, Trust, joint};
 use tail::special::normal_upper_quantile;
 
-/// The value that one rank exceeds with probability `rest`.
+/// Quantile function of one rank: the value that it exceeds with the given probability.
 type Upper = fn(f64) -> f64;
 
-/// Laws of one rank.
+/// Distributions of one rank.
 const LAWS: [(&str, Upper); 4] = [
     ("normal", |rest| 10.0 + normal_upper_quantile(rest)),
     ("log-normal 0.5", |rest| 10.0 * (0.5 * normal_upper_quantile(rest)).exp()),
@@ -17,7 +18,7 @@ const LAWS: [(&str, Upper); 4] = [
 
 const SIZES: [f64; 4] = [4.0, 16.0, 64.0, 256.0];
 
-/// Slowest of m ranks: the rest of the largest of m uniform numbers is 1 - u^(1/m).
+/// Slowest of m ranks: the exceedance probability of the largest of m uniform numbers is 1 - u^(1/m).
 fn slowest(of: Upper, m: f64, u: f64) -> f64 {
     of(-(u.ln() / m).exp_m1())
 }
@@ -66,7 +67,8 @@ fn supported_intervals_hold_for_normal_ranks_too() {
         })
         .collect();
     let held = supported.iter().filter(|held| **held).count();
-    // A quarter failed while both models took the shape of the measured sizes, or nearly so, for that of larger ones.
+    // Regression: a quarter failed when both models used about the shape of the measured sizes for larger
+    // sizes.
     assert!(supported.len() >= 25 && 10 * held >= 9 * supported.len(), "{held} of {}", supported.len());
 }
 
@@ -86,7 +88,7 @@ fn all_sizes_together_are_refused_by_chance_in_5_percent() {
 }
 
 #[test]
-fn beyond_eight_times_the_largest_size_a_prediction_is_warned_of() {
+fn a_prediction_beyond_eight_times_the_largest_size_has_a_warning() {
     let found = joint(&runs(LAWS[1].1, 200, 5), 0.95).unwrap();
     let far = |to: f64| {
         let predicted = found.predict(to, &[0.5], 0.95).unwrap();

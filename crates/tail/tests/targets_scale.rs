@@ -1,4 +1,4 @@
-//! Slow targets, shared congestion, effective numbers; and what larger sizes would do.
+//! Slow targets, common congestion, effective numbers, and predictions for larger sizes.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn durations(m: usize, steps: usize, slow: f64, congestion: f64, seed: u64) -> V
 }
 
 #[test]
-fn the_slow_target_is_named_and_no_other() {
+fn only_the_slow_target_is_reported() {
     let found = targets::analyse(&durations(16, 400, 0.02, 0.03, 1), 0.95).unwrap();
     let slow: Vec<usize> = found.targets.iter().filter(|t| t.slow).map(|t| t.target).collect();
     assert_eq!(slow, [3]);
@@ -29,8 +29,8 @@ fn the_slow_target_is_named_and_no_other() {
 }
 
 #[test]
-fn a_target_is_compared_with_the_others_not_with_a_mean_that_holds_itself() {
-    // Target 1 takes 1.8 times as long as each other one, whatever their number.
+fn a_target_is_compared_with_the_mean_of_the_others_without_itself() {
+    // Target 1 takes 1.8 times as long as each other target, independent of their number.
     for m in 2..8 {
         let mut random = Xoshiro::new(m as u64);
         let all: Vec<Vec<f64>> = (0..m)
@@ -52,7 +52,7 @@ fn a_target_is_compared_with_the_others_not_with_a_mean_that_holds_itself() {
 }
 
 #[test]
-fn the_interval_of_two_targets_holds_their_ratio_in_its_share() {
+fn the_interval_of_two_targets_covers_their_ratio_at_the_nominal_rate() {
     let held = (0..400)
         .filter(|&seed| {
             let mut random = Xoshiro::new(seed);
@@ -68,7 +68,7 @@ fn the_interval_of_two_targets_holds_their_ratio_in_its_share() {
 }
 
 #[test]
-fn equal_targets_are_seldom_accused() {
+fn equal_targets_are_rarely_reported_as_slow() {
     let accused = (0..60)
         .filter(|&seed| {
             targets::analyse(&durations(8, 100, 0.0, 0.03, 100 + seed), 0.95)
@@ -128,7 +128,7 @@ fn the_dependence_exponent_is_found_from_several_sizes() {
 }
 
 #[test]
-fn several_sizes_foretell_a_larger_one_with_the_error_of_the_exponent() {
+fn the_prediction_from_several_sizes_includes_the_error_of_the_exponent() {
     let law = Gev::new(10.0, 0.4, 0.05).unwrap();
     let probabilities = [0.5, 0.99];
     let mut held = [0; 2];
@@ -152,7 +152,7 @@ fn several_sizes_foretell_a_larger_one_with_the_error_of_the_exponent() {
 }
 
 #[test]
-fn few_runs_of_a_size_are_warned_of() {
+fn few_runs_of_a_size_give_a_warning() {
     let law = Gev::new(10.0, 0.4, 0.0).unwrap();
     let mut random = Xoshiro::new(2);
     let sizes: Vec<(f64, Vec<f64>)> =
@@ -164,7 +164,7 @@ fn few_runs_of_a_size_are_warned_of() {
     );
 }
 
-/// Maxima of m normal values: their shape creeps from below towards 0.
+/// Maxima of m normal values: their shape converges slowly from below to 0.
 fn normal_maxima(m: u32, runs: usize, seed: u64) -> Vec<f64> {
     let mut random = Xoshiro::new(seed);
     (0..runs)
@@ -177,7 +177,7 @@ fn normal_maxima(m: u32, runs: usize, seed: u64) -> Vec<f64> {
 }
 
 #[test]
-fn a_shape_that_drifts_with_the_size_is_carried_to_larger_ones() {
+fn a_shape_that_drifts_with_the_size_is_extrapolated_to_larger_sizes() {
     let sizes: Vec<(f64, Vec<f64>)> = [4u32, 16, 64, 256]
         .into_iter()
         .map(|m| (f64::from(m), normal_maxima(m, 4000, u64::from(m))))
@@ -187,7 +187,7 @@ fn a_shape_that_drifts_with_the_size_is_carried_to_larger_ones() {
     assert!(drift.p < 0.01 && drift.slope < 0.0, "{drift:?}");
     assert!(drift.shapes.windows(2).all(|w| w[0].1 < w[1].1), "{drift:?}");
     assert!((drift.exponent - 1.0).abs() < 0.1, "{drift:?}");
-    // The median of the maximum of 16 384 normals, which none of the sizes shows.
+    // The median of the maximum of 16,384 normal values, beyond all measured sizes.
     let truth = 50.0 + tail::special::normal_upper_quantile(-(0.5f64.ln() / 16_384.0).exp_m1());
     let far = found.predict(16_384.0, &[0.5], 0.95).unwrap().quantiles[0];
     let plain = found.law.max_of((16_384f64 / 4.0).powf(found.exponent)).quantile(0.5);
@@ -220,7 +220,8 @@ fn a_constant_shape_shows_no_drift() {
 
 #[test]
 fn growth_beyond_that_of_independent_parts_is_refused() {
-    // Each size takes twice as long as the one before: no exponent explains it, least of all the largest searched.
+    // Each size takes twice as long as the one before: no exponent explains it, not even the largest that is
+    // searched.
     let law = Gev::new(10.0, 0.3, 0.0).unwrap();
     let mut random = Xoshiro::new(11);
     let sizes: Vec<(f64, Vec<f64>)> = [4.0f64, 16.0, 64.0]

@@ -1,10 +1,10 @@
 //! Content in which each 512 bytes say what they are: run, file, offset, writer.
 //!
-//! A sector begins with 80 bytes of facts, each masked with the output of a generator whose key is made of the same
-//! facts; the bytes behind them are further output. So a sector looks random throughout (nothing compresses, no two
-//! are alike), who reads it can take its facts off and make the rest again, and each byte depends on its place in the
-//! file only, not on the pieces in which it is written. The writer stands in eight bytes of its own: the others are
-//! the same whoever writes, so that a sector which several ranks wrote in parts is still known byte by byte.
+//! A sector begins with 80 bytes of facts, masked with random words that are chosen and changed by a key made of the
+//! same facts; the bytes behind them are further such words. So a sector looks random throughout (nothing compresses,
+//! no two are alike), who reads it can take its facts off and make the rest again, and each byte depends on its place
+//! in the file only, not on the pieces in which it is written. The writer stands in eight bytes of its own: the others
+//! are the same whoever writes, so that a sector which several ranks wrote in parts is still known byte by byte.
 
 /// Bytes that describe themselves.
 pub const SECTOR: usize = 512;
@@ -98,35 +98,44 @@ pub struct Facts {
     pub rank: Option<u32>,
 }
 
-/// From one number of a sequence to the next.
-const STEP: u64 = 0xa076_1d64_78bd_642f;
+/// The words that sectors are made of: each of consecutive ones, from one of the first [`STARTS`] on.
+static WORDS: [u64; STARTS + SECTOR / 8] = pool();
+/// Places of the pool where a sector can begin.
+const STARTS: usize = 128;
 
-/// Word `number` of the sequence of `key`: the generator wyrand (Wang Yi 2019) by counter.
-#[inline(always)]
-fn word(key: u64, number: usize) -> u64 {
-    output(counter(key, number))
+/// Random words (SplitMix64; Steele, Lea and Flood 2014).
+const fn pool() -> [u64; STARTS + SECTOR / 8] {
+    let (mut words, mut at) = ([0; STARTS + SECTOR / 8], 0);
+    while at < words.len() {
+        words[at] = mix(0xa076_1d64_78bd_642f, at as u64);
+        at += 1;
+    }
+    words
 }
 
-#[inline(always)]
-fn counter(key: u64, number: usize) -> u64 {
-    key.wrapping_add((number as u64 + 1).wrapping_mul(STEP))
+/// What the words of a sector are combined with its facts by: a part of the pool and two words of its own, in turn.
+struct Mask {
+    pool: &'static [u64; SECTOR / 8],
+    own: [u64; 2],
 }
 
-#[inline(always)]
-fn output(counter: u64) -> u64 {
-    fold(counter, counter ^ 0xe703_7ed1_a0b4_28db)
-}
+impl Mask {
+    #[inline(always)]
+    fn of(key: u64) -> Self {
+        let start = (key >> 57) as usize;
+        let pool = WORDS[start..].first_chunk().expect("the pool is longer than the last place by a sector");
+        Self { pool, own: [key.wrapping_mul(0xa076_1d64_78bd_642f) ^ (key >> 32), mix(key, 1)] }
+    }
 
-/// The two halves of a product, one on the other.
-#[inline(always)]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
+    #[inline(always)]
+    fn word(&self, at: usize) -> u64 {
+        self.pool[at] ^ self.own[at % 2]
+    }
 }
 
 /// One number made of two, of which each bit depends on each of theirs (the rounds are those of Stafford 2011).
 #[inline(always)]
-fn mix(a: u64, b: u64) -> u64 {
+const fn mix(a: u64, b: u64) -> u64 {
     let all = a.rotate_left(23).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b;
     let all = (all ^ (all >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let all = (all ^ (all >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -180,27 +189,36 @@ impl ContentStream {
     }
 
     /// Writes what `rank` would write at `offset` of the stream into `out`.
-    pub fn fill(&self, rank: u32, mut offset: u64, mut out: &mut [u8]) {
+    pub fn fill(&self, rank: u32, offset: u64, out: &mut [u8]) {
         let own = self.template(rank);
-        let make = |number, out: &mut [u8; SECTOR]| match self.duplicate(number) {
-            None => own.sector(number, out),
-            Some((pool, number)) => pool.template(u32::MAX).sector(number, out),
-        };
-        while !out.is_empty() {
-            let within = (offset % SECTOR as u64) as usize;
-            let length = (SECTOR - within).min(out.len());
-            let (part, rest) = out.split_at_mut(length);
-            let number = offset / SECTOR as u64;
-            match <&mut [u8; SECTOR]>::try_from(&mut *part) {
-                Ok(sector) => make(number, sector),
-                Err(_) => {
-                    let mut sector = [0; SECTOR];
-                    make(number, &mut sector);
-                    part.copy_from_slice(&sector[within..within + length]);
-                }
-            }
-            (out, offset) = (rest, offset + length as u64);
+        let (mut number, within) = (offset / SECTOR as u64, (offset % SECTOR as u64) as usize);
+        let mut rest = out;
+        if within > 0 {
+            let length = (SECTOR - within).min(rest.len());
+            let (part, behind) = rest.split_at_mut(length);
+            part.copy_from_slice(&self.one(&own, number)[within..within + length]);
+            (rest, number) = (behind, number + 1);
         }
+        let (whole, part) = rest.as_chunks_mut::<SECTOR>();
+        if self.dials.dedupe == 0 {
+            own.sectors(number, whole);
+        } else {
+            let numbers = number..;
+            whole.iter_mut().zip(numbers).for_each(|(sector, number)| *sector = self.one(&own, number));
+        }
+        if !part.is_empty() {
+            part.copy_from_slice(&self.one(&own, number + whole.len() as u64)[..part.len()]);
+        }
+    }
+
+    /// Sector `number`, or what it is a duplicate of.
+    fn one(&self, own: &Template, number: u64) -> [u8; SECTOR] {
+        let mut sector = [0; SECTOR];
+        match self.duplicate(number) {
+            None => own.sector(number, &mut sector),
+            Some((pool, number)) => pool.template(u32::MAX).sector(number, &mut sector),
+        }
+        sector
     }
 
     fn template(&self, rank: u32) -> Template {
@@ -213,13 +231,15 @@ impl ContentStream {
     pub fn writer(&self, rank: u32, offset: u64) -> [u8; 8] {
         let (stream, number) = self.resolved(offset / SECTOR as u64);
         let rank = if stream.kind == ContentKind::Duplicate { u32::MAX } else { rank };
-        writer_word(Self::key(stream.root(), number), rank)
+        let key = Self::key(stream.root(), number);
+        writer_word(key, &Mask::of(key), rank)
     }
 
     /// Who wrote the sector at `offset` of the stream, by its eight bytes.
     pub fn rank(&self, offset: u64, bytes: [u8; 8]) -> Option<u32> {
         let (stream, number) = self.resolved(offset / SECTOR as u64);
-        rank_of(Self::key(stream.root(), number), bytes)
+        let key = Self::key(stream.root(), number);
+        rank_of(key, &Mask::of(key), bytes)
     }
 }
 
@@ -234,23 +254,44 @@ struct Template {
 }
 
 impl Template {
+    /// Sectors from `first` on.
+    fn sectors(&self, first: u64, out: &mut [[u8; SECTOR]]) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has these instructions.
+            unsafe { self.sectors_by_avx2(first, out) };
+            return;
+        }
+        out.iter_mut().zip(first..).for_each(|(sector, number)| self.sector(number, sector));
+    }
+
+    /// The same with vectors of 32 bytes.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn sectors_by_avx2(&self, first: u64, out: &mut [[u8; SECTOR]]) {
+        for (sector, number) in out.iter_mut().zip(first..) {
+            self.sector(number, sector);
+        }
+    }
+
+    #[inline(always)]
     fn sector(&self, number: u64, out: &mut [u8; SECTOR]) {
         let key = ContentStream::key(self.root, number);
         let mut facts = self.facts;
         facts[3] = number;
+        let mask = Mask::of(key);
         let (words, _) = out.as_chunks_mut::<8>();
+        let (head, body) = words.split_at_mut(FACTS);
+        // Pairs, so that compilers take both at once.
+        for (pair, pool) in body.as_chunks_mut::<2>().0.iter_mut().zip(mask.pool[FACTS..].as_chunks::<2>().0)
+        {
+            *pair = [(pool[0] ^ mask.own[0]).to_le_bytes(), (pool[1] ^ mask.own[1]).to_le_bytes()];
+        }
+        for (at, word) in head.iter_mut().enumerate() {
+            *word = (facts[at] ^ mask.word(at)).to_le_bytes();
+        }
         words[0] = key.to_le_bytes();
-        for at in 1..FACTS {
-            words[at] = (facts[at] ^ word(key, at)).to_le_bytes();
-        }
-        words[WRITER] = writer_word(key, self.rank);
-        let mut at = counter(key, FACTS);
-        // Two words as one number: compilers pack single ones into vectors, which multiply one by one all the same.
-        for pair in out[HEAD..].as_chunks_mut::<16>().0 {
-            let next = at.wrapping_add(STEP);
-            *pair = (u128::from(output(at)) | u128::from(output(next)) << 64).to_le_bytes();
-            at = next.wrapping_add(STEP);
-        }
+        words[WRITER] = writer_word(key, &mask, self.rank);
         if self.filled < SECTOR {
             out[self.filled..].fill(0);
         }
@@ -271,25 +312,26 @@ const fn inverse(odd: u64) -> u64 {
 }
 
 /// The rank and a check of it, spread over all bytes: no two ranks have more bytes in common than by chance.
-fn writer_word(key: u64, rank: u32) -> [u8; 8] {
+fn writer_word(key: u64, mask: &Mask, rank: u32) -> [u8; 8] {
     let check = mix(key, u64::from(rank)) & 0xffff_ffff;
-    let plain = word(key, WRITER) ^ (u64::from(rank) | check << 32);
+    let plain = mask.word(WRITER) ^ (u64::from(rank) | check << 32);
     let spread = plain.wrapping_mul(SPREAD.0);
     (spread ^ (spread >> 32)).wrapping_mul(SPREAD.0).to_le_bytes()
 }
 
-fn rank_of(key: u64, bytes: [u8; 8]) -> Option<u32> {
+fn rank_of(key: u64, mask: &Mask, bytes: [u8; 8]) -> Option<u32> {
     let spread = u64::from_le_bytes(bytes).wrapping_mul(SPREAD.1);
     let plain = (spread ^ (spread >> 32)).wrapping_mul(SPREAD.1);
-    let rank = (plain ^ word(key, WRITER)) as u32;
-    (writer_word(key, rank) == bytes).then_some(rank)
+    let rank = (plain ^ mask.word(WRITER)) as u32;
+    (writer_word(key, mask, rank) == bytes).then_some(rank)
 }
 
 /// The facts at the beginning of `bytes`; `None` where no sector begins there.
 pub fn facts(bytes: &[u8]) -> Option<Facts> {
     let (words, _) = bytes.get(..HEAD)?.as_chunks::<8>();
     let key = u64::from_le_bytes(words[0]);
-    let fact = |at: usize| u64::from_le_bytes(words[at]) ^ word(key, at);
+    let mask = Mask::of(key);
+    let fact = |at: usize| u64::from_le_bytes(words[at]) ^ mask.word(at);
     let meta = fact(4);
     let kind = *KINDS.get((meta & 0xff) as usize).filter(|_| meta >> 24 == 0)?;
     let mut name = Name::default();
@@ -302,14 +344,14 @@ pub fn facts(bytes: &[u8]) -> Option<Facts> {
     (ContentStream::key(stream.root(), number) == key).then(|| Facts {
         stream,
         number,
-        rank: rank_of(key, words[WRITER]),
+        rank: rank_of(key, &mask, words[WRITER]),
     })
 }
 
 /// The run that the first 16 bytes of a sector name.
 pub fn run_of(bytes: &[u8]) -> Option<u64> {
     let (words, _) = bytes.get(..16)?.as_chunks::<8>();
-    Some(u64::from_le_bytes(words[1]) ^ word(u64::from_le_bytes(words[0]), 1))
+    Some(u64::from_le_bytes(words[1]) ^ Mask::of(u64::from_le_bytes(words[0])).word(1))
 }
 
 #[cfg(test)]

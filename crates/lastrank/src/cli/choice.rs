@@ -9,7 +9,7 @@ pub struct Choice {
     #[arg(long, value_name = "NAME")]
     pub column: Option<String>,
     /// The samples of this label, operation or LABEL/OPERATION of a run
-    #[arg(long, value_name = "LABEL")]
+    #[arg(long, value_name = "LABEL", visible_alias = "of")]
     pub label: Option<String>,
     /// The maximum over ranks of each iteration, not every rank's own sample
     #[arg(long)]

@@ -43,6 +43,9 @@ pub struct FitArgs {
     /// Show the level exceeded once in N values or blocks (repeatable) [default: 10, 100, 1000]
     #[arg(long, value_name = "N")]
     pub period: Vec<f64>,
+    /// All tables, not only the first screen
+    #[arg(long, short = 'v')]
+    pub verbose: bool,
     /// The result as JSON (schema lastrank.fit/1, see docs/fit-json.md)
     #[arg(long)]
     pub json: bool,
@@ -88,6 +91,9 @@ pub struct CompareArgs {
     /// Exit with status 1 where this is certain: `k>NUMBER` holds for the whole interval
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Option<String>,
+    /// All tables, not only the first screen
+    #[arg(long, short = 'v')]
+    pub verbose: bool,
     /// The result as JSON (schema lastrank.compare/1)
     #[arg(long)]
     pub json: bool,

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, anyhow, bail};
 use report::comparison::{ComparedSample, ComparisonReport};
-use report::{Table, Unit, confidence, fixed, probability, sentence, words};
+use report::{CompareAnswer, Table, Unit, confidence, fixed, probability, sentence, words};
 use serde_json::{Value, json};
 use tail::congestion::{CompareOptions, Comparison, ComparisonCode, SCHEMA, compare, single_run};
 use tail::{Gev, Interval, Likelihood, Series};
@@ -11,7 +11,7 @@ use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, read_pair, why_not_comparable};
+use crate::values::{Values, confined_differently, read_pair, why_not_comparable};
 
 /// Below so many new runs each is judged by itself.
 const FEWEST: usize = 10;
@@ -39,6 +39,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     let mut warnings: Vec<String> = quiet.warnings().into_iter().chain(new.warnings()).collect();
     warnings.extend(unmatched);
     warnings.extend(why_not_comparable(&quiet, &new));
+    warnings.extend(confined_differently(&quiet, &new));
     let lower = if new.numbers.len() < FEWEST {
         if args.output.is_some() {
             bail!(
@@ -69,6 +70,7 @@ fn limit(condition: &str) -> anyhow::Result<f64> {
 
 /// Compare two samples; the lower end of the factor that is quoted.
 fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]) -> anyhow::Result<f64> {
+    let rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| results::compare_rows(old, new));
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare(&quiet.numbers, &new.numbers, &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
@@ -79,10 +81,21 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
     if args.json {
         let mut object = words::json(&found)?;
         add_source(&mut object, quiet, new, warnings);
+        object["rows"] = json!(rows);
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
-    } else {
+    } else if args.verbose {
         output::print(&text(quiet, new, &found, single.as_ref(), warnings))?;
+    } else {
+        let answer = CompareAnswer {
+            names: [&quiet.name, &new.name],
+            seconds: quiet.seconds,
+            found: &found,
+            values: [&quiet.numbers, &new.numbers],
+            rows: rows.as_ref(),
+            warnings,
+        };
+        output::print(&answer.screen(output::screen_options()))?;
     }
     if let Some(page) = &args.output {
         let unit = quiet.unit(found.quiet.median);
@@ -201,23 +214,20 @@ fn text(
     let from = format!("{} from", confidence(level));
     let mut table = Table::new("Congestion factor: new = k · quiet", &["<", "k", &from, "to", "<"]);
     let ratio = &found.robust;
+    let without_law =
+        if ratio.bootstrap { "no law, block bootstrap" } else { "no law, order statistics and moments" };
     let mut row = |name: &str, value: f64, interval: &Interval, note: &str| {
         let cells = [name.into(), fixed(value, 4), fixed(interval.lower, 4), fixed(interval.upper, 4)];
         table.push(false, cells.into_iter().chain([note.to_string()]));
     };
     let note = if found.headline().by_law { "profile likelihood" } else { "not to be used: see the verdict" };
     row("by the law of maxima", found.factor.value, &found.factor.interval, note);
-    row(
-        "by all pairs",
-        ratio.hodges_lehmann.value,
-        &ratio.hodges_lehmann.interval,
-        "no law, block bootstrap",
-    );
-    row("by the medians", ratio.median_ratio.value, &ratio.median_ratio.interval, "no law, block bootstrap");
+    row("by all pairs", ratio.hodges_lehmann.value, &ratio.hodges_lehmann.interval, without_law);
+    row("by the medians", ratio.median_ratio.value, &ratio.median_ratio.interval, without_law);
     let mean = &ratio.mean_ln_k;
     let natural =
         Interval { lower: mean.interval.lower.exp(), upper: mean.interval.upper.exp(), ..mean.interval };
-    row("by the means of ln T", mean.value.exp(), &natural, "no law, block bootstrap");
+    row("by the means of ln T", mean.value.exp(), &natural, without_law);
     if let Some(single) = single {
         let k = single.duration / found.quiet.median;
         row("if there were one new run", k, &single.interval, "at its median");

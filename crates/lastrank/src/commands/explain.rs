@@ -1,11 +1,12 @@
 //! `lastrank explain`: prints what a program will do, rank by rank.
 
 use ppl::count::DEFAULT_BUDGET;
-use ppl::explain::{Explanation, Layout, RankWork, explain};
+use ppl::explain::{Explanation, PatternLayout, RankWork, explain};
 use ppl::plan::{Plan, Settings};
 use samples::units::{bytes, count, duration};
 use serde_json::json;
 
+use super::asks;
 use super::run::{groups, pairs};
 use crate::cli::ExplainArgs;
 use crate::exit::Status;
@@ -38,6 +39,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
             "program": planned.name,
             "parameters": plan.parameters,
             "space": space,
+            "asks": asks::of(plan),
             "explanation": found,
         }))?;
     } else {
@@ -65,6 +67,11 @@ fn text(name: &str, plan: &Plan, found: &Explanation) -> String {
     }
     for layout in &found.patterns {
         text += &pattern(layout);
+    }
+    let asked = asks::of(plan);
+    if !asked.is_empty() {
+        text += "\nAsks to\n";
+        text += &asks::text(&asked);
     }
     text += "\nWhere ranks meet\n";
     text += &meetings(found);
@@ -128,8 +135,8 @@ fn stretch(first: u32, last: u32) -> String {
     if first == last { first.to_string() } else { format!("{first} to {last}") }
 }
 
-fn pattern(layout: &Layout) -> String {
-    let Layout { name, group, blocks, block_bytes, level, transfers, transfer_bytes, .. } = layout;
+fn pattern(layout: &PatternLayout) -> String {
+    let PatternLayout { name, group, blocks, block_bytes, level, transfers, transfer_bytes, .. } = layout;
     let members = layout.ranks.len() as u64;
     let unused = if layout.used { "" } else { " (no command uses it)" };
     let together = if layout.collective { "collective" } else { "independent" };

@@ -1,6 +1,9 @@
-//! `lastrank import`: makes a program of what an application did, from a trace.
+//! `lastrank import`: makes a program of what an application did, from a trace, or of the options of another tool.
 //!
-//! The crate `trace` does the work; here are files, messages and the exit status.
+//! The crate `trace` does the work; here are files, messages and the exit status. [`workload`] is for job files and
+//! command lines.
+
+mod workload;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -24,8 +27,13 @@ use crate::output;
 /// So much of a file is looked at to tell its format.
 const HEAD: u64 = 1 << 16;
 
-/// Reads a trace and writes the program.
+/// Reads a trace, a job file or a command line, and writes the program.
 pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
+    if args.choice.description.is_none()
+        && let Some(program) = workload::program_of(&args.trace)?
+    {
+        return deliver_workload(args, &program);
+    }
     let (mut trace, _) = read(&args.trace, &args.choice)?;
     let options = Options {
         choice: choice(&args.choice)?,
@@ -47,6 +55,19 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
             }
             output::print(&made.text)?;
         }
+    }
+    Ok(Status::Ok)
+}
+
+fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> {
+    match &args.output {
+        Some(path) => {
+            output::refuse_overwriting(path, "-o", &[&args.trace])?;
+            std::fs::write(path, program).with_context(|| format!("cannot write {}", path.display()))?;
+            let shown = path.display();
+            eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
+        }
+        None => output::print(program)?,
     }
     Ok(Status::Ok)
 }
@@ -127,7 +148,11 @@ pub fn read(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
     let Some(format) = formats::detect(&head, &reading) else {
         let known: Vec<String> =
             formats::ALL.iter().map(|format| format!("{} (`{}`)", format.name, format.made_by)).collect();
-        bail!("{} is no trace of {}", path.display(), known.join(" or of "));
+        bail!(
+            "{} is no trace of {}, no job file of fio and no command line of ior or mdtest",
+            path.display(),
+            known.join(" or of ")
+        );
     };
     let mut whole = Cursor::new(head).chain(reader);
     let trace = trace::import::read(format, &mut whole, &reading);

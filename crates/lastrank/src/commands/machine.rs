@@ -1,13 +1,13 @@
-//! `lastrank machine`: describes this machine and judges whether it is fit to measure.
+//! `lastrank machine`: judges whether this machine is fit to measure, and describes it.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clock::Clock;
 use engine::mpi::{Survey, survey};
-use machine::{self, Finding};
+use machine::{self, Finding, Severity};
 use samples::units::duration;
-use samples::{ClockFacts, ClockKind, Machine};
+use samples::{ClockFacts, ClockKind, MachineFacts};
 use serde::Serialize;
 
 use crate::cli::MachineArgs;
@@ -18,7 +18,7 @@ use crate::output;
 #[derive(Serialize)]
 struct Answer<'a> {
     #[serde(flatten)]
-    machine: &'a Machine,
+    machine: &'a MachineFacts,
     mpi: &'a Survey,
     findings: &'a [Finding],
     verdict: &'a str,
@@ -50,14 +50,28 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
     } else {
         output::print(&text(&shown, &clock, &mpi, &findings, verdict))?;
     }
-    Ok(Status::Ok)
+    let fit = findings.iter().all(|finding| finding.severity < Severity::Problem);
+    Ok(if fit { Status::Ok } else { Status::No })
 }
 
-/// A line for each thing, each path with what lies under it, then the findings in the order in which they
-/// are to be mended.
-fn text(shown: &Machine, clock: &ClockFacts, mpi: &Survey, findings: &[Finding], verdict: &str) -> String {
+/// Whether it is fit to measure, the findings in the order in which they are to be mended, then a line for each thing,
+/// and each path with what lies under it.
+fn text(
+    shown: &MachineFacts,
+    clock: &ClockFacts,
+    mpi: &Survey,
+    findings: &[Finding],
+    verdict: &str,
+) -> String {
     let row = |(name, words): (&str, String)| format!("{name:13} {words}\n");
-    let mut text: String = machine::table(shown).into_iter().map(row).collect();
+    let mut text = format!("{verdict}\n\n");
+    for (number, finding) in findings.iter().enumerate() {
+        text += &format!("{}. {}: {}\n   {}\n", number + 1, finding.severity, finding.text, finding.advice);
+    }
+    if !findings.is_empty() {
+        text.push('\n');
+    }
+    text.extend(machine::table(shown).into_iter().map(row));
     text += &row(("Clock", clock_words(clock)));
     for line in mpi.lines() {
         text += &row(("MPI", line.strip_prefix("MPI ").unwrap_or(&line).to_owned()));
@@ -68,14 +82,7 @@ fn text(shown: &Machine, clock: &ClockFacts, mpi: &Survey, findings: &[Finding],
             text += &format!("  {name:11} {words}\n");
         }
     }
-    text.push('\n');
-    for (number, finding) in findings.iter().enumerate() {
-        text += &format!("{}. {}: {}\n   {}\n", number + 1, finding.severity, finding.text, finding.advice);
-    }
-    if !findings.is_empty() {
-        text.push('\n');
-    }
-    text + verdict + "\n"
+    text
 }
 
 /// `the processor's counter, steps of 10.0 ns, 22.7 ns a reading`.

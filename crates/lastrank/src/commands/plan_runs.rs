@@ -151,7 +151,8 @@ fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> Strin
     let unit = basis.unit;
     let Gev { location, scale, shape } = basis.law;
     let runs = if basis.have > 0 { format!(", {} runs", count(basis.have as u64)) } else { String::new() };
-    let mut text = format!(
+    let mut text = report::sentence("", &words::planning::answer(plans, basis.have));
+    text += &format!(
         "{}{runs}: location {}, scale {}, shape {}\n",
         basis.name,
         unit.show(location),

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use report::Report;
-use samples::Run;
+use report::{Report, WrittenFiles};
 use serde_json::{Value, json};
 
 use crate::cli::ReportArgs;
@@ -21,27 +20,51 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     let run = store::read(&args.run)?;
     let options = report::ReportOptions { site: args.label.clone(), ..Default::default() };
     let report = report::build(&run, &options);
-    if args.text {
-        output::print(&report.terminal_text())?;
-    }
     if let Some(page) = &page {
         write_page(&report, page)?;
     }
-    match page {
-        _ if args.json => output::json(&document(&run, &report, &args.run, page.as_deref()))?,
-        Some(page) => output::print(&format!("Report: {}\n", page.display()))?,
-        None => {}
+    if args.json {
+        output::json(&document(&report, &args.run, page.as_deref()))?;
+    } else {
+        let told = Told { verbose: args.verbose, one_line: args.one_line };
+        output::print(&told.of(&report, &args.run, page.as_deref()))?;
     }
     Ok(Status::Ok)
 }
 
+/// How much of a result is told on standard output.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told {
+    /// All tables, not only the first screen.
+    pub verbose: bool,
+    /// One line.
+    pub one_line: bool,
+}
+
+impl Told {
+    /// The result of a run in `file` as so much text.
+    pub fn of(self, report: &Report, file: &Path, page: Option<&Path>) -> String {
+        let (run, page) = (file.display().to_string(), page.map(|page| page.display().to_string()));
+        match self {
+            Told { one_line: true, .. } => report.one_line(),
+            Told { verbose: true, .. } => {
+                let page = page.map_or(String::new(), |page| format!("Report: {page}\n"));
+                format!("{}\nRun:    {run}\n{page}", report.terminal_text())
+            }
+            Told { .. } => {
+                let files = WrittenFiles { run: &run, page: page.as_deref() };
+                report.first_screen(files, output::screen_options())
+            }
+        }
+    }
+}
+
 /// The result of a run as one JSON document, schema `lastrank.run/1`: what `run --json` and `report --json` print.
-pub fn document(run: &Run, report: &Report, file: &Path, page: Option<&Path>) -> Value {
+pub fn document(report: &Report, file: &Path, page: Option<&Path>) -> Value {
     let mut document = report.json();
     document["schema"] = json!("lastrank.run/1");
     document["run"] = json!(file);
     document["page"] = json!(page);
-    document["results"] = json!(report::results::of_run(run));
     document
 }
 

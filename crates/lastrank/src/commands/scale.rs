@@ -136,7 +136,11 @@ fn text(
     let percent = report::confidence(level);
     let typical = predictions.first().and_then(|found| found.quantiles.first()).map_or(1.0, |q| q.value);
     let unit = sizes[0].values.unit(typical);
-    let mut text = String::new();
+    let mut text: String = predictions
+        .iter()
+        .map(|found| report::sentence("", &words::prediction::answer(found, unit)))
+        .collect();
+    text.push('\n');
     for size in sizes {
         text += &format!("{}: {} values\n", size.values.name, size.values.numbers.len());
         for warning in size.values.warnings() {

@@ -1,8 +1,7 @@
-//! MPI's description of a layout: the types of memory and of the file's view.
+//! Builds the MPI datatypes of a layout: those of memory and of the file's view.
 //!
-//! A transfer is described in bytes where its sizes fit MPI's `int`, beyond that in blocks, by derived
-//! types. The `_c` functions of MPI-4 are not used: those of MPICH 4.0 end the process when a count
-//! is larger than an `int` after all.
+//! A transfer is described in bytes if its sizes fit MPI's `int`, otherwise in blocks, by derived types. The
+//! `_c` functions of MPI-4 are not used: those of MPICH 4.0 abort the process for counts above an `int`.
 
 use std::ffi::c_int;
 
@@ -14,14 +13,14 @@ use crate::library::MpiLibrary;
 
 const INT: u64 = i32::MAX as u64;
 
-/// This rank among those that share a file.
+/// This rank's position among the ranks that share a file.
 #[derive(Clone, Copy)]
-pub(super) struct Share {
+pub(super) struct RankPosition {
     pub(super) rank: u32,
     pub(super) ranks: u32,
 }
 
-/// What the transfer of a layout needs, made once.
+/// The datatypes for transfers of a layout, created once.
 #[derive(Clone, Copy)]
 pub struct LayoutTypes {
     /// The unit of the view: bytes, or a block.
@@ -29,47 +28,51 @@ pub struct LayoutTypes {
     unit_is_byte: bool,
     /// The file type of levels 2 and 3.
     pub(super) file: Option<Handle>,
-    /// Where the view begins in the file, in bytes.
+    /// Start of the view in the file, in bytes.
     pub(super) begin: i64,
-    /// How memory is described in one call.
-    pub(super) memory: Memory,
+    /// The memory argument of one call.
+    pub(super) memory: MemoryType,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Memory {
-    /// So many bytes.
+pub(super) enum MemoryType {
+    /// A number of bytes.
     Bytes(c_int),
-    /// So many of a derived type.
+    /// A number of elements of a derived type.
     Units(c_int, Handle),
 }
 
 impl LayoutTypes {
-    /// Makes the types.
+    /// Creates the types.
     ///
     /// # Errors
     /// The errno: EINVAL for sizes that the library cannot express.
-    pub(super) fn new(library: &'static MpiLibrary, share: Share, layout: &Layout) -> Result<Self, i32> {
-        let row = layout.element.checked_mul(u64::from(share.ranks)).ok_or(libc::EINVAL)?;
+    pub(super) fn new(
+        library: &'static MpiLibrary,
+        position: RankPosition,
+        layout: &Layout,
+    ) -> Result<Self, i32> {
+        let row = layout.element.checked_mul(u64::from(position.ranks)).ok_or(libc::EINVAL)?;
         let byte = library.k.byte;
         let part = if layout.is_whole() { layout.bytes() } else { layout.element };
         let small = row <= INT && layout.blocks <= INT;
         let unit = if small { byte } else { block_type(library, layout.element)? };
         let memory = match part {
-            part if part <= INT => Memory::Bytes(part as c_int),
+            part if part <= INT => MemoryType::Bytes(part as c_int),
             _ if layout.blocks > INT => return Err(libc::EINVAL),
             _ => {
                 let count = if layout.is_whole() { layout.blocks } else { 1 };
                 let block = if small { block_type(library, layout.element)? } else { unit };
-                Memory::Units(count as c_int, block)
+                MemoryType::Units(count as c_int, block)
             }
         };
         let mut begin = 0;
         let file = match layout.is_whole() {
             true if layout.blocks <= INT && library.no_subarrays => {
-                begin = layout.offset(0, share.rank, share.ranks) as i64;
+                begin = layout.offset(0, position.rank, position.ranks) as i64;
                 Some(column(library, layout, row, unit, small)?)
             }
-            true if layout.blocks <= INT => Some(subarray(library, share, layout, unit, small)?),
+            true if layout.blocks <= INT => Some(subarray(library, position, layout, unit, small)?),
             true => return Err(libc::EINVAL),
             false => None,
         };
@@ -78,7 +81,7 @@ impl LayoutTypes {
 
     pub(super) fn free(&self, library: &MpiLibrary) {
         let free = |mut handle: Handle| {
-            // SAFETY: the type was made by us and is not used after; files keep their own copy.
+            // SAFETY: this object created the type and does not use it again; files keep their own copy.
             unsafe { (library.f.type_free)(&raw mut handle) };
         };
         self.file.map(free);
@@ -86,13 +89,13 @@ impl LayoutTypes {
             free(self.unit);
         }
         match self.memory {
-            Memory::Units(_, unit) if unit != self.unit => free(unit),
+            MemoryType::Units(_, unit) if unit != self.unit => free(unit),
             _ => {}
         }
     }
 }
 
-/// A committed type of `bytes` bytes in one piece, also of more than an `int` says.
+/// A committed type of `bytes` contiguous bytes, which may exceed an `int`.
 fn block_type(library: &'static MpiLibrary, bytes: u64) -> Result<Handle, i32> {
     let contiguous = |count: u64, of: Handle| {
         let mut made: Handle = 0;
@@ -109,7 +112,7 @@ fn block_type(library: &'static MpiLibrary, bytes: u64) -> Result<Handle, i32> {
         let factor = factor.filter(|factor| *factor <= INT).ok_or(libc::EINVAL)?;
         let mut part = contiguous(bytes / factor, library.k.byte)?;
         let whole = contiguous(factor, part);
-        // SAFETY: the part was just made; the type made of it keeps what it needs.
+        // SAFETY: the part was just made; a type derived from it keeps what it needs.
         unsafe { (library.f.type_free)(&raw mut part) };
         whole?
     };
@@ -118,14 +121,14 @@ fn block_type(library: &'static MpiLibrary, bytes: u64) -> Result<Handle, i32> {
 
 fn subarray(
     library: &'static MpiLibrary,
-    share: Share,
+    position: RankPosition,
     layout: &Layout,
     unit: Handle,
     unit_is_byte: bool,
 ) -> Result<Handle, i32> {
-    // In bytes where that fits, else in blocks.
+    // In bytes if that fits, otherwise in blocks.
     let scale = if unit_is_byte { layout.element as c_int } else { 1 };
-    let (width, start) = (share.ranks as c_int * scale, share.rank as c_int * scale);
+    let (width, start) = (position.ranks as c_int * scale, position.rank as c_int * scale);
     let rows = layout.blocks as c_int;
     let (sizes, parts, starts) = ([rows, width], [rows, scale], [0, start]);
     let from = match layout.kind {
@@ -133,7 +136,7 @@ fn subarray(
         ViewKind::Table => 0,
     };
     let mut made: Handle = 0;
-    // SAFETY: the arrays have as many entries as dimensions are told; the new handle is a live
+    // SAFETY: the arrays have as many entries as dimensions are passed; the new handle is a live
     // zeroed variable.
     let code = unsafe {
         (library.f.type_subarray)(
@@ -152,8 +155,8 @@ fn subarray(
     commit(library, made)
 }
 
-/// What [`subarray`] describes, for a view that begins at the rank's first block: blocks a `row` (bytes)
-/// apart, and the extent of one row or of the table.
+/// The same as [`subarray`] for a view that begins at the rank's first block: blocks `row` bytes apart, with
+/// the extent of one row or of the whole table.
 fn column(
     library: &'static MpiLibrary,
     layout: &Layout,
@@ -177,7 +180,7 @@ fn column(
     if code != 0 {
         return Err(failed_type(library, code));
     }
-    // SAFETY: made above; the type made of it keeps what it needs.
+    // SAFETY: made above; a type derived from it keeps what it needs.
     unsafe { (library.f.type_free)(&raw mut blocks) };
     commit(library, made)
 }

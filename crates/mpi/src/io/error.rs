@@ -1,4 +1,4 @@
-//! The error text of the last failed call of MPI-IO, and its outcome.
+//! Keeps the error text of the last failed MPI-IO call and makes outcomes.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -11,7 +11,7 @@ thread_local! {
     static ERROR: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The MPI library's text for the failure that came last, once.
+/// Takes the MPI library's text of the last failure; later calls return `None`.
 pub fn take_error() -> Option<String> {
     ERROR.take()
 }
@@ -26,7 +26,7 @@ pub(super) fn keep_error(text: String) {
     ERROR.set(Some(text));
 }
 
-/// What a call gave: `value`, or the errno of `code` with the library's text kept for [`take_error`].
+/// The outcome of a call: `value`, or the errno of `code`; the library's text is kept for [`take_error`].
 #[inline]
 pub(super) fn outcome(library: &MpiLibrary, call: &str, code: c_int, value: u64) -> Result<Outcome, Outcome> {
     if code == 0 {

@@ -1,4 +1,4 @@
-//! A file that the ranks of an MPI communicator opened together.
+//! Opens, transfers and closes a file of an MPI communicator.
 
 use std::ffi::{CStr, c_int, c_void};
 
@@ -6,7 +6,7 @@ use ranks::Comm;
 use ranks::layout::{Blocks, Direction, Layout, ParallelMode};
 use samples::Outcome;
 
-use super::datatype::{LayoutTypes, Memory, Share};
+use super::datatype::{LayoutTypes, MemoryType, RankPosition};
 use super::error::{forget_error, outcome};
 use super::hints;
 use super::tools::FileTools;
@@ -14,37 +14,38 @@ use crate::abi::Handle;
 use crate::communicator::Mpi;
 use crate::library::{MpiLibrary, MpiStatus};
 
-/// A file opened by the ranks of an MPI communicator.
+/// A file that the ranks of an MPI communicator opened together.
 pub struct File {
     library: &'static MpiLibrary,
     handle: Handle,
-    share: Share,
-    /// The view that is set; `None` is that of a file just opened.
+    position: RankPosition,
+    /// The current view; `None` is the default view of a newly opened file.
     view: Option<Layout>,
-    /// The program's hints, for the view as well.
+    /// The program's hints, passed to every view.
     info: Handle,
 }
 
-/// What one call of the library moves.
+/// The part of a transfer that one library call moves.
 struct Piece {
-    /// Where in the view, in its units.
+    /// Offset in the view, in units of the view.
     offset: i64,
     memory: *mut u8,
-    types: Memory,
+    types: MemoryType,
     /// Bytes.
     length: u64,
 }
 
 impl Piece {
-    /// In place of one whose memory is missing: nothing is moved, and the others do not wait.
-    const NONE: Self = Self { offset: 0, memory: std::ptr::null_mut(), types: Memory::Bytes(0), length: 0 };
+    /// Moves nothing. Replaces a piece whose memory is missing, so that the other ranks do not wait.
+    const NONE: Self =
+        Self { offset: 0, memory: std::ptr::null_mut(), types: MemoryType::Bytes(0), length: 0 };
 }
 
 impl File {
     /// Opens `path` on the ranks of `mpi`; collective. `prepared` is of the same communicator and outlives the file.
     ///
     /// # Errors
-    /// The outcome of a failure; the library's text: [`super::take_error`].
+    /// The outcome of a failure; [`super::take_error`] has the library's text.
     pub fn open(mpi: &Mpi, path: &CStr, mode: ParallelMode, prepared: &FileTools) -> Result<Self, Outcome> {
         let library = mpi.link().library();
         let k = &library.k;
@@ -63,7 +64,7 @@ impl File {
         outcome(library, "MPI_File_open", code, 0).map(|_| Self {
             library,
             handle,
-            share: Share { rank: mpi.rank(), ranks: mpi.size() },
+            position: RankPosition { rank: mpi.rank(), ranks: mpi.size() },
             view: None,
             info,
         })
@@ -89,8 +90,9 @@ impl File {
         Ok(())
     }
 
-    /// Moves the bytes of `layout`; the value is how many. Setting the view is collective for every level. Where the
-    /// memory is not enough: EFAULT, after every collective call that the others wait for was made with no bytes.
+    /// Moves the bytes of `layout` and returns their number. Setting the view is collective at every level.
+    /// If the memory is too small, returns EFAULT after making every collective call with zero bytes, so that
+    /// the other ranks do not wait.
     pub fn transfer(
         &mut self,
         layout: &Layout,
@@ -106,17 +108,17 @@ impl File {
                 Some(memory) => Piece { offset: 0, memory, types: types.memory, length: layout.bytes() },
                 None => Piece::NONE,
             };
-            // SAFETY: `Blocks` gives out memory of that length only.
+            // SAFETY: `Blocks` returns memory of that length only.
             return unsafe { self.move_piece(layout, direction, piece) };
         }
         let mut total = Outcome::default();
         for index in 0..layout.blocks {
-            let offset = layout.offset(index, self.share.rank, self.share.ranks) as i64;
+            let offset = layout.offset(index, self.position.rank, self.position.ranks) as i64;
             let piece = match blocks.block(index) {
                 Some(memory) => Piece { offset, memory, types: types.memory, length: layout.element },
                 None => Piece::NONE,
             };
-            // SAFETY: `Blocks` gives out memory of that length only.
+            // SAFETY: `Blocks` returns memory of that length only.
             let moved = unsafe { self.move_piece(layout, direction, piece) };
             total.value += moved.value;
             if total.ok() {
@@ -129,7 +131,7 @@ impl File {
         total
     }
 
-    /// One call of the library.
+    /// Makes one library call.
     ///
     /// # Safety
     /// The piece's memory is valid for its length, as its types describe it.
@@ -144,10 +146,10 @@ impl File {
             return Outcome::error(libc::EFAULT);
         }
         let (count, unit) = match types {
-            Memory::Units(count, unit) => (count, unit),
-            Memory::Bytes(count) => (count, byte),
+            MemoryType::Units(count, unit) => (count, unit),
+            MemoryType::Bytes(count) => (count, byte),
         };
-        // SAFETY: memory and status are valid by the caller's promise; handles are this library's.
+        // SAFETY: memory and status are valid by this function's contract; handles are this library's.
         let (call, code) = unsafe {
             match (direction, collective) {
                 (Direction::Write, false) => {
@@ -174,7 +176,7 @@ impl File {
         }
         let moved = self.moved(&status, types, length);
         if moved < length {
-            // The end of the file for a read; a write that MPI calls a success is not short.
+            // A short read is the end of the file; a short write that MPI reports as success is an error.
             let errno = if direction == Direction::Read { libc::ENODATA } else { libc::EIO };
             forget_error();
             return Outcome { value: moved, ..Outcome::error(errno) };
@@ -182,25 +184,25 @@ impl File {
         Outcome::value(moved)
     }
 
-    /// Bytes of a successful transfer.
+    /// The number of bytes that a successful transfer moved.
     #[inline]
-    fn moved(&self, status: &MpiStatus, types: Memory, length: u64) -> u64 {
+    fn moved(&self, status: &MpiStatus, types: MemoryType, length: u64) -> u64 {
         let f = &self.library.f;
         let byte = self.library.k.byte;
         match (types, f.get_elements_x) {
-            (Memory::Bytes(_), _) => {
+            (MemoryType::Bytes(_), _) => {
                 let mut count: c_int = 0;
                 // SAFETY: the status was filled by the call before; the count is a live integer.
                 unsafe { (f.get_count)(status, byte, &raw mut count) };
                 u64::try_from(count).unwrap_or(length)
             }
-            (Memory::Units(..), Some(ask)) => {
+            (MemoryType::Units(..), Some(ask)) => {
                 let mut count: i64 = 0;
                 // SAFETY: as above.
                 unsafe { ask(status, byte, &raw mut count) };
                 u64::try_from(count).unwrap_or(length)
             }
-            (Memory::Units(..), None) => length,
+            (MemoryType::Units(..), None) => length,
         }
     }
 
@@ -209,9 +211,9 @@ impl File {
         hints::used(self.library, self.handle)
     }
 
-    /// Closes it; collective. One that is dropped stays open: the others may not come.
+    /// Closes the file; collective. A dropped file stays open, since the other ranks may not close it.
     pub fn close(mut self) -> Outcome {
-        // SAFETY: the handle is open; it is not used after.
+        // SAFETY: the handle is open and not used afterwards.
         let code = unsafe { (self.library.f.file_close)(&raw mut self.handle) };
         outcome(self.library, "MPI_File_close", code, 0).unwrap_or_else(|failure| failure)
     }

@@ -1,4 +1,4 @@
-//! Hints for MPI-IO: how they reach the library, and which ones it uses.
+//! Passes hints to MPI-IO and reads back those that it uses.
 
 use std::ffi::{CStr, CString, c_int};
 
@@ -8,14 +8,14 @@ use super::error::outcome;
 use crate::abi::Handle;
 use crate::library::MpiLibrary;
 
-/// Hints for the MPI library (`MPI_Info`), such as `cb_nodes`; unknown ones are ignored by it.
+/// Hints for the MPI library (`MPI_Info`), such as `cb_nodes`. The library ignores unknown ones.
 pub type Hints = [(String, String)];
 
 /// Room for a key (`MPI_MAX_INFO_KEY` is 36 to 255) and for a value (`MPI_MAX_INFO_VAL` is 256 to 1024).
 const KEY: usize = 512;
 const VALUE: usize = 2048;
 
-/// Hints as the library wants them: an `MPI_Info`, or its null where there are none.
+/// Hints as an `MPI_Info`, or `MPI_INFO_NULL` if there are none.
 pub(super) struct Info {
     library: &'static MpiLibrary,
     handle: Handle,
@@ -36,7 +36,7 @@ impl Info {
             let (Ok(key), Ok(value)) = (CString::new(key.as_str()), CString::new(value.as_str())) else {
                 return Err(Outcome::error(libc::EINVAL));
             };
-            // SAFETY: the info is ours, both texts are NUL-terminated and copied by the library.
+            // SAFETY: this object owns the info; both texts are NUL-terminated and the library copies them.
             let code = unsafe { (library.f.info_set)(handle, key.as_ptr(), value.as_ptr()) };
             outcome(library, "MPI_Info_set", code, 0)?;
         }
@@ -51,13 +51,13 @@ impl Info {
 impl Drop for Info {
     fn drop(&mut self) {
         if self.handle != self.library.k.info_null {
-            // SAFETY: the info is ours; files keep their own copy.
+            // SAFETY: this object owns the info; files keep their own copy.
             unsafe { (self.library.f.info_free)(&raw mut self.handle) };
         }
     }
 }
 
-/// The hints of an open file that the library reports, in its order; none where it reports none.
+/// The hints that the library reports for an open file, in its order.
 pub(super) fn used(library: &'static MpiLibrary, file: Handle) -> Vec<(String, String)> {
     let f = &library.f;
     let mut info = Info { library, handle: library.k.info_null };
@@ -68,14 +68,14 @@ pub(super) fn used(library: &'static MpiLibrary, file: Handle) -> Vec<(String, S
     }
     info.handle = handle;
     let mut count: c_int = 0;
-    // SAFETY: the info is ours, the count a live integer.
+    // SAFETY: the info was created by the call above; the count is a live integer.
     if unsafe { (f.info_get_nkeys)(handle, &raw mut count) } != 0 {
         return Vec::new();
     }
     (0..count)
         .filter_map(|number| {
             let mut key = [0_u8; KEY];
-            // SAFETY: there are so many keys, none longer than the buffer.
+            // SAFETY: the index is below the number of keys, and no key is longer than the buffer.
             let code = unsafe { (f.info_get_nthkey)(handle, number, key.as_mut_ptr().cast()) };
             let key = CStr::from_bytes_until_nul(&key).ok().filter(|_| code == 0)?;
             Some((key.to_string_lossy().into_owned(), value_of(library, handle, key)?))

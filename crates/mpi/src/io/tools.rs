@@ -1,4 +1,4 @@
-//! What files and transfers of a communicator need, made before they are timed.
+//! Prepares hints and datatypes for the files of a communicator, outside of the timing.
 
 use std::collections::HashMap;
 
@@ -6,36 +6,36 @@ use ranks::Comm;
 use ranks::layout::Layout;
 use samples::Outcome;
 
-use super::datatype::{LayoutTypes, Share};
+use super::datatype::{LayoutTypes, RankPosition};
 use super::hints::{Hints, Info};
 use crate::abi::Handle;
 use crate::communicator::Mpi;
 use crate::library::MpiLibrary;
 
-/// The hints as the library wants them, and its description of each layout.
+/// The `MPI_Info` of the hints and the datatypes of each layout.
 pub struct FileTools {
     library: &'static MpiLibrary,
-    share: Share,
+    position: RankPosition,
     info: Info,
     types: HashMap<Layout, LayoutTypes>,
 }
 
 impl FileTools {
-    /// For the ranks of `mpi`; not collective.
+    /// Prepares for the ranks of `mpi`; not collective.
     ///
     /// # Errors
     /// The outcome of a failure; the library's text: [`super::take_error`].
     pub fn new(mpi: &Mpi, hints: &Hints) -> Result<Self, Outcome> {
         let library = mpi.link().library();
-        let share = Share { rank: mpi.rank(), ranks: mpi.size() };
-        Ok(Self { library, share, info: Info::new(library, hints)?, types: HashMap::new() })
+        let position = RankPosition { rank: mpi.rank(), ranks: mpi.size() };
+        Ok(Self { library, position, info: Info::new(library, hints)?, types: HashMap::new() })
     }
 
     pub(super) fn info(&self) -> Handle {
         self.info.handle()
     }
 
-    /// The types that a transfer of `layout` needs. They live as long as this.
+    /// The types for transfers of `layout`; `self` owns them.
     ///
     /// # Errors
     /// The errno: EINVAL for sizes that the library cannot express.
@@ -43,7 +43,7 @@ impl FileTools {
         if let Some(types) = self.types.get(layout) {
             return Ok(*types);
         }
-        let types = LayoutTypes::new(self.library, self.share, layout)?;
+        let types = LayoutTypes::new(self.library, self.position, layout)?;
         self.types.insert(*layout, types);
         Ok(types)
     }

@@ -1,4 +1,4 @@
-//! Compiles statements that hold others: loops, conditions, phases, groups.
+//! Compiles statements with bodies: loops, conditions, phases, groups.
 
 use samples::SiteKind;
 
@@ -24,7 +24,7 @@ impl Checker<'_> {
         Step::Repeat { slot, count, body }
     }
 
-    /// Three expressions in a row.
+    /// Compiles three consecutive expressions.
     pub(super) fn range(&mut self, from: ExprId, to: ExprId, step: Option<ExprId>) -> ExprIndex {
         self.range_parts(from, to, step);
         let parts = [Some(from), Some(to), step];
@@ -74,7 +74,7 @@ impl Checker<'_> {
         let time = duration;
         let duration = self.expression_pushed(duration);
         self.place_of_condition(duration, time);
-        // Where the ranks meet inside, they also agree on the last round.
+        // If ranks meet inside, they also agree on the last round.
         let together = self.meets(body);
         if together {
             self.meeting(place, "this loop over time, in which ranks meet,");
@@ -97,7 +97,7 @@ impl Checker<'_> {
         Step::While { condition, body }
     }
 
-    /// A loop body, in which `variable` counts.
+    /// A loop body with the counter `variable`.
     fn loop_body(
         &mut self,
         statement: StatementId,
@@ -157,7 +157,7 @@ impl Checker<'_> {
         self.meeting(place, "a phase");
         let label = self.label(Some(name));
         let site = self.site(span, None, SiteKind::Phase);
-        // Its two barriers share the site behind it.
+        // Its two barriers share the site that follows.
         let waits = self.site(span, None, SiteKind::Barrier);
         self.place_of_meeting(site, place);
         self.place_of_meeting(waits, place);
@@ -177,8 +177,8 @@ impl Checker<'_> {
     fn stonewall(&mut self, span: Span, place: Span, limit: ExprIndex, body: StatementId) -> u32 {
         if self.stonewall.is_some() {
             self.push(
-                Diagnostic::error(DiagnosticCode::Misplaced, place, "a stonewall stands inside another one")
-                    .help("the phases inside end with the one around them: leave the inner `stonewall` out"),
+                Diagnostic::error(DiagnosticCode::Misplaced, place, "a stonewall is inside another one")
+                    .help("the inner phases end with the outer one: omit the inner `stonewall`"),
             );
         }
         let outer = self.stonewall.replace(place);
@@ -252,7 +252,7 @@ impl Checker<'_> {
         Step::Parallel { count, body }
     }
 
-    /// The time that a statement needs, put into the code.
+    /// Compiles the time of a statement.
     pub(super) fn time(&mut self, id: ExprId, what: &str) -> ExprIndex {
         self.needs_time(id, what, "name the unit: `5ms`, `1.25s`");
         self.expression_pushed(id)

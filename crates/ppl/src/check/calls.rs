@@ -10,8 +10,8 @@ use super::checker::Checker;
 use super::expressions::LiteralKind;
 
 impl Checker<'_> {
-    /// The arguments of a command: first expression, number, site. What was left out and has a
-    /// fixed default is filled in.
+    /// Compiles the arguments of a command and returns the first expression, their number and the site.
+    /// Omitted arguments get their fixed default.
     pub(super) fn command_call(
         &mut self,
         command: Command,
@@ -71,7 +71,7 @@ impl Checker<'_> {
                     let expr = self.constant(crate::value::Value::Int(value));
                     self.pending_exprs.push(expr);
                 }
-                // Patterns and MPI-IO files belong to a group that is known here.
+                // The group of patterns and MPI-IO files is known here.
                 Default::Absent(_) if argument.kind == Kind::Group => {
                     self.pending_exprs.push(Expr::Int(group as i32))
                 }
@@ -87,7 +87,7 @@ impl Checker<'_> {
         (first, count, site)
     }
 
-    /// The group on which a command works: named, the pattern's, or the one around.
+    /// The group of a command: the named one, the pattern's, or the enclosing one.
     fn explicit_group(&self, command: Command, arguments: Exprs) -> u32 {
         let spec = command.spec();
         let named = spec
@@ -108,7 +108,7 @@ impl Checker<'_> {
             .unwrap_or(u32::from(self.group))
     }
 
-    /// The number of a pattern that is named by a plain string.
+    /// The number of the pattern that a plain string names.
     fn pattern_of(&self, id: ExprId) -> Option<u32> {
         self.survey.patterns.get(self.tree.raw_text(id, self.text).0.trim()).copied()
     }
@@ -125,7 +125,7 @@ impl Checker<'_> {
         );
     }
 
-    /// A fraction of a microsecond is hardly ever meant.
+    /// Warns of a fraction without a unit: a fraction of a microsecond is rarely intended.
     fn bare_time(&mut self, span: Span) {
         let number = self.text.get(span.start as usize..span.end as usize).unwrap_or("it");
         self.push(
@@ -168,8 +168,12 @@ impl Checker<'_> {
                 };
                 if !matches!(text.as_str(), "SEEK_SET" | "SEEK_CUR" | "SEEK_END") {
                     self.push(
-                        Diagnostic::error(DiagnosticCode::BadMode, span, format!("`{text}` is no position"))
-                            .help("positions are SEEK_SET, SEEK_CUR and SEEK_END"),
+                        Diagnostic::error(
+                            DiagnosticCode::BadMode,
+                            span,
+                            format!("`{text}` is not a position"),
+                        )
+                        .help("positions are SEEK_SET, SEEK_CUR and SEEK_END"),
                     );
                 }
                 return Expr::Text(self.add_text(&text));
@@ -211,7 +215,7 @@ impl Checker<'_> {
         let text = self.tree.raw_text(id, self.text).0;
         if command.is_collective() {
             if text.is_empty() || !text.chars().all(|letter| "crw".contains(letter)) {
-                let message = format!("`{text}` is no mode of `{}`", command.name());
+                let message = format!("`{text}` is not a mode of `{}`", command.name());
                 self.push(
                     Diagnostic::error(DiagnosticCode::BadMode, span, message)
                         .help("use any of the letters c, r and w"),
@@ -221,7 +225,8 @@ impl Checker<'_> {
         }
         if let Err(part) = mode::flags(text) {
             let modes = ["r", "w", "a", "r+", "w+", "a+"];
-            let error = Diagnostic::error(DiagnosticCode::BadMode, span, format!("`{part}` is no open mode"));
+            let error =
+                Diagnostic::error(DiagnosticCode::BadMode, span, format!("`{part}` is not an open mode"));
             self.push(match nearest(&part, mode::FLAGS.iter().copied()) {
                 Some(near) => error.did_you_mean(near, find_word(self.text, span, &part)),
                 None => {

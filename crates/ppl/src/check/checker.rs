@@ -1,4 +1,4 @@
-//! The state of the check: names in scope, restrictions around the place, code that is being built.
+//! Holds the state of the check: names in scope, enclosing restrictions, code being built.
 
 use samples::SiteKind;
 
@@ -11,14 +11,14 @@ use crate::value::Value;
 use super::definitions::Definitions;
 use super::survey::Survey;
 
-/// More diagnostics than this are not kept.
+/// The largest number of diagnostics kept.
 const MAX_DIAGNOSTICS: usize = 200;
 
-/// Variables of the function that is being checked.
+/// Variables of the function being checked.
 pub(super) struct Locals {
-    /// Name, slot, and whether it can be seen now (a loop variable only inside its loop).
+    /// Name and slot of each variable that is in scope (a loop variable only inside its loop).
     pub names: Vec<(Symbol, u32)>,
-    /// How many slots the function needs.
+    /// The number of slots the function needs.
     pub most: u32,
 }
 
@@ -31,23 +31,23 @@ pub(super) struct Checker<'a> {
     pub diagnostics: Vec<Diagnostic>,
     /// Slot of each global, by symbol.
     pub slots: Vec<Slot>,
-    /// How many loops around this place count with the name.
+    /// The number of enclosing loops whose counter has the name.
     pub counting: Vec<u16>,
-    /// Was it assigned before this place?
+    /// Whether the global was assigned before the current position.
     pub assigned: Vec<bool>,
     pub locals: Option<Locals>,
-    /// Loops around this place, inside the function.
+    /// Number of enclosing loops inside the function.
     pub loops: u32,
-    /// Where the outermost loop around this place ends, 0 outside of loops: what is assigned
-    /// before that may have a value here.
+    /// The end of the outermost enclosing loop, 0 outside of loops: a variable assigned before that offset
+    /// may have a value here.
     pub outermost_end: u32,
-    /// The innermost group around this place.
+    /// The innermost enclosing group.
     pub group: u16,
-    /// The stonewall around this place, whose loops end differently often.
+    /// The enclosing stonewall, in which loops end after different numbers of rounds.
     pub stonewall: Option<Span>,
-    /// Labels of samples that are asked for.
+    /// Labels of samples that the program refers to.
     pub asked: Vec<(Span, String)>,
-    /// `parallel` around this place.
+    /// The enclosing `parallel`.
     pub workers: Option<Span>,
     pub pending: Vec<(Step, u32)>,
     pub pending_exprs: Vec<Expr>,
@@ -105,14 +105,14 @@ impl Checker<'_> {
         slot
     }
 
-    /// Is it defined at this place?
+    /// Whether the variable is defined at the current position.
     pub fn is_defined(&self, symbol: Symbol) -> bool {
         let at = symbol.0 as usize;
         if let Some(locals) = &self.locals {
             if locals.names.iter().any(|(name, _)| *name == symbol) {
                 return true;
             }
-            // A function may run after anything at the top level.
+            // A function may be called after any statement of the top level.
             return self.survey.first_assigned[at] != u32::MAX || self.survey.parameters.contains(&symbol);
         }
         self.assigned[at]
@@ -121,7 +121,7 @@ impl Checker<'_> {
             || self.survey.first_assigned[at] < self.outermost_end
     }
 
-    /// The variable at this place.
+    /// The slot of the variable at the current position.
     pub fn variable(&mut self, symbol: Symbol) -> Option<Slot> {
         if !self.is_defined(symbol) {
             return None;
@@ -134,15 +134,15 @@ impl Checker<'_> {
         Some(self.global(symbol))
     }
 
-    /// The name that was probably meant by one that is not defined.
+    /// The defined name that is most similar to an undefined one.
     pub fn meant(&self, name: &str) -> Option<&str> {
         let names = self.tree.names();
-        // A bound on the work for generated programs.
+        // Limits the work for generated programs.
         let candidates = names.iter().take(10_000).enumerate();
         nearest(name, candidates.filter(|(at, _)| self.is_defined(Symbol(*at as u32))).map(|(_, name)| name))
     }
 
-    /// A new local variable, or a global one outside of functions.
+    /// Declares a local variable, or a global one outside of functions.
     pub fn declare(&mut self, symbol: Symbol) -> Slot {
         match &mut self.locals {
             Some(locals) => {
@@ -155,7 +155,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Notes a label whose samples are asked for, where it is plain text.
+    /// Records a label whose samples are referred to, if it is plain text.
     pub fn ask_for(&mut self, label: ExprId) {
         let raw = self.tree.raw_text(label, self.text).0;
         if !raw.is_empty() && template::is_plain(raw) {
@@ -204,7 +204,7 @@ impl Checker<'_> {
         self.code.blocks.len() as u32 - 1
     }
 
-    /// Puts the steps collected since `base` into the code.
+    /// Moves the steps collected since `base` into the code.
     pub fn finish_block(&mut self, base: usize) -> (u32, u32) {
         let first = self.code.steps.len() as u32;
         let count = (self.pending.len() - base) as u32;

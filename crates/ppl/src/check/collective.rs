@@ -1,4 +1,4 @@
-//! Finds what ranks do together, and keeps where it stands for the check of their meetings.
+//! Finds collective statements and records their spans for the check of meetings.
 
 use crate::code::{ExprIndex, SiteId};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
@@ -7,34 +7,34 @@ use crate::syntax::{Callee, ExprId, ExprKind, StatementId, StatementKind};
 use super::checker::Checker;
 
 impl Checker<'_> {
-    /// Something that ranks do together: `parallel` around it is an error.
+    /// Records a meeting; it is an error inside `parallel`.
     pub(super) fn meeting(&mut self, span: Span, what: &str) {
         if let Some(place) = self.workers {
             self.push(
                 Diagnostic::error(
                     DiagnosticCode::Collective,
                     span,
-                    format!("{what} cannot stand in `parallel`"),
+                    format!("{what} is not permitted in `parallel`"),
                 )
-                .label(place, "several workers of each rank come in here")
+                .label(place, "several workers of each rank execute this")
                 .help("move it out of `parallel`"),
             );
         }
     }
 
-    /// The site of something that ranks do together.
+    /// Records the span of a meeting's site.
     pub(super) fn place_of_meeting(&mut self, site: SiteId, span: Span) {
         self.code.places.add_site(site, span);
     }
 
-    /// An expression that decides which ranks come to a place, or how often.
+    /// Records an expression that decides which ranks reach a place, or how often.
     pub(super) fn place_of_condition(&mut self, expr: ExprIndex, id: ExprId) {
         if self.survey.collective {
             self.code.places.add_expression(expr, self.tree.span(id));
         }
     }
 
-    /// Do ranks meet in the statement, directly or in a function that it calls?
+    /// Whether ranks meet in the statement, directly or in a function that it calls.
     pub(super) fn meets(&self, id: StatementId) -> bool {
         self.survey.collective
             && self.tree.statements_in(id).any(|(_, kind)| {
@@ -44,7 +44,7 @@ impl Checker<'_> {
             })
     }
 
-    /// Does the expression call something that ranks do together?
+    /// Whether the expression calls something collective.
     fn calls_collective(&self, id: ExprId) -> bool {
         self.tree.exprs_in(id).any(|(_, kind)| match kind {
             ExprKind::Call(Callee::Command(command), _) => command.is_collective(),

@@ -1,23 +1,25 @@
-//! Finds constants that a statement cannot use: what would only stop the run is known before it.
+//! Finds constants that a statement cannot use, which would otherwise stop the run.
 
 use std::sync::Arc;
 
 use crate::arithmetic;
+use crate::claim;
 use crate::commands::Function;
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::number::Number;
+use crate::statistic::Times;
 use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, template};
 use crate::value::Value;
 
 use super::checker::Checker;
 
 impl Checker<'_> {
-    /// The value of an expression of literals alone; `None` for any other and where it has none.
+    /// The value of an expression of literals; `None` for any other expression, or if it has no value.
     pub(super) fn known(&self, id: ExprId) -> Option<Value> {
         self.evaluated(id)?.ok()
     }
 
-    /// The same, or why it has no value.
+    /// As [`Checker::known`], with the reason if it has no value.
     fn evaluated(&self, id: ExprId) -> Option<Result<Value, String>> {
         let classic = self.tree.classic;
         Some(match self.tree.expr_kind(id) {
@@ -31,10 +33,10 @@ impl Checker<'_> {
             }
             ExprKind::Parens(inner) => return self.evaluated(inner),
             ExprKind::Unary(op, inner) => arithmetic::unary(op, &self.known(inner)?),
-            // The right side of these may never be evaluated.
+            // Their right side may never be evaluated.
             ExprKind::Binary(BinaryOp::And | BinaryOp::Or, ..) => return None,
             ExprKind::Binary(op, left, right) => {
-                arithmetic::binary(op, &self.known(left)?, &self.known(right)?, classic)
+                arithmetic::binary(op, &self.known(left)?, &self.known(right)?, classic).map_err(String::from)
             }
             ExprKind::Call(Callee::Function(function), arguments) => {
                 let spec = function.spec();
@@ -59,7 +61,7 @@ impl Checker<'_> {
         items.iter().map(|item| self.known(item)).collect()
     }
 
-    /// Reports an operator or function whose operands are literals that do not go together.
+    /// Reports an operator or function whose operands are literals that cannot be combined.
     pub(super) fn constant_operands(&mut self, id: ExprId) {
         if let Some(Err(message)) = self.evaluated(id) {
             self.push(Diagnostic::error(DiagnosticCode::Evaluation, self.tree.span(id), message));
@@ -71,7 +73,7 @@ impl Checker<'_> {
         self.push(error.help(help));
     }
 
-    /// A constant that must be a whole number within bounds.
+    /// Checks a constant that must be an integer within bounds.
     pub(super) fn whole(&mut self, id: ExprId, what: &str, (least, most): (i64, i64)) {
         let Some(value) = self.known(id) else { return };
         let number = value.integer().filter(|_| !matches!(value, Value::Duration(_)));
@@ -90,22 +92,18 @@ impl Checker<'_> {
         }
     }
 
-    /// The three parts of a range: numbers, the last one not 0.
+    /// Checks the three parts of a range: numbers, the step not 0.
     pub(super) fn range_parts(&mut self, from: ExprId, to: ExprId, step: Option<ExprId>) {
         self.whole(from, "the beginning of a range", (i64::MIN, i64::MAX));
         self.whole(to, "the end of a range", (i64::MIN, i64::MAX));
         let Some(step) = step else { return };
         self.whole(step, "the step of a range", (i64::MIN, i64::MAX));
         if self.known(step).and_then(|value| value.integer()) == Some(0) {
-            self.cannot_use(
-                step,
-                "the step of a range must not be 0".into(),
-                "leave `step` out to count by 1",
-            );
+            self.cannot_use(step, "the step of a range must not be 0".into(), "omit `step` to count by 1");
         }
     }
 
-    /// What `for` goes through.
+    /// Checks the list of a `for`.
     pub(super) fn list(&mut self, id: ExprId) {
         if let Some(value) = self.known(id).filter(|value| !matches!(value, Value::List(_))) {
             let message = format!("`for` needs a list or a range, not {}", value.kind());
@@ -113,7 +111,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The operations a second of `rate`.
+    /// Checks the operations per second of `rate`.
     pub(super) fn pace(&mut self, id: ExprId) {
         let Some(value) = self.known(id) else { return };
         let rate = value.float().filter(|_| !matches!(value, Value::Duration(_)));
@@ -123,7 +121,30 @@ impl Checker<'_> {
         }
     }
 
-    /// The weights of `choose`.
+    /// Checks the probability of `quantile`, and the times (response or service) that a statistic names.
+    pub(super) fn asked_statistic(&mut self, function: Function, arguments: Exprs) {
+        let of_share = function == Function::Quantile;
+        if let Some((share, value)) =
+            arguments.get(0).filter(|_| of_share).and_then(|id| Some((id, self.known(id)?)))
+            && !value.float().is_some_and(|share| (0.0..=1.0).contains(&share))
+        {
+            self.cannot_use(
+                share,
+                claim::no_share(&value),
+                "the 99 % quantile is `quantile(0.99, \"label\")`",
+            );
+        }
+        let times = arguments.get(1 + usize::from(of_share));
+        if let Some((times, value)) = times.and_then(|id| Some((id, self.known(id)?))) {
+            let word = value.to_string();
+            if Times::find(&word).is_none() {
+                let message = claim::unknown_times(function, &word);
+                self.cannot_use(times, message, "omit it for response times");
+            }
+        }
+    }
+
+    /// Checks the weights of `choose`.
     pub(super) fn weights(&mut self, weights: Exprs) {
         let mut sum = Some(0.0);
         for id in weights.iter() {
@@ -133,13 +154,13 @@ impl Checker<'_> {
                 && !weight.is_some_and(|weight| weight >= 0.0 && weight.is_finite())
             {
                 let message = format!("a weight must be a number of 0 or more, not {value}");
-                self.cannot_use(id, message, "leave out what is never to be chosen");
+                self.cannot_use(id, message, "omit bodies that are never to be chosen");
                 return;
             }
             sum = sum.zip(weight).map(|(sum, weight)| sum + weight);
         }
         if let (Some(0.0), Some(first)) = (sum, weights.get(0)) {
-            let message = "the weights of `choose` add up to nothing".to_owned();
+            let message = "the sum of the weights of `choose` is 0".to_owned();
             self.cannot_use(first, message, "give at least one of them a weight above 0");
         }
     }

@@ -9,11 +9,11 @@ use crate::value::Value;
 use super::checker::Checker;
 use super::definitions::{GroupDefinition, GroupTag, Parameter, PatternDefinition, classic_suffix};
 
-/// Sites keep the number of their group in 16 bits, and ranks a communicator for each.
+/// Sites store the number of their group in 16 bits, and ranks keep a communicator for each group.
 const MAX_GROUPS: usize = 4096;
 
 impl Checker<'_> {
-    /// Checks a definition and keeps what it says.
+    /// Checks a definition and stores it.
     pub(super) fn define(&mut self, define: Define, span: Span) {
         match define {
             Define::Param { name, variable, default, range } => {
@@ -89,7 +89,7 @@ impl Checker<'_> {
         let text = matches!(self.tree.expr_kind(default), ExprKind::Text);
         let default_span = self.tree.span(default);
         let value = if text {
-            // Variables in a default are not filled in.
+            // Variables in a default are not substituted.
             let text = template::plain(self.tree.raw_text(default, self.text).0, self.tree.classic);
             if let Some(digits) = classic_suffix(&text) {
                 self.push(
@@ -98,7 +98,7 @@ impl Checker<'_> {
                         default_span,
                         format!("as a number, \"{text}\" counts as {digits}"),
                     )
-                    .help(format!("leave out the quotes to mean {text} as a number with a unit")),
+                    .help(format!("omit the quotes to write {text} as a number with a unit")),
                 );
             }
             let text = self.add_text(&text);
@@ -128,7 +128,7 @@ impl Checker<'_> {
             if self.definitions.groups.len() == MAX_GROUPS {
                 self.push(
                     Diagnostic::error(DiagnosticCode::BadDefine, span, "a program has at most 4,096 groups")
-                        .help("ranks that do the same share a group; `$$grank` tells them apart"),
+                        .help("put ranks that do the same into one group; `$$grank` is their number in it"),
                 );
                 return;
             }
@@ -162,10 +162,10 @@ impl Checker<'_> {
                         Diagnostic::error(
                             DiagnosticCode::BadDefine,
                             tag_span,
-                            format!("`{other}` is no tag of a group"),
+                            format!("`{other}` is not a group tag"),
                         )
                         .help(
-                            "`S`: ranks of its own; `D` or `D/1`: disjoint from its kin; none: may overlap",
+                            "`S`: exclusive ranks; `D` or `D/1`: disjoint from groups with the same tag; none: may overlap",
                         ),
                     );
                     GroupTag::Free
@@ -219,7 +219,7 @@ impl Checker<'_> {
         self.definitions.patterns.push(PatternDefinition { name, numbers, group, span: name_span });
     }
 
-    /// An expression of a definition: constant.
+    /// Compiles an expression of a definition, which must be constant.
     pub(super) fn constant_expression(&mut self, id: ExprId) -> ExprIndex {
         if let Some((span, what)) = self.not_constant(id) {
             self.push(

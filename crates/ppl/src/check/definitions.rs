@@ -1,4 +1,4 @@
-//! What a program defines: parameters, groups, patterns and the rest.
+//! Holds what a program defines: parameters, groups, patterns, ranks, space, hints.
 
 use crate::code::{ExprIndex, Slot};
 use crate::diagnostic::Span;
@@ -10,24 +10,24 @@ pub struct Parameter {
     pub name: String,
     /// Its variable.
     pub(crate) slot: Slot,
-    /// The default: a string as it stands, or a constant expression.
+    /// The default: a literal string or a constant expression.
     pub(crate) default: ExprIndex,
-    /// Is the default a number? Then values are read as numbers with units.
+    /// Whether the default is a number, so that values are read as numbers with units.
     pub numeric: bool,
-    /// The least value, the greatest, a list of all.
+    /// The least value, the greatest value, the list of permitted values.
     pub(crate) range: [Option<ExprIndex>; 3],
-    /// Where it is defined.
+    /// Span of its definition.
     pub span: Span,
 }
 
-/// How a group takes its ranks.
+/// How ranks are assigned to a group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupTag {
     /// `S`: ranks of its own, from 0 on.
     Exclusive,
     /// `D`, `D/1`: disjoint from the groups with the same sub-tag.
     Disjoint(String),
-    /// No tag: from the first rank behind the `S` groups, may overlap.
+    /// No tag: from the first rank after the `S` groups; may overlap.
     Free,
 }
 
@@ -36,11 +36,11 @@ pub enum GroupTag {
 pub struct GroupDefinition {
     /// Its name.
     pub name: String,
-    /// How it takes its ranks.
+    /// Assignment of its ranks.
     pub tag: GroupTag,
-    /// A sub-tag that is an expression; the plan puts its value into the tag.
+    /// A sub-tag that is an expression, evaluated by the plan.
     pub(crate) sub: Option<ExprIndex>,
-    /// Where it is defined.
+    /// Span of its definition.
     pub span: Span,
 }
 
@@ -51,9 +51,9 @@ pub struct PatternDefinition {
     pub name: String,
     /// Type, iterations, element, level, as expressions.
     pub(crate) numbers: [ExprIndex; 4],
-    /// Its group, where it names one.
+    /// Its group, if it names one.
     pub(crate) group: Option<u32>,
-    /// Where it is defined.
+    /// Span of its definition.
     pub span: Span,
 }
 
@@ -67,13 +67,13 @@ pub struct Definitions {
     /// In the order of the program.
     pub patterns: Vec<PatternDefinition>,
     pub(crate) report: Vec<(String, ExprIndex)>,
-    /// Hints to MPI-IO with the place of the key.
+    /// Hints to MPI-IO with the span of the key.
     pub(crate) hints: Vec<(String, ExprIndex, Span)>,
     pub(crate) ranks: Option<(ExprIndex, Span)>,
     pub(crate) space: Vec<(Option<ExprIndex>, ExprIndex, Span)>,
 }
 
-/// `"4k"`: a number with a suffix that a string's number leaves out; its digits.
+/// The digits of a text such as `"4k"`, a number with a suffix that is ignored in strings.
 pub(crate) fn classic_suffix(text: &str) -> Option<&str> {
     let text = text.trim();
     let digits = text.strip_suffix(['k', 'm', 'g'])?;

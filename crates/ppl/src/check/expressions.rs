@@ -11,13 +11,13 @@ use crate::value::Value;
 use super::checker::Checker;
 
 impl Checker<'_> {
-    /// An expression, put into the code.
+    /// Compiles an expression and appends it to the code.
     pub(super) fn expression_pushed(&mut self, id: ExprId) -> u32 {
         let expr = self.expression(id);
         self.push_expr(expr)
     }
 
-    /// An expression.
+    /// Compiles an expression.
     pub(super) fn expression(&mut self, id: ExprId) -> Expr {
         match self.tree.expr_kind(id) {
             ExprKind::Error => Expr::Int(0),
@@ -95,7 +95,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Expressions, put next to each other.
+    /// Compiles expressions to consecutive indices.
     pub(super) fn expressions(&mut self, items: Exprs) -> u32 {
         let base = self.pending_exprs.len();
         for item in items.iter() {
@@ -134,7 +134,7 @@ impl Checker<'_> {
         self.push(diagnostic);
     }
 
-    /// A bare word: the name of an errno or of a position.
+    /// Compiles a bare word: the name of an errno or of a position.
     fn word(&mut self, symbol: Symbol, span: Span) -> Expr {
         let name = self.name(symbol).to_owned();
         if let Some(number) = errno::number(&name) {
@@ -144,7 +144,7 @@ impl Checker<'_> {
             return Expr::Text(self.add_text(&name));
         }
         let error =
-            Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("`{name}` means nothing here"));
+            Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("`{name}` has no meaning here"));
         self.push(match nearest(&name, errno::names()) {
             Some(near) => error.did_you_mean(near, Some(span)),
             None => error.help(format!("a variable begins with a dollar sign: `${name}`")),
@@ -162,7 +162,7 @@ impl Checker<'_> {
                         Diagnostic::error(
                             DiagnosticCode::NoResult,
                             span,
-                            format!("`{}` gives no value", command.name()),
+                            format!("`{}` has no value", command.name()),
                         )
                         .help("use it as a statement of its own"),
                     );
@@ -190,7 +190,10 @@ impl Checker<'_> {
                 }
                 let label = usize::from(function == Function::Quantile);
                 match (spec.kind, arguments.get(label)) {
-                    (FunctionKind::Samples, Some(label)) => self.ask_for(label),
+                    (FunctionKind::Samples, Some(label)) => {
+                        self.ask_for(label);
+                        self.asked_statistic(function, arguments);
+                    }
                     (FunctionKind::Pure, _) => self.constant_operands(id),
                     (FunctionKind::Draws | FunctionKind::Samples, _) => {}
                 }
@@ -240,7 +243,7 @@ impl Checker<'_> {
             let expr = self.expression(argument);
             self.pending_exprs.push(expr);
         }
-        // Arguments that were left out are the defaults, which are constant and can be shared.
+        // Omitted arguments are the defaults, which are constant and can be shared.
         for index in given..most {
             let expr = self.code.exprs[(procedure.defaults + index - procedure.required) as usize];
             self.pending_exprs.push(expr);
@@ -250,7 +253,7 @@ impl Checker<'_> {
         Expr::Call(self.code.calls.len() as u32 - 1)
     }
 
-    /// Is it a string as it stands in the text?
+    /// Whether it is a literal string.
     pub(super) fn is_literal_text(&self, id: ExprId) -> bool {
         match self.tree.expr_kind(id) {
             ExprKind::Text => true,
@@ -259,7 +262,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The kind of a literal; `None` for what is only known at run time.
+    /// The kind of a literal; `None` if the kind is only known at run time.
     pub(super) fn literal_kind(&self, id: ExprId) -> Option<LiteralKind> {
         match self.tree.expr_kind(id) {
             ExprKind::Text => Some(LiteralKind::Text),
@@ -283,7 +286,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Reports a literal where a time is needed, unless it is one.
+    /// Reports a literal that is not a time where one is needed.
     pub(super) fn needs_time(&mut self, id: ExprId, what: &str, help: &str) {
         if let Some(found) = self.literal_kind(id).filter(|found| *found != LiteralKind::Duration) {
             let message = format!("`{what}` needs a time, not {}", found.name());
@@ -293,7 +296,7 @@ impl Checker<'_> {
     }
 }
 
-/// What a literal is.
+/// The kind of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LiteralKind {
     Text,

@@ -1,4 +1,4 @@
-//! Finds labels that are asked for and that no samples can have.
+//! Finds labels that the program refers to and that no samples can have.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use samples::SiteKind;
 use crate::code::{Code, Expr, ExprIndex, Piece, RawSite, Step};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
 
-/// The labels of a program: pieces of text between parts that only the run fills in.
+/// The labels of a program: text pieces, and `None` for parts known only at run time.
 struct KnownLabels {
     labels: Vec<Vec<Option<String>>>,
     operations: Vec<&'static str>,
@@ -30,7 +30,7 @@ impl KnownLabels {
         Self { labels, operations }
     }
 
-    /// Can samples have this label, or be of this operation, or of `label/operation`?
+    /// Whether samples can have this label, operation, or `label/operation`.
     fn holds(&self, wanted: &str) -> bool {
         let label = |name: &str| self.labels.iter().any(|label| fits(label, name));
         self.operations.contains(&wanted)
@@ -40,7 +40,7 @@ impl KnownLabels {
             })
     }
 
-    /// With what was probably meant.
+    /// Adds the most similar label, or all of them, to the warning.
     fn advise(&self, warning: Diagnostic, wanted: &str) -> Diagnostic {
         let plain = |label: &Vec<Option<String>>| match label.as_slice() {
             [Some(text)] if !text.is_empty() => Some(text.clone()),
@@ -62,7 +62,7 @@ impl KnownLabels {
     }
 }
 
-/// The text of a label; `None` for a part of it that the run fills in.
+/// The pieces of a label; `None` for a part known only at run time.
 fn pieces(code: &Code, label: ExprIndex) -> Vec<Option<String>> {
     match code.exprs[label as usize] {
         Expr::Text(at) => vec![Some(code.text(at).to_owned())],
@@ -81,7 +81,7 @@ fn pieces(code: &Code, label: ExprIndex) -> Vec<Option<String>> {
     }
 }
 
-/// Can a label with these pieces be this text?
+/// Whether a label with these pieces can be this text.
 fn fits(label: &[Option<String>], text: &str) -> bool {
     match label {
         [] => text.is_empty(),
@@ -95,7 +95,7 @@ fn fits(label: &[Option<String>], text: &str) -> bool {
     }
 }
 
-/// Warns of each of `asked`, a label and where it stands, that no samples can have.
+/// Warns of each of `asked` (label and span) that no samples can have.
 pub(super) fn unknown_labels(code: &Code, asked: &[(Span, String)]) -> Vec<Diagnostic> {
     if asked.is_empty() {
         return Vec::new();

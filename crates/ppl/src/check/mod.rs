@@ -1,8 +1,8 @@
-//! Checks a program and compiles it to compact steps.
+//! Checks a tree and compiles it to compact steps.
 //!
 //! One walk over the tree resolves names, checks kinds and counts of arguments, and emits
-//! [`Code`]. A survey before it collects what may be used before it is written down: definitions,
-//! functions, and where each variable is first assigned.
+//! [`Code`]. A survey before it collects what may be used before its definition in the text: definitions,
+//! functions, and the first assignment of each variable.
 
 mod blocks;
 mod calls;
@@ -30,11 +30,11 @@ pub use definitions::{Definitions, GroupDefinition, GroupTag, Parameter, Pattern
 /// A checked program.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// The steps; only to be run where there is no error.
+    /// The steps; only valid to run if there is no error.
     pub code: Code,
-    /// What the program defines.
+    /// The definitions of the program.
     pub definitions: Definitions,
-    /// What is wrong with it, in the order of the text.
+    /// Errors, warnings and notes, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -19,7 +19,7 @@ impl Checker<'_> {
         self.code.main = self.push_block(block);
     }
 
-    /// Definitions may stand anywhere at the top level, so they are read before everything else.
+    /// Definitions may be anywhere at the top level, so they are compiled first.
     fn definitions_first(&mut self, list: Statements) {
         for id in list.iter() {
             let Statement { kind, span } = self.tree.statement(id);
@@ -32,7 +32,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Heads of all functions, then their bodies: a function may call one that follows.
+    /// Compiles the heads of all functions, then their bodies: a function may call a later one.
     fn procedures(&mut self) {
         let functions: Vec<(Symbol, StatementId, Span)> = self
             .survey
@@ -112,7 +112,7 @@ impl Checker<'_> {
         (required, self.push_exprs(&exprs))
     }
 
-    /// The steps of a statement that belongs to another one.
+    /// Compiles the body of another statement and returns its steps.
     pub(super) fn body_block(&mut self, id: StatementId) -> (u32, u32) {
         let base = self.pending.len();
         self.scoped(|me| {
@@ -154,11 +154,11 @@ impl Checker<'_> {
         self.push(Diagnostic::error(
             DiagnosticCode::Misplaced,
             span,
-            format!("`{what}` stands outside of a {where_}"),
+            format!("`{what}` is outside of a {where_}"),
         ));
     }
 
-    /// The label of a block; constant or with variables.
+    /// Compiles the label of a block, which may contain variables.
     pub(super) fn label(&mut self, id: Option<ExprId>) -> u32 {
         match id {
             Some(id) => self.expression_pushed(id),
@@ -169,11 +169,11 @@ impl Checker<'_> {
         }
     }
 
-    /// Compiles a statement to a step of the block that is open.
+    /// Compiles a statement to a step of the current block.
     fn compile(&mut self, id: StatementId, statement: Statement) {
         let Statement { kind, span } = statement;
         let step = match kind {
-            // Definitions and functions were read before everything else.
+            // Definitions and functions were compiled first.
             StatementKind::Error
             | StatementKind::Empty
             | StatementKind::Def { .. }
@@ -257,7 +257,7 @@ impl Checker<'_> {
         self.pending.push((step, span.start));
     }
 
-    /// What is declared with `let` inside ends with it; its slots may be used again.
+    /// Ends the scope of variables that `inside` declares with `let`; their slots are reused.
     pub(super) fn scoped<R>(&mut self, inside: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.locals.as_ref().map(|locals| locals.names.len());
         let result = inside(self);
@@ -285,7 +285,7 @@ impl Checker<'_> {
         Step::Return(self.push_expr(value))
     }
 
-    /// The slot that an assignment writes.
+    /// The slot that an assignment writes to.
     fn assign(&mut self, symbol: Symbol) -> Slot {
         if let Some(locals) = &self.locals {
             if let Some((_, slot)) = locals.names.iter().rev().find(|(name, _)| *name == symbol) {

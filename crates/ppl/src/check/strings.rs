@@ -8,7 +8,7 @@ use crate::syntax::{ExprId, ExprKind, Symbol, template};
 use super::checker::Checker;
 
 impl Checker<'_> {
-    /// A string, with its variables resolved.
+    /// Compiles a string and resolves its variables.
     pub(super) fn string(&mut self, id: ExprId) -> Expr {
         let (raw, offset) = self.tree.raw_text(id, self.text);
         if template::is_plain(raw) {
@@ -78,7 +78,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The longest defined beginning of a name, and how many bytes of it that takes.
+    /// The longest prefix of a name that is a defined variable, and its length in bytes.
     fn longest(&mut self, run: &str) -> Option<(Slot, usize)> {
         // `$` alone is a name in the original.
         let least = usize::from(!run.is_empty());
@@ -108,7 +108,7 @@ impl Checker<'_> {
         self.push(error);
     }
 
-    /// A built-in in a string: like the original, its name takes what follows it.
+    /// A built-in in a string. As in the original, its name extends over all letters and digits that follow.
     fn builtin_piece(&mut self, run: &str, span: Span) -> Option<Piece> {
         if let Some(builtin) = Builtin::find(run) {
             return Some(Piece::Builtin(builtin));
@@ -123,7 +123,7 @@ impl Checker<'_> {
             Diagnostic::warning(
                 DiagnosticCode::LostText,
                 span,
-                format!("`{lost}` behind `$${name}` is lost"),
+                format!("`{lost}` after `$${name}` is dropped"),
             )
             .help(format!("write `${{$${name}}}{lost}` to keep it")),
         );
@@ -152,7 +152,7 @@ impl Checker<'_> {
         self.code.environment.len() as u32 - 1
     }
 
-    /// A string that must not hold variables; reports an error where it does, or is no string.
+    /// A string without variables; reports an error for anything else.
     pub(super) fn plain_text(&mut self, id: ExprId, what: &str) -> Option<String> {
         let span = self.tree.span(id);
         match self.tree.expr_kind(id) {
@@ -166,7 +166,7 @@ impl Checker<'_> {
                         Diagnostic::error(
                             DiagnosticCode::NotConstant,
                             span,
-                            format!("{what} must not hold variables"),
+                            format!("{what} must not contain variables"),
                         )
                         .help("it must be known before the program starts"),
                     );
@@ -185,7 +185,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A name without blanks at its ends, with a warning where there were some.
+    /// A name without blanks at its ends; warns if there were any.
     pub(super) fn trimmed(&mut self, name: &str, span: Span) -> String {
         let trimmed = name.trim();
         if trimmed.len() != name.len() {
@@ -201,7 +201,7 @@ impl Checker<'_> {
         trimmed.to_owned()
     }
 
-    /// The number of a group named by a string.
+    /// The number of the group that a string names.
     pub(super) fn group_number(&mut self, id: ExprId) -> Option<u32> {
         let span = self.tree.span(id);
         let name = self.plain_text(id, "the name of a group")?;

@@ -1,4 +1,4 @@
-//! Collects what a program defines and assigns, anywhere, before the check reads it from the top.
+//! Collects the definitions and assignments of the whole program before the check.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,34 +7,34 @@ use crate::syntax::{
     Callee, Children, Define, ExprId, ExprKind, Statement, StatementId, StatementKind, Symbol, Tree,
 };
 
-/// A function before its body is checked.
+/// A function whose body is not checked yet.
 pub(super) struct FunctionHead {
     pub statement: StatementId,
     pub span: Span,
-    /// Does it hold a barrier, or call a function that does?
+    /// Whether it contains something collective, directly or in a function that it calls.
     pub collective: bool,
     calls: Vec<Symbol>,
 }
 
-/// What the walk before the check found.
+/// The result of the survey.
 #[derive(Default)]
 pub(super) struct Survey {
-    /// Offset of the first assignment to each name that is no loop's own counter.
+    /// Offset of the first assignment to each name that is not a loop counter.
     pub first_assigned: Vec<u32>,
-    /// Names that `define param` gives.
+    /// Variables of `define param`.
     pub parameters: HashSet<Symbol>,
     /// Names of groups (trimmed) and their numbers; the world is 0.
     pub groups: HashMap<String, u32>,
-    /// Names of patterns (trimmed), their numbers and definitions' places.
+    /// Names of patterns (trimmed) and their numbers.
     pub patterns: HashMap<String, u32>,
     /// Functions by name, in order.
     pub functions: Vec<(Symbol, FunctionHead)>,
     pub function_numbers: HashMap<Symbol, u32>,
-    /// Is there anything collective in the program?
+    /// Whether the program contains anything collective.
     pub collective: bool,
 }
 
-struct Walk<'a> {
+struct Surveyor<'a> {
     tree: &'a Tree,
     text: &'a str,
     survey: Survey,
@@ -45,7 +45,7 @@ struct Walk<'a> {
 impl Survey {
     pub fn of(tree: &Tree, text: &str) -> Self {
         let names = tree.names().len();
-        let mut walk = Walk {
+        let mut walk = Surveyor {
             tree,
             text,
             survey: Survey { first_assigned: vec![u32::MAX; names], ..Survey::default() },
@@ -59,7 +59,7 @@ impl Survey {
         survey
     }
 
-    /// A function that calls a collective one is collective.
+    /// Marks the functions that call a collective one as collective.
     fn spread_collective(&mut self) {
         loop {
             let known: HashSet<Symbol> =
@@ -78,7 +78,7 @@ impl Survey {
     }
 }
 
-impl Walk<'_> {
+impl Surveyor<'_> {
     fn collective(&mut self) {
         self.survey.collective = true;
         if let Some(function) = self.inside {
@@ -86,7 +86,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes the calls inside an expression: which function makes them, and whether they are collective.
+    /// Records the calls inside an expression for the current function, and whether they are collective.
     fn expression(&mut self, id: ExprId) {
         for (_, kind) in self.tree.exprs_in(id) {
             let ExprKind::Call(callee, _) = kind else { continue };
@@ -116,7 +116,7 @@ impl Walk<'_> {
         self.tree.raw_text(id, self.text).0.trim().to_owned()
     }
 
-    /// What a definition defines.
+    /// Records what a definition defines.
     fn definition(&mut self, define: Define) {
         match define {
             Define::Param { variable, .. } => {
@@ -141,7 +141,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The head of a function, then its body.
+    /// Records the head of a function, then surveys its body.
     fn function(&mut self, id: StatementId, name: ExprId, parts: Children) {
         let ExprKind::Word(symbol) = self.tree.expr_kind(name) else { return };
         let number = self.survey.functions.len();
@@ -180,7 +180,7 @@ impl Walk<'_> {
             }
             StatementKind::Def { name, .. } => return self.function(id, name, parts),
             StatementKind::Define(define) => return self.definition(define),
-            // The others are what their parts are.
+            // The other kinds are surveyed through their children.
             _ => {}
         }
         let Some(symbol) = counter else { return self.children(parts) };

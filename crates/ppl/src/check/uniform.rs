@@ -1,23 +1,23 @@
-//! Finds loops that do the same in each iteration: counting one iteration counts them all.
+//! Finds loops whose iterations do equal work, so that counting one iteration is enough.
 
 use std::collections::HashSet;
 
 use crate::code::{BlockIndex, Builtin, Code, Expr, ExprIndex, Piece, Slot, Step};
 use crate::commands::{FunctionKind, Kind, Yields};
 
-/// What a block assigns and what its amount of work depends on.
+/// The variables that a block assigns, and those that its amount of work depends on.
 #[derive(Default)]
-struct Reach {
+struct Dependences {
     assigned: HashSet<Slot>,
     read: HashSet<Slot>,
-    /// What is assigned, with the values.
+    /// The assigned slots, with the values.
     values: Vec<(Slot, ExprIndex)>,
-    /// Depends on chance, time, results or jumps.
+    /// Whether it depends on random numbers, time, results or jumps.
     varies: bool,
 }
 
-/// For each block that is the body of a counting loop: is every iteration the same work? Paths
-/// may differ; sizes, counts and conditions may not.
+/// For each block that is the body of a counting loop, whether every iteration does the same work. Paths may
+/// differ; sizes, counts and conditions may not.
 pub(super) fn uniform_blocks(code: &Code) -> Vec<bool> {
     let mut out = vec![false; code.blocks.len()];
     let mut amounts = None;
@@ -27,19 +27,21 @@ pub(super) fn uniform_blocks(code: &Code) -> Vec<bool> {
             Step::ForRange { slot, body, .. } => (slot, body),
             _ => continue,
         };
-        let mut reach = Reach::default();
+        let mut reach = Dependences::default();
         reach.assigned.insert(slot);
         reach.block(code, body);
         let same = !reach.varies && reach.assigned.is_disjoint(&reach.read);
         out[body as usize] = same
-            && !reach.hands_on(code, |slot| amounts.get_or_insert_with(|| amounts_of(code)).contains(&slot));
+            && !reach.affects_outside(code, |slot| {
+                amounts.get_or_insert_with(|| amounts_of(code)).contains(&slot)
+            });
     }
     out
 }
 
 /// The variables on which the amount of work depends anywhere in the program.
 fn amounts_of(code: &Code) -> HashSet<Slot> {
-    let mut reach = Reach::default();
+    let mut reach = Dependences::default();
     for step in &code.steps {
         match *step {
             Step::Assign(slot, value) => {
@@ -52,7 +54,7 @@ fn amounts_of(code: &Code) -> HashSet<Slot> {
             Step::Command { command, count, first, .. } => {
                 reach.arguments(code, command, first, u32::from(count));
             }
-            // Names, times and errnos change no amount.
+            // Names, times and errnos do not affect the amount of work.
             Step::Time { .. }
             | Step::Phase { .. }
             | Step::Think(_)
@@ -85,12 +87,12 @@ fn amounts_of(code: &Code) -> HashSet<Slot> {
     }
 }
 
-impl Reach {
-    /// Does a variable leave the loop with a value that is another one after each round, and does the amount of work
-    /// elsewhere depend on it?
-    fn hands_on(&self, code: &Code, mut matters: impl FnMut(Slot) -> bool) -> bool {
+impl Dependences {
+    /// Whether the amount of work outside of the loop depends on a variable whose value at the end changes
+    /// with the number of rounds.
+    fn affects_outside(&self, code: &Code, mut matters: impl FnMut(Slot) -> bool) -> bool {
         self.values.iter().any(|&(slot, value)| {
-            let mut own = Reach::default();
+            let mut own = Dependences::default();
             own.depends(code, value);
             !own.read.is_disjoint(&self.assigned) && matters(slot)
         })
@@ -138,7 +140,7 @@ impl Reach {
                 }
                 Step::Async { body, .. } | Step::At { body, .. } => self.block(code, body),
                 Step::Think(_) => {}
-                // Several bodies, functions and jumps: rounds can differ.
+                // With several bodies, functions or jumps, rounds can differ.
                 _ => self.varies = true,
             }
         }
@@ -153,7 +155,7 @@ impl Reach {
         }
     }
 
-    /// The commands inside an expression whose value does not matter for the amount of work.
+    /// Records the commands inside an expression whose value does not affect the amount of work.
     fn calls(&mut self, code: &Code, index: ExprIndex) {
         let mut open = vec![index];
         while let Some(index) = open.pop() {
@@ -184,7 +186,7 @@ impl Reach {
         }
     }
 
-    /// An expression on which the amount of work depends.
+    /// Records an expression on which the amount of work depends.
     fn depends(&mut self, code: &Code, index: ExprIndex) {
         let mut open = vec![index];
         while let Some(index) = open.pop() {

@@ -1,6 +1,6 @@
-//! Compiled programs: compact steps with resolved variables and pre-split strings.
+//! Defines compiled programs: compact steps with resolved variables and pre-split strings.
 //!
-//! [`Code`] is what the check makes of a tree: it knows neither ranks nor parameters.
+//! The check compiles a tree to [`Code`], which is independent of ranks and parameters.
 
 mod spell;
 
@@ -13,7 +13,7 @@ use crate::value::Value;
 
 pub(crate) use spell::spell;
 
-/// A variable: the top bit set means that it is local to the function that runs.
+/// The number of a variable; the top bit marks variables that are local to the running function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot(pub(crate) u32);
 
@@ -51,33 +51,33 @@ impl GroupId {
 
 /// An expression: an index into [`Code::exprs`].
 pub type ExprIndex = u32;
-/// No expression: a stonewall without a time.
+/// In place of an expression: a stonewall without a time.
 pub const NO_LIMIT: ExprIndex = u32::MAX;
 /// A block: an index into [`Code::blocks`].
 pub type BlockIndex = u32;
 
-/// An expression, in 8 bytes. Operands of an operator stand next to each other.
+/// An expression, in 8 bytes. Operands of an operator are consecutive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expr {
     /// A small integer.
     Int(i32),
     /// Any other constant: an index into [`Code::constants`].
     Constant(u32),
-    /// A string without anything to fill in: an index into [`Code::texts`].
+    /// A string without variables: an index into [`Code::texts`].
     Text(u32),
-    /// A string with something to fill in: an index into [`Code::templates`].
+    /// A string with variables: an index into [`Code::templates`].
     Template(u32),
     /// A variable.
     Slot(Slot),
-    /// `$$rank` and its kin.
+    /// `$$rank` and the other built-in values.
     Builtin(Builtin),
     /// `$$env(NAME)`: an index into `plan::Plan::environment`.
     Environment(u32),
-    /// The operand is the expression named.
+    /// The operator and its operand.
     Unary(UnaryOp, ExprIndex),
-    /// The operands are the expression named and the next one.
+    /// The operator and its first operand; the second follows.
     Binary(BinaryOp, ExprIndex),
-    /// Condition, then, else: three in a row.
+    /// Three consecutive expressions: condition, then, else.
     Choice(ExprIndex),
     /// A command: an index into [`Code::calls`].
     Command(u32),
@@ -87,7 +87,7 @@ pub enum Expr {
     Call(u32),
     /// `[a, b]`: an index into [`Code::calls`] for its items.
     List(u32),
-    /// The list and, behind it, the index.
+    /// The list; the index follows.
     Index(ExprIndex),
 }
 
@@ -99,11 +99,11 @@ const _: () = assert!(size_of::<Expr>() == 8);
 pub enum Builtin {
     /// This rank, from 0.
     Rank,
-    /// How many ranks there are.
+    /// The number of ranks.
     Size,
-    /// The name of the group around this place; `world` outside of all.
+    /// The name of the enclosing group; `world` outside of all groups.
     Group,
-    /// This rank's place in that group, from 0.
+    /// This rank's index in that group, from 0.
     GroupRank,
     /// Time since the start of the run.
     Time,
@@ -115,39 +115,39 @@ pub enum Builtin {
     Rand,
     /// A random integer that is the same on all ranks.
     CommonRand,
-    /// Which of the workers of `parallel`, from 0.
+    /// The number of the worker of `parallel`, from 0.
     Worker,
 }
 
 impl Builtin {
-    /// All with their names and a line of documentation.
+    /// All built-in values, with their names and a line of documentation.
     pub const ALL: &[(Builtin, &str, &str)] = &[
         (Builtin::Rank, "rank", "This rank, from 0."),
-        (Builtin::Size, "size", "How many ranks there are."),
-        (Builtin::Group, "group", "The name of the group around this place; `world` outside of all groups."),
-        (Builtin::GroupRank, "grank", "This rank's place in that group, from 0."),
+        (Builtin::Size, "size", "The number of ranks."),
+        (Builtin::Group, "group", "The name of the enclosing group; `world` outside of all groups."),
+        (Builtin::GroupRank, "grank", "This rank's index in that group, from 0."),
         (Builtin::Time, "time", "Time since the start of the run."),
-        (Builtin::Errno, "errno", "The errno of the last command, 0 where it succeeded."),
+        (Builtin::Errno, "errno", "The errno of the last command, 0 if it succeeded."),
         (Builtin::Bytes, "bytes", "Bytes that the last command moved."),
         (Builtin::Rand, "rand", "A random integer from 0 to 2⁶³-1, from this rank's own seeded sequence."),
         (Builtin::CommonRand, "crand", "A random integer that is the same on all ranks."),
-        (Builtin::Worker, "worker", "Which of the workers of `parallel`, from 0."),
+        (Builtin::Worker, "worker", "The number of the worker of `parallel`, from 0."),
     ];
 
-    /// The built-in with this name; capitals do not matter.
+    /// The built-in with this name, in any case.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known, _)| known.eq_ignore_ascii_case(name)).map(|(builtin, ..)| *builtin)
     }
 }
 
-/// A call of a command or function: what, and which expressions are its arguments.
+/// A call of a command or function, with its arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
     /// [`Command`], [`Function`] or function of the program, by number.
     pub target: u32,
-    /// First argument; the others follow.
+    /// The first argument; the others follow.
     pub first: ExprIndex,
-    /// How many.
+    /// Their number.
     pub count: u32,
     /// The site of a command.
     pub site: SiteId,
@@ -165,12 +165,12 @@ impl Call {
     }
 }
 
-/// A string with something to fill in: pieces in a row.
+/// A string with variables: consecutive pieces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Template {
     /// First piece.
     pub first: u32,
-    /// How many.
+    /// Their number.
     pub count: u32,
 }
 
@@ -191,67 +191,67 @@ pub enum Piece {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Step {
-    /// The item of a list: the index, then the value.
+    /// Assigns to an item of a list: the index, then the value.
     AssignItem { list: Slot, first: ExprIndex },
-    /// A variable gets a value.
+    /// Assigns to a variable.
     Assign(Slot, ExprIndex),
     /// A command whose value is not used.
     Command { command: Command, count: u8, first: ExprIndex, site: SiteId },
     /// An expression whose value is not used: a call of a function of the program.
     Evaluate(ExprIndex),
-    /// So many times, counting from 0 in `slot` unless that is `Slot::NONE`.
+    /// Repeats the body, counting from 0 in `slot` unless that is `Slot::NONE`.
     Repeat { slot: Slot, count: ExprIndex, body: BlockIndex },
-    /// From the expression named up to, not including, the next one, by the one after.
+    /// Counts from the first expression up to, but not including, the second, in steps of the third.
     ForRange { slot: Slot, first: ExprIndex, body: BlockIndex },
-    /// Each item of a list.
+    /// Runs the body for each item of a list.
     ForEach { slot: Slot, list: ExprIndex, body: BlockIndex },
-    /// Again and again until the time is over; `together`: the ranks of the group around meet before each
-    /// round, and continue or end together.
+    /// Repeats the body until the time has passed. `together`: the ranks of the enclosing group meet before
+    /// each round and agree whether to continue.
     ForTime { duration: ExprIndex, body: BlockIndex, together: bool },
-    /// As long as it is true.
+    /// Repeats the body while the condition is true.
     While { condition: ExprIndex, body: BlockIndex },
-    /// The first block if it is true, otherwise the next one.
+    /// Runs the first block if the condition is true, otherwise the next one.
     If { condition: ExprIndex, then: BlockIndex },
-    /// A timed block: `time`, `ctime`. The label is rendered on entering.
+    /// A timed block: `time`, `ctime`. The label is rendered on entry.
     Time { site: SiteId, label: ExprIndex, body: BlockIndex },
-    /// A barrier, time, a barrier: the site of both barriers is the one behind `site`.
+    /// A barrier, the timed body, a barrier. Both barriers have the site after `site`.
     Phase { site: SiteId, label: ExprIndex, body: BlockIndex },
-    /// Only ranks of a group.
+    /// Runs the body on the ranks of a group only.
     Group { group: GroupId, body: BlockIndex },
-    /// Only the first rank of the group around.
+    /// Runs the body on the first rank of the enclosing group only.
     Master(BlockIndex),
     /// All ranks of a group wait for each other.
     Barrier { site: SiteId, group: GroupId },
-    /// Wait, outside of every latency.
+    /// Waits, outside of every sample.
     Think(ExprIndex),
-    /// Start the body at the next intended time; the state of the pace is `state`.
+    /// Starts the body at the next intended time; `state` is the number of the pace.
     Rate { rate: ExprIndex, state: u32, body: BlockIndex },
-    /// The same with exponential gaps.
+    /// As `Rate`, with exponential gaps.
     Poisson { rate: ExprIndex, state: u32, body: BlockIndex },
-    /// Start the body at a time since the run's start.
+    /// Starts the body at a time since the start of the run.
     At { time: ExprIndex, body: BlockIndex },
-    /// One of `count` weighted bodies: weights are consecutive expressions, bodies blocks.
+    /// Runs one of `count` weighted bodies; weights are consecutive expressions, bodies consecutive blocks.
     Choose { weights: ExprIndex, count: u32, bodies: BlockIndex },
-    /// The body by several workers of this rank at once.
+    /// Runs the body in several concurrent workers of this rank.
     Parallel { count: ExprIndex, body: BlockIndex },
-    /// Commands in the body are started without waiting, so many at once.
+    /// Starts commands in the body without waiting, up to `depth` at a time.
     Async { depth: ExprIndex, body: BlockIndex },
     /// Reads in the body compare what they read with what was written.
     Verify(BlockIndex),
     /// Commands in the body are expected to fail with this errno.
     Expect { errno: ExprIndex, body: BlockIndex },
-    /// The loops inside end for all ranks of the group around when the first is through, or when the time
-    /// is over where one is given ([`NO_LIMIT`]: none). Stands directly in a [`Step::Phase`].
+    /// Ends the loops inside for all ranks of the enclosing group when the first rank has completed the body,
+    /// or when the time has passed ([`NO_LIMIT`]: no time). Only directly inside a [`Step::Phase`].
     Stonewall { limit: ExprIndex, body: BlockIndex },
-    /// The run's answer is no where it is false; `each`: each rank judges its own samples.
+    /// Fails the run if the condition is false; `each`: each rank judges its own samples.
     Assert { condition: ExprIndex, each: bool },
-    /// Does a failed command end the program?
+    /// Sets whether a failed command ends the program.
     OnError { stop: bool },
-    /// Out of the innermost loop.
+    /// Leaves the innermost loop.
     Break,
-    /// On to the next iteration of the innermost loop.
+    /// Continues with the next iteration of the innermost loop.
     Continue,
-    /// Out of the function with a value.
+    /// Leaves the function with a value.
     Return(ExprIndex),
 }
 
@@ -337,19 +337,19 @@ impl Step {
 pub struct Procedure {
     /// Its name.
     pub name: String,
-    /// How many parameters it takes; the others of `locals` are `let` variables.
+    /// Number of parameters; the other `locals` are `let` variables.
     pub parameters: u32,
-    /// How many of them must be given.
+    /// Number of parameters that are required.
     pub required: u32,
     /// Defaults of the last ones, consecutive expressions.
     pub defaults: ExprIndex,
-    /// Variables of its own.
+    /// Number of local variables.
     pub locals: u32,
-    /// What it does.
+    /// Its body.
     pub body: BlockIndex,
 }
 
-/// A site before its place is resolved to file, line and column.
+/// A site whose position is not resolved to file, line and column yet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RawSite {
     pub offset: u32,
@@ -359,7 +359,7 @@ pub(crate) struct RawSite {
 }
 
 impl RawSite {
-    /// What its samples time, as it is written in the program.
+    /// The operation that its samples time, as written in the program.
     pub fn operation(&self) -> &'static str {
         match (self.command, self.kind) {
             (Some(command), _) => command.name(),
@@ -371,15 +371,15 @@ impl RawSite {
     }
 }
 
-/// Where in the text the meetings of ranks stand, and what decides how often they come there. Filled only where
-/// ranks meet at all.
+/// The spans of meetings, and of the expressions that decide how often ranks reach them. Empty if ranks never
+/// meet.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct MeetingSpans {
     expressions: Vec<(ExprIndex, Span)>,
     sites: Vec<(u32, Span)>,
 }
 
-impl Places {
+impl MeetingSpans {
     pub fn add_expression(&mut self, expr: ExprIndex, span: Span) {
         self.expressions.push((expr, span));
     }
@@ -388,7 +388,7 @@ impl Places {
         self.sites.push((site.0, span));
     }
 
-    /// To be called when all were added.
+    /// Sorts the entries. Call after adding all.
     pub fn sort(&mut self) {
         self.expressions.sort_unstable_by_key(|(expr, _)| *expr);
         self.sites.sort_unstable_by_key(|(site, _)| *site);
@@ -404,12 +404,12 @@ impl Places {
     }
 }
 
-/// What the checker makes of a tree; the same for every number of ranks and every parameter.
+/// A compiled program; independent of the number of ranks and of parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
-    /// Statements; those of a block stand next to each other.
+    /// Statements; those of a block are consecutive.
     pub steps: Vec<Step>,
-    /// For each step the offset of its statement in the source.
+    /// The offset of each step's statement in the source.
     pub(crate) origins: Vec<u32>,
     /// First step and number of steps of each block.
     pub blocks: Vec<(u32, u32)>,
@@ -419,11 +419,11 @@ pub struct Code {
     pub constants: Vec<Value>,
     /// Calls inside expressions.
     pub calls: Vec<Call>,
-    /// Strings with something to fill in.
+    /// Strings with variables.
     pub templates: Vec<Template>,
     /// Their pieces.
     pub pieces: Vec<Piece>,
-    /// Strings without anything to fill in: first byte and length in `pool`.
+    /// Strings without variables: first byte and length in `pool`.
     pub texts: Vec<(u32, u32)>,
     /// The bytes of all strings.
     pub pool: String,
@@ -431,22 +431,22 @@ pub struct Code {
     pub variables: Vec<String>,
     /// Functions of the program.
     pub procedures: Vec<Procedure>,
-    /// Integers wrap, as those of the original do.
+    /// Whether integers wrap, as in the original.
     pub classic: bool,
-    /// How many `rate` statements there are.
+    /// Number of `rate` statements.
     pub paces: u32,
     /// The whole program.
     pub main: BlockIndex,
     /// Names of environment variables.
     pub environment: Vec<(String, Span)>,
     pub(crate) sites: Vec<RawSite>,
-    pub(crate) places: Places,
-    /// For each block: does it do the same, whatever the counter of the loop around it?
+    pub(crate) places: MeetingSpans,
+    /// For each block, whether its work is independent of the counter of the enclosing loop.
     pub(crate) uniform: Vec<bool>,
 }
 
 impl Code {
-    /// The operands, arguments or items of an expression, which stand in a row.
+    /// The consecutive operands, arguments or items of an expression.
     pub(crate) fn operands(&self, index: ExprIndex) -> std::ops::Range<ExprIndex> {
         match self.exprs[index as usize] {
             Expr::Int(_)
@@ -473,7 +473,7 @@ impl Code {
         &self.pool[start as usize..(start + length) as usize]
     }
 
-    /// Bytes of memory that it keeps.
+    /// Bytes of memory that it occupies.
     pub fn bytes(&self) -> usize {
         self.steps.capacity() * size_of::<Step>()
             + self.origins.capacity() * 4

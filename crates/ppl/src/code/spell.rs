@@ -1,4 +1,4 @@
-//! Writes an expression as a program would say it, for messages that name it.
+//! Formats an expression as program text, for messages.
 
 use crate::commands::{Command, Function};
 use crate::syntax::UnaryOp;
@@ -6,13 +6,13 @@ use crate::value::Value;
 
 use super::{Builtin, Code, Expr, ExprIndex, Piece, Slot};
 
-/// Longer expressions are cut: a message is a line.
+/// Longer expressions are truncated, since a message is one line.
 const MOST: usize = 120;
 
-/// The expression as a program would say it. Variables of functions have no names here: `local` gives
-/// a text for them.
+/// Formats an expression as program text. Local variables have no names here: `local` returns a text for
+/// them.
 ///
-/// `inner`: as an operand, in parentheses where it has operands of its own.
+/// `inner`: as an operand, in parentheses if it has operands itself.
 pub(crate) fn spell(code: &Code, index: ExprIndex, inner: bool, local: &dyn Fn(Slot) -> String) -> String {
     let mut out = String::new();
     Speller { code, local }.write(index, inner, &mut out);
@@ -30,7 +30,7 @@ struct Speller<'a> {
 
 impl Speller<'_> {
     fn write(&self, index: ExprIndex, inner: bool, out: &mut String) {
-        // What is cut off need not be spelled.
+        // The rest is truncated anyway.
         if out.len() > 8 * MOST {
             return;
         }

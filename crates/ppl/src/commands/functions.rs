@@ -1,4 +1,4 @@
-//! The table of built-in functions, which can be called inside expressions.
+//! Lists the built-in functions, which can be called inside expressions.
 
 macro_rules! functions {
     ($($id:ident $name:literal $form:literal ($least:literal $most:literal) $kind:ident $text:literal example $example:literal;)*) => {
@@ -27,33 +27,33 @@ macro_rules! functions {
     };
 }
 
-/// What the value of a function depends on.
+/// Dependence of a function's value: on arguments, random numbers or samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionKind {
-    /// Its arguments alone.
+    /// Only its arguments.
     Pure,
-    /// The rank's random numbers.
+    /// Also the rank's random numbers.
     Draws,
-    /// The samples taken so far.
+    /// Also the samples taken so far.
     Samples,
 }
 
 /// A built-in function: its form and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct FunctionSpec {
-    /// As it is written.
+    /// Name in a program.
     pub name: &'static str,
-    /// A call with the names of its arguments.
+    /// The form of a call, with the names of its arguments.
     pub form: &'static str,
     /// Fewest arguments.
     pub least: usize,
     /// Most arguments.
     pub most: usize,
-    /// What its value depends on.
+    /// Dependence of its value.
     pub kind: FunctionKind,
-    /// What it gives, in Markdown.
+    /// Its result, in Markdown.
     pub text: &'static str,
-    /// A program that uses it and runs as it stands.
+    /// A complete example program.
     pub example: &'static str,
 }
 
@@ -63,10 +63,10 @@ impl Function {
         ALL.iter().copied()
     }
 
-    /// The function with this place in the table (`function as usize`).
+    /// The function with this index in the table (`function as usize`).
     ///
     /// # Panics
-    /// Where there is no such place.
+    /// If the index is out of range.
     pub fn from_index(index: usize) -> Self {
         ALL[index]
     }
@@ -82,19 +82,19 @@ functions! {
     Min "min" "min(a, b, …)" (1 200) Pure "The least of its arguments." example "print(min(3, 1, 2));";
     Max "max" "max(a, b, …)" (1 200) Pure "The greatest of its arguments." example "print(max(3, 1, 2));";
     Abs "abs" "abs(a)" (1 1) Pure "The magnitude." example "print(abs(-3));";
-    Int "int" "int(a)" (1 1) Pure "Cut toward zero; a string counts as its leading number; a duration counts in nanoseconds." example "print(int(\"4MiB\"), int(2.9), int(5us));";
-    Float "float" "float(a)" (1 1) Pure "As a float; a duration counts in seconds." example "print(float(1) / 2, float(5ms));";
+    Int "int" "int(a)" (1 1) Pure "Truncates toward zero; a string counts as its leading number, a duration in nanoseconds." example "print(int(\"4MiB\"), int(2.9), int(5us));";
+    Float "float" "float(a)" (1 1) Pure "Converts to a float; a duration counts in seconds." example "print(float(1) / 2, float(5ms));";
     Len "len" "len(a)" (1 1) Pure "Bytes of a string, or items of a list." example "print(len(\"abc\"), len([1, 2]));";
     Range "range" "range(a, b)" (2 2) Pure "The list of a, a+1, … b-1; at most a million items." example "for $i in range(0, 3) print($i);";
     Split "split" "split(text, separator)" (1 2) Pure "The pieces of a string between separators (a comma unless given), without blanks around them; empty pieces are left out." example "for $dir in split(\"/tmp, /var/tmp\") print($dir);";
-    Uniform "uniform" "uniform(a, b)" (2 2) Draws "Evenly from a up to, not including, b. Integers give integers." example "$x = uniform(0, 10); assert $x >= 0 && $x < 10;";
+    Uniform "uniform" "uniform(a, b)" (2 2) Draws "Uniform from a up to, but not including, b. Integers give integers." example "$x = uniform(0, 10); assert $x >= 0 && $x < 10;";
     Zipf "zipf" "zipf(n, s)" (2 2) Draws "An integer from 0 to n-1; k has a weight of 1/(k+1)^s (rejection inversion, Hörmann and Derflinger 1996)." example "$n = zipf(100, 1.1); assert $n >= 0 && $n < 100;";
     Normal "normal" "normal(m, s)" (2 2) Draws "Normal with mean m and standard deviation s (polar method, Marsaglia and Bray 1964)." example "print(normal(10.0, 2.0));";
     Exp "exp" "exp(mean)" (1 1) Draws "Exponential with that mean: the gaps of a Poisson process." example "think exp(10us);";
     Pareto "pareto" "pareto(a, m)" (2 2) Draws "Pareto with shape a and least value m: P(X > x) = (m/x)^a." example "think pareto(2.5, 1us);";
     Gev "gev" "gev(location, scale, shape)" (3 3) Draws "Generalised extreme value; a shape above 0 is heavy (Jenkinson 1955)." example "print(gev(10.0, 1.0, 0.1));";
     Empirical "empirical" "empirical([…])" (1 1) Draws "One of the listed values, each equally likely." example "write(\"a.dat\", empirical([4k, 64k])); delete(\"a.dat\");";
-    Quantile "quantile" "quantile(q, \"label\"[, times])" (2 3) Samples "The q-quantile (0 to 1) of this rank's samples with that label or operation so far. Times: `\"response\"`, from when an operation was meant to begin (`rate`, `at`) to its end, unless `\"service\"` says from when it began." example "repeat 10 getpid(); print(quantile(0.9, \"getpid\"));";
+    Quantile "quantile" "quantile(q, \"label\"[, times])" (2 3) Samples "The q-quantile (0 to 1) of this rank's samples with that label or operation so far. Times: `\"response\"` (the default) counts from the intended start of an operation (`rate`, `at`), `\"service\"` from its actual start." example "repeat 10 getpid(); print(quantile(0.9, \"getpid\"));";
     P50 "p50" "p50(\"label\"[, times])" (1 2) Samples "The median of this rank's samples with that label or operation so far. Times: see `quantile`." example "repeat 10 getpid(); print(p50(\"getpid\"));";
     P90 "p90" "p90(\"label\"[, times])" (1 2) Samples "Their 0.9 quantile." example "repeat 10 getpid(); print(p90(\"getpid\"));";
     P99 "p99" "p99(\"label\"[, times])" (1 2) Samples "Their 0.99 quantile." example "repeat 10 getpid(); assert p99(\"getpid\") < 1s;";

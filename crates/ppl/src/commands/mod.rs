@@ -1,16 +1,18 @@
-//! The commands and functions of the language, as tables.
+//! Defines the commands and functions of the language as tables.
 //!
 //! One table serves the checker, the plan, the interpreter, the engine, the editor's hover and the reference:
-//! what any of them needs to know about a command stands in its [`CommandSpec`] and nowhere else.
+//! all that they need to know about a command is in its [`CommandSpec`] and nowhere else.
 
 mod functions;
 pub mod mode;
 mod table;
+mod wish;
 
 pub use functions::{Function, FunctionKind, FunctionSpec};
 pub use table::{CollectiveCommand, Command, CommandByClass, FileCommand, KernelCommand, LanguageCommand};
+pub use wish::Wish;
 
-/// What an argument must be.
+/// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The name of a file or directory.
@@ -19,15 +21,15 @@ pub enum Kind {
     Text,
     /// A number of bytes.
     Bytes,
-    /// A number of bytes that may be negative: from where it counts is another argument.
+    /// A number of bytes that may be negative, relative to a position in another argument.
     Distance,
-    /// How often: 1 or more.
+    /// A repetition count: 1 or more.
     Count,
     /// A plain integer of 0 or more.
     Integer,
     /// Permissions of a file, such as `0o644`.
     Permissions,
-    /// A file from `fopen` and its kin.
+    /// An open file, from `fopen` or a similar command.
     File,
     /// Memory from `alloc`.
     Buffer,
@@ -68,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// The least and the largest integer that it takes; `None` where it takes none.
+    /// The smallest and the largest integer it accepts; `None` if it is not an integer.
     #[inline]
     pub fn bounds(self) -> Option<(i64, i64)> {
         const WORD: i64 = u32::MAX as i64;
@@ -91,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// What it takes instead of an integer outside of its bounds, for messages.
+    /// Its bounds in words, for messages about an integer outside of them.
     pub fn bounds_in_words(self) -> &'static str {
         match self {
             Kind::Bytes | Kind::BytesOrBuffer => "0 or more",
@@ -103,20 +105,20 @@ impl Kind {
         }
     }
 
-    /// Is it rendered as text before the call?
+    /// Whether it is rendered as text before the call.
     pub fn is_text(self) -> bool {
         matches!(self, Kind::Path | Kind::Text | Kind::Mode | Kind::Whence | Kind::Pattern | Kind::Group)
     }
 }
 
-/// What happens where an argument is left out.
+/// Default of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Default {
-    /// It may not be left out.
+    /// It is required.
     Required,
     /// This integer is passed.
     Int(i64),
-    /// Nothing is passed; the words say what that means.
+    /// No value is passed; the text describes the effect.
     Absent(&'static str),
     /// It may be repeated any number of times (`print`).
     Many,
@@ -127,13 +129,13 @@ pub enum Default {
 pub struct ArgumentSpec {
     /// Its name in the documentation.
     pub name: &'static str,
-    /// What it must be.
+    /// Its kind.
     pub kind: Kind,
-    /// What happens where it is left out.
+    /// Default if it is omitted.
     pub default: Default,
 }
 
-/// What the value of a command means.
+/// Meaning of the value of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yields {
     /// Nothing that can be assigned.
@@ -144,19 +146,19 @@ pub enum Yields {
     Buffer,
     /// The number of bytes that were moved: `bytes` of its samples.
     Bytes,
-    /// Another integer: a size, a position, a count, an exit status.
+    /// Another integer: a size, an offset, a count, an exit status.
     Int,
     /// A list of strings.
     List,
 }
 
-/// Who carries a command out.
+/// The component that executes a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// The interpreter, through a method of the machine of its own: no sample.
+    /// The interpreter, through a separate method of the machine; makes no sample.
     Language,
-    /// A driver: one call, or open, transfer and close. Most work on files, some on memory for transfers or on
-    /// the page cache.
+    /// A driver: one call, or open, transfer and close. Most commands work on files, some on transfer buffers
+    /// or the page cache.
     File,
     /// MPI-IO, by the ranks of a group together.
     Collective,
@@ -164,48 +166,48 @@ pub enum Class {
     Kernel,
 }
 
-/// Which way a command moves the bytes that it reports.
+/// The direction in which a command moves the bytes it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Moves {
-    /// It moves none.
+    /// It moves no bytes.
     Nothing,
     /// Into memory.
     Reads,
     /// Out of memory.
     Writes,
-    /// Both ways.
+    /// In both directions.
     Both,
 }
 
 impl Moves {
-    /// Does it bring bytes into memory?
+    /// Whether it moves bytes into memory.
     pub fn reads(self) -> bool {
         matches!(self, Moves::Reads | Moves::Both)
     }
 
-    /// Does it take bytes out of memory?
+    /// Whether it moves bytes out of memory.
     pub fn writes(self) -> bool {
         matches!(self, Moves::Writes | Moves::Both)
     }
 }
 
-/// What a command does to names, open files and memory besides moving bytes: enough to follow a program without
-/// doing it.
+/// The effect of a command on names, open files and memory besides moving bytes: enough to simulate a program
+/// without executing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Nothing that later commands depend on.
+    /// No effect that later commands depend on.
     Nothing,
     /// Creates the first path.
     Creates,
-    /// Makes a directory of the first path.
+    /// Creates a directory at the first path.
     MakesDirectory,
     /// Removes the first path.
     Removes,
-    /// The first path becomes the second.
+    /// Renames the first path to the second.
     Renames,
-    /// Its bytes go behind the end of the first path.
+    /// Appends its bytes to the first path.
     Appends,
-    /// The file reaches at least to offset + size.
+    /// Extends the file to at least offset + size.
     Extends,
     /// Moves the position of the file.
     Seeks,
@@ -213,11 +215,11 @@ pub enum Effect {
     Closes,
     /// Its value is the size of the first path.
     AnswersSize,
-    /// Gives the buffer back.
+    /// Frees the buffer.
     Frees,
 }
 
-/// Where a command comes from.
+/// The origin of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// The paper of 2010.
@@ -231,31 +233,33 @@ pub enum Since {
 /// One command.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
-    /// As it is written, in lower case.
+    /// Name in a program, in lower case.
     pub name: &'static str,
     /// Its arguments, in order.
     pub arguments: &'static [ArgumentSpec],
-    /// What its value means.
+    /// Meaning of its value.
     pub yields: Yields,
-    /// Who carries it out.
+    /// The component that executes it.
     pub class: Class,
-    /// Which way it moves bytes.
+    /// The direction in which it moves bytes.
     pub moves: Moves,
-    /// What else it does that later commands depend on.
+    /// Its other effect that later commands depend on.
     pub effect: Effect,
-    /// The integer it gives in a dry run, where its effect says none.
+    /// The integer it returns in a dry run, unless its effect determines it.
     pub dry_value: i64,
-    /// Can it be handed over inside `async` without waiting for it?
+    /// Whether it can be submitted inside `async` without waiting for it.
     pub submits: bool,
-    /// Of [`Class::Collective`]: ranks meet in it only where the level of its pattern says so.
+    /// For [`Class::Collective`]: whether ranks meet in it only at some levels of its pattern.
     pub by_pattern: bool,
-    /// Where it comes from.
+    /// What it asks for, beside what its effect says; see [`CommandSpec::wish`].
+    pub(crate) asks: Option<Wish>,
+    /// Its origin.
     pub since: Since,
-    /// What it does, in Markdown.
+    /// Description in Markdown.
     pub text: &'static str,
-    /// The errnos that it is likely to meet, with what they mean here; `None` where it does not fail.
+    /// The likely errnos with their meanings here; `None` if it does not fail.
     pub errors: Option<&'static str>,
-    /// A program that uses it and runs as it stands.
+    /// A complete example program.
     pub example: &'static str,
 }
 
@@ -286,7 +290,7 @@ impl CommandSpec {
         out
     }
 
-    /// How many arguments must be there.
+    /// The number of required arguments.
     pub fn required(&self) -> usize {
         self.arguments.iter().filter(|argument| argument.default == Default::Required).count()
     }
@@ -301,12 +305,12 @@ impl CommandSpec {
         self.positions(kind).next()
     }
 
-    /// The index of the argument that says how many bytes: the first one that counts bytes.
+    /// The index of the size argument: the first one that counts bytes.
     pub fn size(&self) -> Option<usize> {
         self.byte_counts().next()
     }
 
-    /// The index of the argument that says from where: the one behind the size.
+    /// The index of the offset argument: the one after the size.
     pub fn offset(&self) -> Option<usize> {
         self.byte_counts().nth(1)
     }
@@ -322,7 +326,7 @@ impl CommandSpec {
         (0..arguments.len()).filter(move |&index| arguments[index].kind == kind)
     }
 
-    /// The specification of the `index`-th argument; the last one repeats if it may.
+    /// The specification of the `index`-th argument; the last one repeats if it is [`Default::Many`].
     pub fn argument(&self, index: usize) -> Option<&'static ArgumentSpec> {
         let arguments: &'static [ArgumentSpec] = self.arguments;
         arguments.get(index).or_else(|| arguments.last().filter(|last| last.default == Default::Many))
@@ -334,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_is_found_by_its_name_and_explains_itself() {
+    fn every_command_is_found_by_its_name_and_is_documented() {
         for command in Command::all() {
             let spec = command.spec();
             assert_eq!(Command::find(spec.name), Some(command));
@@ -344,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_table_says_of_a_command_fits_together() {
+    fn the_properties_of_a_command_are_consistent() {
         for command in Command::all() {
             let spec = command.spec();
             let name = spec.name;

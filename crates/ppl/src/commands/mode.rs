@@ -1,4 +1,4 @@
-//! Reads the mode of `fopen`.
+//! Parses the mode of `fopen`.
 
 /// A flag of `open`, by its name on Linux.
 pub const FLAGS: &[&str] = &[
@@ -24,11 +24,10 @@ pub const FLAGS: &[&str] = &[
     "O_ASYNC",
 ];
 
-/// The `O_…` names of a mode: `r w a r+ w+ a+` as in C, or such names joined by a bar (blanks and
-/// commas do as well).
+/// The `O_…` names of a mode: `r w a r+ w+ a+` as in C, or such names joined by a bar, blanks or commas.
 ///
 /// # Errors
-/// The part that is no flag.
+/// The part that is not a flag.
 pub fn flags(mode: &str) -> Result<Vec<&'static str>, String> {
     Ok(match mode.trim() {
         "r" => vec!["O_RDONLY"],
@@ -50,7 +49,8 @@ pub fn flags(mode: &str) -> Result<Vec<&'static str>, String> {
     })
 }
 
-/// Does a file opened in this mode come into being? A mode of `pfopen` is made of the letters `c r w`.
+/// Whether opening in this mode creates the file. The mode of the collective `pfopen` consists of the letters
+/// `c r w`.
 pub fn creates(mode: &str, collective: bool) -> bool {
     if collective {
         return mode.contains('c');

@@ -1,4 +1,6 @@
-//! The table of commands, by class: name, arguments, value, origin, `[properties]`, documentation, example.
+//! Lists the commands by class: name, arguments, value, origin, `[properties]`, documentation, example.
+//!
+//! Long because: it is one table, a few lines for each command.
 
 use super::Default::{Absent, Int, Many, Required};
 use super::Kind::{
@@ -34,7 +36,7 @@ macro_rules! commands {
             }
         )*
 
-        /// A command by its class. Whoever carries out one class matches its commands exhaustively.
+        /// A command by its class. The component that executes a class matches its commands exhaustively.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum CommandByClass {
             $(#[doc = $about] $class($group),)*
@@ -53,6 +55,7 @@ macro_rules! commands {
                 dry_value: 0,
                 submits: false,
                 by_pattern: false,
+                asks: None,
                 since: Since::$since,
                 text: $text,
                 errors: None,
@@ -86,10 +89,10 @@ impl Command {
         ALL.iter().copied()
     }
 
-    /// The command with this place in the table (`command as usize`).
+    /// The command with this index in the table (`command as usize`).
     ///
     /// # Panics
-    /// Where there is no such place.
+    /// If the index is out of range.
     pub fn from_index(index: usize) -> Self {
         ALL[index]
     }
@@ -105,20 +108,21 @@ impl Command {
         self.spec().name
     }
 
-    /// Who carries it out.
+    /// Which component executes it.
     #[inline]
     pub fn class(self) -> Class {
         self.spec().class
     }
 
-    /// Do the ranks of a group do it together? See `CommandSpec::by_pattern` for those that may not.
+    /// Whether the ranks of a group execute it together. Some do so only at certain levels: see
+    /// `CommandSpec::by_pattern`.
     #[inline]
     pub fn is_collective(self) -> bool {
         self.class() == Class::Collective
     }
 }
 
-/// The properties that stand behind the class in a row of the table.
+/// The properties in brackets in a row of the table.
 impl CommandSpec {
     const fn reads(mut self) -> Self {
         self.moves = match self.moves {
@@ -211,9 +215,9 @@ impl CommandSpec {
 }
 
 commands! {
-Language LanguageCommand "A command that the interpreter carries out, through a method of the machine of its own: no sample." {
+Language LanguageCommand "A command that the interpreter executes, through a separate method of the machine; makes no sample." {
     Print "print" ("value" Any Many) Nothing Paper []
-        "Writes the values, joined by a blank, with the rank in front: `[0] a b c`."
+        "Prints the values, separated by blanks, after the rank: `[0] a b c`."
         example "print(\"hello\", 1 + 1);";
     Sleep "sleep" ("time" Microseconds Required) Nothing Paper []
         "Waits. An integer counts microseconds; `sleep(5ms)` names its unit. `--skip-sleep` leaves it out."
@@ -229,13 +233,13 @@ Language LanguageCommand "A command that the interpreter carries out, through a 
         example "signal(\"go\"); signal(\"go\"); await(\"go\", 2);";
 }
 
-File FileCommand "A command that a driver carries out: one call, or open, transfer and close." {
+File FileCommand "A command that a driver executes: one call, or open, transfer and close." {
     Fcreat "fcreat" ("name" Path Required) File Paper []
         "Creates a file for writing (`O_CREAT|O_WRONLY|O_TRUNC`)."
         errors "EACCES, ENOENT (a directory is missing), ENOSPC"
         example "$f = fcreat(\"a.dat\"); fclose($f); delete(\"a.dat\");";
     Fopen "fopen" ("name" Path Required, "mode" Mode Required, "permissions" Permissions Int(420)) File Paper []
-        "Opens a file. Modes `r w a r+ w+ a+` as in C, or `O_…` names joined by a bar, such as `O_WRONLY|O_CREAT|O_SYNC`. Where it fails the value is the negative errno, so that `if $f < 0` works. With `O_DIRECT`, buffers are aligned."
+        "Opens a file. Modes `r w a r+ w+ a+` as in C, or `O_…` names joined by a bar, such as `O_WRONLY|O_CREAT|O_SYNC`. On failure the value is the negative errno, so that `if $f < 0` works. With `O_DIRECT`, buffers are aligned."
         errors "ENOENT, EACCES, EISDIR, EINVAL (`O_DIRECT` on a file system without it)"
         example "$f = fopen(\"a.dat\", \"O_RDWR|O_CREAT\"); fwrite($f, 4k); fclose($f); delete(\"a.dat\");";
     Fclose "fclose" ("file" File Required) Nothing Paper [closes]
@@ -251,11 +255,11 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         errors "EBADF, EIO, ENOSPC"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 1k); fdatasync($f); fclose($f); delete(\"a.dat\");";
     Fread "fread" ("file" File Required, "size" Bytes Absent("the whole file from 0"), "offset" Bytes Absent("current position")) Bytes Paper [reads submits]
-        "Reads. A read that comes back short counts as failed; the value is the number of bytes."
+        "Reads. A short read counts as failed. The value is the number of bytes."
         errors "EBADF, EIO, EISDIR"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fread($f, 1k); fread($f, 1k, 2k); fread($f); fclose($f); delete(\"a.dat\");";
     Fwrite "fwrite" ("file" File Required, "size" BytesOrBuffer Required, "offset" Bytes Absent("current position")) Bytes Paper [writes submits]
-        "Writes so many bytes that describe themselves (run, file, offset, rank), or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
+        "Writes `size` bytes of generated content that encodes run, file, offset and rank, or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
         errors "EBADF, ENOSPC, EDQUOT, EFBIG, EIO"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 4k); fwrite($f, 1k, 64k); fclose($f); delete(\"a.dat\");";
     Fseek "fseek" ("file" File Required, "offset" Distance Required, "whence" Whence Absent("SEEK_SET")) Int Paper [seeks]
@@ -263,7 +267,7 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         errors "EBADF, EINVAL"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fseek($f, 1k); fread($f, 1k); fclose($f); delete(\"a.dat\");";
     Ftruncate "ftruncate" ("file" File Required, "size" Bytes Required) Nothing Lastrank [extends]
-        "Cuts or extends the file."
+        "Truncates or extends the file."
         errors "EBADF, EINVAL, EFBIG"
         example "$f = fcreat(\"a.dat\"); ftruncate($f, 1MiB); fclose($f); delete(\"a.dat\");";
     Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0)) Nothing Lastrank [submits extends]
@@ -271,15 +275,15 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         errors "EBADF, ENOSPC, EOPNOTSUPP"
         example "$f = fcreat(\"a.dat\"); fallocate($f, 1MiB); fclose($f); delete(\"a.dat\");";
     Fadvise "fadvise" ("file" File Required, "advice" Text Required, "size" Bytes Int(0), "offset" Bytes Int(0)) Nothing Lastrank []
-        "Says how the file will be used: `normal sequential random willneed dontneed noreuse`. A size of 0 means to the end."
+        "Announces how the file will be used: `normal sequential random willneed dontneed noreuse`. A size of 0 means to the end."
         errors "EBADF, EINVAL"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); fadvise($f, \"random\"); fclose($f); delete(\"a.dat\");";
     Cachestat "cachestat" ("file" File Required) Int Lastrank []
-        "Asks how much of a file the page cache holds. The value is in bytes; 0 proves that reads will be cold."
+        "Queries how many bytes of a file are in the page cache. The value is that number; 0 proves that reads will be cold."
         errors "EBADF, ENOSYS (neither `cachestat` nor `mincore` is available)"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $held = cachestat($f); fclose($f); delete(\"a.dat\");";
     Odirect "odirect" ("file" File Required) Int Lastrank [dry_value(512)]
-        "Asks for what sizes and offsets must be multiples of where the file is opened with `O_DIRECT`. The value is in bytes; 0 says that `O_DIRECT` is not possible here."
+        "Queries the alignment that `O_DIRECT` requires of sizes and offsets. The value is in bytes; 0 means that `O_DIRECT` is not supported here."
         errors "EBADF"
         example "write(\"a.dat\", 4k); $f = fopen(\"a.dat\", \"r\"); $step = odirect($f); fclose($f); delete(\"a.dat\");";
     Write "write" ("name" Path Required, "size" BytesOrBuffer Required, "offset" Bytes Int(0)) Bytes Paper [writes submits]
@@ -291,7 +295,7 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         errors "ENOENT (a directory is missing), EACCES, ENOSPC"
         example "append(\"a.dat\", 1024); append(\"a.dat\", 1024); delete(\"a.dat\");";
     Read "read" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Bytes Paper [reads submits]
-        "Opens, reads, closes. A read that comes back short counts as failed."
+        "Opens, reads, closes. A short read counts as failed."
         errors "ENOENT, EACCES, EISDIR"
         example "write(\"a.dat\", 1024); read(\"a.dat\"); read(\"a.dat\", 512, 100); delete(\"a.dat\");";
     Dread "dread" ("name" Path Required) Bytes Grammar [reads submits]
@@ -300,7 +304,7 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         example "write(\"a.dat\", 4k); dread(\"a.dat\"); delete(\"a.dat\");";
     Dwrite "dwrite" ("name" Path Required, "size" Bytes Required) Bytes Grammar [writes submits]
         "Opens with `O_DIRECT` (creates, truncates), writes, closes."
-        errors "EINVAL (no `O_DIRECT` here, or a size that is no multiple of the block), ENOSPC"
+        errors "EINVAL (no `O_DIRECT` here, or a size that is not a multiple of the block), ENOSPC"
         example "dwrite(\"a.dat\", 4k); delete(\"a.dat\");";
     Create "create" ("name" Path Required) Nothing Paper [submits creates]
         "Creates an empty file."
@@ -315,11 +319,11 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         errors "ENOENT, EISDIR, EACCES"
         example "create(\"a.dat\"); unlink(\"a.dat\");";
     Rename "rename" ("from" Path Required, "to" Path Required) Nothing Paper [renames]
-        "Gives a file or directory another name."
+        "Renames a file or directory."
         errors "ENOENT, EXDEV, EACCES"
         example "create(\"a.dat\"); rename(\"a.dat\", \"b.dat\"); delete(\"b.dat\");";
     Link "link" ("from" Path Required, "to" Path Required) Nothing Lastrank []
-        "Gives a file a second name."
+        "Creates a hard link to a file."
         errors "ENOENT, EEXIST, EXDEV"
         example "create(\"a.dat\"); link(\"a.dat\", \"b.dat\"); delete(\"a.dat\"); delete(\"b.dat\");";
     Symlink "symlink" ("target" Path Required, "name" Path Required) Nothing Lastrank []
@@ -339,44 +343,44 @@ File FileCommand "A command that a driver carries out: one call, or open, transf
         errors "ENOENT, ENOTDIR"
         example "mkdir(\"d\"); readdir(\"d\"); rmdir(\"d\");";
     Stat "stat" ("name" Path Required) Int Paper [submits answers_size]
-        "Asks for the attributes of a file. The value is its size in bytes."
+        "Reads the attributes of a file. The value is its size in bytes."
         errors "ENOENT, EACCES"
         example "create(\"a.dat\"); stat(\"a.dat\"); delete(\"a.dat\");";
     Lookup "lookup" ("name" Path Required) Nothing Paper []
-        "Asks whether a file exists (`access` with `F_OK`)."
+        "Tests whether a file exists (`access` with `F_OK`)."
         errors "ENOENT"
         example "create(\"a.dat\"); lookup(\"a.dat\"); delete(\"a.dat\");";
-    Chmod "chmod" ("name" Path Required, "permissions" Permissions Required) Nothing Lastrank []
+    Chmod "chmod" ("name" Path Required, "permissions" Permissions Required) Nothing Lastrank [changes_permissions]
         "Changes the permissions of a file; `0o644` is `rw-r--r--`."
         errors "ENOENT, EPERM"
         example "create(\"a.dat\"); chmod(\"a.dat\", 0o600); delete(\"a.dat\");";
-    Sync "sync" () Nothing Lastrank []
-        "Writes everything the system holds back, of all programs, to the devices."
+    Sync "sync" () Nothing Lastrank [syncs_all]
+        "Writes all dirty data of the system, of all programs, to the devices."
         example "sync();";
-    DropCaches "drop_caches" () Nothing Lastrank []
+    DropCaches "drop_caches" () Nothing Lastrank [drops_caches]
         "Empties the page cache of the machine; needs root."
         errors "EACCES, EPERM"
         example "drop_caches();";
     Alloc "alloc" ("size" Bytes Required) Buffer Lastrank []
-        "Takes memory, page-aligned, and fills it with incompressible data that describes itself."
+        "Allocates page-aligned memory and fills it with incompressible content that encodes its origin."
         errors "ENOMEM"
         example "$b = alloc(1MiB); free($b);";
     Free "free" ("buffer" Buffer Required) Nothing Lastrank [frees]
-        "Gives memory back."
+        "Frees memory of `alloc`."
         errors "EBADF (freed already)"
         example "$b = alloc(1MiB); free($b);";
-    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing Lastrank []
-        "Sets over how many targets of a Lustre file system new files are striped (`lfs setstripe`). Elsewhere it does nothing and leaves a note."
+    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing Lastrank [lays_out_files]
+        "Sets over how many targets of a Lustre file system new files are striped (`lfs setstripe`). On other file systems it does nothing and adds a note."
         errors "ENOENT, EINVAL"
         example "mkdir(\"d\"); stripe(\"d\", 4); rmdir(\"d\");";
     Mmap "mmap" ("name" Path Required, "size" Bytes Absent("the whole file"), "offset" Bytes Int(0)) Bytes Lastrank [reads]
-        "Maps a file and touches one byte a page. The value is the number of bytes."
+        "Maps a file and reads one byte of each page. The value is the number of bytes."
         errors "ENOENT, EACCES, ENODEV"
         example "write(\"a.dat\", 64k); mmap(\"a.dat\"); delete(\"a.dat\");";
 }
 
-Collective CollectiveCommand "A command of MPI-IO, carried out by the ranks of a group together." {
-    Pfopen "pfopen" ("name" Path Required, "mode" Mode Required, "group" Group Absent("the group around it")) File Paper []
+Collective CollectiveCommand "A command of MPI-IO, executed by the ranks of a group together." {
+    Pfopen "pfopen" ("name" Path Required, "mode" Mode Required, "group" Group Absent("the enclosing group")) File Paper []
         "Opens a file with MPI-IO on the communicator of the group; any of `c r w`. Collective."
         errors "ENOENT, EACCES"
         example "define groups {\"all\"};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
@@ -392,96 +396,96 @@ Collective CollectiveCommand "A command of MPI-IO, carried out by the ranks of a
         "Writes with MPI-IO as the pattern says."
         errors "EBADF, EIO, ENOSPC"
         example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pread "pread" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Bytes Paper [reads]
+    Pread "pread" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the enclosing one")) Bytes Paper [reads]
         "MPI-IO: opens, sets the view, reads, closes. Collective in opening and closing."
         errors "ENOENT, EIO"
         example "define pattern {\"p\", 4, 1k, 3};\npwrite(\"a.dat\", \"p\"); pread(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
-    Pwrite "pwrite" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the one around it")) Bytes Paper [writes]
+    Pwrite "pwrite" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the enclosing one")) Bytes Paper [writes]
         "MPI-IO: opens, sets the view, writes, closes. Collective in opening and closing."
         errors "ENOENT, ENOSPC, EIO"
         example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
     Pdelete "pdelete" ("name" Path Required) Nothing Paper [removes]
-        "Removes a file with MPI-IO: rank 0 of the group around it does so, then all continue."
+        "Removes a file with MPI-IO: rank 0 of the enclosing group does so, then all continue."
         errors "ENOENT, EACCES"
         example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
 }
 
 Kernel KernelCommand "A native kernel: a loop of one operation, of which a sample may be a batch." {
     Chase "chase" ("size" Bytes Required, "loads" Count Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
-        "Follows a random cycle of pointers through all cache lines of so much memory: each load waits for the one before. A sample is a batch of so many loads. Pages: `small` or `huge`."
+        "Follows a random cycle of pointers through all cache lines of `size` bytes: each load depends on the one before. A sample is a batch of `loads` loads. Pages: `small` or `huge`."
         errors "ENOMEM"
         example "chase(32k);";
     Poke "poke" ("size" Bytes Required, "count" Count Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
-        "Reads and writes single random words in so much memory; none waits for another. A sample is a batch of so many."
+        "Reads and writes independent random words in `size` bytes. A sample is a batch of `count` accesses."
         errors "ENOMEM"
         example "poke(32k, 100);";
     Stream "stream" ("kind" Text Required, "size" Bytes Required, "passes" Count Int(1), "pages" Text Absent("small")) Bytes Lastrank [reads writes]
-        "Moves memory in order: `read`, `write` or `copy` (one half onto the other). A sample is so many passes; the value is the number of bytes read and written."
+        "Passes over memory in order: `read`, `write` or `copy` (one half to the other). A sample is a batch of `passes` passes; the value is the number of bytes read and written."
         errors "ENOMEM, EINVAL"
         example "stream(\"copy\", 1MiB);";
     Touch "touch" ("size" Bytes Required, "count" Count Int(1), "pages" Text Absent("small")) Nothing Lastrank []
-        "Touches pages of so much fresh memory for the first time, one after the other; when all are touched they are given back and it begins anew. A sample is a batch of so many pages."
+        "Touches the pages of `size` bytes of fresh memory for the first time, one after the other; when all are touched, they are discarded and it starts again. A sample is a batch of `count` pages."
         errors "ENOMEM"
         example "touch(1MiB);";
     Empty "empty" () Nothing Lastrank []
-        "Nothing: its samples show what reading the clock costs."
+        "Does nothing: its samples show the cost of reading the clock."
         example "empty();";
     Getpid "getpid" ("count" Count Int(1), "way" Text Absent("raw")) Nothing Lastrank []
-        "The cheapest system call. A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
+        "The cheapest system call. A sample is a batch of `count` calls, made directly (`raw`) or through the C library (`libc`)."
         example "getpid();";
     Getppid "getppid" ("count" Count Int(1), "way" Text Absent("raw")) Nothing Lastrank []
-        "A system call that looks up the parent: lmbench's \"null\". A sample is a batch of so many, made directly (`raw`) or through the C library (`libc`)."
+        "A system call that looks up the parent: lmbench's \"null\". A sample is a batch of `count` calls, made directly (`raw`) or through the C library (`libc`)."
         example "getppid();";
     ReadNull "read_null" ("count" Count Int(1), "way" Text Absent("libc")) Nothing Lastrank []
-        "Reads one byte of `/dev/zero`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
+        "Reads one byte of `/dev/zero`. A sample is a batch of `count` calls, through the C library (`libc`) or directly (`raw`)."
         errors "ENOENT"
         example "read_null(100);";
     WriteNull "write_null" ("count" Count Int(1), "way" Text Absent("libc")) Nothing Lastrank []
-        "Writes one byte to `/dev/null`. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
+        "Writes one byte to `/dev/null`. A sample is a batch of `count` calls, through the C library (`libc`) or directly (`raw`)."
         errors "ENOENT"
         example "write_null(100);";
     Fstat "fstat" ("directory" Path Required, "count" Count Int(1), "way" Text Absent("libc")) Nothing Lastrank []
-        "Asks for the attributes of an open file that it keeps in the directory. A sample is a batch of so many calls, through the C library (`libc`) or past it (`raw`)."
+        "Reads the attributes of an open file that it keeps in the directory. A sample is a batch of `count` calls, through the C library (`libc`) or directly (`raw`)."
         errors "ENOENT, EACCES"
         example "fstat(\".\", 100);";
     OpenClose "open_close" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
-        "Opens (`O_RDWR|O_SYNC|O_CREAT`) and closes a file that it keeps in the directory. A sample is a batch of so many pairs."
+        "Opens (`O_RDWR|O_SYNC|O_CREAT`) and closes a file that it keeps in the directory. A sample is a batch of `count` pairs."
         errors "ENOENT, EACCES"
         example "open_close(\".\");";
     FopenFclose "fopen_fclose" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
-        "The C library's `fopen` and `fclose` of a file that it keeps in the directory. A sample is a batch of so many pairs."
+        "The C library's `fopen` and `fclose` of a file that it keeps in the directory. A sample is a batch of `count` pairs."
         errors "ENOENT, EACCES"
         example "fopen_fclose(\".\");";
     CreateDelete "create_delete" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
-        "Creates, closes and deletes an empty file in the directory. A sample is a batch of so many triples."
+        "Creates, closes and deletes an empty file in the directory. A sample is a batch of `count` triples."
         errors "ENOENT, EACCES, ENOSPC"
         example "create_delete(\".\");";
     MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Count Int(1)) Nothing Lastrank []
-        "Maps so much memory, touches its first page and gives it back. A sample is a batch of so many."
+        "Maps `size` bytes, touches the first page and unmaps them. A sample is a batch of `count` repetitions."
         errors "ENOMEM"
         example "mmap_munmap(4k);";
     Fork "fork" ("resident" Bytes Int(0)) Nothing Lastrank []
-        "Creates a process that ends at once, and waits for it; with so much more touched memory, whose page tables must be copied."
+        "Creates a process that exits immediately, and waits for it; `resident` bytes of extra touched memory make the page tables to copy larger."
         errors "EAGAIN, ENOMEM"
         example "fork();";
-    Spawn "spawn" ("program" Text Required) Int Lastrank []
+    Spawn "spawn" ("program" Text Required) Int Lastrank [starts_programs]
         "Starts a program, words separated by blanks, and waits for it. The value is its exit status."
         errors "ENOENT, EACCES"
         example "spawn(\"true\");";
     Thread "thread" () Nothing Lastrank []
-        "Creates a thread that ends at once, and waits for it."
+        "Creates a thread that ends immediately, and waits for it."
         errors "EAGAIN"
         example "thread();";
     Malloc "malloc" ("size" Bytes Required, "count" Count Int(1)) Nothing Lastrank []
-        "Takes memory and gives it back, untouched. A sample is a batch of so many pairs."
+        "Allocates memory and frees it, untouched. A sample is a batch of `count` pairs."
         errors "ENOMEM"
         example "malloc(4k);";
     PipePingpong "pipe_pingpong" ("count" Count Int(1)) Nothing Lastrank []
-        "Sends a byte to another process and back. A sample is a batch of so many round trips."
+        "Sends a byte to another process and back. A sample is a batch of `count` round trips."
         errors "EMFILE"
         example "pipe_pingpong(10);";
     ContextSwitch "context_switch" ("count" Count Int(2)) Nothing Lastrank []
-        "Switches between two processes on one processor, through pipes. A sample is a batch of so many switches, an even number."
+        "Switches between two processes on one processor, through pipes. A sample is a batch of `count` switches, an even number."
         errors "EMFILE"
         example "context_switch(10);";
 }

@@ -1,4 +1,4 @@
-//! The codes of diagnostics, with what each means.
+//! Lists the codes of diagnostics with their explanations.
 
 use serde::{Serialize, Serializer};
 
@@ -11,7 +11,7 @@ macro_rules! codes {
         }
 
         impl DiagnosticCode {
-            /// As it is written: `E0101`.
+            /// The code: `E0101`.
             pub fn as_str(self) -> &'static str {
                 match self { $(DiagnosticCode::$name => $code,)* }
             }
@@ -24,18 +24,18 @@ macro_rules! codes {
     };
 }
 
-/// What a code means.
+/// The explanation of a code.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeExplanation {
     /// The code.
     pub code: DiagnosticCode,
-    /// A few words.
+    /// A short title.
     pub title: &'static str,
-    /// What causes it and what to do: a paragraph of Markdown.
+    /// Cause and remedy: a paragraph of Markdown.
     pub text: &'static str,
 }
 
-/// The explanation of a code as it is written (`E0101`, case-insensitive).
+/// The explanation of a code such as `E0101`, in any case.
 pub fn explain(code: &str) -> Option<&'static CodeExplanation> {
     CODES.iter().find(|known| known.code.as_str().eq_ignore_ascii_case(code))
 }
@@ -54,7 +54,7 @@ impl Serialize for DiagnosticCode {
 
 codes! {
     UnknownCharacter = "E0101", "a character that is not part of the language",
-        "The character has no meaning outside a string or a comment. The original ignored such characters; here they are errors, because a lost `$` or `;` hides behind them. `--classic` ignores them with a warning.";
+        "The character has no meaning outside a string or a comment. The original ignored such characters; here they are errors, because they often replace a mistyped `$` or `;`. `--classic` ignores them with a warning.";
     UnclosedString = "E0102", "a string without its closing quote",
         "A string begins with `\"` and must end with `\"` on the same line. `\\\"` is a quote inside it, and `\\\\\"` a backslash and its end.";
     UnclosedComment = "E0103", "a comment without its end",
@@ -62,15 +62,15 @@ codes! {
     BadNumber = "E0104", "a number that cannot be read",
         "Integers have 64 bits, are octal with `0o` or hexadecimal with `0x` in front (`0o644`, `0xff`), and may end in `k`, `m` or `g` (1024, 1024², 1024³) or in a unit: `B KB KiB MB MiB GB GiB TB TiB` for bytes, `ns us ms s min h` for time. The original read `10K` as 10; here that is an error, because 10240 was meant.";
     ExpectedToken = "E0110", "something else was expected here",
-        "The grammar asks for another word or sign at this place. The message names what was expected and what was found.";
-    UnknownWord = "E0111", "a word that is no command and no keyword",
+        "The grammar requires another word or sign here. The message names what was expected and what was found.";
+    UnknownWord = "E0111", "a word that is neither a command nor a keyword",
         "Names of variables begin with `$`; every other word must be a keyword, a command or a function defined with `def`. The original ignored unknown words; `--classic` does so with a warning.";
     TooDeep = "E0112", "nested too deeply",
         "Blocks and brackets may be nested 200 deep, and an expression may hold 1000 operators in a row. Programs that need more are generated; generate a loop or a list instead.";
     TooManyArguments = "E0113", "more arguments than a call can hold",
         "A call holds at most 200 arguments. Put the values into a list (`[a, b, …]`), which may be of any length, and pass that.";
     Misplaced = "E0114", "a statement in a place where it has no meaning",
-        "`define`, `def` and `include` stand at the top level; `break` and `continue` stand in a loop; `return` stands in a function.";
+        "`define`, `def` and `include` are permitted at the top level only, `break` and `continue` in a loop, `return` in a function.";
     IncludeFailed = "E0115", "a file that cannot be included",
         "The file named by `include` could not be read, or files include each other in a circle.";
     UnknownVariable = "E0201", "a variable that is not defined here",
@@ -86,23 +86,23 @@ codes! {
     MissingArgument = "E0210", "an argument is missing",
         "The command needs more arguments than were given. The help line shows its form.";
     WrongKind = "E0211", "an argument of the wrong kind",
-        "For instance a string where a number of bytes is wanted. A variable may hold a string of digits, which is read as its leading number; a literal string may not.";
-    NoResult = "E0212", "a command that gives no value",
+        "For instance a string where a number of bytes is required. A variable may hold a string of digits, which is read as its leading number; a literal string may not.";
+    NoResult = "E0212", "a command without a value",
         "Only some commands (`fopen`, `alloc`, …) yield a value that can be assigned.";
     BadMode = "E0213", "an open mode that does not exist",
         "Modes are `r w a r+ w+ a+`, or a string of `O_…` names joined by `|`. `pfopen` takes any of the letters `c`, `r` and `w`.";
     Duplicate = "E0220", "something is defined twice",
         "Parameters, groups, patterns and functions have one definition each.";
     BadDefine = "E0221", "a definition that cannot be used",
-        "The definition lacks a part or holds a value outside its range. The message says which.";
-    BadHint = "E0224", "a hint that MPI cannot take",
-        "`define hints {\"key\": \"value\"}` is passed to MPI-IO through `MPI_Info`, which takes keys of 1 to 255 bytes and values of 1 to 1023 bytes (a library may take less). Which keys it knows depends on the library: `cb_nodes`, `cb_buffer_size`, `romio_cb_write`, `striping_factor` … Those that it did not take are reported after the run.";
+        "The definition lacks a part or has a value out of range. The message names it.";
+    BadHint = "E0224", "a hint that MPI cannot accept",
+        "`define hints {\"key\": \"value\"}` is passed to MPI-IO through `MPI_Info`, which takes keys of 1 to 255 bytes and values of 1 to 1023 bytes (a library may take less). Which keys it knows depends on the library: `cb_nodes`, `cb_buffer_size`, `romio_cb_write`, `striping_factor` … Hints that it did not accept are reported after the run.";
     NotConstant = "E0222", "an expression that is not constant",
         "Definitions are evaluated before the program starts: they may use numbers, parameters and operators, but no variables that the program assigns, no commands and nothing random.";
     Evaluation = "E0223", "a definition whose value cannot be computed",
-        "The value is not defined: for instance a division by zero, an item that a list does not have, or kinds that an operator cannot join.";
+        "The value is not defined: for instance a division by zero, an index outside of a list, or kinds that an operator cannot combine.";
     BadConstant = "E0225", "a constant that a statement cannot use",
-        "A number outside of what the statement takes, or something that is no number: `async depth=0`, a range by steps of 0, weights of `choose` that add up to nothing, a negative count of `repeat`. It would only stop the run.";
+        "A number out of range for the statement, or a value that is not a number: `async depth=0`, a range with a step of 0, weights of `choose` whose sum is 0, a negative count of `repeat`. It would stop the run.";
     UnknownParameter = "E0301", "a parameter that the program does not define",
         "A name given on the command line must be one of those in `define param`.";
     BadParameter = "E0302", "a parameter value that cannot be used",
@@ -112,33 +112,33 @@ codes! {
     BadRanks = "E0304", "a number of ranks that cannot be used",
         "A run has at least one rank, and at most 1,048,576.";
     GroupsDoNotFit = "E0305", "groups that do not fit the ranks",
-        "The sizes of the groups (`-g name:size`) need more ranks than the run has, or name a group that does not exist. Groups tagged `S` have ranks of their own from 0 on, groups with one `D` tag are disjoint behind them, groups without a tag start behind the `S` groups and may overlap.";
+        "The sizes of the groups (`-g name:size`) need more ranks than the run has, or name a group that does not exist. Groups tagged `S` have exclusive ranks from 0 on; groups with the same `D` tag follow them and are disjoint; groups without a tag also start after the `S` groups and may overlap.";
     Collective = "E0401", "a collective operation that only some ranks reach",
-        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, under a condition that differs between ranks, or behind a `break`, `continue` or `return` under such a condition, some of them never come, and the program would hang. Move it out, or name the group that really takes part: `barrier(\"writers\")`. It is an error where it is certain: with these ranks, groups and parameters a rank waits for one that never comes. `parallel` around it is always an error.";
+        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, under a condition that differs between ranks, or after a `break`, `continue` or `return` under such a condition, some ranks never reach it, and the program would hang. Move it out, or name the group that takes part: `barrier(\"writers\")`. It is an error if it is certain: with these ranks, groups and parameters a rank waits for one that never arrives. Inside `parallel` it is always an error.";
     ClassicIgnored = "W0101", "ignored as the original did",
-        "`--classic` brings back the lexing of the original, which ignored unknown words and characters, and the letters behind a number.";
+        "`--classic` uses the lexing of the original, which ignored unknown words and characters, and letters after a number.";
     SurplusArgument = "W0102", "an argument without a meaning",
-        "The command takes fewer arguments. The original ignored the others, and so do we.";
+        "The command takes fewer arguments. The original ignored the others, and so does lastrank.";
     Trimmed = "W0103", "a name with blanks around it",
         "Names of groups and patterns are compared without blanks at their ends.";
-    LostText = "W0104", "text that is swallowed by a built-in",
+    LostText = "W0104", "text that becomes part of a built-in's name",
         "In a string the name after `$$` takes every letter and digit that follows, and the original drops what is not part of a built-in: `$$rankfoo` is `$$rank`. Write `${$rank}foo` to keep the text.";
-    TextUnit = "W0105", "a suffix that is not read",
+    TextUnit = "W0105", "a suffix that is ignored",
         "A string is read as its leading number, as in the original: `\"4k\"` counts as 4. Write the unit in full (`4KiB`), or give the parameter a number as its default, without quotes.";
     PerhapsCollective = "W0106", "a collective operation that ranks may reach differently often",
-        "How often ranks come to it depends on something that can differ between them: the number of the rank, the result of a command, the clock, a group. If the ranks disagree, the program hangs. It is a warning where that is possible but not certain, because only a run shows it or because the number of ranks is not known: `lastrank check -n 4 -g writers:2 program.ppl` looks at a run with these.";
+        "How often a rank reaches it depends on something that can differ between ranks: the rank's number, the result of a command, the clock, a group. If the ranks differ, the program hangs. It is a warning if that is possible but not certain, because only a run can show it or because the number of ranks is not known: `lastrank check -n 4 -g writers:2 program.ppl` checks a run with these.";
     LeadingComma = "W0107", "a comma without an argument before it",
-        "`print(,1)` is `print(1)`: the original accepts a comma without an argument before it, and so do we.";
+        "`print(,1)` is `print(1)`: the original accepts a comma without an argument before it, and so does lastrank.";
     Unreachable = "W0108", "statements that are never reached",
-        "They stand after a `break`, `continue` or `return`.";
+        "They follow a `break`, `continue` or `return`.";
     BareTime = "W0109", "a time with a fraction and without a unit",
         "A bare number counts microseconds, as in the original, so `sleep 0.5` waits half a microsecond. Name the unit: `500ms`.";
     LeadingZero = "W0110", "a decimal number that looks like an octal one",
-        "A 0 in front changes nothing: `0644` is 644, which as permissions of a file is `-w----r-T`. Octal numbers begin with `0o` (`0o644`), hexadecimal ones with `0x`.";
+        "A leading 0 has no effect: `0644` is 644, which as permissions of a file is `-w----r-T`. Octal numbers begin with `0o` (`0o644`), hexadecimal ones with `0x`.";
     ClassicGroups = "W0115", "a group that does not get the ranks it asks for, as in the original",
-        "With `--classic`, as in the original, a group without a size has no ranks, one that needs more ranks than are left has those, and sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
+        "With `--classic`, as in the original, a group without a size has no ranks, one that needs more ranks than are left gets those, and sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
     UnknownLabel = "W0116", "a label that no samples have",
-        "An `assert` or `define report` asks for samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none of that name: the assertion fails for want of samples, or the report has nothing to show.";
+        "An `assert` or `define report` refers to samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none with that name: the assertion fails because there are no samples, or the report has nothing to show.";
     SharedGroups = "N0101", "ranks were shared among groups",
         "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
 }

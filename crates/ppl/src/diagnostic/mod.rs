@@ -1,4 +1,4 @@
-//! Diagnostics: what is wrong with a program, where, and what can be done about it.
+//! Defines diagnostics: what is wrong with a program, where, and how to fix it.
 
 mod codes;
 
@@ -6,9 +6,9 @@ pub use codes::{CODES, CodeExplanation, DiagnosticCode, explain};
 
 use serde::{Deserialize, Serialize};
 
-/// A stretch of the program text: byte offsets, `start` inclusive, `end` exclusive.
+/// A range of the program text: byte offsets, `start` inclusive, `end` exclusive.
 ///
-/// Offsets run over [`crate::Source::text`], in which included files follow the main one.
+/// Offsets refer to [`crate::Source::text`], in which included files follow the main one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Span {
     /// First byte.
@@ -23,61 +23,61 @@ impl Span {
         Self { start, end: end.max(start) }
     }
 
-    /// The smallest span that holds both.
+    /// The smallest span that covers both.
     #[must_use]
     pub fn to(self, other: Span) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
-/// How bad is it?
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; nothing to do.
+    /// Information; no action needed.
     Note,
-    /// The program runs, perhaps not as meant.
+    /// The program runs, perhaps not as intended.
     Warning,
     /// The program does not run.
     Error,
 }
 
-/// A second place that belongs to a diagnostic, with a few words.
+/// A secondary span of a diagnostic, with a short text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// Where.
+    /// Position in the source.
     pub span: Span,
-    /// What is to be seen there.
+    /// The text at the span.
     pub text: String,
 }
 
-/// Text that was probably meant, and the part of the program in whose place it belongs.
+/// A proposed replacement of a part of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Suggestion {
-    /// What is replaced.
+    /// The span to replace.
     pub span: Span,
-    /// By what.
+    /// The new text.
     pub text: String,
 }
 
-/// One finding about a program. How it is drawn on a terminal is the binary's business.
+/// A finding about a program. The binary renders it on a terminal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// Stable code, documented in [`CODES`].
     pub code: DiagnosticCode,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// The place it is about.
+    /// The primary span.
     pub span: Span,
-    /// One sentence that names the thing.
+    /// One sentence that names the object.
     pub message: String,
-    /// What the author can do, where something can be said.
+    /// The remedy, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// The edit that the help proposes, where there is one.
+    /// The edit that the help proposes, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Suggestion>,
-    /// Further places that explain it.
+    /// Secondary spans that explain it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
 }
@@ -101,32 +101,32 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(code, span, message) }
     }
 
-    /// A note: how something was understood.
+    /// A note: how something was interpreted.
     pub fn note(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Note, ..Self::error(code, span, message) }
     }
 
-    /// With a line of advice.
+    /// Adds a line of advice.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help = Some(text.into());
         self
     }
 
-    /// With advice where there is some.
+    /// Adds advice, if any.
     #[must_use]
     pub fn help_maybe(mut self, text: Option<String>) -> Self {
         self.help = text.or(self.help);
         self
     }
 
-    /// Asks whether a word was meant; it belongs where the wrong one stands, if that is known.
+    /// Suggests a word; `place` is the span of the wrong word, if known.
     #[must_use]
     pub(crate) fn did_you_mean(self, word: &str, place: Option<Span>) -> Self {
         self.propose(format!("did you mean `{word}`?"), word, place)
     }
 
-    /// The same for a name that stands in a string.
+    /// As [`Self::did_you_mean`], for a name in a string.
     #[must_use]
     pub(crate) fn did_you_mean_name(self, name: &str, place: Option<Span>) -> Self {
         self.propose(format!("did you mean \"{name}\"?"), name, place)
@@ -138,25 +138,25 @@ impl Diagnostic {
         self
     }
 
-    /// With a second place.
+    /// Adds a secondary span.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
     }
 
-    /// Does it keep the program from running?
+    /// Whether it prevents the program from running.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-/// Is there an error among them?
+/// Whether any of them is an error.
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Where `word` stands within `span` of a program, not as a part of a longer word.
+/// The span of `word` within `span`, not as a part of a longer word.
 pub(crate) fn find_word(text: &str, span: Span, word: &str) -> Option<Span> {
     let slice = text.get(span.start as usize..span.end as usize)?;
     let continues = |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
@@ -167,7 +167,7 @@ pub(crate) fn find_word(text: &str, span: Span, word: &str) -> Option<Span> {
     Some(Span::new(start, start + word.len() as u32))
 }
 
-/// The candidate nearest to `word`, if one is near enough to be what was meant.
+/// The candidate most similar to `word`, if one is similar enough.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > 64 {
         return None;
@@ -193,13 +193,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_offered_only_when_it_is_near() {
+    fn the_most_similar_name_is_offered_only_if_it_is_similar_enough() {
         assert_eq!(nearest("fiel", ["file", "size"]), Some("file"));
         assert_eq!(nearest("completely", ["file", "size"]), None);
     }
 
     #[test]
-    fn a_word_is_found_where_it_stands_alone() {
+    fn a_word_is_found_only_as_a_whole_word() {
         let text = "x \"$fields $fiel\"";
         let whole = Span::new(2, text.len() as u32);
         assert_eq!(find_word(text, whole, "$fiel"), Some(Span::new(11, 16)));

@@ -1,15 +1,15 @@
-//! Aligns the columns of `define param` statements that stand in a row.
+//! Aligns the columns of consecutive `define param` statements.
 
 use crate::syntax::{Define, StatementKind, Statements};
 
 use super::WIDTH;
 use super::lines::columns;
 use super::printer::Printer;
-use super::spacing::{Around, Spacing};
+use super::spacing::{Spacing, SpacingRules};
 
 impl Printer<'_> {
-    /// Chooses the columns of the `define param` statements that stand in a row from `index` on;
-    /// how many they are.
+    /// Chooses the columns of the consecutive `define param` statements from `index` on and returns their
+    /// number.
     pub(super) fn align_parameters(&mut self, list: Statements, index: usize) -> usize {
         let mut rows = Vec::new();
         let mut at = self.at;
@@ -30,8 +30,8 @@ impl Printer<'_> {
             let middle = find(self.tree.span(variable).start);
             let (last, end) = (find(self.tree.span(default).start), find(statement.span.end));
             let plain = self.items[at + 1..end].iter().all(|item| !item.has_comments());
-            // Without the comments before it, which stand elsewhere.
-            let mut spacing = Spacing::new(Around::Param);
+            // Excludes the comments before it, which are on other lines.
+            let mut spacing = Spacing::new(SpacingRules::Param);
             spacing.joins(&item, &self.marks, self.text);
             let name = self.measure(at + 1, middle, spacing, WIDTH).map(|rest| "define ".len() + rest);
             if let (true, Some(name)) = (plain, name) {

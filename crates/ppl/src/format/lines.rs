@@ -1,6 +1,6 @@
-//! Joins lines to a text, with their comments below each other.
+//! Joins lines to a text and aligns their trailing comments.
 
-/// A line before its comment has a place.
+/// A line whose trailing comment is not aligned yet.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// Columns before the first character.
@@ -10,12 +10,12 @@ pub(super) struct Line {
     pub comment: Option<String>,
 }
 
-/// Columns that a text takes; of its last line where it has several.
+/// The width of a text, or of its last line.
 pub(super) fn columns(text: &str) -> usize {
     text.rsplit('\n').next().unwrap_or("").chars().count()
 }
 
-/// The text of all lines. Comments at the ends of neighbouring lines of one level are aligned.
+/// The text of all lines. Trailing comments of successive lines of one level are aligned.
 pub(super) fn join(lines: &[Line]) -> String {
     let mut out = String::with_capacity(lines.iter().map(|line| line.indent + line.text.len() + 1).sum());
     let mut at = 0;

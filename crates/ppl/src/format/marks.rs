@@ -1,4 +1,4 @@
-//! Properties of tokens that only the tree knows, for the spacing between them.
+//! Takes from the tree the properties of tokens that their spacing depends on.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use crate::syntax::{Callee, ExprKind, StatementKind, Tree};
 
 /// A minus or an exclamation mark before a value.
 const UNARY: u8 = 1;
-/// A word whose capitals mean something.
+/// A word whose case is significant.
 const KEPT: u8 = 2;
-/// A name whose bracket follows at once.
+/// A name directly followed by its bracket.
 const TIGHT: u8 = 4;
 
-/// Properties of tokens, by where they begin.
+/// Properties of tokens, by start offset.
 pub(super) struct Marks(HashMap<u32, u8>);
 
 impl Marks {
@@ -45,7 +45,7 @@ impl Marks {
             {
                 mark(statement.span.start, TIGHT);
             }
-            // The name is a word of its own, and its parameters follow at once.
+            // The name keeps its case, and its parameters follow directly.
             if let StatementKind::Def { name, .. } = statement.kind {
                 mark(tree.span(name).start, TIGHT);
             }

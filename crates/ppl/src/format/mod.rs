@@ -1,14 +1,13 @@
-//! The formatter: one layout for every program, whoever wrote it.
+//! Formats programs in one layout.
 //!
-//! Tokens and comments stay what they are and where they are; blanks, line ends and the capitals
-//! of keywords and commands are chosen anew. So the formatted text is the same program, and
-//! formatting it again changes nothing.
+//! Tokens and comments keep their text and order; only blanks, line ends and the case of keywords and
+//! commands change. So the formatted text is the same program, and formatting is idempotent.
 //!
-//! - four blanks a level; lines up to [`WIDTH`] columns, broken behind commas and `&& || +`
-//! - a body without braces stands on the line of its statement where it fits
-//! - a block of one statement stays on one line where its author wrote it so and it fits
-//! - at most one empty line in a row, none behind `{` or before `}`
-//! - columns of `define param` and of comments at the ends of lines stand below each other
+//! - four blanks a level; lines up to [`WIDTH`] columns, broken after commas and `&& || +`
+//! - a body without braces is on the line of its statement if it fits
+//! - a block of one statement stays on one line if the author wrote it so and it fits
+//! - at most one empty line in a row, none after `{` or before `}`
+//! - columns of `define param` and trailing comments are aligned
 
 mod columns;
 mod lines;
@@ -21,12 +20,12 @@ use crate::diagnostic::{Diagnostic, has_errors};
 use crate::source::Source;
 use crate::syntax;
 
-/// Lines are broken where they would pass so many columns; strings and comments never are.
+/// Lines longer than this are broken; strings and comments never are.
 pub const WIDTH: usize = 100;
 /// Columns of one level.
 const INDENT: usize = 4;
 
-/// The program in its one layout.
+/// Formats a program.
 ///
 /// ```
 /// let text = "REPEAT ($i,3){write ( \"f-$i\",4*1k ) ;}  # all\n";
@@ -34,15 +33,15 @@ const INDENT: usize = 4;
 /// ```
 ///
 /// # Errors
-/// What is wrong with the syntax of a program that cannot be read.
+/// The syntax errors of a program that cannot be parsed.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
     format_as(text, false)
 }
 
-/// As [`format()`]; with `classic` also a program with words and characters that the original ignored.
+/// As [`format()`]; with `classic` also for a program with words and characters that the original ignored.
 ///
 /// # Errors
-/// What is wrong with the syntax of a program that cannot be read.
+/// The syntax errors of a program that cannot be parsed.
 pub fn format_as(text: &str, classic: bool) -> Result<String, Vec<Diagnostic>> {
     let parse = syntax::parse_with(&mut Source::new("", text), classic, None);
     if has_errors(&parse.diagnostics) {
@@ -51,8 +50,7 @@ pub fn format_as(text: &str, classic: bool) -> Result<String, Vec<Diagnostic>> {
     Ok(printer::print(text, &parse.tree))
 }
 
-/// Are two texts the same program, but for their layout and comments? `false` where one of them
-/// cannot be read.
+/// Whether two texts are the same program except for layout and comments; `false` if either cannot be parsed.
 pub fn is_same_program(left: &str, right: &str) -> bool {
     is_same_program_as(left, right, false)
 }

@@ -1,10 +1,10 @@
-//! Lays statements out on lines and levels.
+//! Prints statements on lines and indentation levels.
 
 use crate::syntax::{Define, StatementId, StatementKind, Statements, TokenKind, Tree};
 
 use super::lines::{Line, columns, join};
 use super::marks::Marks;
-use super::spacing::{Around, Spacing};
+use super::spacing::{Spacing, SpacingRules};
 use super::tokens::{Comment, Item, scan};
 use super::{INDENT, WIDTH};
 
@@ -39,13 +39,13 @@ pub(super) struct Printer<'a> {
     /// The next token.
     pub at: usize,
     pub lines: Vec<Line>,
-    /// The line that is being written.
+    /// The current line.
     pub line: Line,
     /// The next token begins a new line.
     pub broken: bool,
-    /// For each open bracket: did a line end behind it?
+    /// For each open bracket, whether a line ended after it.
     pub hanging: Vec<bool>,
-    /// Columns at which tokens of `define param` begin, by their offset.
+    /// Columns of tokens of `define param`, by token offset.
     pub columns: Vec<(u32, usize)>,
 }
 
@@ -68,7 +68,7 @@ impl Printer<'_> {
         !self.line.text.is_empty()
     }
 
-    /// Ends the line, if one was begun.
+    /// Ends the current line, if any.
     fn finish(&mut self) {
         self.broken = false;
         if self.is_open() || self.line.comment.is_some() {
@@ -76,7 +76,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Columns of the line so far.
+    /// Width of the current line.
     fn column(&self) -> usize {
         let inside = if self.line.text.contains('\n') { 0 } else { self.line.indent };
         inside + columns(&self.line.text)
@@ -106,8 +106,8 @@ impl Printer<'_> {
 
     // --- between statements ---
 
-    /// Comments and empty lines before the next token, which begins a statement or ends a list of
-    /// them; `first`: nothing stands before it in its list.
+    /// Prints comments and empty lines before the next token, which begins a statement or ends a list;
+    /// `first`: it is the first in its list.
     fn lead(&mut self, level: usize, mut first: bool) {
         let item = self.item();
         let comments: Vec<Comment> =
@@ -144,7 +144,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The statements of a list; is there still nothing in it?
+    /// Prints the statements of a list and returns whether it is still empty.
     fn statements(&mut self, list: Statements, level: usize, mut first: bool) -> bool {
         let mut aligned = 0;
         for (index, id) in list.iter().enumerate() {
@@ -180,7 +180,7 @@ impl Printer<'_> {
                 for (nth, body) in bodies.iter().enumerate() {
                     self.lead(level + 1, nth == 0);
                     let start = self.tree.statement_span(body).start;
-                    self.header(start, level + 1, Around::Other);
+                    self.header(start, level + 1, SpacingRules::Other);
                     self.body(body, level + 1);
                 }
                 self.lead(level + 1, bodies.is_empty());
@@ -196,7 +196,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `{ … }`, up to the offset `end`.
+    /// Prints `{ … }`, up to the offset `end`.
     fn block(&mut self, list: Statements, end: u32, level: usize) {
         if let Some(flat) = self.one_line(list, end)
             && self.column() + flat < WIDTH
@@ -216,7 +216,7 @@ impl Printer<'_> {
         self.token(level, true);
     }
 
-    /// Columns of a block that may stand on one line.
+    /// The width of a block if it may be on one line.
     fn one_line(&self, list: Statements, end: u32) -> Option<usize> {
         if list.len() > 1 {
             return None;
@@ -226,12 +226,12 @@ impl Printer<'_> {
         let inside = self.items.get(open + 1..=close)?;
         let written_so =
             inside.iter().all(|item| !item.has_comments() && !item.is_sign(b'{') && item.lines_before == 0);
-        // An empty block has nothing that could stand on a line of its own.
+        // An empty block has nothing that needs its own line.
         let empty = list.is_empty() && inside.iter().all(|item| !item.has_comments());
         if !empty && !written_so {
             return None;
         }
-        self.measure(open, close + 1, Spacing::new(Around::Other), WIDTH)
+        self.measure(open, close + 1, Spacing::new(SpacingRules::Other), WIDTH)
     }
 
     /// `if c S else S`
@@ -245,12 +245,12 @@ impl Printer<'_> {
         let span = self.tree.statement_span(id);
         let inner = self.tree.statement_span(then);
         if inner.start <= span.start {
-            // The body is missing, which is allowed at the end of a block.
-            self.header(span.end, level, Around::Other);
+            // The body is missing, which is permitted at the end of a block.
+            self.header(span.end, level, SpacingRules::Other);
             return;
         }
         let whole = self.fits(span.end);
-        self.header(inner.start, level, Around::Other);
+        self.header(inner.start, level, SpacingRules::Other);
         self.body(then, level);
         let Some(otherwise) = otherwise else { return };
         let block = matches!(self.tree.statement(then).kind, StatementKind::Block(_));
@@ -258,11 +258,11 @@ impl Printer<'_> {
             self.set_apart(level);
         }
         let start = self.tree.statement_span(otherwise).start;
-        self.header(start, level, Around::Other);
+        self.header(start, level, SpacingRules::Other);
         self.body(otherwise, level);
     }
 
-    /// Do the tokens up to the offset `end`, without any block, fit on the line?
+    /// Whether the tokens up to the offset `end`, which contain no block, fit on the line.
     fn fits(&self, end: u32) -> bool {
         let room = WIDTH.saturating_sub(self.column());
         let mut close = self.at;
@@ -272,10 +272,10 @@ impl Printer<'_> {
             }
             close += 1;
         }
-        self.measure(self.at, close, Spacing::new(Around::Other), room).is_some()
+        self.measure(self.at, close, Spacing::new(SpacingRules::Other), room).is_some()
     }
 
-    /// A statement behind the head of another one.
+    /// Prints the body of a statement after its head.
     fn body(&mut self, id: StatementId, level: usize) {
         let statement = self.tree.statement(id);
         if let StatementKind::Block(list) = statement.kind {
@@ -305,7 +305,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Ends the line, with the comments before the next token, which begins another one.
+    /// Ends the line with the comments before the next token, which begins a new line.
     fn set_apart(&mut self, level: usize) {
         let (first, last) = std::mem::take(&mut self.items[self.at].comments);
         for index in first..last {
@@ -326,8 +326,8 @@ impl Printer<'_> {
 
     // --- inside a statement ---
 
-    /// Tokens up to the offset `end`.
-    fn header(&mut self, end: u32, level: usize, around: Around) {
+    /// Prints the tokens up to the offset `end`.
+    fn header(&mut self, end: u32, level: usize, around: SpacingRules) {
         let mut spacing = Spacing::new(around);
         let mut first = true;
         while self.item().start < end && self.item().kind != TokenKind::End {
@@ -352,13 +352,13 @@ impl Printer<'_> {
         }
     }
 
-    /// A token that follows no rule of its statement.
+    /// Prints a token without statement-specific spacing.
     fn token(&mut self, level: usize, joined: bool) {
         let first = !self.is_open();
         self.write(level, joined, first, false);
     }
 
-    /// The next token, and the comments before it.
+    /// Prints the next token and the comments before it.
     fn write(&mut self, level: usize, joined: bool, first: bool, environment: bool) {
         let item = self.item();
         let inner = level + 2;
@@ -380,7 +380,7 @@ impl Printer<'_> {
             let clings = matches!(item.kind, TokenKind::Sign(b',' | b';' | b')' | b']'));
             joined = clings && !comment.to_line_end;
         }
-        // A bracket that ends its line closes on a line of its own.
+        // If a bracket ends its line, its closing bracket begins a line.
         match item.kind {
             TokenKind::Sign(b')' | b']') => self.broken |= self.hanging.pop().unwrap_or(false),
             _ if self.broken && self.is_behind_bracket() => {
@@ -405,12 +405,12 @@ impl Printer<'_> {
         self.at += 1;
     }
 
-    /// Is the token before the next one an opening bracket?
+    /// Whether the previous token is an opening bracket.
     fn is_behind_bracket(&self) -> bool {
         self.at > 0 && matches!(self.items[self.at - 1].kind, TokenKind::Sign(b'(' | b'['))
     }
 
-    /// Begins a new line where what follows, up to the next place to break, does not fit.
+    /// Begins a new line if the tokens up to the next possible break do not fit.
     fn break_if_long(&mut self, end: u32, state: Spacing) {
         let mut close = self.at + 1;
         while self.items[close].start < end
@@ -427,7 +427,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Columns of tokens on one line; `None` where they do not fit `most`, or a comment forbids it.
+    /// The width of tokens on one line; `None` if it exceeds `most` or a comment requires a line break.
     pub(super) fn measure(&self, from: usize, to: usize, mut state: Spacing, most: usize) -> Option<usize> {
         let mut total = 0;
         for (index, item) in self.items[from..to].iter().enumerate() {
@@ -448,20 +448,20 @@ impl Printer<'_> {
     }
 }
 
-/// May a line end behind this token?
+/// Whether a line may be broken after this token.
 fn may_break(item: &Item) -> bool {
     matches!(item.kind, TokenKind::Sign(b',' | b'+') | TokenKind::And | TokenKind::Or)
 }
 
-/// Which rules of spacing a statement follows.
-fn around(kind: StatementKind) -> Around {
+/// The spacing rules that a statement follows.
+fn around(kind: StatementKind) -> SpacingRules {
     match kind {
-        StatementKind::Define(Define::Groups(_)) => Around::Groups,
-        StatementKind::Define(Define::Param { .. }) => Around::Param,
-        StatementKind::Define(_) => Around::Define,
-        StatementKind::Rate { .. } => Around::Rate,
-        StatementKind::Async { .. } => Around::Async,
-        StatementKind::Time { .. } => Around::Time,
-        _ => Around::Other,
+        StatementKind::Define(Define::Groups(_)) => SpacingRules::Groups,
+        StatementKind::Define(Define::Param { .. }) => SpacingRules::Param,
+        StatementKind::Define(_) => SpacingRules::Define,
+        StatementKind::Rate { .. } => SpacingRules::Rate,
+        StatementKind::Async { .. } => SpacingRules::Async,
+        StatementKind::Time { .. } => SpacingRules::Time,
+        _ => SpacingRules::Other,
     }
 }

@@ -1,13 +1,13 @@
-//! Decides whether a blank stands between two tokens.
+//! Decides whether two tokens are separated by a blank.
 
 use crate::syntax::TokenKind;
 
 use super::marks::Marks;
 use super::tokens::Item;
 
-/// Statements with rules of their own.
+/// The spacing rules of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Around {
+pub(super) enum SpacingRules {
     /// `define groups {"a":S, "b":D/1}`
     Groups,
     /// `define param "name" $variable [1, 2]`
@@ -24,34 +24,34 @@ pub(super) enum Around {
     Other,
 }
 
-/// What is known of the tokens of a statement so far.
+/// State over the tokens of a statement so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spacing {
-    around: Around,
+    around: SpacingRules,
     brackets: u32,
-    /// Questions whose `:` has not come yet.
+    /// Number of `?` whose `:` has not occurred yet.
     questions: u32,
     before: Option<Item>,
     before_that: Option<Item>,
 }
 
 impl Spacing {
-    pub fn new(around: Around) -> Self {
+    pub fn new(around: SpacingRules) -> Self {
         Self { around, brackets: 0, questions: 0, before: None, before_that: None }
     }
 
-    /// The token before.
+    /// The previous token.
     pub fn before(&self) -> Option<Item> {
         self.before
     }
 
-    /// Is `item` the name in `$$env(NAME)`?
+    /// Whether the next token is the name in `$$env(NAME)`.
     pub fn is_environment_name(&self, text: &str) -> bool {
         self.before.is_some_and(|before| before.is_sign(b'('))
             && self.before_that.is_some_and(|before| is_environment(&before, text))
     }
 
-    /// Takes the next token: does it follow the one before without a blank?
+    /// Takes the next token and returns whether it follows the previous one without a blank.
     pub fn joins(&mut self, item: &Item, marks: &Marks, text: &str) -> bool {
         let question = self.is_choice(item);
         let joins = self.before.is_none_or(|before| self.is_joined(&before, item, marks, text));
@@ -66,19 +66,19 @@ impl Spacing {
         joins
     }
 
-    /// Is it the `:` of `a ? b : c`?
+    /// Whether it is the `:` of `a ? b : c`.
     fn is_choice(&self, item: &Item) -> bool {
         item.is_sign(b':') && self.questions > 0
     }
 
     fn is_joined(&self, before: &Item, item: &Item, marks: &Marks, text: &str) -> bool {
         use TokenKind::{Range, Sign, Variable, Word};
-        let define = matches!(self.around, Around::Groups | Around::Define | Around::Param);
-        // A slash or an equals sign of the statement itself.
+        let define = matches!(self.around, SpacingRules::Groups | SpacingRules::Define | SpacingRules::Param);
+        // A slash or equals sign that belongs to the statement.
         let of_statement = |kind: TokenKind| match self.around {
-            Around::Rate => kind == Sign(b'/') && self.brackets == 0,
-            Around::Groups => matches!(kind, Sign(b'/' | b':')),
-            Around::Async => kind == Sign(b'=') && self.brackets == 0,
+            SpacingRules::Rate => kind == Sign(b'/') && self.brackets == 0,
+            SpacingRules::Groups => matches!(kind, Sign(b'/' | b':')),
+            SpacingRules::Async => kind == Sign(b'=') && self.brackets == 0,
             _ => false,
         };
         match before.kind {
@@ -95,12 +95,12 @@ impl Spacing {
             Sign(b'(') => marks.is_tight(before.start) || is_environment(before, text),
             Sign(b'[') => match before.kind {
                 Variable => {
-                    // The default of a parameter is no index of its variable.
-                    self.around != Around::Param
+                    // The default of a parameter is not an index of its variable.
+                    self.around != SpacingRules::Param
                         || self.before_that.is_none_or(|before| before.kind != TokenKind::Text)
                 }
                 Sign(b')' | b']') => true,
-                Word => self.around == Around::Time && self.before_that.is_none(),
+                Word => self.around == SpacingRules::Time && self.before_that.is_none(),
                 _ => false,
             },
             kind => of_statement(kind),

@@ -7,9 +7,9 @@ use crate::syntax::{Lexer, TokenKind};
 pub(super) struct Comment {
     pub start: u32,
     pub end: u32,
-    /// Line ends between it and what stands before it.
+    /// Line ends between it and the previous token or comment.
     pub lines_before: u32,
-    /// `# …`, which ends with its line?
+    /// Whether it is a line comment, `# …`.
     pub to_line_end: bool,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Item {
     pub kind: TokenKind,
     pub start: u32,
     pub end: u32,
-    /// Line ends between it and what stands before it, be that a token or a comment.
+    /// Line ends between it and the previous token or comment.
     pub lines_before: u32,
     /// Its comments: first and one past the last in the list of comments.
     pub comments: (u32, u32),

@@ -1,11 +1,11 @@
-//! The evaluated arguments of a command, as a machine sees them.
+//! Holds the evaluated arguments of a command for the machine.
 
 use std::ffi::CStr;
 
 use crate::literal;
 use crate::value::Value;
 
-/// Most arguments a command that reaches the machine takes.
+/// The largest number of arguments of a command that reaches the machine.
 pub const MAX: usize = 8;
 
 /// One argument, evaluated.
@@ -22,8 +22,8 @@ pub(crate) enum Argument {
     Buffer(u32),
 }
 
-/// The evaluated arguments of a command: a fixed inline array and the buffer that paths are
-/// rendered into. Owned and reused by the interpreter: nothing is allocated for a call.
+/// The evaluated arguments of a command: a fixed inline array and the buffer that paths are rendered into.
+/// The interpreter reuses it, so that a call allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
     pub(crate) values: [Argument; MAX],
@@ -71,7 +71,7 @@ impl Arguments {
         }
     }
 
-    /// Ends a text that was rendered from `start` on: a NUL follows, and none is inside.
+    /// Terminates the text rendered from `start` on with a NUL and removes any inside it.
     #[inline]
     pub(crate) fn end_text(&mut self, start: usize) -> Argument {
         let length = self.text.len() - start;
@@ -84,24 +84,24 @@ impl Arguments {
         if index < self.count { self.values[index] } else { Argument::Absent }
     }
 
-    /// Was it given?
+    /// Whether the argument was given.
     #[inline]
     pub fn is_given(&self, index: usize) -> bool {
         self.get(index) != Argument::Absent
     }
 
-    /// How many were given.
+    /// Number of arguments given.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Were none given?
+    /// Whether no argument was given.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// An integer; a float is cut, a duration counts in nanoseconds, a string as its leading
-    /// number. `None` where it was left out.
+    /// An integer: a float is truncated, a duration counts in nanoseconds, a string is its leading number.
+    /// `None` if omitted.
     #[inline]
     pub fn int(&self, index: usize) -> Option<i64> {
         match self.get(index) {
@@ -113,13 +113,13 @@ impl Arguments {
         }
     }
 
-    /// An integer of 0 or more, or `otherwise` where it was left out; negative ones count as 0.
+    /// An integer of 0 or more, or `otherwise` if omitted; negative values count as 0.
     #[inline]
     pub fn size(&self, index: usize, otherwise: u64) -> u64 {
         self.int(index).map_or(otherwise, |value| value.max(0) as u64)
     }
 
-    /// A string; empty where it is none.
+    /// A string; empty if the argument is not a string.
     #[inline]
     pub fn text(&self, index: usize) -> &str {
         match self.get(index) {
@@ -132,7 +132,7 @@ impl Arguments {
         }
     }
 
-    /// A string for a system call, NUL-terminated, without copying; empty where it is none.
+    /// A NUL-terminated string for a system call, without copying; empty if the argument is not a string.
     #[inline]
     pub fn c_str(&self, index: usize) -> &CStr {
         match self.get(index) {
@@ -145,8 +145,8 @@ impl Arguments {
         }
     }
 
-    /// A file: an index into the machine's table. `None` where it is none; the interpreter
-    /// answers such a call itself (EBADF), so a machine may count on it.
+    /// A file: an index into the machine's table; `None` if the argument is not a file. The interpreter
+    /// itself fails calls whose file is missing (EBADF), so the machine always finds one.
     #[inline]
     pub fn file(&self, index: usize) -> Option<u32> {
         match self.get(index) {
@@ -155,7 +155,7 @@ impl Arguments {
         }
     }
 
-    /// A buffer: an index into the machine's table. `None` where it is none.
+    /// A buffer: an index into the machine's table; `None` if the argument is not a buffer.
     #[inline]
     pub fn buffer(&self, index: usize) -> Option<u32> {
         match self.get(index) {
@@ -164,7 +164,7 @@ impl Arguments {
         }
     }
 
-    /// The texts among the arguments: the paths that a message names.
+    /// The strings among the arguments, such as paths, for messages.
     pub fn describe(&self) -> String {
         (0..self.count)
             .filter(|&index| matches!(self.get(index), Argument::Text(..)))

@@ -1,4 +1,4 @@
-//! Calls commands: evaluates their arguments and judges their results.
+//! Calls commands: evaluates their arguments and handles their results.
 
 use crate::code::{Expr, ExprIndex, SiteId, spell};
 use crate::commands::{Command, CommandByClass, Kind, LanguageCommand};
@@ -10,8 +10,8 @@ use super::interpreter::{EarlyEnd, Interpreter};
 use super::machine::{Failure, Machine, Reply, Stop, Wait};
 
 impl<M: Machine> Interpreter<'_, M> {
-    /// A command: its arguments are evaluated and its paths rendered, then the machine is called.
-    /// With `VALUE` its value is wanted, otherwise it may be under way afterwards.
+    /// Executes a command: evaluates its arguments, renders its paths and calls the machine. With `VALUE` its
+    /// value is needed; without, it may still be in flight afterwards.
     pub fn command<const VALUE: bool>(
         &mut self,
         command: Command,
@@ -45,7 +45,7 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(reply)
     }
 
-    /// A command that the interpreter carries out itself: no sample, no errno.
+    /// Executes a command of the interpreter itself: no sample, no errno.
     fn language_command(
         &mut self,
         command: LanguageCommand,
@@ -66,7 +66,7 @@ impl<M: Machine> Interpreter<'_, M> {
                 let ns = match (microseconds, value) {
                     (Some(count), _) => count.checked_mul(1000).ok_or_else(|| {
                         self.fault(format!(
-                            "`sleep` cannot wait {count} µs: that passes the longest time, 292 years"
+                            "`sleep` cannot wait {count} µs: that exceeds the longest time, 292 years"
                         ))
                     })?,
                     (None, Value::Duration(ns)) => ns,
@@ -96,7 +96,7 @@ impl<M: Machine> Interpreter<'_, M> {
         }
     }
 
-    /// A command failed, or was expected to.
+    /// Handles a command that failed or was expected to.
     #[cold]
     fn judge(
         &mut self,
@@ -134,6 +134,9 @@ impl<M: Machine> Interpreter<'_, M> {
         refused: &mut i32,
     ) -> Result<Argument, EarlyEnd> {
         let kind = command.spec().arguments[index].kind;
+        if kind == Kind::Whence {
+            return self.position(command, index, expr, refused);
+        }
         if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
             return self.text_argument(expr);
         }
@@ -172,6 +175,26 @@ impl<M: Machine> Interpreter<'_, M> {
         })
     }
 
+    /// From where an offset counts: one of the three names, or a number of the system.
+    fn position(
+        &mut self,
+        command: Command,
+        index: usize,
+        expr: ExprIndex,
+        refused: &mut i32,
+    ) -> Result<Argument, EarlyEnd> {
+        let start = self.arguments.text.len();
+        let argument = self.text_argument(expr)?;
+        let end = self.arguments.text.len() - 1;
+        let word = String::from_utf8_lossy(&self.arguments.text[start..end]).into_owned();
+        let is_known =
+            matches!(word.as_str(), "" | "SEEK_SET" | "SEEK_CUR" | "SEEK_END") || word.parse::<i32>().is_ok();
+        if !is_known {
+            *refused = self.refuse(command, index, &Value::Text(word.as_str().into()));
+        }
+        Ok(argument)
+    }
+
     /// An integer within bounds; the fraction of a float is cut off. What is beyond them fails with EINVAL.
     fn amount(
         &mut self,
@@ -182,7 +205,7 @@ impl<M: Machine> Interpreter<'_, M> {
         refused: &mut i32,
     ) -> Result<Argument, EarlyEnd> {
         let Some(number) = value.float() else { return Err(self.wrong(command, index, value)) };
-        // -0.5 is below 0, though what is left without its fraction is not.
+        // -0.5 is below 0, although its truncated value is not.
         let inside = value.integer().filter(|whole| (least..=most).contains(whole) && number >= least as f64);
         Ok(Argument::Int(match inside {
             Some(whole) => whole,
@@ -193,7 +216,7 @@ impl<M: Machine> Interpreter<'_, M> {
         }))
     }
 
-    /// Keeps why a command is not done, and gives the errno.
+    /// Records why a command is not executed, and returns the errno.
     #[cold]
     fn refuse(&mut self, command: Command, index: usize, value: &Value) -> i32 {
         let argument = &command.spec().arguments[index];
@@ -202,14 +225,14 @@ impl<M: Machine> Interpreter<'_, M> {
         EINVAL
     }
 
-    /// A text, rendered into the buffer of the arguments.
+    /// Renders a string into the buffer of the arguments.
     fn text_argument(&mut self, expr: ExprIndex) -> Result<Argument, EarlyEnd> {
         let code = self.code;
         let start = self.arguments.text.len();
         match code.exprs[expr as usize] {
             Expr::Text(at) => self.arguments.text.extend_from_slice(code.text(at).as_bytes()),
             Expr::Template(at) => {
-                // The buffer is lent out for the rendering: three words, nothing is copied.
+                // The buffer is moved out for the rendering, which copies three words.
                 let mut text = std::mem::take(&mut self.arguments.text);
                 let result = self.render(code.templates[at as usize], &mut text);
                 self.arguments.text = text;

@@ -7,18 +7,18 @@ use crate::claim;
 use crate::code::{Builtin, Call, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::commands::Function;
 use crate::syntax::BinaryOp;
-use crate::value::{MAX_LIST_DEPTH, Value, integer};
+use crate::value::{LONGEST_TEXT, MAX_LIST_DEPTH, TOO_LONG, Value, integer};
 
 use super::interpreter::{EarlyEnd, Interpreter, stack_position};
 use super::machine::Machine;
 
-/// Functions may call each other so deep,
+/// The largest depth of function calls,
 const MAX_CALLS: u32 = 200;
-/// unless what they nest needs more of the stack than this, in bytes: threads have 2 MiB.
+/// and the largest stack they may use, in bytes: threads have 2 MiB.
 const MAX_STACK: usize = 512 << 10;
 
 impl<M: Machine> Interpreter<'_, M> {
-    /// The value of an expression.
+    /// Evaluates an expression.
     #[inline]
     pub(super) fn value(&mut self, index: ExprIndex) -> Result<Value, EarlyEnd> {
         match self.code.exprs[index as usize] {
@@ -33,9 +33,8 @@ impl<M: Machine> Interpreter<'_, M> {
         }
     }
 
-    /// The value of an expression that is nothing but integers, variables that hold some, and
-    /// operators; `None` where there is anything else in it. Most assignments, counts and
-    /// conditions are so, and need no [`Value`] to be moved about.
+    /// The value of an expression of integers, integer variables and operators only; `None` for any other.
+    /// Most assignments, counts and conditions are of this form and avoid moving a [`Value`].
     #[inline]
     pub(super) fn quick_integer(&self, index: ExprIndex) -> Option<i64> {
         match self.code.exprs[index as usize] {
@@ -50,7 +49,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     fn quick_binary(&self, op: BinaryOp, first: ExprIndex) -> Option<i64> {
-        // Both sides are evaluated: without side effects, `&&` and `||` come to the same.
+        // Both sides are evaluated, which for `&&` and `||` gives the same value without side effects.
         arithmetic::integers(op, self.quick_integer(first)?, self.quick_integer(first + 1)?)
     }
 
@@ -72,7 +71,7 @@ impl<M: Machine> Interpreter<'_, M> {
         self.slow_binary(op, first, &left, &right)
     }
 
-    /// What is not two integers with a result.
+    /// A binary operator on other values, or without an integer result.
     #[cold]
     #[inline(never)]
     fn slow_binary(
@@ -82,13 +81,15 @@ impl<M: Machine> Interpreter<'_, M> {
         left: &Value,
         right: &Value,
     ) -> Result<Value, EarlyEnd> {
-        arithmetic::binary(op, left, right, self.code.classic).map_err(|message| {
+        arithmetic::binary(op, left, right, self.code.classic).map_err(|error| {
             let local = |slot| self.slot(slot).to_string();
-            let [a, b] = [first, first + 1].map(|at| spell(self.code, at, true, &local));
-            let spelled = format!("{a} {} {b}", op.sign());
-            // Of numbers as they stand the message says enough.
-            let plain = message.starts_with(&spelled);
-            self.fault(if plain { message } else { format!("`{spelled}`: {message}") })
+            let spelled = [first, first + 1].map(|at| spell(self.code, at, true, &local));
+            // If the operands are literal numbers, the message already names them.
+            if error.operands().as_ref() == Some(&spelled) {
+                return self.fault(error);
+            }
+            let [left, right] = spelled;
+            self.fault(format!("`{left} {} {right}`: {error}", op.sign()))
         })
     }
 
@@ -126,7 +127,7 @@ impl<M: Machine> Interpreter<'_, M> {
                 self.value(chosen)?
             }
             Expr::Command(at) => {
-                // A command among the arguments of another one must not disturb them.
+                // A command among the arguments of another command must not overwrite them.
                 let outer = std::mem::take(&mut self.arguments);
                 let result = self.command_value(code.calls[at as usize]);
                 self.arguments = outer;
@@ -168,7 +169,7 @@ impl<M: Machine> Interpreter<'_, M> {
         (call.first..call.first + call.count).map(|index| self.value(index)).collect()
     }
 
-    /// The value of a command that was called.
+    /// Executes a command and returns its value.
     pub(super) fn command_value(&mut self, call: Call) -> Result<Value, EarlyEnd> {
         let command = call.command();
         let reply = self.command::<true>(command, call.first, call.count as usize, call.site)?;
@@ -196,16 +197,22 @@ impl<M: Machine> Interpreter<'_, M> {
         }
     }
 
-    /// Writes a string with its variables filled in.
+    /// Renders a string with its variables substituted, at most the longest string.
     #[inline]
     pub(super) fn render(&mut self, template: Template, out: &mut Vec<u8>) -> Result<(), EarlyEnd> {
         let code = self.code;
+        let begin = out.len();
         for piece in &code.pieces[template.first as usize..(template.first + template.count) as usize] {
             match *piece {
                 Piece::Text(at) => out.extend_from_slice(code.text(at).as_bytes()),
                 Piece::Slot(slot) => match self.slot(slot) {
                     Value::Int(value) => integer(*value, out),
-                    Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+                    Value::Text(text) => {
+                        out.extend_from_slice(text.as_bytes());
+                        if out.len() - begin > LONGEST_TEXT {
+                            return Err(self.fault(TOO_LONG));
+                        }
+                    }
                     Value::Unset => return Err(self.unset(slot)),
                     other => other.render(out),
                 },
@@ -219,7 +226,7 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(())
     }
 
-    /// Writes the value of an expression as a string shows it.
+    /// Renders the value of an expression as in a string.
     pub(super) fn render_value(&mut self, index: ExprIndex, out: &mut Vec<u8>) -> Result<(), EarlyEnd> {
         let code = self.code;
         match code.exprs[index as usize] {
@@ -230,7 +237,7 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(())
     }
 
-    /// A function of the program.
+    /// Calls a function of the program.
     pub(super) fn procedure(&mut self, call: Call) -> Result<Value, EarlyEnd> {
         let code = self.code;
         let procedure = &code.procedures[call.target as usize];
@@ -239,7 +246,7 @@ impl<M: Machine> Interpreter<'_, M> {
                 self.fault(format!("`{}` calls itself more than {} deep", procedure.name, self.calls))
             );
         }
-        // Functions that call each other can take as long as a loop.
+        // Recursive functions can take as long as a loop.
         if let Some(stop) = self.machine.interrupted() {
             return Err(Box::new(stop));
         }
@@ -283,7 +290,7 @@ impl<M: Machine> Interpreter<'_, M> {
         }
         if let (Function::Empirical, Value::List(items)) = (function, &values[0]) {
             if items.is_empty() {
-                return Err(self.fault("`empirical` needs a list with something in it"));
+                return Err(self.fault("`empirical` needs a list with at least one item"));
             }
             let at = self.random.below(items.len() as u64) as usize;
             return Ok(items[at].clone());
@@ -292,7 +299,7 @@ impl<M: Machine> Interpreter<'_, M> {
             (function, &values[0], values.get(1).unwrap_or(&Value::Unset))
         {
             if to <= from {
-                return Err(self.fault(format!("`uniform({from}, {to})` has nothing to draw from")));
+                return Err(self.fault(format!("`uniform({from}, {to})` has an empty range")));
             }
             let width = to.wrapping_sub(*from) as u64;
             return Ok(Value::Int(from.wrapping_add(self.random.below(width) as i64)));
@@ -302,23 +309,23 @@ impl<M: Machine> Interpreter<'_, M> {
             *number = self.float(value, name)?;
         }
         let drawn = self.draw(function, numbers).map_err(|message| self.fault(message))?;
-        // What goes in as a time comes out as a time.
+        // If an argument is a time, the result is a time.
         let time = values.iter().any(|value| matches!(value, Value::Duration(_)));
         match drawn {
             Value::Float(number) if !number.is_finite() => {
-                Err(self.fault(format!("`{name}` drew a number beyond the largest float")))
+                Err(self.fault(format!("`{name}` drew a number that exceeds the largest float")))
             }
             Value::Float(seconds) if time => match Value::Float((seconds * 1e9).round()).integer() {
                 Some(ns) => Ok(Value::Duration(ns)),
                 None => Err(self.fault(format!(
-                    "`{name}` drew {seconds:.3e} s, which passes the longest time, 292 years"
+                    "`{name}` drew {seconds:.3e} s, which exceeds the longest time, 292 years"
                 ))),
             },
             drawn => Ok(drawn),
         }
     }
 
-    /// A random number of the distribution that a function names.
+    /// Draws a random number of the distribution of `function`.
     fn draw(&mut self, function: Function, [a, b, c]: [f64; 3]) -> Result<Value, String> {
         let name = function.spec().name;
         let require =
@@ -350,7 +357,7 @@ impl<M: Machine> Interpreter<'_, M> {
                 self.random.gev(a, b, c)
             }
             Function::Empirical => return Err(format!("`{name}` needs a list")),
-            // Pure functions and statistics were evaluated before.
+            // Pure functions and statistics are evaluated elsewhere.
             other => return Err(format!("`{}` draws nothing", other.spec().name)),
         }))
     }

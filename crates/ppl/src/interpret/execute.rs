@@ -8,15 +8,15 @@ use crate::value::{MAX_LIST_DEPTH, Value};
 
 use super::interpreter::{EarlyEnd, Flow, Interpreter, OpenStonewall};
 use super::machine::{Machine, Stop, Wait, Work};
-use super::random::Random;
+use super::random::RandomSequence;
 
 /// Runs a plan as one of its ranks.
 ///
 /// # Errors
-/// Where the rank ended before the end of its program.
+/// If the rank ended before the end of its program.
 pub fn run<M: Machine>(plan: &Plan, rank: u32, machine: &mut M) -> Result<(), Stop> {
     let variables = plan.initial.clone();
-    let random = Random::new(plan.seed, u64::from(rank) + 1);
+    let random = RandomSequence::new(plan.seed, u64::from(rank) + 1);
     Interpreter::new(plan, rank, machine, variables, random)
         .block(plan.code.main)
         .map(|_| ())
@@ -24,7 +24,7 @@ pub fn run<M: Machine>(plan: &Plan, rank: u32, machine: &mut M) -> Result<(), St
 }
 
 impl<M: Machine> Interpreter<'_, M> {
-    /// The steps of a block.
+    /// Executes the steps of a block.
     pub fn block(&mut self, block: BlockIndex) -> Result<Flow, EarlyEnd> {
         let (first, count) = self.code.blocks[block as usize];
         for at in first..first + count {
@@ -64,7 +64,7 @@ impl<M: Machine> Interpreter<'_, M> {
         })
     }
 
-    /// A time that something waits.
+    /// A waiting time, which must not be negative.
     pub(super) fn not_negative(&mut self, ns: i64, what: &str) -> Result<u64, EarlyEnd> {
         u64::try_from(ns).map_err(|_| {
             let time = Value::Duration(ns);
@@ -74,7 +74,7 @@ impl<M: Machine> Interpreter<'_, M> {
         })
     }
 
-    /// `$l[i] = v;`: other variables that hold the same list keep theirs.
+    /// Executes `$l[i] = v;`. Other variables with the same list are not changed.
     fn assign_item(&mut self, list: Slot, first: ExprIndex) -> Result<(), EarlyEnd> {
         let at = self.integer(first, "the index")?;
         let value = match self.code.exprs[first as usize + 1] {
@@ -96,7 +96,7 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(())
     }
 
-    /// A time in nanoseconds. One below 0 has passed already.
+    /// A time in nanoseconds; negative times count as 0.
     pub(super) fn time(&mut self, index: ExprIndex, what: &str) -> Result<u64, EarlyEnd> {
         Ok(self.signed_time(index, what)?.max(0) as u64)
     }
@@ -113,10 +113,10 @@ impl<M: Machine> Interpreter<'_, M> {
         }
     }
 
-    /// Every step but the most frequent ones.
+    /// Executes a step other than the most frequent ones.
     fn other_step(&mut self, step: Step) -> Result<Flow, EarlyEnd> {
         match step {
-            // `block` executes these itself.
+            // Executed by `block`.
             Step::Assign(..) | Step::Command { .. } | Step::Repeat { .. } => {}
             Step::Evaluate(value) => {
                 self.value(value)?;
@@ -205,10 +205,10 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(Flow::Next)
     }
 
-    /// A barrier, the body, a barrier. What is timed as a whole is the body: each rank's own work.
+    /// Executes a barrier, the body and a barrier. Only the body, each rank's own work, is timed.
     fn phase(&mut self, site: SiteId, label: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
         let group = GroupId(self.group as u32);
-        // Waiting is a sample of its own, so that a phase has one sample an iteration.
+        // The wait is a separate sample, so that a phase has one sample per iteration.
         let waits = SiteId(site.0 + 1);
         self.machine.barrier(waits, group).map_err(Box::new)?;
         self.enter_block(site, label)?;
@@ -244,13 +244,13 @@ impl<M: Machine> Interpreter<'_, M> {
         flow
     }
 
-    /// What an assertion about samples is, with everything in it that has a value here and now.
+    /// Records an assertion about samples, with the values of its parts that can be evaluated now.
     fn claim(&mut self, condition: ExprIndex, each: bool) {
         let mut parts = Vec::new();
         for at in claim::parts_of(self.code, condition) {
             let part = match self.value(at) {
                 Ok(value) => Part::from(&value),
-                // It may never be needed: `count("x") == 0 || …`.
+                // Its value may not be needed: `count("x") == 0 || …`.
                 Err(end) => Part::Fault(match *end {
                     Stop::Fault(fault) => fault.message,
                     other => other.to_string(),
@@ -288,7 +288,7 @@ impl<M: Machine> Interpreter<'_, M> {
             total += weight(self, at)?;
         }
         if total <= 0.0 {
-            return Err(self.fault("the weights of `choose` add up to nothing"));
+            return Err(self.fault("the sum of the weights of `choose` is 0"));
         }
         let mut left = self.random.unit() * total;
         for at in 0..count {
@@ -321,15 +321,15 @@ impl<M: Machine> Interpreter<'_, M> {
         };
         self.machine.parallel(count as u32, &workers).map_err(Box::new)?;
         if let Some(wall) = self.stonewall {
-            // What ended the workers' loops ended those of this rank.
+            // If the stonewall ended the workers' loops, it ended this rank's.
             self.stonewall_fell(wall);
         }
         Ok(Flow::Next)
     }
 }
 
-/// The workers of a `parallel` block: copies of the rank as it was before, each with a random sequence of
-/// its own.
+/// The workers of a `parallel` block: copies of the rank's state before the block, each with its own random
+/// sequence.
 struct Workers<'p> {
     plan: &'p Plan,
     rank: u32,
@@ -346,7 +346,7 @@ struct Workers<'p> {
 
 impl Work for Workers<'_> {
     fn run<M: Machine>(&self, index: u32, machine: &mut M) -> Result<(), Stop> {
-        let random = Random::new(self.seed, u64::from(index));
+        let random = RandomSequence::new(self.seed, u64::from(index));
         let mut worker = Interpreter::new(self.plan, self.rank, machine, self.variables.clone(), random);
         worker.locals = self.locals.clone();
         worker.base = self.base;

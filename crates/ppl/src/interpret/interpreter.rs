@@ -1,4 +1,4 @@
-//! The state of one rank's interpreter.
+//! Holds the state of one rank's interpreter.
 
 use crate::code::{Code, SiteId, Slot};
 use crate::plan::Plan;
@@ -6,35 +6,35 @@ use crate::value::Value;
 
 use super::arguments::Arguments;
 use super::machine::{Fault, Machine, Stop};
-use super::random::Random;
+use super::random::RandomSequence;
 
-/// Why a rank ended before the end of its program; boxed, so that results stay small.
+/// Reason why a rank ended before the end of its program; boxed, so that results stay small.
 pub(super) type EarlyEnd = Box<Stop>;
 
-/// When the next body of a `rate` statement is due.
+/// The state of a `rate` statement: when its next body is due.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
-    /// In which run of the surrounding loop it counts; `u64::MAX` before the first.
+    /// The activation of the enclosing loop that it belongs to; `u64::MAX` before the first.
     pub activation: u64,
     pub due: f64,
 }
 
-/// The stonewall around a place, as a rank inside sees it.
+/// The enclosing stonewall of a rank.
 #[derive(Clone, Copy)]
 pub(super) struct OpenStonewall {
-    /// When it falls at the latest, in ns since the start of the run; `u64::MAX`: no such time.
+    /// The latest time at which it falls, in ns since the start of the run; `u64::MAX` if there is none.
     pub deadline: u64,
-    /// One loop of this rank ended early.
+    /// Whether a loop of this rank ended early.
     pub cut: bool,
 }
 
-/// About where the stack ends now.
+/// The approximate address of the top of the stack.
 pub(super) fn stack_position() -> usize {
     let marker = 0u8;
     std::ptr::from_ref(&marker) as usize
 }
 
-/// How a block ended.
+/// Control flow out of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     Next,
@@ -50,24 +50,24 @@ pub(super) struct Interpreter<'p, M> {
     pub machine: &'p mut M,
     pub rank: u32,
     pub variables: Vec<Value>,
-    /// Variables of the functions that run, one function behind the other.
+    /// Local variables of the active functions, outermost first.
     pub locals: Vec<Value>,
-    /// Where those of the innermost function begin.
+    /// The index of the first local of the innermost function.
     pub base: usize,
     pub calls: u32,
-    /// Where the stack ended at the start.
+    /// The top of the stack at the start.
     pub stack: usize,
     pub returned: Value,
-    /// The group around this place.
+    /// The enclosing group.
     pub group: usize,
-    /// For each group: is this rank in it?
+    /// For each group, whether this rank is in it.
     pub member: Vec<bool>,
     pub arguments: Arguments,
     pub text: Vec<u8>,
-    /// Why the command at hand is not done; empty where it is.
+    /// Reason why the current command is not executed; empty if it is executed.
     pub refused: String,
-    pub random: Random,
-    pub common: Random,
+    pub random: RandomSequence,
+    pub common: RandomSequence,
     pub errno: i64,
     pub bytes: i64,
     pub worker: u32,
@@ -77,14 +77,20 @@ pub(super) struct Interpreter<'p, M> {
     pub activations: u64,
     pub expected: Option<i32>,
     pub stop_on_error: bool,
-    /// The phase around this place.
+    /// The enclosing phase.
     pub phase: SiteId,
-    /// The stonewall around this place.
+    /// The enclosing stonewall.
     pub stonewall: Option<OpenStonewall>,
 }
 
 impl<'p, M: Machine> Interpreter<'p, M> {
-    pub fn new(plan: &'p Plan, rank: u32, machine: &'p mut M, variables: Vec<Value>, random: Random) -> Self {
+    pub fn new(
+        plan: &'p Plan,
+        rank: u32,
+        machine: &'p mut M,
+        variables: Vec<Value>,
+        random: RandomSequence,
+    ) -> Self {
         Self {
             plan,
             code: &plan.code,
@@ -102,7 +108,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             text: Vec::new(),
             refused: String::new(),
             random,
-            common: Random::new(plan.seed, 0),
+            common: RandomSequence::new(plan.seed, 0),
             errno: 0,
             bytes: 0,
             worker: 0,
@@ -117,7 +123,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         }
     }
 
-    /// A mistake of the program at the current step.
+    /// A run-time error of the program at the current step.
     #[cold]
     pub fn fault(&self, message: impl Into<String>) -> EarlyEnd {
         Box::new(Stop::Fault(Box::new(Fault {

@@ -1,4 +1,4 @@
-//! Executes loops, and starts what is paced at its time.
+//! Executes loops and starts paced statements on time.
 
 use crate::code::{BlockIndex, ExprIndex, GroupId, NO_LIMIT, Slot};
 use crate::value::Value;
@@ -7,10 +7,11 @@ use super::interpreter::{EarlyEnd, Flow, Interpreter, OpenStonewall, Pace};
 use super::machine::{Machine, Wait};
 
 impl<M: Machine> Interpreter<'_, M> {
-    /// The body of a phase whose loops end when one rank is through, or when the time is over.
+    /// Executes the body of a phase whose loops end when one rank has completed it, or when the time has
+    /// passed.
     pub(super) fn stonewall(&mut self, limit: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
         if self.stonewall.is_some() {
-            return Err(self.fault("a stonewall stands inside another one, through a call of a function"));
+            return Err(self.fault("a stonewall is inside another one, through a function call"));
         }
         let limit = if limit == NO_LIMIT { u64::MAX } else { self.time(limit, "`stonewall`")? };
         self.machine.enter_stonewall(self.phase, GroupId(self.group as u32)).map_err(Box::new)?;
@@ -22,7 +23,7 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(flow)
     }
 
-    /// Does the loop end here, because the stonewall around it has stonewall_fell?
+    /// Whether the loop ends here because the enclosing stonewall has fallen.
     #[inline(never)]
     pub(super) fn stonewall_fell(&mut self, wall: OpenStonewall) -> bool {
         let over = wall.deadline != u64::MAX && self.machine.now_ns() >= wall.deadline;
@@ -33,8 +34,8 @@ impl<M: Machine> Interpreter<'_, M> {
         fell
     }
 
-    /// `for 60s S`: each rank by its own clock, or `together`: the first for which the time is over ends
-    /// the loop for all of the group.
+    /// Executes `for 60s S` by each rank's own clock, or `together`: the first rank whose time has passed
+    /// ends the loop for the whole group.
     pub(super) fn for_time(
         &mut self,
         duration: ExprIndex,
@@ -44,7 +45,7 @@ impl<M: Machine> Interpreter<'_, M> {
         let duration = self.time(duration, "`for`")?;
         let group = GroupId(self.group as u32);
         if together {
-            // The time begins when all have come.
+            // The time begins when all have arrived.
             self.machine.agree(self.step, group, 0).map_err(Box::new)?;
         }
         let end = self.machine.now_ns().saturating_add(duration);
@@ -69,7 +70,7 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(flow)
     }
 
-    /// `for $i in a..b step c S`: the three numbers are expressions in a row.
+    /// Executes `for $i in a..b step c S`; the three numbers are consecutive expressions.
     pub(super) fn for_range(
         &mut self,
         slot: Slot,
@@ -100,13 +101,14 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(flow)
     }
 
-    /// A new run of a loop: the paces inside start anew. What to restore afterwards.
+    /// Begins a new activation of a loop, in which paces restart. Returns the activation to restore
+    /// afterwards.
     pub(super) fn activate(&mut self) -> u64 {
         self.activations += 1;
         std::mem::replace(&mut self.activation, self.activations)
     }
 
-    /// One iteration of a loop; `Some` where the loop ends.
+    /// Executes one iteration of a loop; `Some` if the loop ends.
     #[inline]
     pub(super) fn iterate(&mut self, body: BlockIndex) -> Result<Option<Flow>, EarlyEnd> {
         if let Some(stop) = self.machine.interrupted() {
@@ -140,7 +142,7 @@ impl<M: Machine> Interpreter<'_, M> {
         self.count_up(slot, 0, count, 1, body)
     }
 
-    /// `slot` from `from` to `to` by `step`, then its old value again.
+    /// Counts `slot` from `from` to `to` in steps of `step`, then restores its old value.
     pub(super) fn count_up(
         &mut self,
         slot: Slot,
@@ -227,7 +229,8 @@ impl<M: Machine> Interpreter<'_, M> {
             let now = self.machine.now_ns() as f64;
             pace = Pace { activation: self.activation, due: if poisson { now + gap } else { now } };
         } else {
-            // From the intended time, not from now: a late rank stays late until it has caught up.
+            // Relative to the intended time, not to the current time: a late rank stays late until it has
+            // caught up.
             pace.due += gap;
         }
         self.paces[state as usize] = pace;

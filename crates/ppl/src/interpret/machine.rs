@@ -1,4 +1,4 @@
-//! The machine that a program runs on, as a trait, and what passes between it and the interpreter.
+//! Defines the machine that a program runs on, as a trait, and the types exchanged with it.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::value::Value;
 
 use super::arguments::Arguments;
 
-/// What a command gave.
+/// The result of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     /// The value for an assignment; `Unset` means [`Reply::bytes`] as an integer, or the negative
@@ -19,9 +19,9 @@ pub struct Reply {
     pub value: Value,
     /// The positive errno of a failure, 0 for success.
     pub errno: i32,
-    /// Bytes that were moved.
+    /// Bytes moved.
     pub bytes: u64,
-    /// The command is under way (in an `async` block): the machine judges its result when it comes.
+    /// The command is in flight (in an `async` block); the machine handles its result when it completes.
     pub started: bool,
 }
 
@@ -32,7 +32,7 @@ impl Reply {
         Self::default()
     }
 
-    /// Success; so many bytes were moved.
+    /// Success, with the number of bytes moved.
     #[inline]
     pub fn moved(bytes: u64) -> Self {
         Self { bytes, ..Self::default() }
@@ -44,7 +44,7 @@ impl Reply {
         Self { value, ..Self::default() }
     }
 
-    /// Under way; the result comes later.
+    /// In flight; the result follows later.
     #[inline]
     pub fn started() -> Self {
         Self { started: true, ..Self::default() }
@@ -60,7 +60,7 @@ impl Reply {
 /// Why the program waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// `sleep`; `--skip-sleep` leaves it out.
+    /// `sleep`, which `--skip-sleep` skips.
     Sleep,
     /// `think`
     Think,
@@ -79,23 +79,23 @@ pub struct Failure<'a> {
     pub arguments: &'a Arguments,
     /// The positive errno.
     pub errno: i32,
-    /// Bytes that were moved nevertheless (a short read).
+    /// Bytes moved in spite of the failure (a short read).
     pub bytes: u64,
-    /// Where the command needs an open file and has none: its argument as the program says it (`$f`), and
-    /// what that holds.
+    /// If the command needs an open file and has none: its argument as written in the program (`$f`), and its
+    /// value.
     pub no_file: Option<(String, i64)>,
-    /// Why the command was not even tried: an argument is outside of its bounds.
+    /// If the command was not tried: which argument is out of bounds.
     pub refused: Option<String>,
 }
 
 /// Why a rank ended before the end of its program.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
-    /// A mistake that only shows when the program runs: a division by zero, a negative count.
+    /// A run-time error: a division by zero, a negative count.
     Fault(Box<Fault>),
-    /// `on_error stop` and a command failed, which the machine knows.
+    /// A command failed under `on_error stop`; the machine has its failure.
     CommandFailed(SiteId),
-    /// The machine wants to end: Ctrl-C, another rank died, time is over.
+    /// The machine stopped the program: Ctrl-C, another rank died, a time limit.
     Machine(String),
 }
 
@@ -115,36 +115,34 @@ impl fmt::Display for Stop {
 
 impl std::error::Error for Stop {}
 
-/// A mistake in the program that only shows when it runs.
+/// A run-time error of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
     /// Where in the program.
     pub position: Position,
-    /// What went wrong, in a sentence that names the thing.
+    /// What went wrong, in a sentence that names the object.
     pub message: String,
 }
 
-/// The world as a program sees it. One value of it serves one rank.
+/// Executes the effects of a program for one rank: commands, waits, output.
 ///
-/// Only [`Machine::command`] and [`Machine::barrier`] stand on the hot path; implementations mark
-/// them `#[inline]`. Everything else has a default that does nothing, for machines that only
-/// count.
+/// Only [`Machine::command`] and [`Machine::barrier`] are on the hot path; implementations mark them
+/// `#[inline]`. All other methods have a default that does nothing, for machines that only count.
 pub trait Machine: Sized {
-    /// Does a command. `site` is an index into [`crate::plan::Plan::sites`]; the place of a sample
-    /// is that site under the labels entered at the moment. A failure is a reply with an errno,
-    /// after which the interpreter calls [`Machine::failed`] or [`Machine::expected`].
-    /// `print`, `sleep` and `glob` never come here: they have methods of their own.
+    /// Executes a command. `site` is an index into [`crate::plan::Plan::sites`]; a sample belongs to that
+    /// site under the current labels. A failure is a reply with an errno, after which the interpreter calls
+    /// [`Machine::failed`] or [`Machine::expected`]. `print`, `sleep` and `glob` have separate methods.
     fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply;
 
-    /// As [`Machine::command`], but the program needs the command's value now, also in an `async` block:
-    /// everything started before is done first.
+    /// As [`Machine::command`], but the program needs the command's value immediately, also in an `async`
+    /// block, so everything started before is completed first.
     #[inline]
     fn command_now(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         self.command(command, site, arguments)
     }
 
-    /// By what the results of commands that were only started are judged from now on: the errno that
-    /// `expect` names, and whether a failure ends the program.
+    /// Sets how results of commands in flight are judged from now on: the errno of `expect`, and whether a
+    /// failure ends the program.
     fn judge_by(&mut self, expected: Option<i32>, stop_on_error: bool) {
         let _ = (expected, stop_on_error);
     }
@@ -152,42 +150,42 @@ pub trait Machine: Sized {
     /// Waits for all ranks of a group; only called on ranks of that group.
     ///
     /// # Errors
-    /// Where the wait was broken off.
+    /// If the wait was interrupted.
     fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Stop>;
 
-    /// A `time`, `ctime` or `phase` block begins (which one: the kind of the site). `label` is
-    /// filled in already, and empty where the block has none.
+    /// Enters a `time`, `ctime` or `phase` block (the kind of the site says which). `label` is rendered, and
+    /// empty if the block has none.
     fn enter_block(&mut self, site: SiteId, label: &str) {
         let _ = (site, label);
     }
 
-    /// The innermost block ends.
+    /// Leaves the innermost block.
     fn leave_block(&mut self, site: SiteId) {
         let _ = site;
     }
 
-    /// The work of a `phase` is done: its time ends here, and then the ranks of the group meet. The wait belongs to
-    /// the site `waits`.
+    /// Ends the time of a `phase`, then lets the ranks of the group meet. The wait belongs to the site
+    /// `waits`.
     ///
     /// # Errors
-    /// Where the wait was broken off.
+    /// If the wait was interrupted.
     fn leave_phase(&mut self, site: SiteId, waits: SiteId, group: GroupId) -> Result<(), Stop> {
         self.barrier(waits, group)?;
         self.leave_block(site);
         Ok(())
     }
 
-    /// Shows a line of text; the machine adds `[rank] `.
+    /// Prints a line of text; the machine adds `[rank] `.
     fn print(&mut self, text: &str) {
         let _ = text;
     }
 
-    /// Waits so many nanoseconds.
+    /// Waits for `ns` nanoseconds.
     fn wait(&mut self, ns: u64, reason: Wait) {
         let _ = (ns, reason);
     }
 
-    /// Waits until the clock of [`Machine::now_ns`] shows so much; comes back at once if it does.
+    /// Waits until [`Machine::now_ns`] reaches `ns`; returns immediately if it has.
     fn wait_until(&mut self, ns: u64, reason: Wait) {
         let now = self.now_ns();
         if now < ns {
@@ -201,98 +199,101 @@ pub trait Machine: Sized {
     }
 
     /// Under `rate` and `at`: when the commands that follow should have started (ns since the
-    /// start of the run), for the lateness in their samples; `None` afterwards.
+    /// start of the run), for the lateness in their samples; `None` afterwards: what counted before counts again.
     fn intended_start(&mut self, ns: Option<u64>) {
         let _ = ns;
     }
 
-    /// A command failed and nobody expected it: count it, and report it once, with errno and path.
+    /// A command failed unexpectedly: counts it, and reports it once, with errno and path.
     fn failed(&mut self, failure: &Failure<'_>) {
         let _ = failure;
     }
 
-    /// A command failed as `expect` said.
+    /// A command failed as expected by `expect`.
     fn expected(&mut self, failure: &Failure<'_>) {
         let _ = failure;
     }
 
-    /// An `expect` whose commands did something else than fail with that errno.
+    /// A command inside `expect` did not fail with that errno.
     fn unexpected(&mut self, failure: &Failure<'_>, wanted: i32) {
         let _ = wanted;
         self.failed(failure);
     }
 
-    /// Should the program end now? Polled at each iteration of a loop: keep it to one load.
+    /// Why the program should end now, if it should. Polled at each iteration of a loop, so it must be one
+    /// load.
     #[inline]
     fn interrupted(&mut self) -> Option<Stop> {
         None
     }
 
-    /// A loop of `count` iterations begins. `Some(k)`: do only `k` of them, and multiply what
-    /// happens by `count / k` until [`Machine::leave_loop`]. For machines that only count.
+    /// Enters a loop of `count` iterations. `Some(k)`: execute only `k` of them; the machine multiplies by
+    /// `count / k` until [`Machine::leave_loop`]. For machines that only count.
     #[inline]
     fn enter_loop(&mut self, count: u64, constant_body: bool) -> Option<u64> {
         let _ = (count, constant_body);
         None
     }
 
-    /// The loop ends for which [`Machine::enter_loop`] gave a number.
+    /// Leaves a loop for which [`Machine::enter_loop`] returned a number.
     #[inline]
     fn leave_loop(&mut self) {}
 
-    /// A statistic of this rank's samples whose label or operation is `name`; `None`: there are
-    /// no such samples. Times are in seconds.
+    /// A statistic of this rank's samples whose label or operation is `name`, in seconds for times; `None` if
+    /// there are no such samples.
     fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {
         let _ = (name, statistic, times);
         None
     }
 
-    /// `assert` was evaluated; nothing in it asked for samples.
+    /// An `assert` that does not refer to samples was evaluated.
     fn asserted(&mut self, holds: bool, place: &Position) {
         let _ = (holds, place);
     }
 
-    /// `assert` asks for samples: with `each` for those of this rank, otherwise for those of all ranks of
-    /// the group around it, up to now.
+    /// An `assert` refers to samples: with `each` to those of this rank, otherwise to those of all ranks of
+    /// the enclosing group, up to now.
     fn claimed(&mut self, claim: Claim, each: bool) {
         let _ = (claim, each);
     }
 
-    /// Brings a number and gets the largest that a rank of the group brought; only called on ranks of that
-    /// group, all of which are at this step. Machines that run one rank after the other give it back.
+    /// Returns the maximum of `value` over the ranks of the group; only called on ranks of that group, all of
+    /// which are at this step. Machines that run one rank after the other return `value`.
     ///
     /// # Errors
-    /// Where the wait was broken off.
+    /// If the wait was interrupted.
     fn agree(&mut self, step: u32, group: GroupId, value: u64) -> Result<u64, Stop> {
         let _ = (step, group);
         Ok(value)
     }
 
-    /// The body of a phase with a stonewall begins, behind its first barrier. `site` is the phase's.
+    /// Enters the body of a phase with a stonewall, after its first barrier. `site` is that of the phase.
     ///
     /// # Errors
-    /// Where it cannot.
+    /// If it cannot be entered.
     fn enter_stonewall(&mut self, site: SiteId, group: GroupId) -> Result<(), Stop> {
         let _ = (site, group);
         Ok(())
     }
 
-    /// Has the stonewall fallen: is another rank through? Asked at each iteration of a loop.
+    /// Whether the stonewall has fallen: another rank has completed the phase. Called at each iteration of a
+    /// loop.
     #[inline]
     fn stonewall_fell(&mut self) -> bool {
         false
     }
 
-    /// This rank is through, or its time is over: the stonewall falls. `cut`: one of its loops ended early.
+    /// Lets the stonewall fall, since this rank has completed the phase or its time has passed. `cut`: a loop
+    /// of this rank ended early.
     ///
     /// # Errors
-    /// Where the wait for the others was broken off.
+    /// If the wait for the others was interrupted.
     fn leave_stonewall(&mut self, cut: bool) -> Result<(), Stop> {
         let _ = cut;
         Ok(())
     }
 
-    /// Should reads compare what they read with what was written?
+    /// Sets whether reads compare their data with what was written.
     fn verify(&mut self, on: bool) {
         let _ = on;
     }
@@ -321,8 +322,8 @@ pub trait Machine: Sized {
         Vec::new()
     }
 
-    /// From here on commands may be started without waiting, so many at once: their replies say
-    /// [`Reply::started`]. Blocks may be nested.
+    /// From here on up to `depth` commands may be in flight; their reply is [`Reply::started`]. Blocks may be
+    /// nested.
     fn enter_async(&mut self, depth: u32) {
         let _ = depth;
     }
@@ -330,21 +331,21 @@ pub trait Machine: Sized {
     /// Waits for everything that was started since the last [`Machine::enter_async`].
     fn leave_async(&mut self) {}
 
-    /// Runs `work` as worker 0 to `count - 1`, at once where the machine can: each with a machine of its
-    /// own. The default runs them one after the other.
+    /// Runs `work` as workers 0 to `count - 1`, concurrently if the machine can, each with its own machine.
+    /// The default runs them one after the other.
     ///
     /// # Errors
-    /// The first that a worker gave.
+    /// The first error of a worker.
     fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Stop> {
         (0..count).try_for_each(|index| work.run(index, self))
     }
 }
 
-/// What the workers of `parallel` do.
+/// The work of the workers of `parallel`.
 pub trait Work: Sync {
-    /// Does it as worker `index` on a machine.
+    /// Runs the work as worker `index` on a machine.
     ///
     /// # Errors
-    /// Where it ended early.
+    /// If it ended early.
     fn run<M: Machine>(&self, index: u32, machine: &mut M) -> Result<(), Stop>;
 }

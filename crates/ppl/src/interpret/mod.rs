@@ -1,11 +1,11 @@
-//! The interpreter: runs a plan on any machine.
+//! Runs a plan on any [`Machine`].
 //!
-//! The interpreter owns variables, random numbers and control flow; everything that touches the
-//! world goes through [`Machine`]. It is generic over the machine and monomorphised, so one
-//! interpreter serves real runs, simulation, dry runs and explanations.
+//! The interpreter owns variables, random numbers and control flow; all other effects go through [`Machine`].
+//! It is generic over the machine and monomorphised, so one interpreter serves real runs, simulation, dry
+//! runs and explanations.
 //!
 //! Arguments are evaluated and paths rendered into a reused buffer *before* [`Machine::command`]:
-//! between the two clock reads of a machine stands nothing but the call.
+//! between the two clock reads of a machine there is only the call.
 
 mod arguments;
 mod call;

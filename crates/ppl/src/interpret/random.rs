@@ -1,21 +1,21 @@
-//! Random numbers: seeded per rank, the same seed gives the same operations.
+//! Draws the random numbers of a program, seeded per rank: the same seed gives the same operations.
 //!
 //! The generator is xoshiro256++ (Blackman and Vigna 2019), seeded through SplitMix64 (Steele, Lea and Flood
-//! 2014), of `rand_xoshiro`. The distributions are written out here, because a seed must always give the
-//! same numbers: a run file keeps the seed, and another way to draw would make another program of it.
+//! 2014), of `rand_xoshiro`. The distributions are implemented here, because a seed in a run file must always
+//! give the same numbers; another method of drawing would change the program.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A sequence of random numbers.
 #[derive(Clone, Debug)]
-pub struct Random {
+pub struct RandomSequence {
     generator: Xoshiro256PlusPlus,
     /// The second of two normal numbers that were drawn together.
     spare: Option<f64>,
 }
 
-impl Random {
+impl RandomSequence {
     /// The sequence number `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let seed = seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95).rotate_left(17);
@@ -28,14 +28,14 @@ impl Random {
         self.generator.next_u64()
     }
 
-    /// Evenly in (0, 1): neither end is reached, so that logarithms stay finite.
+    /// Uniform in the open interval (0, 1), so that logarithms are finite.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 12) as f64 + 0.5) * (1.0 / (1u64 << 52) as f64)
     }
 
-    /// Evenly from 0 to `n - 1` (multiply and shift, Lemire 2019, without the rejection: the bias
-    /// is below n/2⁶⁴).
+    /// Uniform from 0 to `n - 1` (multiply and shift, Lemire 2019, without rejection: the bias is below
+    /// n/2⁶⁴).
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
@@ -84,7 +84,7 @@ impl Random {
             return 0;
         }
         let n = n as f64;
-        // The integral of x^-s and its inverse, written so that s = 1 is no special case.
+        // The integral of x^-s and its inverse, written so that s = 1 is not a special case.
         let integral = |x: f64| {
             let log = x.ln();
             expm1_over((1.0 - s) * log) * log
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_sequence_and_ranks_differ() {
         let take = |seed, rank| {
-            let mut random = Random::new(seed, rank);
+            let mut random = RandomSequence::new(seed, rank);
             [random.bits(), random.bits(), random.bits()]
         };
         assert_eq!(take(1, 0), take(1, 0));
@@ -140,15 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_numbers_that_it_always_gave() {
-        let mut random = Random::new(7, 3);
+    fn a_seed_always_gives_the_same_numbers() {
+        let mut random = RandomSequence::new(7, 3);
         let drawn = [random.bits(), random.bits(), random.bits()];
         assert_eq!(drawn, [0xeb82_6336_c85f_f3c2, 0xd5d5_99b6_e1f8_4815, 0x2fdc_bfc7_fe42_ade1]);
     }
 
     #[test]
     fn means_are_those_of_the_distributions() {
-        let mut random = Random::new(7, 0);
+        let mut random = RandomSequence::new(7, 0);
         assert!((mean(|| random.exponential(3.0)) - 3.0).abs() < 0.05);
         assert!(mean(|| random.normal()).abs() < 0.02);
         assert!((mean(|| random.pareto(3.0, 1.0)) - 1.5).abs() < 0.03);
@@ -157,10 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn zipf_has_the_weights_it_promises() {
+    fn zipf_has_the_documented_weights() {
         for s in [0.5, 1.0, 1.2] {
             let n = 10;
-            let mut random = Random::new(3, 0);
+            let mut random = RandomSequence::new(3, 0);
             let mut counts = vec![0f64; n];
             for _ in 0..N {
                 counts[random.zipf(n as u64, s) as usize] += 1.0;

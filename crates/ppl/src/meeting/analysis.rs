@@ -1,4 +1,4 @@
-//! Follows every function from each kind of place it is called from, to a fixed point.
+//! Analyses every function in each of its calling contexts, to a fixed point.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,54 +6,54 @@ use crate::code::{Code, GroupId, Slot};
 use crate::diagnostic::Span;
 use crate::plan::Plan;
 
-use super::domain::{Cause, Control, Groups, Jumps, State, Taint, join_into};
+use super::domain::{Control, Divergence, Groups, Jumps, State, Taint, join_into};
 
-/// A function is followed apart for so many kinds of calls; further ones are taken together.
+/// The largest number of contexts in which a function is analysed separately; further ones are joined.
 const MAX_CONTEXTS: usize = 12;
-/// Statements that are followed before the analysis gives up.
+/// The number of statements after which the analysis gives up.
 const MAX_STATEMENTS: u64 = 20_000_000;
 
-/// Where a function returns: the slot of its value.
+/// The slot of a function's result.
 pub(super) const RESULT: Slot = Slot::NONE;
 
-/// Why ranks may not meet.
+/// Reason why ranks may fail to meet.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Why {
-    /// Workers of `parallel` come.
+pub(super) enum MissReason {
+    /// Workers of `parallel` reach it.
     Workers(Span),
-    /// Ranks part before.
-    Parted(Cause),
-    /// Only the ranks of this group come (`None`: of a group that is not known) where those of `target` should.
+    /// Ranks diverge before it.
+    Diverged(Divergence),
+    /// Only the ranks of group `only` (`None`: of an unknown group) reach it, but those of `target` should.
     Group { only: Option<GroupId>, target: Option<GroupId>, place: Span },
 }
 
 /// A meeting that some ranks may miss.
 #[derive(Clone, Debug)]
-pub(super) struct Finding {
+pub(super) struct PossibleMiss {
     pub span: Span,
-    /// What it is, for messages.
+    /// The meeting in words, for messages.
     pub what: String,
-    pub why: Why,
-    /// It is a meeting with some MPI libraries only.
+    pub why: MissReason,
+    /// Whether ranks meet there with some MPI libraries only.
     pub soft: bool,
 }
 
-/// A loop as it was followed last.
+/// A loop as last analysed.
 #[derive(Clone)]
 pub(super) struct KnownLoop {
-    /// In which pass over the function; functions that it calls may be known better since.
+    /// The pass over the function. The results of functions that it calls may have changed since.
     pub pass: u64,
-    /// What is known of the number of rounds and of the counter, for loops that count.
+    /// The taints of the number of rounds and of the counter, for counting loops.
     pub counted: [Taint; 2],
     pub here: Control,
     pub head: State,
-    /// Who comes behind those that left in an earlier round.
+    /// The control after the jumps that left the loop in an earlier round.
     pub left: Control,
     pub exit: Option<State>,
     pub jumps: Jumps,
 }
 
-/// A function, or the program, as it is called from one kind of place.
+/// A function, or the program, in one calling context.
 struct Context {
     procedure: Option<u32>,
     input: State,
@@ -66,14 +66,14 @@ struct Context {
 pub(super) struct Analysis<'p> {
     pub plan: &'p Plan,
     pub code: &'p Code,
-    /// Are the ranks of the groups those of the run?
+    /// Whether the groups have the ranks of the run.
     pub known: bool,
-    pub findings: BTreeMap<(u32, u32), Finding>,
-    /// Whether ranks meet somewhere depends on what only the run shows.
+    pub findings: BTreeMap<(u32, u32), PossibleMiss>,
+    /// Whether some meeting depends on what only a run shows.
     pub open: bool,
-    /// Too large to follow.
+    /// Whether the program is too large to analyse.
     pub given_up: bool,
-    /// Which pass over a function this is.
+    /// The number of the current pass over a function.
     pub pass: u64,
     statements: u64,
     contexts: Vec<Context>,
@@ -83,7 +83,7 @@ pub(super) struct Analysis<'p> {
 }
 
 impl<'p> Analysis<'p> {
-    /// Follows the whole program.
+    /// Analyses the whole program.
     pub fn of(plan: &'p Plan, known: bool) -> Self {
         let mut analysis = Self {
             plan,
@@ -131,7 +131,7 @@ impl<'p> Analysis<'p> {
         let mut jumps = Jumps::default();
         let mut output = self.block(body, input, control, &mut jumps);
         if let Some(end) = &mut output {
-            // Without `return` the value is 0, but perhaps not for all.
+            // Without `return` the value is 0, but some ranks may have executed a `return`.
             end.set(RESULT, jumps.behind(control).assigned(Taint::default()));
         }
         join_into(&mut output, jumps.returns.map(|jump| jump.state));
@@ -151,9 +151,9 @@ impl<'p> Analysis<'p> {
         }
     }
 
-    /// What a function leaves behind when it is called so; `None` as long as that is not known to come back.
+    /// The state after a function is called in this context; `None` while it is not known to return.
     pub fn called(&mut self, procedure: u32, input: State, control: Control) -> Option<State> {
-        // Where in the text the group begins makes no other call of it.
+        // The position of the group in the text does not distinguish contexts.
         let control = Control { group_place: Span::default(), ..control };
         let known = self.of_procedure.entry(procedure).or_default().clone();
         let same = known.iter().copied().find(|at| {
@@ -185,7 +185,7 @@ impl<'p> Analysis<'p> {
         context.output.clone()
     }
 
-    /// The loop of step `at`, where it was followed before from here.
+    /// The loop of step `at`, if it was analysed before in this context.
     pub fn known_loop(&mut self, at: u32) -> Option<KnownLoop> {
         self.contexts[self.current].loops.remove(&at)
     }
@@ -194,7 +194,7 @@ impl<'p> Analysis<'p> {
         self.contexts[self.current].loops.insert(at, known);
     }
 
-    /// Counts a statement; is there room for it?
+    /// Counts a statement and returns whether the limit permits it.
     pub fn count(&mut self) -> bool {
         self.statements += 1;
         self.given_up |= self.statements > MAX_STATEMENTS;
@@ -203,7 +203,7 @@ impl<'p> Analysis<'p> {
 
     // --- meetings ---
 
-    /// Are all ranks of `target` in `group`?
+    /// Whether all ranks of `target` are in `group`.
     fn holds(&self, target: Option<GroupId>, group: Option<GroupId>) -> bool {
         let (Some(target), Some(group)) = (target, group) else { return false };
         if target == group {
@@ -216,7 +216,7 @@ impl<'p> Analysis<'p> {
         self.known && target.ranks.iter().all(|rank| group.place(*rank).is_some())
     }
 
-    /// Ranks of `target` (`None`: of a group that is not known) meet here.
+    /// Records a meeting of the ranks of `target` (`None`: of an unknown group).
     pub fn meet(
         &mut self,
         span: Span,
@@ -226,13 +226,13 @@ impl<'p> Analysis<'p> {
     ) {
         self.open |= control.open;
         let outside = |only: Groups| only.iter().find(|group| !self.holds(target, *group));
-        let why = match (control.workers, control.parted, outside(control.only)) {
-            (Some(place), ..) => Why::Workers(place),
-            (_, Some(cause), _) => Why::Parted(cause),
-            (.., Some(only)) => Why::Group { only, target, place: control.group_place },
+        let why = match (control.workers, control.diverged, outside(control.only)) {
+            (Some(place), ..) => MissReason::Workers(place),
+            (_, Some(cause), _) => MissReason::Diverged(cause),
+            (.., Some(only)) => MissReason::Group { only, target, place: control.group_place },
             (None, None, None) => return,
         };
-        let finding = Finding { span, what: what.to_owned(), why, soft };
+        let finding = PossibleMiss { span, what: what.to_owned(), why, soft };
         self.findings.entry((span.start, span.end)).or_insert(finding);
     }
 }

@@ -1,4 +1,4 @@
-//! What the analysis knows: of values, of who comes to a place, and of all variables at a place.
+//! Defines the abstract domain of the analysis: taints of values, control of places, states of variables.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::code::{GroupId, Slot};
 use crate::diagnostic::Span;
 
-/// A set of groups. Groups from the 127th on share one bit, which no single group is.
+/// A set of groups. Groups from the 127th on share one bit, which stands for an unknown group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Groups(u128);
 
@@ -26,7 +26,7 @@ impl Groups {
         Self(self.0 | other.0)
     }
 
-    /// The groups; `None` for one that is not known any more.
+    /// The groups; `None` for the shared bit.
     pub fn iter(self) -> impl Iterator<Item = Option<GroupId>> {
         (1..=Self::LAST)
             .filter(move |bit| self.0 >> bit & 1 != 0)
@@ -37,31 +37,31 @@ impl Groups {
 /// The group that opened a file together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Opener {
-    /// It is no such file.
+    /// Not a group file.
     #[default]
     None,
     /// This one.
     Group(GroupId),
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
-/// How a value can differ between the ranks that come to the same place together.
+/// Possible differences of a value between ranks that reach the same place together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Taint {
-    /// It is the same only within each of these groups.
+    /// The value is equal only within each of these groups.
     pub within: Groups,
-    /// It can differ within them too.
+    /// The value can differ within them too.
     pub differs: bool,
-    /// Only the run shows it: a result, a time, chance.
+    /// Whether only a run shows it: a result, a time, a random number.
     pub open: bool,
-    /// As a file: who opened it.
+    /// If it is a file: the group that opened it.
     pub opener: Opener,
 }
 
 impl Taint {
     pub const DIFFERS: Taint = Taint { within: Groups(0), differs: true, open: false, opener: Opener::None };
-    /// What a command or a clock gave.
+    /// The taint of a command's result or of a clock.
     pub const RESULT: Taint = Taint { open: true, ..Taint::DIFFERS };
 
     #[must_use]
@@ -80,33 +80,33 @@ impl Taint {
     }
 }
 
-/// Why ranks part.
+/// Cause of divergence between ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Cause {
+pub(super) enum Divergence {
     /// `master`
     Master(Span),
     /// A condition, count or list.
     Differs(Span),
-    /// The loops in a stonewall.
+    /// The loops inside a stonewall.
     Stonewall(Span),
 }
 
-/// Which ranks come to a place, and whether they come together.
+/// The ranks that reach a place, and whether they reach it together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Control {
-    /// The ranks of each of these come all or none; of no larger set this is known.
+    /// For each of these groups, either all ranks reach the place or none.
     pub only: Groups,
-    /// The innermost group around; `None`: one or another.
+    /// The innermost enclosing group; `None` if it is one of several.
     pub group: Option<GroupId>,
-    /// Where that begins.
+    /// The position of that group.
     pub group_place: Span,
-    /// Ranks can part before this place.
-    pub parted: Option<Cause>,
-    /// Whether they come here is only known in the run.
+    /// Ranks can diverge before this place.
+    pub diverged: Option<Divergence>,
+    /// Whether only a run shows if they reach this place.
     pub open: bool,
-    /// `parallel` around.
+    /// The enclosing `parallel`.
     pub workers: Option<Span>,
-    /// The stonewall around, which cuts loops.
+    /// The enclosing stonewall, which ends loops early.
     pub stonewall: Option<Span>,
 }
 
@@ -115,31 +115,31 @@ impl Control {
         only: Groups(0),
         group: Some(GroupId::WORLD),
         group_place: Span { start: 0, end: 0 },
-        parted: None,
+        diverged: None,
         open: false,
         workers: None,
         stonewall: None,
     };
 
-    /// Under a condition, count or list.
+    /// The control under a condition, count or list.
     #[must_use]
     pub fn under(self, taint: Taint, place: Span) -> Self {
-        let parted = self.parted.or(taint.differs.then_some(Cause::Differs(place)));
-        Self { only: self.only.union(taint.within), parted, open: self.open || taint.open, ..self }
+        let diverged = self.diverged.or(taint.differs.then_some(Divergence::Differs(place)));
+        Self { only: self.only.union(taint.within), diverged, open: self.open || taint.open, ..self }
     }
 
-    /// Behind a place from which some of those who came there went elsewhere.
+    /// The control after a place from which some ranks jumped elsewhere.
     #[must_use]
     pub fn behind(self, jump: Self) -> Self {
         Self {
             only: self.only.union(jump.only),
-            parted: self.parted.or(jump.parted),
+            diverged: self.diverged.or(jump.diverged),
             open: self.open || jump.open,
             ..self
         }
     }
 
-    /// One or the other, with different calls of a function.
+    /// The join over different calls of a function.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         Self {
@@ -150,18 +150,18 @@ impl Control {
         }
     }
 
-    /// What is assigned here.
+    /// The taint of a value assigned under this control.
     pub fn assigned(self, value: Taint) -> Taint {
         Taint {
             within: self.only.union(value.within),
-            differs: value.differs || self.parted.is_some(),
+            differs: value.differs || self.diverged.is_some(),
             open: value.open || self.open,
             ..value
         }
     }
 }
 
-/// All variables at a place. Those that are not listed are the same on all ranks.
+/// The taints of all variables at a place. Variables that are not listed are equal on all ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct State {
     variables: Rc<BTreeMap<u32, Taint>>,
@@ -186,7 +186,7 @@ impl State {
         }
     }
 
-    /// Either this or the other; did that change anything?
+    /// Joins with another state and returns whether this one changed.
     pub fn join(&mut self, other: &Self) -> bool {
         let mut changed = false;
         if !Rc::ptr_eq(&self.variables, &other.variables) {
@@ -205,7 +205,7 @@ impl State {
         changed
     }
 
-    /// Global variables alone.
+    /// The global variables only.
     pub fn globals(&self) -> Self {
         if self.variables.range(Slot::LOCAL..).next().is_none() {
             return self.clone();
@@ -214,7 +214,7 @@ impl State {
         Self { variables: Rc::new(globals.collect()), common: self.common }
     }
 
-    /// These global variables with the local ones of `caller`.
+    /// These global variables, with the local variables of `caller`.
     pub fn back_in(&self, caller: &Self) -> Self {
         let mut state = self.globals();
         for (&slot, &taint) in caller.variables.range(Slot::LOCAL..) {
@@ -224,7 +224,7 @@ impl State {
     }
 }
 
-/// Joins a state into one that may not have been reached yet.
+/// Joins a state into one that may be unreached so far.
 pub(super) fn join_into(place: &mut Option<State>, state: Option<State>) {
     match (place.as_mut(), state) {
         (Some(known), Some(state)) => {
@@ -235,7 +235,7 @@ pub(super) fn join_into(place: &mut Option<State>, state: Option<State>) {
     }
 }
 
-/// A jump: the variables there, and who makes it.
+/// A jump: the state there, and the control of the ranks that make it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Jump {
     pub state: State,
@@ -274,7 +274,7 @@ impl Jumps {
         }
     }
 
-    /// Who comes behind these jumps.
+    /// The control after these jumps.
     pub fn behind(&self, control: Control) -> Control {
         [&self.breaks, &self.continues, &self.returns]
             .into_iter()

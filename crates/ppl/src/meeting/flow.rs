@@ -1,26 +1,26 @@
-//! Follows statements: what they assign, who goes where, who meets.
+//! Analyses statements: assignments, control flow and meetings.
 
 use crate::code::{BlockIndex, ExprIndex, GroupId, Slot, Step};
 use crate::diagnostic::Span;
 
 use super::analysis::{Analysis, KnownLoop, RESULT};
-use super::domain::{Cause, Control, Jumps, State, Taint, join_into};
+use super::domain::{Control, Divergence, Jumps, State, Taint, join_into};
 
-/// A loop, as far as its head matters.
+/// The head of a loop.
 #[derive(Clone, Copy)]
-enum Head {
-    /// The number of rounds was found before the first; the counter is so.
+enum LoopHead {
+    /// The number of rounds is evaluated before the first; `counter` is the counter's taint.
     Counted { rounds: Taint, place: Span, counter: (Slot, Taint) },
-    /// The condition is asked before each round.
+    /// The condition is evaluated before each round.
     While { condition: ExprIndex },
     /// `for 60s`, each rank by its own clock.
     Alone { place: Span },
-    /// `for 60s`, and the ranks of the group agree about each round.
+    /// `for 60s`, with the ranks of the group agreeing on each round.
     Together { place: Span },
 }
 
 impl Analysis<'_> {
-    /// The statements of a block; `None` where nobody comes to its end.
+    /// Analyses the statements of a block; `None` if no rank reaches its end.
     pub fn block(
         &mut self,
         block: BlockIndex,
@@ -43,13 +43,13 @@ impl Analysis<'_> {
         Some(state)
     }
 
-    /// Where the statement of a step begins: its first `length` bytes.
+    /// The first `length` bytes of a step's statement.
     fn word(&self, at: u32, length: u32) -> Span {
         let start = self.code.origins.get(at as usize).copied().unwrap_or(0);
         Span::new(start, start + length)
     }
 
-    /// Where an expression stands, or the beginning of its statement.
+    /// The span of an expression, or the beginning of its statement.
     fn place(&self, at: u32, expr: ExprIndex) -> Span {
         self.code.places.of_expression(expr).unwrap_or_else(|| self.word(at, 1))
     }
@@ -92,9 +92,9 @@ impl Analysis<'_> {
                 return end;
             }
             Step::Master(body) => {
-                let parted = here.parted.or(Some(Cause::Master(self.word(at, 6))));
+                let diverged = here.diverged.or(Some(Divergence::Master(self.word(at, 6))));
                 let mut end = Some(state.clone());
-                join_into(&mut end, self.block(body, state, Control { parted, ..here }, jumps));
+                join_into(&mut end, self.block(body, state, Control { diverged, ..here }, jumps));
                 return end;
             }
             Step::Group { group, body } => return self.group(at, (group, body), state, here, jumps),
@@ -110,7 +110,7 @@ impl Analysis<'_> {
                 self.value(label, &mut state, here)?;
                 self.meet(self.site_span(site), "a phase", here.group, (here, false));
                 let end = self.block(body, state, here, jumps);
-                // Who leaves the block with a jump comes to the closing barrier too.
+                // Ranks that leave the block with a jump also reach the closing barrier.
                 self.meet(self.site_span(site), "a phase", here.group, (here, false));
                 return end;
             }
@@ -123,13 +123,13 @@ impl Analysis<'_> {
             }
             Step::Parallel { count, body } => {
                 self.value(count, &mut state, here)?;
-                // Workers have variables of their own, and their jumps end with them.
+                // Workers have their own variables, and their jumps stay inside the block.
                 let workers = Some(self.place(at, count));
                 let inside = Control { workers, ..here };
                 self.block(body, state.clone(), inside, &mut Jumps::default());
             }
             Step::Break | Step::Continue | Step::Return(_) => return self.jump(at, state, here, jumps),
-            // All ranks evaluate what is in it, then do its blocks once, one after the other.
+            // All ranks evaluate its expressions, then execute its blocks once, in order.
             step => {
                 for expr in step.expressions() {
                     self.value(expr, &mut state, here)?;
@@ -156,7 +156,7 @@ impl Analysis<'_> {
         None
     }
 
-    /// What is assigned inside is known of the ranks of the group alone: nothing to join for the others.
+    /// Inside, only the ranks of the group assign, so their state needs no join with that of other ranks.
     fn group(
         &mut self,
         at: u32,
@@ -183,7 +183,7 @@ impl Analysis<'_> {
             Step::Repeat { slot, count, body } => {
                 let rounds = self.value(count, &mut state, here)?;
                 let counter = (slot, Taint::default());
-                (Head::Counted { rounds, place: self.place(at, count), counter }, body)
+                (LoopHead::Counted { rounds, place: self.place(at, count), counter }, body)
             }
             Step::ForRange { slot, first, body } => {
                 let from = self.value(first, &mut state, here)?;
@@ -192,54 +192,56 @@ impl Analysis<'_> {
                 let differing = [from, to, by].iter().position(|taint| taint.differs).unwrap_or(1) as u32;
                 let place = self.place(at, first + differing);
                 let counter = (slot, from.join(by));
-                (Head::Counted { rounds: from.join(to).join(by), place, counter }, body)
+                (LoopHead::Counted { rounds: from.join(to).join(by), place, counter }, body)
             }
             Step::ForEach { slot, list, body } => {
                 let rounds = self.value(list, &mut state, here)?;
-                (Head::Counted { rounds, place: self.place(at, list), counter: (slot, rounds) }, body)
+                (LoopHead::Counted { rounds, place: self.place(at, list), counter: (slot, rounds) }, body)
             }
             Step::ForTime { duration, body, together } => {
                 self.value(duration, &mut state, here)?;
                 let place = self.place(at, duration);
-                (if together { Head::Together { place } } else { Head::Alone { place } }, body)
+                (if together { LoopHead::Together { place } } else { LoopHead::Alone { place } }, body)
             }
-            Step::While { condition, body } => (Head::While { condition }, body),
+            Step::While { condition, body } => (LoopHead::While { condition }, body),
             _ => return Some(state),
         };
         self.rounds(at, (head, body), state, here, jumps)
     }
 
-    /// Who comes to the body, given who comes to the head.
+    /// The control of the body, given that of the head.
     fn enter_body(
         &mut self,
         at: u32,
-        (head, body): (Head, BlockIndex),
+        (head, body): (LoopHead, BlockIndex),
         state: &mut State,
         control: Control,
     ) -> Option<Control> {
-        // In a stonewall each rank leaves its loops when it sees fit, and then comes to no further head.
+        // In a stonewall each rank may leave its loops after any round.
         let control = match control.stonewall {
-            Some(place) => {
-                Control { parted: control.parted.or(Some(Cause::Stonewall(place))), open: true, ..control }
-            }
+            Some(place) => Control {
+                diverged: control.diverged.or(Some(Divergence::Stonewall(place))),
+                open: true,
+                ..control
+            },
             None => control,
         };
         Some(match head {
-            Head::Counted { rounds, place, counter: (slot, taint) } => {
+            LoopHead::Counted { rounds, place, counter: (slot, taint) } => {
                 if slot != Slot::NONE {
                     state.set(slot, taint);
                 }
                 control.under(rounds, place)
             }
-            Head::While { condition } => {
+            LoopHead::While { condition } => {
                 let taint = self.value(condition, state, control)?;
                 control.under(taint, self.place(at, condition))
             }
-            Head::Alone { place } => control.under(Taint::RESULT, place),
-            Head::Together { place } => {
+            LoopHead::Alone { place } => control.under(Taint::RESULT, place),
+            LoopHead::Together { place } => {
                 let what = "this loop over time, in which ranks meet,";
                 self.meet(place, what, control.group, (control, false));
-                // How many rounds there were before only the run shows.
+                // Only a run shows how many rounds there were before.
                 for slot in self.assigned_in(body) {
                     state.set(slot, Taint { open: true, ..state.get(slot) });
                 }
@@ -248,7 +250,7 @@ impl Analysis<'_> {
         })
     }
 
-    /// The variables that a block may assign, with the functions that it calls.
+    /// The variables that a block may assign, including in the functions that it calls.
     fn assigned_in(&self, block: BlockIndex) -> Vec<Slot> {
         let code = self.code;
         let assigned = |at: usize| match code.steps[at] {
@@ -269,18 +271,19 @@ impl Analysis<'_> {
         slots
     }
 
-    /// The rounds of a loop, to a fixed point. What was found stays for the next time, which can only add to it.
+    /// Analyses the rounds of a loop to a fixed point. The result is kept as the start of the next analysis,
+    /// which can only grow.
     fn rounds(
         &mut self,
         at: u32,
-        (head, body): (Head, BlockIndex),
+        (head, body): (LoopHead, BlockIndex),
         state: State,
         here: Control,
         jumps: &mut Jumps,
     ) -> Option<State> {
         let (slot, counted) = match head {
-            Head::Counted { rounds, counter: (slot, taint), .. } => (slot, [rounds, taint]),
-            Head::While { .. } | Head::Alone { .. } | Head::Together { .. } => {
+            LoopHead::Counted { rounds, counter: (slot, taint), .. } => (slot, [rounds, taint]),
+            LoopHead::While { .. } | LoopHead::Alone { .. } | LoopHead::Together { .. } => {
                 (Slot::NONE, [Taint::default(); 2])
             }
         };
@@ -303,8 +306,10 @@ impl Analysis<'_> {
         }
         (known.here, known.counted, known.pass) = (control, both, pass);
         let head = match head {
-            Head::Counted { place, .. } => Head::Counted { rounds: both[0], place, counter: (slot, both[1]) },
-            Head::While { .. } | Head::Alone { .. } | Head::Together { .. } => head,
+            LoopHead::Counted { place, .. } => {
+                LoopHead::Counted { rounds: both[0], place, counter: (slot, both[1]) }
+            }
+            LoopHead::While { .. } | LoopHead::Alone { .. } | LoopHead::Together { .. } => head,
         };
         loop {
             let control = known.here.behind(known.left);
@@ -316,12 +321,12 @@ impl Analysis<'_> {
             if let Some(jump) = &inner.continues {
                 changed |= known.head.join(&jump.state);
             }
-            // Who leaves misses all that comes before the jump in the next round, too.
+            // Ranks that leave also miss what comes before the jump in the next round.
             let gone = [&inner.breaks, &inner.returns];
             let left = gone.into_iter().flatten().fold(known.left, |left, jump| left.behind(jump.control));
             changed |= left != known.left;
             known.left = left;
-            // The last round ended at the head, or with a jump.
+            // The last round ends at the head or with a jump.
             let mut exit = Some(inside);
             join_into(&mut exit, inner.breaks.map(|jump| jump.state));
             known.exit = exit;
@@ -333,7 +338,7 @@ impl Analysis<'_> {
         self.leave_loop(at, known, (slot, before), jumps)
     }
 
-    /// Behind a loop: its counter has the value again that it had before.
+    /// After a loop its counter has its earlier value again.
     fn leave_loop(
         &mut self,
         at: u32,

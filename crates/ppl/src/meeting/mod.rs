@@ -1,10 +1,10 @@
-//! Checks that every rank comes to what all of them must do together.
+//! Checks that every rank reaches the meetings of its groups: barriers, phases and collective commands.
 //!
-//! First the program is followed without running it ([`analysis`]): which variables can differ between ranks, and
-//! which ranks come to a barrier, a phase or a collective command equally often. Where nothing is found, all ranks meet
-//! whatever happens. What is found may be harmless, so it is a warning. Where the number of ranks is known and the
-//! meetings depend on nothing that only a run shows, all ranks are then simulated ([`simulate`]): what that finds is
-//! certain, and is an error.
+//! First a static analysis ([`analysis`]) finds which variables can differ between ranks, and whether all
+//! ranks reach each meeting equally often. It is sound: without a finding, all ranks meet in every run. A
+//! finding may be a false alarm, so it is a warning. If the number of ranks is known and the meetings do not
+//! depend on what only a run shows, all ranks are then simulated ([`simulate`]); what that finds is certain
+//! and is an error.
 
 mod analysis;
 mod domain;
@@ -17,18 +17,18 @@ use crate::commands::Command;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::plan::Plan;
 
-use analysis::{Analysis, Finding, Why};
-use domain::Cause;
-use simulate::{NO_SITE, Verdict, Wanting, simulate};
+use analysis::{Analysis, MissReason, PossibleMiss};
+use domain::Divergence;
+use simulate::{NO_SITE, StuckRank, Verdict, simulate};
 
-/// What is to be said about the meetings of ranks. `known`: are the ranks and groups of the plan those of the run?
+/// Diagnostics about the meetings of ranks. `known`: whether the plan has the ranks and groups of the run.
 pub(crate) fn check(plan: &Plan, known: bool) -> Vec<Diagnostic> {
     if !has_meetings(&plan.code) {
         return Vec::new();
     }
     let Analysis { mut findings, open, given_up, .. } = Analysis::of(plan, known);
     if known && plan.ranks == 1 {
-        findings.retain(|_, finding| matches!(finding.why, Why::Workers(_)));
+        findings.retain(|_, finding| matches!(finding.why, MissReason::Workers(_)));
     }
     let mut stuck = None;
     if known && !findings.is_empty() && !open && !given_up {
@@ -47,16 +47,16 @@ pub(crate) fn check(plan: &Plan, known: bool) -> Vec<Diagnostic> {
     }
     out.extend(findings.values().map(|finding| perhaps(plan, finding)));
     if given_up {
-        let message = "the program is too large to find out whether all ranks reach what they do together";
+        let message = "the program is too large to check whether all ranks reach its meetings";
         out.push(
             Diagnostic::warning(DiagnosticCode::PerhapsCollective, Span::default(), message)
-                .help("where the ranks disagree, the program hangs"),
+                .help("if the ranks differ, the program hangs"),
         );
     }
     out
 }
 
-/// Do ranks meet anywhere?
+/// Whether ranks meet anywhere.
 fn has_meetings(code: &Code) -> bool {
     let collective = |command: Command| command.is_collective();
     code.steps.iter().any(|step| match *step {
@@ -78,53 +78,55 @@ fn name(plan: &Plan, group: GroupId) -> &str {
     plan.groups.get(group.index()).map_or("world", |group| &group.name)
 }
 
-/// The place where ranks part, and what is to be said there.
-fn parting(plan: &Plan, why: &Why) -> (Span, String) {
+/// The span where ranks diverge, and its label.
+fn divergence_place(plan: &Plan, why: &MissReason) -> (Span, String) {
     match why {
-        Why::Workers(place) => (*place, "several workers of each rank come in here".into()),
-        Why::Parted(Cause::Master(place)) => (*place, "only the first rank comes in here".into()),
-        Why::Parted(Cause::Differs(place)) => (*place, "this can differ between ranks".into()),
-        Why::Parted(Cause::Stonewall(place)) => (*place, "loops in here end at any time".into()),
-        Why::Group { only: Some(only), place, .. } => {
-            (*place, format!("only the ranks of \"{}\" come in here", name(plan, *only)))
+        MissReason::Workers(place) => (*place, "several workers of each rank execute this".into()),
+        MissReason::Diverged(Divergence::Master(place)) => {
+            (*place, "only the first rank executes this".into())
         }
-        Why::Group { only: None, place, .. } => (*place, "only some ranks come in here".into()),
+        MissReason::Diverged(Divergence::Differs(place)) => (*place, "this can differ between ranks".into()),
+        MissReason::Diverged(Divergence::Stonewall(place)) => (*place, "loops inside end at any time".into()),
+        MissReason::Group { only: Some(only), place, .. } => {
+            (*place, format!("only the ranks of \"{}\" execute this", name(plan, *only)))
+        }
+        MissReason::Group { only: None, place, .. } => (*place, "only some ranks execute this".into()),
     }
 }
 
-/// What would help.
-fn advice(plan: &Plan, why: &Why) -> String {
+/// The help line.
+fn advice(plan: &Plan, why: &MissReason) -> String {
     match why {
-        Why::Workers(_) => "move it out of `parallel`".into(),
-        Why::Parted(Cause::Master(_)) => "move it out of `master`".into(),
-        Why::Parted(Cause::Differs(_)) => {
-            "move it out, or make the condition the same on all ranks: where they disagree, the program hangs"
+        MissReason::Workers(_) => "move it out of `parallel`".into(),
+        MissReason::Diverged(Divergence::Master(_)) => "move it out of `master`".into(),
+        MissReason::Diverged(Divergence::Differs(_)) => {
+            "move it out, or make the condition the same on all ranks: if they differ, the program hangs"
                 .into()
         }
-        Why::Parted(Cause::Stonewall(_)) => {
-            "move it out of the loop: where the ranks disagree, the program hangs".into()
+        MissReason::Diverged(Divergence::Stonewall(_)) => {
+            "move it out of the loop: if the ranks differ, the program hangs".into()
         }
-        Why::Group { only: Some(only), .. } => format!(
+        MissReason::Group { only: Some(only), .. } => format!(
             "move it out of the group, or use that of the group: `barrier(\"{}\");`",
             name(plan, *only)
         ),
-        Why::Group { only: None, .. } => "move it out of the group".into(),
+        MissReason::Group { only: None, .. } => "move it out of the group".into(),
     }
 }
 
-/// A meeting that ranks may miss.
-fn perhaps(plan: &Plan, finding: &Finding) -> Diagnostic {
+/// The warning about a meeting that ranks may miss.
+fn perhaps(plan: &Plan, finding: &PossibleMiss) -> Diagnostic {
     let what = &finding.what;
     let message = match &finding.why {
-        Why::Workers(_) => format!("{what} cannot be done by the workers of `parallel`"),
-        Why::Group { target: Some(target), .. } => {
+        MissReason::Workers(_) => format!("{what} cannot be done by the workers of `parallel`"),
+        MissReason::Group { target: Some(target), .. } => {
             format!("perhaps not all ranks of \"{}\" reach {what}", name(plan, *target))
         }
-        Why::Parted(_) | Why::Group { target: None, .. } => {
-            format!("perhaps not all ranks reach {what} equally often")
+        MissReason::Diverged(_) | MissReason::Group { target: None, .. } => {
+            format!("ranks may reach {what} a different number of times")
         }
     };
-    let (place, seen) = parting(plan, &finding.why);
+    let (place, seen) = divergence_place(plan, &finding.why);
     let mut found = Diagnostic::warning(DiagnosticCode::PerhapsCollective, finding.span, message);
     if place != Span::default() {
         found = found.label(place, seen);
@@ -132,14 +134,14 @@ fn perhaps(plan: &Plan, finding: &Finding) -> Diagnostic {
     found.help(advice(plan, &finding.why))
 }
 
-/// A meeting that ranks will miss.
-fn hang(plan: &Plan, wanting: &Wanting, span: Span, finding: Option<&Finding>) -> Diagnostic {
-    let Wanting { rank, missing, elsewhere, .. } = *wanting;
+/// The error about a meeting that ranks miss for certain.
+fn hang(plan: &Plan, wanting: &StuckRank, span: Span, finding: Option<&PossibleMiss>) -> Diagnostic {
+    let StuckRank { rank, missing, elsewhere, .. } = *wanting;
     let what = match finding {
         Some(finding) => finding.what.clone(),
         None => "this".to_owned(),
     };
-    let where_ = if elsewhere.is_some() { "waits elsewhere" } else { "is through with its program" };
+    let where_ = if elsewhere.is_some() { "waits elsewhere" } else { "has ended its program" };
     let message = format!(
         "not all ranks reach {what}: rank {rank} waits, and rank {missing} {where_}, so the program would hang"
     );
@@ -148,7 +150,7 @@ fn hang(plan: &Plan, wanting: &Wanting, span: Span, finding: Option<&Finding>) -
         found = found.label(place, format!("rank {missing} waits here"));
     }
     if let Some(finding) = finding {
-        let (place, seen) = parting(plan, &finding.why);
+        let (place, seen) = divergence_place(plan, &finding.why);
         if place != Span::default() {
             found = found.label(place, seen);
         }

@@ -1,6 +1,6 @@
-//! Runs all ranks without doing anything, and lets them meet.
+//! Simulates the control flow of all ranks and matches their meetings.
 //!
-//! Only for programs in which the meetings do not depend on what a run shows: there the result is certain.
+//! Only for programs whose meetings do not depend on values of a run: for these the result is exact.
 
 use std::collections::HashMap;
 
@@ -10,57 +10,58 @@ use crate::interpret::{Arguments, Machine, Reply, Stop, Wait, Work, run};
 use crate::plan::Plan;
 use crate::value::Value;
 
-/// Steps of all ranks together that are simulated at most.
+/// The largest total number of simulated steps of all ranks.
 const MAX_STEPS: u64 = 2_000_000;
-/// Statements of the program times ranks.
+/// The largest product of statements and ranks.
 const MAX_SIZE: u64 = 20_000_000;
 
-/// The site of a loop over time, which has none.
+/// In place of a site, for a loop over time, which has none.
 pub(super) const NO_SITE: SiteId = SiteId(u32::MAX);
 
-/// What came of the simulation.
+/// The result of the simulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// All ranks come to their end.
+    /// All ranks reach the end of the program.
     AllMeet,
-    /// It would take too long, a rank stops with a mistake, or ranks meet who come to different places.
+    /// Unknown: it would take too long, a rank stops with an error, or ranks meet at different places.
     Unknown,
-    /// A rank waits for one that does not come.
-    Stuck(Wanting),
+    /// A rank waits for one that never arrives.
+    Stuck(StuckRank),
 }
 
-/// A rank that waits in vain.
+/// A rank that waits forever.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanting {
+pub(super) struct StuckRank {
     pub rank: u32,
     pub site: SiteId,
-    /// The rank that does not come, and where it waits itself, if it does.
+    /// The rank that never arrives, and where it waits itself, if it does.
     pub missing: u32,
     pub elsewhere: Option<SiteId>,
 }
 
-/// One rank comes to a meeting of a group.
+/// A rank's arrival at a meeting of a group.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Arrival {
     group: GroupId,
     site: SiteId,
 }
 
-/// A machine that does nothing but write down where its rank meets others.
-struct Walker<'p> {
+/// A machine that only records where its rank meets others.
+struct MeetingRecorder<'p> {
     plan: &'p Plan,
     meetings: Vec<Arrival>,
-    /// Steps that are left.
+    /// Steps left of the limit.
     left: &'p mut u64,
     opened: HashMap<u32, GroupId>,
     now: u64,
-    /// For each loop of which one round stands for all: where its meetings begin, and how many rounds it has.
+    /// For each loop of which only one round is simulated: the index of its first meeting, and its number of
+    /// rounds.
     loops: Vec<(usize, u64)>,
-    /// In `parallel`.
+    /// Whether it is inside `parallel`.
     workers: bool,
 }
 
-impl Walker<'_> {
+impl MeetingRecorder<'_> {
     fn spend(&mut self, steps: u64) -> Option<Stop> {
         match self.left.checked_sub(steps) {
             Some(left) => {
@@ -82,7 +83,7 @@ impl Walker<'_> {
         self.spend(1).map_or(Ok(()), Err)
     }
 
-    /// The group whose ranks carry out a collective command together; `None` where they need not meet.
+    /// The group whose ranks execute a collective command together; `None` if they need not meet.
     fn group_of(&self, command: Command, site: SiteId, arguments: &Arguments) -> Option<GroupId> {
         let spec = command.spec();
         let number = |kind| {
@@ -103,12 +104,12 @@ impl Walker<'_> {
     }
 }
 
-impl Machine for Walker<'_> {
+impl Machine for MeetingRecorder<'_> {
     fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         if command.is_collective()
             && let Some(group) = self.group_of(command, site, arguments)
         {
-            // Where it is too much, the next loop or meeting ends the walk.
+            // If the limit is exceeded, the next loop or meeting ends the simulation.
             _ = self.meet(group, site);
             if command.spec().yields == Yields::File {
                 self.opened.insert(self.opened.len() as u32, group);
@@ -137,7 +138,7 @@ impl Machine for Walker<'_> {
         self.now
     }
 
-    /// Each round of a loop takes a month: a loop over time has one round.
+    /// Each round advances the clock by a month, so that a loop over time has one round.
     fn interrupted(&mut self) -> Option<Stop> {
         self.now = self.now.saturating_add(30 * 86_400 * 1_000_000_000);
         self.spend(1)
@@ -173,7 +174,7 @@ impl Machine for Walker<'_> {
     }
 }
 
-/// Where each rank meets others; `None` where that cannot be told.
+/// The meetings of each rank; `None` if they cannot be determined.
 fn meetings(plan: &Plan) -> Option<Vec<Vec<Arrival>>> {
     if (plan.code.steps.len() as u64).saturating_mul(u64::from(plan.ranks)) > MAX_SIZE {
         return None;
@@ -181,7 +182,7 @@ fn meetings(plan: &Plan) -> Option<Vec<Vec<Arrival>>> {
     let mut left = MAX_STEPS;
     let mut all = Vec::new();
     for rank in 0..plan.ranks {
-        let mut walker = Walker {
+        let mut walker = MeetingRecorder {
             plan,
             meetings: Vec::new(),
             left: &mut left,
@@ -197,13 +198,13 @@ fn meetings(plan: &Plan) -> Option<Vec<Vec<Arrival>>> {
     Some(all)
 }
 
-/// Lets the ranks meet in the order in which each comes to its meetings.
+/// Matches the meetings of all ranks, each in its own order.
 pub(super) fn simulate(plan: &Plan) -> Verdict {
     let Some(all) = meetings(plan) else { return Verdict::Unknown };
     let mut next = vec![0; all.len()];
     let mut mixed = false;
     let at = |next: &[usize], rank: u32| all[rank as usize].get(next[rank as usize]).copied();
-    // Groups that may be complete.
+    // Groups whose next meeting may be complete.
     let mut open: Vec<GroupId> = (0..plan.groups.len()).map(|group| GroupId(group as u32)).collect();
     while let Some(group) = open.pop() {
         let ranks = &plan.groups[group.index()].ranks;
@@ -234,5 +235,5 @@ pub(super) fn simulate(plan: &Plan) -> Verdict {
         return Verdict::Unknown;
     };
     let elsewhere = at(&next, *missing).map(|meeting| meeting.site);
-    Verdict::Stuck(Wanting { rank, site: meeting.site, missing: *missing, elsewhere })
+    Verdict::Stuck(StuckRank { rank, site: meeting.site, missing: *missing, elsewhere })
 }

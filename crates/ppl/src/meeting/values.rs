@@ -1,4 +1,4 @@
-//! Follows expressions: whether their value can differ between ranks, and who meets in them.
+//! Analyses expressions: whether their value can differ between ranks, and which ranks meet in them.
 
 use crate::code::{Builtin, Call, Expr, ExprIndex, GroupId, Piece, SiteId, Slot};
 use crate::commands::{Command, FunctionKind, Kind, Yields};
@@ -9,7 +9,7 @@ use super::analysis::{Analysis, RESULT};
 use super::domain::{Control, Opener, State, Taint};
 
 impl Analysis<'_> {
-    /// What is known of a value; `None` where its evaluation is not known to come to an end.
+    /// The taint of a value; `None` while its evaluation is not known to end.
     pub fn value(&mut self, index: ExprIndex, state: &mut State, here: Control) -> Option<Taint> {
         let code = self.code;
         Some(match code.exprs[index as usize] {
@@ -30,7 +30,7 @@ impl Analysis<'_> {
             Expr::Binary(BinaryOp::And | BinaryOp::Or, first) => {
                 let left = self.value(first, state, here)?;
                 let inside = here.under(left, self.expr_span(first));
-                // The right side may be left out.
+                // The right side may not be evaluated.
                 let without = state.clone();
                 let right = self.value(first + 1, state, inside);
                 match right {
@@ -91,13 +91,13 @@ impl Analysis<'_> {
         self.code.places.of_expression(index).unwrap_or_default()
     }
 
-    /// Where a site stands: its statement or call.
+    /// The span of a site: its statement or call.
     pub fn site_span(&self, site: SiteId) -> Span {
         let start = self.code.sites.get(site.index()).map_or(0, |site| site.offset);
         self.code.places.of_site(site).unwrap_or(Span::new(start, start + 1))
     }
 
-    /// A function of the program.
+    /// Analyses a call of a function of the program.
     fn call(&mut self, call: Call, state: &mut State, here: Control) -> Option<Taint> {
         let mut inside = Vec::with_capacity(call.count as usize);
         for argument in call.first..call.first + call.count {
@@ -113,7 +113,7 @@ impl Analysis<'_> {
         Some(result)
     }
 
-    /// A command: its arguments, then the command itself, in which ranks may meet.
+    /// Analyses a command: its arguments, then the command itself, in which ranks may meet.
     pub fn command(
         &mut self,
         command: Command,
@@ -148,7 +148,8 @@ impl Analysis<'_> {
                 (None, _) => self.code.sites.get(site.index()).map(|site| GroupId(site.group.into())),
             },
         };
-        // Only with some MPI libraries, which set the view together, do all meet at these levels.
+        // At these levels all ranks meet only with some MPI libraries, in which setting the view is a
+        // collective wait.
         let pattern = constant(Kind::Pattern).and_then(|number| self.plan.patterns.get(number as usize));
         let soft = spec.by_pattern && pattern.is_some_and(|pattern| !pattern.is_collective());
         self.meet(self.site_span(site), &format!("`{}`", command.name()), target, (here, soft));
@@ -168,7 +169,7 @@ fn builtin_value(builtin: Builtin, state: &mut State, here: Control) -> Taint {
         Builtin::Group | Builtin::Rank | Builtin::GroupRank | Builtin::Worker => Taint::DIFFERS,
         Builtin::Errno | Builtin::Bytes | Builtin::Time | Builtin::Rand => Taint::RESULT,
         Builtin::CommonRand => {
-            // Ranks that draw differently often get different numbers from then on.
+            // After ranks drew a different number of times, their numbers differ.
             state.common = here.assigned(state.common);
             Taint { open: true, ..state.common }
         }

@@ -1,19 +1,19 @@
-//! Evaluates constant expressions, given the parameters.
+//! Evaluates constant expressions with the values of parameters.
 
 use crate::arithmetic;
 use crate::code::{Builtin, Code, Expr, ExprIndex, Piece};
 use crate::value::Value;
 
-/// What a constant expression may refer to.
-pub(super) struct Known<'a> {
+/// The values that a constant expression may refer to.
+pub(super) struct ConstantScope<'a> {
     pub code: &'a Code,
     pub variables: &'a [Value],
     pub environment: &'a [String],
     pub ranks: u32,
 }
 
-impl Known<'_> {
-    /// The value of an expression that the checker found to be constant.
+impl ConstantScope<'_> {
+    /// Evaluates an expression that the checker found to be constant.
     pub fn value(&self, index: ExprIndex) -> Result<Value, String> {
         let code = self.code;
         Ok(match code.exprs[index as usize] {

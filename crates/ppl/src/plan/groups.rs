@@ -7,14 +7,14 @@ use crate::diagnostic::Span;
 
 use super::Group;
 
-/// Groups and what should be said about how their ranks were found, or why they do not fit.
+/// The groups with a note about how their ranks were chosen, or an error if they do not fit.
 ///
-/// `S` groups take consecutive ranks from 0 on, of their own. `D` groups with the same sub-tag are
-/// disjoint and stand behind the `S` groups; each sub-tag starts again at the first rank behind
-/// them. Groups without a tag start there too and may overlap. Where no size is given, groups of
-/// a kind share evenly what is left to them; a group without a tag takes all of it.
+/// `S` groups take consecutive exclusive ranks from 0 on. `D` groups with the same sub-tag are disjoint and
+/// follow the `S` groups; each sub-tag starts again at the first rank after them. Groups without a tag start
+/// there too and may overlap. Groups without a size share the remaining ranks of their kind evenly; a group
+/// without a tag takes all of them.
 ///
-/// The original mapped what it could instead: see [`classic_ranks_of_groups`].
+/// The original assigned the available ranks instead: see [`classic_ranks_of_groups`].
 pub(super) fn ranks_of_groups(
     definitions: &[GroupDefinition],
     sizes: &BTreeMap<String, u32>,
@@ -48,7 +48,7 @@ pub(super) fn ranks_of_groups(
             ));
         }
         let unsized_: Vec<usize> = members.iter().copied().filter(|&at| size(at).is_none()).collect();
-        // Where others still need ranks behind the exclusive groups, those count as one sharer.
+        // Other groups that need ranks after the exclusive ones count as one more group when sharing.
         let others = u32::from(**tag == GroupTag::Exclusive && kinds.len() > 1);
         let sharers = unsized_.len() as u32 + others;
         let left = room - taken as u32;
@@ -79,8 +79,8 @@ pub(super) fn ranks_of_groups(
     Ok((groups_at(definitions, &places, ranks), notes))
 }
 
-/// Groups as the original maps them, and what it warns of where: one without a size gets no rank, and one that needs more
-/// ranks than are left gets those.
+/// The groups as the original assigns them, with warnings: a group without a size gets no rank, and one that
+/// needs more ranks than are left gets those.
 pub(super) fn classic_ranks_of_groups(
     definitions: &[GroupDefinition],
     sizes: &BTreeMap<String, u32>,
@@ -120,7 +120,7 @@ pub(super) fn classic_ranks_of_groups(
     (groups_at(definitions, &places, ranks), warnings)
 }
 
-/// The world, and each group with its ranks: the first of them and how many.
+/// The world and the groups; `places` holds the first rank and the number of ranks of each.
 fn groups_at(definitions: &[GroupDefinition], places: &[(u32, u32)], ranks: u32) -> Vec<Group> {
     let world = Group { name: "world".into(), ranks: (0..ranks).collect() };
     let groups = definitions.iter().zip(places).map(|(definition, (first, count))| Group {

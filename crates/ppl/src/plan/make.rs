@@ -1,4 +1,4 @@
-//! Makes a plan of a checked program, parameters and ranks.
+//! Makes a plan from a checked program, parameters and ranks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,21 +13,21 @@ use crate::source::Source;
 use crate::syntax::BinaryOp;
 use crate::value::Value;
 
-use super::constants::Known;
+use super::constants::ConstantScope;
 use super::{Pattern, Plan, SiteSpec, Space};
 
-/// More ranks than this are a mistake.
+/// The largest permitted number of ranks.
 const MAX_RANKS: u32 = 1 << 20;
 
 /// Looks up an environment variable.
 pub type Environment<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// What the user asks for besides the program.
+/// The user's settings for a plan.
 #[derive(Default)]
 pub struct Settings<'a> {
-    /// `-n`; `None`: what the program says with `define ranks`, otherwise 1.
+    /// `-n`; `None`: the program's `define ranks`, otherwise 1.
     pub ranks: Option<u32>,
-    /// `name=value` from the command line; the last of a name counts.
+    /// `name=value` from the command line; the last value of a name applies.
     pub parameters: Vec<(String, String)>,
     /// `-g name:size`
     pub groups: Vec<(String, u32)>,
@@ -36,15 +36,15 @@ pub struct Settings<'a> {
     pub environment: Option<&'a Environment<'a>>,
     /// The seed of all random draws.
     pub seed: u64,
-    /// Not for a run, but to find mistakes: nothing that only the run must have is asked for, and where no number of
-    /// ranks is given it may be any.
+    /// The plan is only for diagnostics, not for a run: required environment variables may be missing, and
+    /// without a number of ranks any number is assumed.
     pub tentative: bool,
 }
 
 /// Makes the plan of a program, with warnings and notes.
 ///
 /// # Errors
-/// All that is wrong: what the check found, unknown parameters, groups that do not fit …
+/// All errors: those of the check, unknown parameters, groups that do not fit …
 pub fn plan(
     checked: Checked,
     source: &Source,
@@ -54,7 +54,7 @@ pub fn plan(
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
-    let mut maker = Maker {
+    let mut maker = PlanBuilder {
         code: &code,
         definitions: &definitions,
         settings,
@@ -73,10 +73,10 @@ pub fn plan(
     let space = maker.space();
     let report = maker.report();
     let hints = maker.hints();
-    let Maker { mut diagnostics, environment, variables, ranks, unset, .. } = maker;
+    let PlanBuilder { mut diagnostics, environment, variables, ranks, unset, .. } = maker;
     let known = settings.ranks.is_some() || definitions.ranks.is_some() || !settings.tentative;
     if unset {
-        // What follows from a variable that only the run has is no mistake of the program.
+        // Errors caused by a missing environment variable are not errors of the program.
         diagnostics.truncate(found);
     }
     let of_ranks = [DiagnosticCode::SharedGroups, DiagnosticCode::ClassicGroups];
@@ -106,7 +106,7 @@ pub fn plan(
     if has_errors(&diagnostics) { Err(diagnostics) } else { Ok((plan, diagnostics)) }
 }
 
-/// The static sites with their places in the text.
+/// The static sites with their positions in the text.
 fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
     let files: Vec<Arc<str>> = source.files().iter().map(|file| file.name.as_str().into()).collect();
     let sites = code.sites.iter().map(|site| {
@@ -124,28 +124,28 @@ fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
     sites.collect()
 }
 
-/// `4k` as `4KiB`.
+/// Expands `4k` to `4KiB`.
 fn in_full(text: &str) -> String {
     let (digits, suffix) = text.split_at(text.len() - 1);
     format!("{digits}{}iB", suffix.to_uppercase())
 }
 
-/// A plan that is being made.
-pub(super) struct Maker<'a> {
+/// A plan under construction.
+pub(super) struct PlanBuilder<'a> {
     pub code: &'a Code,
     pub definitions: &'a Definitions,
     pub settings: &'a Settings<'a>,
     diagnostics: Vec<Diagnostic>,
     /// Values of the environment variables that the program names.
     environment: Vec<String>,
-    /// Values of global variables, those of parameters so far.
+    /// Values of global variables: those of the parameters so far.
     variables: Vec<Value>,
     pub ranks: u32,
-    /// An environment variable is not set, in a plan that is not for a run.
+    /// An environment variable is missing in a tentative plan.
     unset: bool,
 }
 
-impl Maker<'_> {
+impl PlanBuilder<'_> {
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
@@ -154,9 +154,9 @@ impl Maker<'_> {
         self.settings.environment.and_then(|look_up| look_up(name))
     }
 
-    /// The value of a constant expression; 0, with an error, where it has none.
+    /// The value of a constant expression; reports an error and returns 0 if it has none.
     pub fn value(&mut self, index: ExprIndex, span: Span) -> Value {
-        let known = Known {
+        let known = ConstantScope {
             code: self.code,
             variables: &self.variables,
             environment: &self.environment,
@@ -191,7 +191,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Values of all parameters, and the names of those that the user gave.
+    /// The values of all parameters, and the names of those that the user set.
     fn parameters(&mut self) -> (BTreeMap<String, String>, Vec<String>) {
         let definitions = self.definitions;
         let mut parameters = BTreeMap::new();
@@ -220,7 +220,7 @@ impl Maker<'_> {
         (parameters, given)
     }
 
-    /// What the user gave for a parameter, as a value.
+    /// The user's text for a parameter, as a value.
     fn given_value(&mut self, parameter: &Parameter, text: String) -> Option<Value> {
         let name = &parameter.name;
         if parameter.numeric {
@@ -237,7 +237,7 @@ impl Maker<'_> {
                 Diagnostic::warning(
                     DiagnosticCode::TextUnit,
                     parameter.span,
-                    format!("`{name}={text}` counts as {digits} where a number is wanted"),
+                    format!("`{name}={text}` is read as {digits} where a number is needed"),
                 )
                 .help(format!("write the unit in full: `{name}={}`", in_full(&text))),
             );
@@ -245,14 +245,14 @@ impl Maker<'_> {
         Some(Value::Text(text.into()))
     }
 
-    /// How many ranks there are; what `define ranks` says of it.
+    /// Determines the number of ranks; returns the value of `define ranks`.
     fn ranks(&mut self) -> Option<i64> {
-        // Evaluated also where others decide, so that a mistake in it is found.
+        // Evaluated even if the command line overrides it, so that errors in it are found.
         let defined = self.definitions.ranks.map(|(at, span)| self.value(at, span).integer().unwrap_or(0));
         let ranks = self.settings.ranks.map(i64::from).or(defined).unwrap_or(1);
         self.ranks = match u32::try_from(ranks) {
             Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => ranks,
-            // A mistake in the definition was reported already.
+            // An error in the definition was reported already.
             _ if has_errors(&self.diagnostics) => 1,
             _ => {
                 let span = self.definitions.ranks.map_or(Span::default(), |(_, span)| span);
@@ -287,7 +287,7 @@ impl Maker<'_> {
             number(3, "level", 0, 3),
         );
         if i128::from(iterations) * i128::from(element) * i128::from(self.ranks) > i128::from(i64::MAX) {
-            let message = format!("the pattern \"{}\" passes 2⁶³ bytes", definition.name);
+            let message = format!("the pattern \"{}\" exceeds 2⁶³ bytes", definition.name);
             self.push(Diagnostic::error(DiagnosticCode::BadDefine, definition.span, message));
         }
         Pattern {
@@ -359,7 +359,7 @@ impl Maker<'_> {
         });
     }
 
-    /// Is the value one that the definition allows?
+    /// Checks that the definition permits the value.
     fn range(&mut self, parameter: &Parameter, value: &Value) {
         let [from, to, choices] =
             parameter.range.map(|bound| bound.map(|bound| self.value(bound, parameter.span)));

@@ -1,7 +1,7 @@
-//! Plans: a compiled program with ranks, groups, parameters and a seed.
+//! Defines plans: a compiled program with ranks, groups, parameters and a seed.
 //!
-//! A [`Plan`] is everything an interpreter needs, and is shared by all ranks (`Send + Sync`, read only).
-//! It keeps the text only to name the line of a fault.
+//! A [`Plan`] is all that the interpreter needs, and is shared by all ranks (`Send + Sync`, read-only). It
+//! keeps the text only to report the line of a run-time error.
 
 mod constants;
 mod groups;
@@ -23,7 +23,7 @@ pub use crate::code::{
 };
 pub use make::{Environment, Settings, plan};
 
-/// A place in the program that yields samples, before labels are filled in.
+/// A static site: a place in the program that produces samples, without labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteSpec {
     /// The file it is in.
@@ -36,9 +36,9 @@ pub struct SiteSpec {
     pub operation: &'static str,
     /// The command, for an operation.
     pub command: Option<Command>,
-    /// Which kind of interval its samples time.
+    /// The kind of interval of its samples.
     pub kind: SiteKind,
-    /// The innermost group around it.
+    /// The innermost enclosing group.
     pub group: GroupId,
 }
 
@@ -52,13 +52,13 @@ pub struct Group {
 }
 
 impl Group {
-    /// The place of a rank in the group, from 0.
+    /// The index of a rank in the group, from 0.
     pub fn place(&self, rank: u32) -> Option<u32> {
         self.ranks.binary_search(&rank).ok().map(|place| place as u32)
     }
 }
 
-/// How data is laid out for MPI-IO: block i of rank r lies at `(i * P + r) * element` bytes.
+/// The layout of data for MPI-IO: block i of rank r is at offset `(i * P + r) * element` bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Its name.
@@ -77,12 +77,12 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Is the transfer itself collective?
+    /// Whether the transfer itself is collective.
     pub fn is_collective(&self) -> bool {
         matches!(self.level, 1 | 3)
     }
 
-    /// Where block `block` of the `place`-th of `ranks` ranks begins, in bytes.
+    /// The offset of block `block` of the `place`-th of `ranks` ranks, in bytes.
     pub fn offset(&self, block: u64, place: u32, ranks: u32) -> u64 {
         (block * u64::from(ranks) + u64::from(place)) * self.element
     }
@@ -93,36 +93,36 @@ impl Pattern {
     }
 }
 
-/// Free space that the program asks for before it starts.
+/// Free space that the program requires before it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// Where; `None`: the parameter `dir` if there is one, otherwise the working directory.
+    /// The directory; `None`: the parameter `dir` if there is one, otherwise the working directory.
     pub directory: Option<String>,
-    /// How much, in bytes.
+    /// The space in bytes.
     pub bytes: u64,
 }
 
-/// Everything that a run needs to know about the program.
+/// All that a run needs of the program.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The steps.
     pub code: Arc<Code>,
-    /// How many ranks there are.
+    /// The number of ranks.
     pub ranks: u32,
-    /// What `define ranks` says, whoever decided in the end.
+    /// The value of `define ranks`, even if it was overridden.
     pub defined_ranks: Option<i64>,
     /// The groups; the first is the world.
     pub groups: Vec<Group>,
     /// The patterns.
     pub patterns: Vec<Pattern>,
-    /// Parameters as they are used, defaults included.
+    /// The values of parameters, defaults included.
     pub parameters: BTreeMap<String, String>,
-    /// Parameters whose value came from the command line or the environment: the paths among
-    /// them are those that the user named.
+    /// Parameters whose value came from the command line or the environment; paths among them were chosen by
+    /// the user.
     pub given: Vec<String>,
     /// `define report {…}`
     pub report: BTreeMap<String, String>,
-    /// `define hints {…}`: what MPI-IO is told when it opens a file, in the order of the program.
+    /// `define hints {…}`: hints for MPI-IO when it opens a file, in the order of the program.
     pub hints: Vec<(String, String)>,
     /// `define space …`
     pub space: Vec<Space>,
@@ -132,7 +132,7 @@ pub struct Plan {
     pub(crate) initial: Vec<Value>,
     /// The seed of all random draws.
     pub seed: u64,
-    /// What the author of the run should know, such as how ranks were shared among groups.
+    /// Notes for the user, such as how ranks were shared among groups.
     pub notes: Vec<String>,
     pub(crate) sites: Arc<Vec<SiteSpec>>,
     /// Line of each step's statement, for run-time errors.
@@ -150,7 +150,7 @@ impl Plan {
         &self.sites[id.index()]
     }
 
-    /// The group with this name, blanks at its ends ignored.
+    /// The group with this name, ignoring blanks at its ends.
     pub fn group(&self, name: &str) -> Option<GroupId> {
         self.groups.iter().position(|group| group.name == name.trim()).map(|at| GroupId(at as u32))
     }

@@ -1,4 +1,4 @@
-//! Gives the groups of a program their ranks, by the sizes that the user asks for.
+//! Assigns ranks to the groups of a program by the sizes that the user set.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, nearest};
 
 use super::Group;
 use super::groups::{classic_ranks_of_groups, ranks_of_groups};
-use super::make::Maker;
+use super::make::PlanBuilder;
 
-impl Maker<'_> {
-    /// The groups with their ranks, and notes about how those were shared.
+impl PlanBuilder<'_> {
+    /// The groups with their ranks, and notes about how they were shared.
     pub fn groups(&mut self) -> (Vec<Group>, Vec<String>) {
         let definitions = &self.tagged_groups();
         let (ranks, classic) = (self.ranks, self.code.classic);

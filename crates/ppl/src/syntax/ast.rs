@@ -1,4 +1,4 @@
-//! The nodes of the syntax tree: expressions and statements.
+//! Defines the nodes of the syntax tree: expressions and statements.
 //!
 //! Nodes are small and `Copy`: 24 bytes an expression, 36 a statement. They refer to each other by number; a
 //! [`Tree`](super::Tree) holds them.
@@ -47,22 +47,22 @@ pub struct Exprs {
 }
 
 impl Exprs {
-    /// How many.
+    /// Their number.
     pub fn len(self) -> usize {
         self.count as usize
     }
 
-    /// None?
+    /// Whether there are none.
     pub fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// The `index`-th.
+    /// The `index`-th one.
     pub fn get(self, index: usize) -> Option<ExprId> {
         (index < self.len()).then(|| ExprId::new(self.first as usize + index))
     }
 
-    /// One after the other.
+    /// Iterates over them in order.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = ExprId> + Clone {
         (self.first..self.first + self.count).map(|index| ExprId::new(index as usize))
     }
@@ -76,17 +76,17 @@ pub struct Statements {
 }
 
 impl Statements {
-    /// How many.
+    /// Their number.
     pub fn len(self) -> usize {
         self.count as usize
     }
 
-    /// None?
+    /// Whether there are none.
     pub fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// One after the other.
+    /// Iterates over them in order.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = StatementId> + Clone {
         (self.first..self.first + self.count).map(|index| StatementId::new(index as usize))
     }
@@ -114,12 +114,12 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
-    /// As it is written.
+    /// Its spelling.
     pub fn sign(self) -> &'static str {
         ["||", "&&", "==", "!=", "<", "<=", ">", ">=", "+", "-", "%", "*", "/", "^"][self as usize]
     }
 
-    /// How tightly it binds: `||` 1, `&&` 2, comparisons 3, `+ -` 4, `%` 5, `* /` 6, `^` 7.
+    /// Its precedence: `||` 1, `&&` 2, comparisons 3, `+ -` 4, `%` 5, `* /` 6, `^` 7.
     pub fn binding(self) -> u8 {
         [1, 2, 3, 3, 3, 3, 3, 3, 4, 4, 5, 6, 6, 7][self as usize]
     }
@@ -135,7 +135,7 @@ pub enum UnaryOp {
     Not,
 }
 
-/// What is called in an expression.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Callee {
     /// A command such as `fopen`.
@@ -146,14 +146,14 @@ pub enum Callee {
     Named(Symbol),
 }
 
-/// What an expression is.
+/// The kind of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ExprKind {
-    /// Something that could not be read; an error was reported.
+    /// A syntax error, which was reported.
     Error,
     /// A number, float or duration.
     Number(PackedNumber),
-    /// A string; [`Tree::raw_text`](super::Tree::raw_text) gives what stands between its quotes.
+    /// A string; [`Tree::raw_text`](super::Tree::raw_text) returns the text between its quotes.
     Text,
     /// `$name`
     Variable(Symbol),
@@ -161,7 +161,7 @@ pub enum ExprKind {
     Builtin(Symbol),
     /// `$$env(NAME)`
     Environment(Symbol),
-    /// A bare word where one is allowed: the tag of a group, the name of a function or an errno.
+    /// A bare word where one is permitted: the tag of a group, the name of a function or an errno.
     Word(Symbol),
     /// `-a`, `!a`
     Unary(UnaryOp, ExprId),
@@ -175,15 +175,15 @@ pub enum ExprKind {
     List(Exprs),
     /// `$l[0]`
     Index(ExprId, ExprId),
-    /// `(a)`: kept for printing.
+    /// `(a)`, kept for printing.
     Parens(ExprId),
 }
 
-/// What a statement is.
+/// The kind of a statement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum StatementKind {
-    /// Something that could not be read; an error was reported.
+    /// A syntax error, which was reported.
     Error,
     /// `;`
     Empty,
@@ -195,7 +195,7 @@ pub enum StatementKind {
     AssignItem { list: ExprId, index: ExprId, value: ExprId },
     /// `let $v = e;`
     Let { variable: ExprId, value: ExprId },
-    /// `command(…);` `parentheses`: were the arguments in them?
+    /// `command(…);` `parentheses`: whether the arguments were in parentheses.
     Command { command: Command, arguments: Exprs, parentheses: bool },
     /// `name(…);` for a function of the program: an [`ExprKind::Call`].
     Call(ExprId),
@@ -225,10 +225,10 @@ pub enum StatementKind {
     Continue,
     /// `return e;`
     Return(Option<ExprId>),
-    /// `def name($a, $b = 4k) { … }`: names and defaults take turns; a missing default is
+    /// `def name($a, $b = 4k) { … }`: names and defaults alternate; a missing default is
     /// [`ExprKind::Error`] without a span.
     Def { name: ExprId, parameters: Exprs, body: StatementId },
-    /// `include "file";` with the statements that came from it, where a loader was given.
+    /// `include "file";` with the statements of the file, if a loader was given.
     Include { path: ExprId, statements: Statements },
     /// `define …`
     Define(Define),
@@ -248,28 +248,28 @@ pub enum StatementKind {
     Phase { name: ExprId, stonewall: Stonewall, body: StatementId },
     /// `verify S`
     Verify(StatementId),
-    /// `expect errno == ENOENT S`: the expression is the errno.
+    /// `expect errno == ENOENT S`, with the errno.
     Expect { errno: ExprId, body: StatementId },
-    /// `assert e;` `assert each e;`: does each rank judge its own samples?
+    /// `assert e;` `assert each e;` `each`: each rank judges its own samples.
     Assert { condition: ExprId, each: bool },
     /// `on_error stop;` `on_error continue;`
     OnError { stop: bool },
 }
 
-/// What a `define` says.
+/// The kind of a `define`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Define {
     /// `define param "name" $v default [from a] [to b] [in [list]]`
     Param { name: ExprId, variable: ExprId, default: ExprId, range: Range },
-    /// `define groups {"a":S, "b":D/1, "c"}`: name, tag, sub-tag take turns; what is missing is
+    /// `define groups {"a":S, "b":D/1, "c"}`: name, tag and sub-tag alternate; a missing one is
     /// [`ExprKind::Error`] without a span.
     Groups(Exprs),
     /// `define pattern {…}`
     Pattern(Exprs),
-    /// `define report {"key": "value"}`: keys and values take turns.
+    /// `define report {"key": "value"}`: keys and values alternate.
     Report(Exprs),
-    /// `define hints {"key": "value"}`: keys and values take turns.
+    /// `define hints {"key": "value"}`: keys and values alternate.
     Hints(Exprs),
     /// `define ranks e`
     Ranks(ExprId),
@@ -277,43 +277,43 @@ pub enum Define {
     Space { directory: Option<ExprId>, bytes: ExprId },
 }
 
-/// Which values a parameter may have.
+/// The permitted values of a parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range {
-    /// The least.
+    /// The smallest value.
     pub from: Option<ExprId>,
-    /// The greatest.
+    /// The largest value.
     pub to: Option<ExprId>,
-    /// A list of all.
+    /// A list of all values.
     pub choices: Option<ExprId>,
 }
 
-/// When do the loops of a phase end before their time?
+/// Condition for the early end of the loops of a phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stonewall {
-    /// They do not.
+    /// Never.
     None,
-    /// When the first rank is through.
+    /// The first rank has completed the phase.
     First,
-    /// Then, or when the time is over.
+    /// The first rank has completed the phase or the time has passed.
     Time(ExprId),
 }
 
-/// A statement and where it stands.
+/// A statement with its span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statement {
-    /// What it is.
+    /// Its kind.
     pub kind: StatementKind,
     /// From its first word to its end, the semicolon included.
     pub span: Span,
 }
 
-/// An expression and where it stands.
+/// An expression with its span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExprNode {
-    /// What it is.
+    /// Its kind.
     pub kind: ExprKind,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 

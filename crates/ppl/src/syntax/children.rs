@@ -1,12 +1,13 @@
-//! The parts of each node, and iterators over everything in one.
+//! Returns the children of each node and iterates over descendants.
 //!
-//! A walk over the tree asks [`StatementKind::children`] and [`ExprKind::children`] for what it does not treat
-//! itself. Both match every kind, so that a new one is a compile error here and is then reached by every walk.
+//! A walk over the tree calls [`StatementKind::children`] and [`ExprKind::children`] for the kinds that it
+//! does not handle itself. Both match every kind, so a new kind is a compile error here and is then reached
+//! by every walk.
 
 use super::ast::{Define, ExprId, ExprKind, Exprs, StatementId, StatementKind, Statements, Stonewall};
 use super::tree::Tree;
 
-/// The parts of a statement.
+/// The children of a statement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Children {
     exprs: [Option<ExprId>; 6],
@@ -38,7 +39,7 @@ impl Children {
         Self { list, ..Self::default() }
     }
 
-    /// With an expression behind those that are there already.
+    /// Adds an expression after the others.
     fn and(mut self, expr: Option<ExprId>) -> Self {
         if let Some(place) = self.exprs.iter_mut().find(|place| place.is_none()) {
             *place = expr;
@@ -64,7 +65,7 @@ impl Children {
 }
 
 impl StatementKind {
-    /// Its parts.
+    /// Its children.
     pub fn children(self) -> Children {
         let none = Children::default();
         match self {
@@ -154,7 +155,7 @@ impl ExprKind {
 impl Tree {
     /// An expression and everything in it, outer ones first, in the order of the text.
     pub fn exprs_in(&self, id: ExprId) -> impl Iterator<Item = (ExprId, ExprKind)> {
-        // Most expressions are a leaf or two: they need no allocation.
+        // Most expressions have one or two leaves and need no allocation.
         let (mut next, mut open) = (Some(id), Vec::new());
         std::iter::from_fn(move || {
             let id = next.take().or_else(|| open.pop())?;
@@ -189,7 +190,7 @@ mod tests {
     const EVERY_STATEMENT: &str = include_str!("../../tests/every_statement.ppl");
 
     #[test]
-    fn every_node_of_the_tree_is_the_part_of_another_one_or_stands_at_the_top() {
+    fn every_node_is_a_child_of_another_one_or_at_the_top_level() {
         let parsed = parse(EVERY_STATEMENT);
         assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
         let tree = parsed.tree;
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_in_an_expression_comes_in_the_order_of_the_text() {
+    fn descendants_of_an_expression_are_in_the_order_of_the_text() {
         let text = "$x = [1, 2 + 3][f(4) ? 5 : -6];";
         let tree = parse(text).tree;
         let StatementKind::Assign { value, .. } = tree.statement_kind(tree.top().iter().next().unwrap())

@@ -1,4 +1,4 @@
-//! Parses statements that hold other statements. The first word of each was taken.
+//! Parses statements with bodies. The first word of each is taken already.
 
 use crate::diagnostic::DiagnosticCode;
 
@@ -28,7 +28,7 @@ impl Parser<'_, '_> {
         StatementKind::Group { name, body: self.body() }
     }
 
-    /// `if c S else S`; the first S may be missing at the end of a block.
+    /// Parses `if c S else S`; the first S may be missing at the end of a block.
     pub fn condition(&mut self, start: u32) -> StatementKind {
         let condition = self.expression_pushed();
         let then = if self.ends_here() { self.done(start, StatementKind::Empty) } else { self.inner() };
@@ -59,11 +59,11 @@ impl Parser<'_, '_> {
         StatementKind::Repeat { variable, count, body: self.body(), parentheses }
     }
 
-    /// Is the variable behind `repeat` a counter? It is where another value follows it.
+    /// Whether the variable after `repeat` is a counter: it is if another value follows.
     fn counts(&self, next: TokenKind, after: TokenKind) -> bool {
         match next {
             TokenKind::Number | TokenKind::Text | TokenKind::Builtin | TokenKind::Sign(b'(') => true,
-            // `repeat $n $x = 1;` counts with nothing, and assigns.
+            // `repeat $n $x = 1;` has no counter; its body is an assignment.
             TokenKind::Variable => after != TokenKind::Sign(b'='),
             TokenKind::Word => {
                 let (word, _) = self.peek_two();
@@ -119,7 +119,7 @@ impl Parser<'_, '_> {
         let name = self.expression_pushed();
         let mut stonewall = Stonewall::None;
         if self.accept_word("stonewall") {
-            // What begins no statement is the time.
+            // If the next token begins no statement, it is the time.
             let limited = match self.token.kind {
                 TokenKind::Number | TokenKind::Sign(b'(') => true,
                 TokenKind::Variable => self.peek().kind != TokenKind::Sign(b'='),

@@ -12,7 +12,7 @@ use super::tree::unquoted;
 use super::words::Word;
 
 impl Parser<'_, '_> {
-    /// `define …`, whose first word was taken.
+    /// `define …`, whose first word is already consumed.
     pub fn define(&mut self, start: u32) -> Statement {
         const KINDS: [&str; 7] = ["param", "groups", "pattern", "hints", "report", "ranks", "space"];
         let word = self.word().to_ascii_lowercase();
@@ -105,7 +105,7 @@ impl Parser<'_, '_> {
         let name = self.tight_expression();
         let mut tag = self.absent();
         let mut sub = self.absent();
-        // Letters stand for themselves here.
+        // Words are group tags here.
         self.keeps_words = true;
         if self.accept(b':') {
             (tag, sub) = self.group_tag();
@@ -120,7 +120,7 @@ impl Parser<'_, '_> {
         self.scratch.extend([name, tag, sub]);
     }
 
-    /// `S`, `D`; of `D1` the sub-tag as well.
+    /// `S` or `D`; also the sub-tag of `D1`.
     fn group_tag(&mut self) -> (ExprNode, ExprNode) {
         if self.token.kind != TokenKind::Word {
             self.expected("a tag such as `S`, `D` or `D/1`", None);
@@ -145,7 +145,7 @@ impl Parser<'_, '_> {
         self.node(start, ExprKind::Word(symbol))
     }
 
-    /// `def name($a, $b = 4k) S`, whose first word was taken.
+    /// `def name($a, $b = 4k) S`, whose first word is already consumed.
     pub fn function(&mut self) -> StatementKind {
         let start = self.offset();
         let name = self.word();
@@ -174,7 +174,7 @@ impl Parser<'_, '_> {
         StatementKind::Def { name, parameters, body: self.body() }
     }
 
-    /// `include "file";`, whose first word was taken.
+    /// `include "file";`, whose first word is already consumed.
     pub fn included(&mut self, start: u32) -> StatementKind {
         let node = self.expression();
         let path = self.push_expr(node);

@@ -9,22 +9,22 @@ use super::lexer::{TokenKind, is_closed};
 use super::parser::{MAX_OPERATORS, Parsed, Parser};
 use super::words::{Word, constant};
 
-/// More arguments than this are an error.
+/// The largest number of arguments.
 const MAX_ARGUMENTS: usize = 200;
 
 impl Parser<'_, '_> {
-    /// An expression that is put into the tree.
+    /// Parses an expression and adds it to the tree.
     pub fn expression_pushed(&mut self) -> ExprId {
         let node = self.expression();
         self.push_expr(node)
     }
 
-    /// An expression.
+    /// Parses an expression.
     pub fn expression(&mut self) -> ExprNode {
         self.ternary().node
     }
 
-    /// An expression in which `/` and `*` do not count as operators: the rate of `rate 100/s`.
+    /// Parses an expression in which `/` and `*` are not operators: the rate of `rate 100/s`.
     pub fn tight_expression(&mut self) -> ExprNode {
         self.binary(7).node
     }
@@ -94,7 +94,7 @@ impl Parser<'_, '_> {
                     format!("more than {MAX_OPERATORS} operators in one expression"),
                     Some("a loop or a list does the same".into()),
                 );
-                // Drop what was read so far: no walk must go so deep.
+                // Drop the expression so far, since walks must not recurse that deep.
                 left = Parsed { node: self.node(start, ExprKind::Error), depth: 0 };
             }
         }
@@ -187,7 +187,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// A word that is no call. Names of errnos, flags and positions may stand bare, in any case.
+    /// A word that is not a call. Names of errnos, flags and positions may be bare words, in any case.
     fn bare_word(&mut self) -> ExprNode {
         let start = self.offset();
         let word = self.word();
@@ -207,7 +207,7 @@ impl Parser<'_, '_> {
         let start = self.offset();
         let name = &self.word()[1..];
         if self.token.kind == TokenKind::Variable && name.is_empty() && !self.classic {
-            let help = Some("`--classic` takes `$` alone for a name, as the original did".to_owned());
+            let help = Some("`--classic` accepts `$` alone as a name, as the original did".to_owned());
             self.error(self.here(), DiagnosticCode::ExpectedToken, "expected a name after `$`".into(), help);
         }
         if self.classic && name.contains('_') {
@@ -277,7 +277,12 @@ impl Parser<'_, '_> {
                         );
                     }
                     BadLiteral::NotANumber => {
-                        self.error(span, DiagnosticCode::BadNumber, format!("`{text}` is no number"), None);
+                        self.error(
+                            span,
+                            DiagnosticCode::BadNumber,
+                            format!("`{text}` is not a number"),
+                            None,
+                        );
                     }
                 }
                 leading_digits(text)
@@ -287,16 +292,16 @@ impl Parser<'_, '_> {
         self.node(start, ExprKind::Number(value.into()))
     }
 
-    /// `0644` is 644, and whoever writes it may mean an octal number.
+    /// Warns of a number such as `0644`, which is 644 but may have been meant as octal.
     fn warn_of_leading_zero(&mut self, text: &str, span: Span) {
         if let Some(meant) = literal::looks_octal(text) {
             let message = format!("`{text}` is the decimal number {}", text.trim_start_matches('0'));
-            let help = format!("an octal number is written `{meant}`; otherwise leave the 0 out");
+            let help = format!("an octal number is written `{meant}`; otherwise omit the 0");
             self.push(Diagnostic::warning(DiagnosticCode::LeadingZero, span, message).help(help));
         }
     }
 
-    /// A number as the original read it: digits, and perhaps `k`, `m` or `g`. What follows is ignored.
+    /// A number as the original read it: digits and an optional `k`, `m` or `g`. The rest is ignored.
     fn classic_integer(&mut self, text: &str) -> i64 {
         let (value, rest) = literal::classic(text);
         if value.is_none() {
@@ -305,7 +310,7 @@ impl Parser<'_, '_> {
         }
         if !rest.is_empty() {
             let read = &text[..text.len() - rest.len()];
-            let message = format!("`{rest}` behind `{read}` is ignored");
+            let message = format!("`{rest}` after `{read}` is ignored");
             self.push(Diagnostic::warning(DiagnosticCode::ClassicIgnored, self.here(), message));
         }
         value.unwrap_or(i64::MAX)
@@ -318,7 +323,7 @@ impl Parser<'_, '_> {
         let closed = is_closed(text, self.classic);
         if !closed {
             let help = if text.contains("\\\"") {
-                "`\\\"` is a quote inside a string; one that ends in a backslash ends in `\\\\\"`"
+                "`\\\"` is a quote inside a string; a string that ends in a backslash ends in `\\\\\"`"
             } else {
                 "end it with `\"` on the same line"
             };
@@ -327,7 +332,7 @@ impl Parser<'_, '_> {
         }
         self.take();
         if !closed {
-            // Whether or not the rest was skipped, further messages about it do not help.
+            // Further messages about the same place would not help.
             self.silence_errors_here();
         }
         self.node(start, ExprKind::Text)
@@ -350,7 +355,7 @@ impl Parser<'_, '_> {
         Parsed { node: self.node(start, ExprKind::Call(callee, arguments)), depth: depth + 1 }
     }
 
-    /// Items between brackets, which are left on `scratch`; how deep the deepest is.
+    /// Parses items between brackets onto `scratch`; returns the largest depth.
     pub fn items(&mut self, open: u8, close: u8, most: usize, what: &str) -> u32 {
         let base = self.scratch.len();
         let mut depth = 0;
@@ -364,7 +369,7 @@ impl Parser<'_, '_> {
             self.push(Diagnostic::warning(
                 DiagnosticCode::LeadingComma,
                 self.here(),
-                "no argument stands before this comma",
+                "there is no argument before this comma",
             ));
             self.take();
         }
@@ -393,7 +398,7 @@ impl Parser<'_, '_> {
         depth
     }
 
-    /// Items without brackets up to the end of the statement, left on `scratch`.
+    /// Parses items without brackets up to the end of the statement onto `scratch`.
     pub fn bare_items(&mut self) {
         let base = self.scratch.len();
         loop {
@@ -414,7 +419,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Items in brackets or bare, left on `scratch`; were they in brackets?
+    /// Parses items with or without brackets onto `scratch`; returns whether there were brackets.
     pub fn arguments(&mut self) -> bool {
         if self.is_sign(b'(') {
             let mark = self.mark();

@@ -1,4 +1,4 @@
-//! Cuts text into tokens.
+//! Splits text into tokens.
 
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 
@@ -35,16 +35,16 @@ pub enum TokenKind {
     Comment,
     /// Blanks and line ends; only with trivia.
     Blank,
-    /// A character that means nothing.
+    /// A character that is not part of the language.
     Unknown,
     /// The end of the text.
     End,
 }
 
-/// A token and where it stands.
+/// A token with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Which kind.
+    /// Its kind.
     pub kind: TokenKind,
     /// First byte.
     pub start: u32,
@@ -53,13 +53,13 @@ pub struct Token {
 }
 
 impl Token {
-    /// Where it stands.
+    /// Its span.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
 }
 
-/// Cuts text into tokens. Cheap to clone, which is how the parser looks ahead.
+/// Splits text into tokens. Cheap to clone, which the parser does to look ahead.
 #[derive(Clone)]
 pub struct Lexer<'a> {
     text: &'a [u8],
@@ -69,18 +69,17 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Tokens without comments and blanks.
+    /// Yields tokens without comments and blanks.
     pub fn new(text: &'a str) -> Self {
         Self { text: text.as_bytes(), position: 0, trivia: false, classic: false }
     }
 
-    /// Every token, comments and blanks too: together they are the whole text.
+    /// Yields every token including comments and blanks, which together are the whole text.
     pub fn with_trivia(text: &'a str) -> Self {
         Self { trivia: true, ..Self::new(text) }
     }
 
-    /// As the original did: strings may run over line ends, and a backslash before a quote always makes it part
-    /// of the string.
+    /// Uses the rules of the original: strings may contain line ends, and a backslash always escapes a quote.
     pub(crate) fn classic(self, classic: bool) -> Self {
         Self { classic, ..self }
     }
@@ -154,7 +153,7 @@ impl<'a> Lexer<'a> {
             b'(' | b')' | b'{' | b'}' | b'[' | b']' | b',' | b';' | b':' | b'?' | b'=' | b'+' | b'-'
             | b'*' | b'/' | b'%' | b'^' | b'<' | b'>' | b'!' => TokenKind::Sign(first),
             _ => {
-                // The rest of a character that takes several bytes belongs to it.
+                // Take all bytes of a multi-byte character.
                 self.skip_while(|byte| byte & 0xc0 == 0x80);
                 TokenKind::Unknown
             }
@@ -201,7 +200,7 @@ impl<'a> Lexer<'a> {
                 self.skip_while(|byte| byte.is_ascii_digit());
             }
         }
-        // The unit; there are two characters for micro, of two bytes each.
+        // The unit; there are two characters for micro, with two bytes each.
         loop {
             self.skip_while(is_name);
             if !matches!((self.peek(0), self.peek(1)), (0xc2, 0xb5) | (0xce, 0xbc)) {
@@ -213,13 +212,13 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Is a quote behind so many backslashes a part of the string? Two backslashes before a quote are one backslash and
-/// the end of the string; the original knew no such pair.
+/// Whether a quote after so many backslashes is part of the string. Two backslashes before a quote are one
+/// backslash and the end of the string; the original had no such pair.
 fn is_escaped(backslashes: usize, classic: bool) -> bool {
     if classic { backslashes > 0 } else { backslashes % 2 == 1 }
 }
 
-/// Has the string token its closing quote?
+/// Whether the string token has its closing quote.
 pub fn is_closed(token: &str, classic: bool) -> bool {
     let Some(inside) = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else { return false };
     !is_escaped(inside.bytes().rev().take_while(|byte| *byte == b'\\').count(), classic)
@@ -231,7 +230,7 @@ fn is_name(byte: u8) -> bool {
 
 /// The error of a comment that is never closed.
 pub(crate) fn unclosed_comment(text: &str, classic: bool) -> Option<Diagnostic> {
-    // Most texts have none, and searching forwards is several times faster.
+    // Most texts have none, and a forward search is several times faster.
     if !text.contains("/*") {
         return None;
     }

@@ -1,8 +1,7 @@
-//! The syntax of the language: from text to tokens to a tree.
+//! Parses text to tokens and to a tree.
 //!
-//! [`parse`] never fails: it returns a [`Tree`] and what is wrong with it. The tree keeps spans
-//! into the text; comments and blanks are reachable through [`Lexer::with_trivia`], which yields
-//! every token, so that a printer can put them back.
+//! [`parse`] never fails: it returns a [`Tree`] and diagnostics. The tree keeps spans into the text;
+//! [`Lexer::with_trivia`] yields comments and blanks too, for a formatter.
 
 mod ast;
 mod children;

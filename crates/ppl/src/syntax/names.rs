@@ -1,4 +1,4 @@
-//! The names that a program uses, each with a small number.
+//! Interns the names of a program.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -15,7 +15,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The number of `name`, which is added where it is new.
+    /// The number of `name`, which is added if it is new.
     pub fn intern(&mut self, name: &str) -> Symbol {
         if let Some(&number) = self.numbers.get(name) {
             return Symbol(number);
@@ -26,7 +26,7 @@ impl Names {
         Symbol(number)
     }
 
-    /// The number of `name` if it was seen.
+    /// The number of `name`, if it was added.
     pub fn find(&self, name: &str) -> Option<Symbol> {
         self.numbers.get(name).copied().map(Symbol)
     }
@@ -36,12 +36,12 @@ impl Names {
         &self.list[symbol.0 as usize]
     }
 
-    /// How many names there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Are there none?
+    /// Whether there are no names.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
@@ -52,8 +52,8 @@ impl Names {
     }
 }
 
-/// A fast hash for short names (multiply and rotate). Not for hostile input of other programs:
-/// a program that attacks its own parser only slows itself.
+/// A fast hash for short names (multiply and rotate). It does not resist deliberate collisions, which would
+/// only slow down parsing of the program that contains them.
 #[derive(Clone, Default)]
 pub(crate) struct WordHasher(u64);
 

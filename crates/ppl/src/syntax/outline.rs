@@ -1,11 +1,11 @@
-//! Lists what a program gives names to, and where: for editors.
+//! Lists the definitions of a program, for editors.
 
 use crate::diagnostic::Span;
 
 use super::ast::{Define, ExprId, ExprKind, StatementKind};
 use super::tree::Tree;
 
-/// What carries a name.
+/// The kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Defined {
     /// `define param`
@@ -20,14 +20,14 @@ pub enum Defined {
     Pattern,
 }
 
-/// A name and the place where it comes to be.
+/// A definition of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// What it names.
+    /// Its kind.
     pub kind: Defined,
-    /// Without its dollar sign or quotes.
+    /// The name, without dollar sign or quotes.
     pub name: String,
-    /// The name where it is defined.
+    /// The span of the name.
     pub span: Span,
     /// The statement that defines it.
     pub statement: Span,
@@ -83,7 +83,7 @@ pub fn outline(tree: &Tree, text: &str) -> Vec<Definition> {
                     add(Defined::Pattern, tree.raw_text(id, text).0, tree.span(id));
                 }
             }
-            // The others give no name to anything: their parts are statements of their own.
+            // The other kinds define nothing themselves.
             _ => {}
         }
     }

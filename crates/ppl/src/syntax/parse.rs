@@ -6,19 +6,19 @@ use crate::source::{Loader, Source};
 use super::parser::{Include, Input, Parser};
 use super::tree::Tree;
 
-/// How many files a program may include, each time counted anew.
+/// The largest number of includes of a program; repeated includes of a file count each time.
 const MAX_INCLUDED: usize = 256;
-/// How deeply files may include each other.
+/// The largest nesting of includes.
 const MAX_INCLUDED_DEPTH: usize = 16;
-/// The program itself, which no file includes.
+/// The index of the program itself, which no file includes.
 const ROOT: usize = usize::MAX;
 
-/// What parsing gives: always a tree, and what is wrong with the text.
+/// The result of parsing: a tree and diagnostics.
 #[derive(Clone, Debug)]
 pub struct Parse {
-    /// The tree; what could not be read is `Error` in it.
+    /// The tree; parts with syntax errors are `Error` nodes.
     pub tree: Tree,
-    /// What was found, in the order of the text.
+    /// The diagnostics, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -45,13 +45,13 @@ pub fn parse_with(source: &mut Source, classic: bool, loader: Option<Loader<'_>>
     Parse { tree, diagnostics }
 }
 
-/// Reads included files until none is left.
+/// Reads included files recursively.
 struct Inclusion<'a> {
     source: &'a mut Source,
     load: Loader<'a>,
-    /// Files that were read: path, and the file that includes it.
+    /// Files that were read: path and index of the including file.
     files: Vec<(String, usize)>,
-    /// Files to read, and which file includes each.
+    /// Files to read, with the index of the including file.
     open: Vec<(Include, usize)>,
 }
 
@@ -79,7 +79,7 @@ impl Inclusion<'_> {
         }
     }
 
-    /// The text of a file and where it begins in the source, or why it cannot be included.
+    /// The text of a file and its offset in the source, or why it cannot be included.
     fn read(&mut self, include: &Include, parent: usize) -> Result<(String, u32), String> {
         let mut above = std::iter::successors(self.files.get(parent), |(_, parent)| self.files.get(*parent));
         if above.clone().any(|(path, _)| *path == include.path) {

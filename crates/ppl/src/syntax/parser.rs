@@ -1,4 +1,4 @@
-//! The parser: moves over tokens, reports errors and resumes after them, puts nodes into the tree.
+//! Holds the parser's state: advances over tokens, reports errors and recovers, adds nodes to the tree.
 
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 
@@ -8,42 +8,42 @@ use super::names::Symbol;
 use super::tree::Tree;
 use super::words::{Word, constant, is_part_of_a_form};
 
-/// How deeply blocks and brackets may be nested.
+/// The largest nesting depth of blocks and brackets.
 pub const MAX_NESTING: u32 = 200;
-/// How many operators may follow each other on one path through an expression.
+/// The largest operator depth of an expression.
 pub const MAX_OPERATORS: u32 = 1000;
-/// More diagnostics than this are not kept: the first ones are the useful ones.
+/// The largest number of diagnostics kept; the first ones are the most useful.
 pub(super) const MAX_DIAGNOSTICS: usize = 200;
 
-/// An expression that is not in the tree yet, and how many operators deep it is.
+/// An expression that is not in the tree yet, with its operator depth.
 #[derive(Clone, Copy)]
 pub(super) struct Parsed {
     pub node: ExprNode,
     pub depth: u32,
 }
 
-/// The text of one file, and how to read it.
+/// The text of one file, and how to parse it.
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     pub text: &'a str,
-    /// Where it begins in the source.
+    /// Its offset in the source.
     pub base: u32,
-    /// Read as the original did.
+    /// Whether to use the rules of the original.
     pub classic: bool,
-    /// Are included files read?
+    /// Whether included files are read.
     pub loads: bool,
 }
 
-/// A file that is to be included.
+/// A file to include.
 pub(super) struct Include {
     pub path: String,
-    /// The path in the text.
+    /// The span of the path.
     pub span: Span,
-    /// Where the statement begins.
+    /// The offset of the statement.
     pub statement: u32,
 }
 
-/// A place in the text and in the tree, to come back to.
+/// A saved state of the parser, for backtracking.
 pub(super) struct Mark<'a> {
     lexer: Lexer<'a>,
     token: Token,
@@ -56,7 +56,7 @@ pub(super) struct Mark<'a> {
 
 pub(super) struct Parser<'a, 't> {
     text: &'a str,
-    /// What to add to an offset in `text` for one in the source.
+    /// The offset of `text` in the source.
     base: u32,
     lexer: Lexer<'a>,
     pub token: Token,
@@ -66,15 +66,15 @@ pub(super) struct Parser<'a, 't> {
     pub loads: bool,
     pub tree: &'t mut Tree,
     diagnostics: &'t mut Vec<Diagnostic>,
-    /// Statements whose block is still open.
+    /// Statements of blocks that are still open.
     pub pending: Vec<Statement>,
-    /// Expressions whose list is still open.
+    /// Expressions of lists that are still open.
     pub scratch: Vec<ExprNode>,
     pub includes: Vec<Include>,
-    /// Words that mean nothing else are names here, as in `$$env(NAME)`: `classic` must not leave them out.
+    /// Whether unknown words are names here, as in `$$env(NAME)`, so that `classic` must not skip them.
     pub keeps_words: bool,
     nesting: u32,
-    /// Errors before this offset were reported already.
+    /// Errors before this offset are suppressed.
     quiet_until: u32,
 }
 
@@ -108,7 +108,7 @@ impl<'a, 't> Parser<'a, 't> {
         parser
     }
 
-    /// All statements of the text, and what they include.
+    /// Parses all statements of the text; returns them and the includes.
     pub fn file(mut self) -> (Vec<Statement>, Vec<Include>) {
         while self.token.kind != TokenKind::End {
             if self.is_sign(b'}') {
@@ -139,12 +139,12 @@ impl<'a, 't> Parser<'a, 't> {
         self.text_of(self.token)
     }
 
-    /// The place of the current token.
+    /// The span of the current token.
     pub fn here(&self) -> Span {
         self.place(self.token)
     }
 
-    /// The place of a token in the source.
+    /// The span of a token in the source.
     pub fn place(&self, token: Token) -> Span {
         Span::new(token.start + self.base, token.end + self.base)
     }
@@ -166,7 +166,7 @@ impl<'a, 't> Parser<'a, 't> {
         token
     }
 
-    /// Reports characters that mean nothing once, and leaves them out.
+    /// Skips characters that are not part of the language, and reports each once.
     fn skip_unknown(&mut self) {
         while self.means_nothing(self.token, &self.lexer) {
             let text = self.word();
@@ -178,20 +178,20 @@ impl<'a, 't> Parser<'a, 't> {
                 let help = match text {
                     "&" => Some("`&&` means and"),
                     "|" => Some("`||` means or"),
-                    "'" | "`" | "“" | "”" => Some("strings stand in double quotes: \"…\""),
-                    "." => Some("joining strings is `+`; a fraction needs a digit before its point"),
+                    "'" | "`" | "“" | "”" => Some("strings are in double quotes: \"…\""),
+                    "." => Some("strings are joined by `+`; a fraction needs a digit before its point"),
                     "\\" => Some("a backslash has a meaning only inside a string"),
                     _ => None,
                 };
-                let message = format!("`{text}` means nothing here");
+                let message = format!("`{text}` has no meaning here");
                 self.error(span, DiagnosticCode::UnknownCharacter, message, help.map(str::to_owned));
             }
             self.token = self.lexer.token();
         }
     }
 
-    /// Is the token, with what the lexer gives after it, a character that means nothing, or in `classic` a word that
-    /// the original ignored wherever it stands?
+    /// Whether the token is to be skipped: an unknown character, or in `classic` a word that the original
+    /// ignored.
     fn means_nothing(&self, token: Token, after: &Lexer<'_>) -> bool {
         match token.kind {
             TokenKind::Unknown => true,
@@ -204,7 +204,7 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    /// The next token that means something.
+    /// The next token that is not skipped.
     fn next_of(&self, lexer: &mut Lexer<'_>) -> Token {
         loop {
             let token = lexer.token();
@@ -225,7 +225,7 @@ impl<'a, 't> Parser<'a, 't> {
         (self.next_of(&mut lexer), self.next_of(&mut lexer))
     }
 
-    /// Where the parser is, to come back to.
+    /// Saves the state for [`Self::rewind`].
     pub fn mark(&self) -> Mark<'a> {
         Mark {
             lexer: self.lexer.clone(),
@@ -238,7 +238,7 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    /// Back to a mark.
+    /// Restores a saved state.
     pub fn rewind(&mut self, mark: Mark<'a>) {
         self.lexer = mark.lexer;
         self.token = mark.token;
@@ -257,7 +257,7 @@ impl<'a, 't> Parser<'a, 't> {
         self.token.kind == TokenKind::Word && self.word().eq_ignore_ascii_case(word)
     }
 
-    /// Takes the sign if it is there.
+    /// Takes the sign if it is the current token.
     pub fn accept(&mut self, sign: u8) -> bool {
         let there = self.is_sign(sign);
         if there {
@@ -266,7 +266,7 @@ impl<'a, 't> Parser<'a, 't> {
         there
     }
 
-    /// Takes the word if it is there.
+    /// Takes the word if it is the current token.
     pub fn accept_word(&mut self, word: &str) -> bool {
         let there = self.is_word(word);
         if there {
@@ -281,7 +281,7 @@ impl<'a, 't> Parser<'a, 't> {
             return true;
         }
         let found = self.found();
-        // A missing sign is shown where it should have stood: right behind the last token.
+        // A missing sign is reported just after the last token.
         let at = Span::new(self.last(), self.last());
         let message = format!("expected `{}` after {after}, found {found}", sign as char);
         self.error_at(self.offset(), Diagnostic::error(DiagnosticCode::ExpectedToken, at, message));
@@ -311,7 +311,7 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    /// Reports an error, unless one was reported for this place already.
+    /// Reports an error, unless one was already reported here.
     pub fn error(&mut self, span: Span, code: DiagnosticCode, message: String, help: Option<String>) {
         self.error_at(span.start, Diagnostic::error(code, span, message).help_maybe(help));
     }
@@ -324,13 +324,13 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    /// Reports that something else was expected than the current token.
+    /// Reports that `what` was expected instead of the current token.
     pub fn expected(&mut self, what: &str, help: Option<String>) {
         let error = self.expectation(what).help_maybe(help);
         self.error_here(error);
     }
 
-    /// The error that something else was expected than the current token.
+    /// The error that `what` was expected instead of the current token.
     pub fn expectation(&self, what: &str) -> Diagnostic {
         let message = format!("expected {what}, found {}", self.found());
         Diagnostic::error(DiagnosticCode::ExpectedToken, self.here(), message)
@@ -348,7 +348,7 @@ impl<'a, 't> Parser<'a, 't> {
 
     // --- nesting ---
 
-    /// One level deeper; where that is too deep, reports it, skips the inside and gives `false`.
+    /// Enters a nesting level. If it is too deep, reports that, skips the inside and returns `false`.
     pub fn deeper(&mut self) -> bool {
         if self.nesting >= MAX_NESTING {
             self.error(
@@ -364,12 +364,12 @@ impl<'a, 't> Parser<'a, 't> {
         true
     }
 
-    /// Back from one level.
+    /// Leaves a nesting level.
     pub fn shallower(&mut self) {
         self.nesting -= 1;
     }
 
-    /// Skips to the end of what is open, without recursion.
+    /// Skips to the end of the enclosing bracket, without recursion.
     fn skip_nested(&mut self) {
         let mut open = 0u32;
         loop {
@@ -389,7 +389,7 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    /// After an error: to the next place where a statement can begin.
+    /// Skips to the next place where a statement can begin, after an error.
     pub fn recover(&mut self) {
         let mut open = 0u32;
         loop {
@@ -444,24 +444,24 @@ impl<'a, 't> Parser<'a, 't> {
         Statement { kind, span: Span::new(start, self.last()) }
     }
 
-    /// Puts an expression into the tree.
+    /// Adds an expression to the tree.
     pub fn push_expr(&mut self, expr: ExprNode) -> ExprId {
         self.tree.push_expr(expr)
     }
 
-    /// Puts the expressions that were collected since `base` into the tree.
+    /// Moves the expressions collected since `base` into the tree.
     pub fn push_scratch(&mut self, base: usize) -> Exprs {
         let exprs = self.tree.push_exprs(&self.scratch[base..]);
         self.scratch.truncate(base);
         exprs
     }
 
-    /// Puts a statement into the tree.
+    /// Adds a statement to the tree.
     pub fn push_statement(&mut self, statement: Statement) -> StatementId {
         self.tree.push_statement(statement)
     }
 
-    /// Puts the statements that were collected since `base` into the tree.
+    /// Moves the statements collected since `base` into the tree.
     pub fn push_pending(&mut self, base: usize) -> Statements {
         let statements = self.tree.push_statements(&self.pending[base..]);
         self.pending.truncate(base);

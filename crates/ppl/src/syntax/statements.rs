@@ -8,7 +8,7 @@ use super::parser::Parser;
 use super::words::{Keyword, Word, statement_words};
 
 impl Parser<'_, '_> {
-    /// A statement; `top`: at the top level, where definitions may stand.
+    /// Parses a statement; `top`: at the top level, where definitions are permitted.
     pub fn statement(&mut self, top: bool) -> Statement {
         let start = self.offset();
         if !self.deeper() {
@@ -32,14 +32,14 @@ impl Parser<'_, '_> {
             }
         };
         if self.token == before && self.token.kind != TokenKind::End && !self.is_sign(b'}') {
-            // Nothing was taken: skip a token, or this place would be parsed for ever.
+            // Nothing was taken: skip a token, to avoid an endless loop.
             self.take();
         }
         self.shallower();
         statement
     }
 
-    /// After an error was reported: skips to the next statement.
+    /// Skips to the next statement, after an error was reported.
     pub fn failed(&mut self, start: u32) -> Statement {
         self.recover();
         self.done(start, StatementKind::Error)
@@ -69,7 +69,7 @@ impl Parser<'_, '_> {
         self.done(start, StatementKind::Block(list))
     }
 
-    /// A statement that belongs to another one, put into the tree.
+    /// Parses the body of another statement and adds it to the tree.
     pub fn body(&mut self) -> StatementId {
         let statement = if self.ends_here() {
             self.expected("a statement or a block", None);
@@ -80,17 +80,17 @@ impl Parser<'_, '_> {
         self.push_statement(statement)
     }
 
-    /// Does the block or the text end here?
+    /// Whether the block or the text ends here.
     pub fn ends_here(&self) -> bool {
         matches!(self.token.kind, TokenKind::End | TokenKind::Sign(b'}'))
     }
 
-    /// A statement inside another one; its braces are no level of their own.
+    /// Parses a statement inside another one; its braces are not a separate nesting level.
     pub fn inner(&mut self) -> Statement {
         if self.is_sign(b'{') { self.block() } else { self.statement(false) }
     }
 
-    /// The semicolon at the end of a simple statement.
+    /// Expects the semicolon at the end of a simple statement.
     pub fn end(&mut self, what: &str) {
         if !self.expect(b';', what) {
             self.recover();
@@ -121,7 +121,7 @@ impl Parser<'_, '_> {
         self.done(start, kind)
     }
 
-    /// `let $v = e;`, whose first word was taken.
+    /// `let $v = e;`, whose first word is already consumed.
     fn declaration(&mut self, start: u32) -> Statement {
         if self.token.kind != TokenKind::Variable {
             self.expected("a variable", None);
@@ -134,7 +134,7 @@ impl Parser<'_, '_> {
         self.done(start, StatementKind::Let { variable, value })
     }
 
-    /// `= e`; reports where the sign is missing.
+    /// Parses `= e`; reports a missing `=`.
     fn assigned_value(&mut self) -> Option<ExprNode> {
         if self.accept(b'=') {
             return Some(self.expression());
@@ -144,7 +144,7 @@ impl Parser<'_, '_> {
         None
     }
 
-    /// A statement that begins with a word.
+    /// Parses a statement that begins with a word.
     fn worded(&mut self, top: bool) -> Statement {
         let start = self.offset();
         let word = self.word();
@@ -155,7 +155,7 @@ impl Parser<'_, '_> {
                 let base = self.scratch.len();
                 let parentheses = self.arguments();
                 let arguments = self.push_scratch(base);
-                // The message is only built where it is needed.
+                // Build the message only if it is needed.
                 if !self.accept(b';') {
                     self.end(&format!("`{}`", command.name()));
                 }
@@ -190,7 +190,7 @@ impl Parser<'_, '_> {
         }
         self.error_here(error);
         self.take();
-        // `foo print(1);` resumes with print; anything else is skipped with its arguments.
+        // `foo print(1);` resumes at `print`; any other unknown word is skipped with its arguments.
         if !(self.token.kind == TokenKind::Word && Word::find(self.word()).is_some()) {
             self.recover();
         }
@@ -200,7 +200,7 @@ impl Parser<'_, '_> {
     fn keyword(&mut self, keyword: Keyword, top: bool) -> Statement {
         let start = self.offset();
         if matches!(keyword, Keyword::Define | Keyword::Def | Keyword::Include) && !top {
-            let message = format!("`{}` stands at the top level only", self.word());
+            let message = format!("`{}` is permitted at the top level only", self.word());
             self.error(
                 self.here(),
                 DiagnosticCode::Misplaced,
@@ -209,7 +209,7 @@ impl Parser<'_, '_> {
             );
         }
         if matches!(keyword, Keyword::Else | Keyword::Stonewall) {
-            let message = format!("`{}` belongs to nothing here", self.word());
+            let message = format!("`{}` has no statement to belong to", self.word());
             self.error(self.here(), DiagnosticCode::ExpectedToken, message, None);
         }
         self.take();
@@ -265,7 +265,7 @@ impl Parser<'_, '_> {
         self.done(start, kind)
     }
 
-    /// A simple statement, with its semicolon.
+    /// Ends a simple statement with its semicolon.
     fn ended(&mut self, what: &str, kind: StatementKind) -> StatementKind {
         self.end(what);
         kind

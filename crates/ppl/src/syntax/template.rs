@@ -1,16 +1,16 @@
-//! Cuts a string into text and the variables in it.
+//! Splits a string into text and variables.
 
 use std::borrow::Cow;
 
-/// A part of a string, as it is written.
+/// A part of a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPart<'a> {
-    /// Text as it stands.
+    /// Literal text.
     Literal(&'a str),
-    /// `$name`: the longest run of letters, digits and `_`. What is not part of a defined name is
-    /// text again; the one who knows the names decides. With its offset in the string.
+    /// `$name`: the longest run of letters, digits and `_`, with its offset in the string. The caller, who
+    /// knows the defined names, treats the rest of a longer run as text.
     Variable(&'a str, u32),
-    /// `${name}` or `${$name}`: exactly that name; for a built-in with its `$$`.
+    /// `${name}` or `${$name}`: exactly that name; for a built-in including its `$$`.
     Braced(&'a str, u32),
     /// `$$name`
     Builtin(&'a str, u32),
@@ -18,14 +18,14 @@ pub enum TextPart<'a> {
     Environment(&'a str, u32),
 }
 
-/// Cuts the inside of a string into parts. A lone `$` before anything else is
+/// Splits the inside of a string into parts. A lone `$` is
 /// [`TextPart::Variable`] with an empty name. `classic`: backslashes before quotes stay, as in the original.
 pub fn parts(text: &str, classic: bool) -> Vec<TextPart<'_>> {
     let bytes = text.as_bytes();
     let mut out = Vec::new();
     let mut from = 0;
     let mut at = 0;
-    // Looked for once: a search at each `${` would make a hostile string quadratic.
+    // Searched once: a search at each `${` would take quadratic time in the worst case.
     let (last_brace, last_bracket) = (text.rfind('}').unwrap_or(0), text.rfind(')').unwrap_or(0));
     let run = |start: usize| {
         start + bytes[start..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count()
@@ -77,12 +77,13 @@ pub fn parts(text: &str, classic: bool) -> Vec<TextPart<'_>> {
     out
 }
 
-/// Backslashes that begin at `at`: where what they stand for begins, and where they and what they protect end.
-/// `\$` is a dollar sign and `\"` a quote; two before a quote, or before the end, are one. All others stay.
+/// For the backslashes that begin at `at`: the offset at which the literal text resumes, and the end of the
+/// escape. `\$` is a dollar sign and `\"` a quote; two before a quote or before the end are one. All others
+/// are literal.
 fn backslashes(bytes: &[u8], at: usize, classic: bool) -> (usize, usize) {
     let end = at + bytes[at..].iter().take_while(|byte| **byte == b'\\').count();
     match bytes.get(end) {
-        // The last one protects the dollar sign, and what stands before it stays; it is pushed with it.
+        // The last one escapes the dollar sign; those before it are literal and pushed with it.
         Some(b'$') if end - at == 1 => (end, end + 1),
         Some(b'$') => (at, end - 1),
         Some(b'"') if !classic => (at + (end - at).div_ceil(2), end + 1),
@@ -91,7 +92,7 @@ fn backslashes(bytes: &[u8], at: usize, classic: bool) -> (usize, usize) {
     }
 }
 
-/// The inside of a string in which `$` means nothing: of a default, a path, a position.
+/// The inside of a string in which `$` has no meaning: of a default, a path, a position.
 pub fn plain(text: &str, classic: bool) -> Cow<'_, str> {
     if classic || !text.contains('\\') {
         return Cow::Borrowed(text);
@@ -121,7 +122,7 @@ fn push<'a>(out: &mut Vec<TextPart<'a>>, text: &'a str) {
     }
 }
 
-/// Is there nothing to fill in?
+/// Whether the string has no variables.
 pub fn is_plain(text: &str) -> bool {
     !text.contains(['$', '\\'])
 }
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_string_is_cut_at_its_dollar_signs() {
+    fn a_string_is_split_at_its_dollar_signs() {
         assert_eq!(
             parts(r"v=\$x $x-${y}$$env(HOME)/$$rank", false),
             [

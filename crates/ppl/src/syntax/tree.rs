@@ -1,18 +1,18 @@
-//! The syntax tree of a program: two arrays of nodes that refer to each other by number.
+//! Holds the syntax tree of a program: two arrays of nodes that refer to each other by index.
 
 use crate::diagnostic::Span;
 
 use super::ast::{ExprId, ExprKind, ExprNode, Exprs, Statement, StatementId, StatementKind, Statements};
 use super::names::Names;
 
-/// A program as a tree. It does not hold the text: methods that show a part of it take it.
+/// The syntax tree of a program. It does not own the text; methods that need the text take it as an argument.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub(super) exprs: Vec<ExprNode>,
     pub(super) statements: Vec<Statement>,
     pub(super) names: Names,
     pub(super) top: Statements,
-    /// Read as the original would: integers wrap.
+    /// Whether it was parsed with the rules of the original: integers wrap.
     pub(crate) classic: bool,
 }
 
@@ -22,12 +22,12 @@ impl Tree {
         self.top
     }
 
-    /// The names that appear.
+    /// The names in the program.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// Every statement, nested ones too; inner ones before the one that holds them.
+    /// Every statement including nested ones, inner ones first.
     pub fn all_statements(&self) -> impl Iterator<Item = StatementId> + use<> {
         (0..self.statements.len()).map(StatementId::new)
     }
@@ -37,16 +37,16 @@ impl Tree {
         (0..self.exprs.len()).map(ExprId::new)
     }
 
-    /// Bytes of memory that the tree keeps.
+    /// Bytes of memory that the tree occupies.
     pub fn bytes(&self) -> usize {
         self.exprs.capacity() * size_of::<ExprNode>()
             + self.statements.capacity() * size_of::<Statement>()
             + self.names.iter().map(|name| 2 * name.len() + 64).sum::<usize>()
     }
 
-    /// Is `other` the same program, wherever its parts stand? The texts are those of the trees.
+    /// Whether `other` is the same program, regardless of positions. The texts are those of the trees.
     pub fn is_same(&self, text: &str, other: &Tree, other_text: &str) -> bool {
-        // Both were built in the order of the text, so that equal programs have equal arrays.
+        // Both are built in the order of the text, so equal programs have equal arrays.
         let kinds = |tree: &Tree| tree.statements.iter().map(|statement| statement.kind).collect::<Vec<_>>();
         let same_expr = |id: ExprId| {
             self.expr_kind(id) == other.expr_kind(id)
@@ -59,18 +59,18 @@ impl Tree {
             && self.all_exprs().all(same_expr)
     }
 
-    /// Where an expression stands.
+    /// The span of an expression.
     pub fn span(&self, id: ExprId) -> Span {
         self.exprs[id.index()].span
     }
 
-    /// What an expression is.
+    /// The kind of an expression.
     #[inline]
     pub fn expr_kind(&self, id: ExprId) -> ExprKind {
         self.exprs[id.index()].kind
     }
 
-    /// What stands between the quotes of a string, and where that begins; empty for anything else.
+    /// The text between the quotes of a string, and its offset; empty for any other expression.
     pub fn raw_text<'a>(&self, id: ExprId, text: &'a str) -> (&'a str, u32) {
         let ExprNode { kind, span } = self.exprs[id.index()];
         if kind != ExprKind::Text {
@@ -85,12 +85,12 @@ impl Tree {
         self.statements[id.index()]
     }
 
-    /// Where a statement stands.
+    /// The span of a statement.
     pub fn statement_span(&self, id: StatementId) -> Span {
         self.statements[id.index()].span
     }
 
-    /// What a statement is.
+    /// The kind of a statement.
     #[inline]
     pub fn statement_kind(&self, id: StatementId) -> StatementKind {
         self.statements[id.index()].kind
@@ -114,7 +114,7 @@ impl Tree {
         StatementId::new(self.statements.len() - 1)
     }
 
-    /// Gives the statements of a file to the `include` that begins at the offset `start`.
+    /// Adds the statements of a file to the `include` at the offset `start`.
     pub(super) fn fill_include(&mut self, start: u32, block: Statements) {
         for statement in self.statements.iter_mut().filter(|statement| statement.span.start == start) {
             if let StatementKind::Include { statements, .. } = &mut statement.kind {

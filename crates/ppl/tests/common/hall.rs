@@ -1,24 +1,24 @@
-//! All ranks of a plan at once, each a thread: they meet, or are found to wait for ever.
+//! Runs all ranks of a plan concurrently, each in a thread, and detects ranks that wait forever.
 #![allow(dead_code)]
 
 use std::sync::{Condvar, Mutex};
 
 use ppl::Value;
 use ppl::commands::{Command, Yields};
-use ppl::interpret::random::Random;
+use ppl::interpret::random::RandomSequence;
 use ppl::interpret::{Arguments, Machine, Reply, Stop, Wait, Work, run};
 use ppl::plan::{GroupId, Plan, SiteId};
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All ranks came to their end.
+    /// All ranks reached the end.
     AllMeet,
-    /// The same, but once ranks met who came to different places.
+    /// All ranks reached the end, but at some meeting they were at different places.
     Mixed,
-    /// Some wait for others that do not come.
+    /// Some ranks wait for others that never arrive.
     Stuck,
-    /// A rank stopped with a mistake, or it took too long.
+    /// A rank stopped with an error, or it took too long.
     Stopped,
 }
 
@@ -26,7 +26,7 @@ pub enum End {
 enum At {
     Work,
     Wait(GroupId, SiteId, u64),
-    /// The meeting took place; the largest number that was brought.
+    /// The meeting took place; the maximum of the values.
     Met(u64),
     End,
 }
@@ -44,7 +44,7 @@ struct Hall<'p> {
 }
 
 impl Hall<'_> {
-    /// Lets those go on who are complete; finds out whether nobody can.
+    /// Completes meetings at which all ranks have arrived; detects a deadlock.
     fn settle(&self, state: &mut Whereabouts) {
         let waits = |at: At| match at {
             At::Wait(group, site, value) => Some((group, site, value)),
@@ -97,11 +97,11 @@ impl Hall<'_> {
     }
 }
 
-/// A rank whose commands give anything.
+/// A rank whose commands return random values.
 struct Visitor<'h, 'p> {
     hall: &'h Hall<'p>,
     rank: u32,
-    chance: Random,
+    chance: RandomSequence,
     opened: Vec<GroupId>,
     now: u64,
     polls: u32,
@@ -188,7 +188,7 @@ impl Machine for Visitor<'_, '_> {
     }
 }
 
-/// Runs all ranks; `chance` decides what commands give.
+/// Runs all ranks; `chance` seeds the values of commands.
 pub fn gather(plan: &Plan, chance: u64) -> End {
     let ranks = vec![At::Work; plan.ranks as usize];
     let state = Mutex::new(Whereabouts { ranks, mixed: false, over: None });
@@ -197,7 +197,7 @@ pub fn gather(plan: &Plan, chance: u64) -> End {
         for rank in 0..plan.ranks {
             let hall = &hall;
             scope.spawn(move || {
-                let chance = Random::new(chance, u64::from(rank));
+                let chance = RandomSequence::new(chance, u64::from(rank));
                 let mut visitor =
                     Visitor { hall, rank, chance, opened: Vec::new(), now: 0, polls: 400, workers: false };
                 let result = run(plan, rank, &mut visitor);

@@ -1,4 +1,4 @@
-//! A machine for tests: files in memory, everything that happens is written down.
+//! A machine for tests, with files in memory, which records every call.
 #![allow(dead_code)]
 
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ const EIO: i32 = 5;
 const EBADF: i32 = 9;
 const EEXIST: i32 = 17;
 
-/// What is left when a program ended.
+/// The records of a program that ended.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Printed lines, with the rank in front.
+    /// Printed lines, each with its rank.
     pub lines: Vec<String>,
     /// Successes and failures of each command.
     pub commands: BTreeMap<&'static str, (u64, u64)>,
@@ -24,11 +24,11 @@ pub struct Outcome {
     pub trace: Vec<String>,
     /// Labels of blocks as they were entered.
     pub labels: Vec<String>,
-    /// Why ranks stopped.
+    /// Reasons why ranks stopped.
     pub stops: Vec<String>,
     /// Names and sizes of files at the end.
     pub files: BTreeMap<String, u64>,
-    /// What `assert` found.
+    /// Results of `assert`.
     pub asserts: Vec<bool>,
     /// Failures that were expected, and expectations that were not met.
     pub expected: (u64, u64),
@@ -52,7 +52,7 @@ pub struct Memory<'a> {
     buffers: Vec<u64>,
     pub out: &'a mut Outcome,
     pub now: u64,
-    /// Every command takes so long, in nanoseconds.
+    /// The duration of every command, in nanoseconds.
     pub cost: u64,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Memory<'a> {
             .map_or_else(|| arguments.size(index, 0), |buffer| self.buffers[buffer as usize])
     }
 
-    /// A command on a file that `fopen` or its kin opened.
+    /// A command on an open file.
     fn on_open_file(&mut self, command: Command, arguments: &Arguments) -> Reply {
         let wanted = self.size(arguments, 1);
         let at = arguments.file(0).map_or(usize::MAX, |at| at as usize);
@@ -315,7 +315,7 @@ pub fn plan_with(program: &str, settings: &Settings<'_>) -> Result<(Plan, Vec<Di
     compile(&mut Source::new("p.ppl", program), settings, false, None)
 }
 
-/// As [`plan_with`], read as the original read it.
+/// As [`plan_with`], with the lexing of the original.
 pub fn classic_plan_with(
     program: &str,
     settings: &Settings<'_>,
@@ -323,7 +323,7 @@ pub fn classic_plan_with(
     compile(&mut Source::new("p.pbl", program), settings, true, None)
 }
 
-/// Compiles a program that must be right.
+/// Compiles a program that must have no error.
 pub fn plan_of(program: &str) -> Plan {
     plan_with(program, &Settings::default()).unwrap_or_else(|errors| panic!("{errors:#?}")).0
 }
@@ -341,7 +341,7 @@ pub fn execute(plan: &Plan) -> Outcome {
     out
 }
 
-/// What a program prints.
+/// The lines that a program prints.
 pub fn printed(program: &str) -> Vec<String> {
     let outcome = execute(&plan_of(program));
     assert_eq!(outcome.stops, Vec::<String>::new(), "{program}");

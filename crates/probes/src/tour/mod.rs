@@ -1,4 +1,4 @@
-//! The tour: climbs from L1 to the disk in under a minute, measuring each rung this machine has.
+//! Runs the tour: measures every level of this machine, from L1 to the disk, in under a minute.
 
 mod rung;
 mod steps;
@@ -7,7 +7,7 @@ mod walk;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use samples::{Machine, RungFacts, RungGroup, Sample, Site, SiteKind, TourFacts};
+use samples::{MachineFacts, RungFacts, RungGroup, Sample, Site, SiteKind, TourFacts};
 
 use super::noise::noise;
 use clock::Clock;
@@ -18,29 +18,29 @@ use walk::TourWalk;
 
 pub use rung::RungObservations;
 
-/// A tour: its facts, and what was observed on each rung.
+/// A tour: its facts and the observations of each rung.
 #[derive(Clone, Debug)]
 pub struct Tour {
-    /// All it found.
+    /// All results except the observations.
     pub facts: TourFacts,
     /// One for each of `facts.rungs`.
     pub observed: Vec<RungObservations>,
 }
 
-/// What a tour tells while it is on its way.
+/// Progress of a running tour.
 #[derive(Debug)]
 pub enum TourProgress<'a> {
-    /// A step begins: its name, its number from 1 and the number of steps.
+    /// A step starts: its name, its number from 1 and the number of steps.
     Step(&'a str, usize, usize),
     /// A rung is done.
     Rung(&'a RungFacts),
 }
 
-/// Climbs from L1 to `directory` within `limit` (50 s are comfortable, less makes all of it shorter),
-/// telling `tell` of every step. What there is no time for is said in [`TourFacts::skipped`]. No rung stops
-/// the others.
+/// Measures every level from L1 to `directory` within `limit` (50 s is enough; less shortens every step) and
+/// reports progress to `tell`. Steps for which no time is left are listed in [`TourFacts::skipped`]. A failed
+/// rung does not end the tour.
 pub fn tour(
-    machine: &Machine,
+    machine: &MachineFacts,
     directory: &Path,
     limit: Duration,
     tell: &mut dyn FnMut(TourProgress),
@@ -67,14 +67,14 @@ pub fn tour(
     walk.tour.coverage = walk.watch.coverage().clone();
     let steps = steps(machine, directory);
     let total = steps.len();
-    // What a fork costs grows with the memory of the process, and every rung keeps its observations: so
-    // processes come first, and their rungs are shown in their place.
+    // The cost of a fork grows with the memory of the process, and every rung keeps its observations. So the
+    // process rungs are measured first and shown in their usual position.
     let mut order: Vec<usize> = (0..total).collect();
     order.sort_by_key(|index| !steps[*index].is_of_processes());
     let mut shown = 0;
     let mut pinned = None;
     for (number, index) in order.iter().copied().enumerate() {
-        // From the first rung that only this thread runs, it stays on the quietest processor.
+        // From the first single-threaded rung on, this thread stays on the quietest processor.
         if pinned.is_none() && !steps[index].is_of_processes() {
             walk.tour.noise = noise(clock, limit.mul_f64(0.01).min(Duration::from_millis(400)));
             pinned = walk.tour.noise.first().and_then(|noise| affinity::pin(noise.cpu).ok());
@@ -84,7 +84,7 @@ pub fn tour(
         let budget = remaining.mul_f64((steps[index].weight / left.max(1e-9)).min(1.0));
         tell(TourProgress::Step(steps[index].name, number + 1, total));
         walk.step(index, &steps[index], budget);
-        // A rung is shown when all rungs above it are shown.
+        // A rung is shown once all rungs above it are shown.
         let done = |step: usize| order[..=number].contains(&step);
         while shown < total && done(shown) {
             if let Some((_, rung, _)) = walk.rungs.iter().find(|(step, ..)| *step == shown) {
@@ -105,8 +105,8 @@ pub fn tour(
 }
 
 impl Tour {
-    /// The observations as a run's sites and samples, to be stored and reported like any other; facts are
-    /// the caller's.
+    /// The observations as sites and samples of a run, to be stored and reported like any other. The caller
+    /// adds the facts.
     ///
     /// A rung has up to three sites, whose operation is its code: labelled with its name, the observations
     /// (`batch` operations each); with its name and `single`, single operations beside them; with its name
@@ -141,15 +141,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_tour_reaches_the_disk_in_its_time_and_says_what_it_left_out() {
+    fn a_short_tour_reaches_the_disk_in_time_and_lists_what_it_skipped() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut machine = machine::describe(&[folder.path()]);
-        // A small machine has small working sets, which are built quickly.
+        // With little memory, working sets are small and built quickly.
         machine.memory.available = Some(64 << 20);
         let mut told = 0;
         let found = tour(&machine, folder.path(), Duration::from_secs(6), &mut |_| told += 1);
         let codes: Vec<&str> = found.facts.rungs.iter().map(|rung| rung.code.as_str()).collect();
-        // Steps that a busy machine leaves no time for are named.
+        // Steps for which a busy machine leaves no time are listed.
         let told_of = |name: &str| found.facts.skipped.iter().any(|skipped| skipped.starts_with(name));
         assert!(codes.contains(&"l1"), "{codes:?} {:?}", found.facts.skipped);
         assert!(codes.contains(&"getpid") || told_of("getpid"), "{codes:?} {:?}", found.facts.skipped);
@@ -157,7 +157,8 @@ mod tests {
         let (sites, samples) = found.samples();
         assert!(sites.len() >= found.facts.rungs.len());
         assert!(samples.iter().all(|sample| (sample.site as usize) < sites.len()));
-        // A load from L1 is shorter than a step of the clock: single ones stand beside the batches.
+        // A load from L1 is shorter than a clock step, so single operations are recorded in addition to
+        // batches.
         let at = codes.iter().position(|code| *code == "l1").expect("a rung");
         let l1 = &found.facts.rungs[at];
         assert!(l1.batch > 1 && l1.single.is_some() && l1.n == found.observed[at].observations.len());

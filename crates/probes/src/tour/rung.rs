@@ -1,22 +1,22 @@
-//! Summarises one rung: quantiles, the picture of its tail, the causes of its slow operations.
+//! Summarises one rung: quantiles, survival curve, causes of its slow operations.
 
 use samples::{Cause, Causes, RungFacts, RungGroup, RungQuantiles, Sample};
 
 use super::steps::RungLabel;
 use crate::measure::{Measured, Observation};
 
-/// What was observed on one rung.
+/// The observations of one rung.
 #[derive(Clone, Debug, Default)]
 pub struct RungObservations {
     /// Every observation, in time order.
     pub observations: Vec<Observation>,
-    /// Single operations beside them, where the rung's `batch` is more than 1.
+    /// Additional single operations, if the rung's `batch` is more than 1.
     pub singles: Vec<Observation>,
     /// The blocks of about 1 ms, in ps.
     pub blocks: Vec<u64>,
 }
 
-/// What was `measured` of a rung, where an empty timing shows `overhead_ps`.
+/// Summarises what was `measured` of a rung; an empty timing shows `overhead_ps`.
 pub(super) fn summarise(
     of: &RungLabel<'_>,
     measured: Measured,
@@ -36,8 +36,8 @@ pub(super) fn summarise(
         quantiles(&all, |ps| (ps as f64 - overhead_ps).max(0.0))
     });
     let waited = measured.observations.iter().any(|observation| observation.queue_ns > 0);
-    // A call that blocks waits anew for a processor each time; one that computes was interrupted, and
-    // taking the wait off would not undo what that did to its caches.
+    // A blocking call waits for a processor each time, so the wait can be subtracted. A computing operation
+    // was interrupted, and subtracting the wait would not undo the effect on its caches.
     let blocked = |observation: &&Observation| Causes(observation.causes).has(Cause::Blocked);
     let blocks = 2 * measured.observations.iter().filter(blocked).count() > raw.len();
     let corrected = (waited && blocks).then(|| quantiles(&sorted(Observation::corrected_ps), each));
@@ -83,7 +83,7 @@ fn quantiles(sorted: &[u64], each: impl Fn(u64) -> f64) -> RungQuantiles {
     }
 }
 
-/// Some dozens of points of the share that is longer, evenly spaced in its logarithm.
+/// A few dozen points of the survival function, evenly spaced in its logarithm.
 fn survival(sorted: &[u64], each: impl Fn(u64) -> f64) -> Vec<[f64; 2]> {
     let n = sorted.len();
     let steps = 60.min(n);
@@ -97,7 +97,7 @@ fn survival(sorted: &[u64], each: impl Fn(u64) -> f64) -> Vec<[f64; 2]> {
     points
 }
 
-/// Of the excess over the median of the slowest hundredth: which share is whose.
+/// The share of each cause in the excess of the slowest 1 % over the median.
 fn causes(samples: &[Sample]) -> Vec<(String, f64)> {
     let parts = samples::attribute(samples).map(|found| found.parts()).unwrap_or_default();
     parts.into_iter().map(|(part, share)| (part.name().to_owned(), share)).collect()

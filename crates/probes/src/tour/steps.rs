@@ -1,13 +1,13 @@
-//! The steps of a tour, in their order, and the share of the time that each may have.
+//! Lists the steps of a tour in order, with the share of the time that each may take.
 
 use std::path::Path;
 
-use samples::{Machine, RungGroup};
+use samples::{MachineFacts, RungGroup};
 
 use crate::disk::Access;
 use crate::request::Request;
 
-/// How a rung is called.
+/// The name and description of a rung.
 #[derive(Clone, Copy)]
 pub(super) struct RungLabel<'a> {
     pub(super) code: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct RungLabel<'a> {
     pub(super) group: RungGroup,
 }
 
-/// A step of the tour: how much of the time it may have (its weight), and what it does.
+/// A step of the tour: its share of the time (`weight`) and its work.
 pub(super) struct TourStep<'a> {
     pub(super) name: &'static str,
     pub(super) weight: f64,
@@ -38,8 +38,8 @@ impl TourStep<'_> {
     }
 }
 
-/// Bytes that stay within each level, and what to call it: innermost first, memory last.
-pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)> {
+/// Code, name and working-set size of each level, innermost first, memory last.
+pub(super) fn levels(machine: &MachineFacts) -> Vec<(&'static str, &'static str, u64)> {
     let size = |level: u32| {
         let caches = machine.processor.caches.iter();
         caches
@@ -52,7 +52,7 @@ pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)
     let mut found = vec![("l1", "L1 cache", l1 / 2)];
     found.extend(l2.map(|bytes| ("l2", "L2 cache", (bytes / 2).max(l1 * 2))));
     let l3 = size(3).filter(|l3| *l3 > 2 * l2.unwrap_or(l1));
-    // An outer cache is shared with unseen work: count on an eighth of it.
+    // The last-level cache is shared with other work, so only an eighth of it is used.
     found.extend(l3.map(|bytes| ("l3", "L3 cache", (bytes / 8).max(l2.unwrap_or(l1) * 2).min(bytes / 2))));
     let outermost = l3.or(l2).unwrap_or(l1);
     let quarter = machine.memory.available.unwrap_or(1 << 30) / 4;
@@ -61,7 +61,7 @@ pub(super) fn levels(machine: &Machine) -> Vec<(&'static str, &'static str, u64)
     found
 }
 
-pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<TourStep<'a>> {
+pub(super) fn steps<'a>(machine: &MachineFacts, directory: &Path) -> Vec<TourStep<'a>> {
     let mut steps = memory_steps(machine);
     steps.extend(system_steps(directory));
     steps.extend(process_steps());
@@ -78,14 +78,14 @@ pub(super) fn steps<'a>(machine: &Machine, directory: &Path) -> Vec<TourStep<'a>
     steps
 }
 
-/// A step of a kernel that is repeated until it is steady.
+/// A step whose kernel is repeated until it is steady.
 fn kernel<'a>(weight: f64, label: RungLabel<'static>, request: Request) -> TourStep<'a> {
     let RungLabel { code, name, what, group } = label;
     TourStep { name, weight, work: StepWork::Kernel { code, what: what.into(), group, request, warm: true } }
 }
 
 /// The clock, caches and memory.
-fn memory_steps<'a>(machine: &Machine) -> Vec<TourStep<'a>> {
+fn memory_steps<'a>(machine: &MachineFacts) -> Vec<TourStep<'a>> {
     let what = "an empty timing: what the clock itself shows";
     let clock = RungLabel { code: "clock", name: "Clock", what, group: RungGroup::Clock };
     let mut steps = vec![kernel(0.3, clock, Request::Empty)];
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn working_sets_lie_within_their_levels() {
         let cache = |level, bytes| Cache { level, kind: "Unified".into(), bytes, ..Cache::default() };
-        let mut machine = Machine::default();
+        let mut machine = MachineFacts::default();
         machine.processor.caches = vec![cache(1, 48 << 10), cache(2, 1 << 20), cache(3, 32 << 20)];
         machine.memory.available = Some(20 << 30);
         let sizes: Vec<u64> = levels(&machine).iter().map(|level| level.2).collect();

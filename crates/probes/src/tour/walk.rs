@@ -1,4 +1,4 @@
-//! Does each step of the tour within its time.
+//! Runs each step of the tour within its time budget.
 
 use std::path::Path;
 use std::sync::Barrier;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clock::Clock;
 use machine::affinity;
 use perf::Watch;
-use samples::{Bandwidth, CurvePoint, Machine, RungFacts, RungGroup, TourFacts};
+use samples::{Bandwidth, CurvePoint, MachineFacts, RungFacts, RungGroup, TourFacts};
 
 use super::rung::{RungObservations, summarise};
 use super::steps::{RungLabel, StepWork, TourStep, levels};
@@ -16,23 +16,23 @@ use crate::kernel::Kernel;
 use crate::measure::{Instruments, MeasureSettings, Measured, measure};
 use crate::request::{Request, build};
 
-/// A kernel of so many bytes.
+/// Makes the request of a kernel for a number of bytes.
 type OfSize = fn(u64) -> Request;
 
-/// A tour on its way.
+/// A tour in progress.
 pub(super) struct TourWalk<'a> {
     pub(super) begin: Instant,
     pub(super) limit: Duration,
     pub(super) clock: Clock,
     pub(super) watch: Watch,
     pub(super) scratch: Option<ScratchFile>,
-    /// The rungs so far, with the number of their step.
+    /// The finished rungs, with the number of their step.
     pub(super) rungs: Vec<(usize, RungFacts, RungObservations)>,
     pub(super) tour: TourFacts,
     /// The processors that may be used.
     pub(super) processors: Vec<u16>,
-    pub(super) machine: &'a Machine,
-    /// Where files are made.
+    pub(super) machine: &'a MachineFacts,
+    /// The directory for files.
     pub(super) directory: &'a Path,
 }
 
@@ -183,7 +183,7 @@ impl TourWalk<'_> {
         (found.headline_ps > 0.0).then(|| found.bytes_each as f64 / (found.headline_ps * 1e-12))
     }
 
-    /// A file of 512 MiB, or of a tenth of the space, or of what can be written in the time.
+    /// Creates a file of 512 MiB, or less if a tenth of the free space or the time limit allows less.
     fn prepare(&mut self, budget: Duration) {
         let (machine, directory) = (self.machine, self.directory);
         let begin = Instant::now();
@@ -202,22 +202,22 @@ impl TourWalk<'_> {
     }
 }
 
-/// Bytes a second of one thread on each of `cpus`, all at once: the sum over threads of what each moved
-/// while all of them were at it. None where a buffer cannot be had.
+/// Total bytes a second of one thread on each of `cpus`, counted while all of them were running. `None` if a
+/// buffer cannot be allocated.
 fn bandwidth_together(request: &Request, cpus: &[u16], budget: Duration) -> Option<f64> {
     let ready = Barrier::new(cpus.len());
     let rates: Vec<Option<f64>> = std::thread::scope(|scope| {
         let work = |cpu: u16| {
             let (request, ready) = (request.clone(), &ready);
             move || {
-                // A thread inherits where its parent may run.
+                // A thread inherits the affinity of its parent.
                 let _pinned = affinity::pin(cpu);
                 let kernel = build(&request);
                 ready.wait();
                 let mut kernel = kernel.ok()?;
                 let (begin, mut passes) = (Instant::now(), 0u64);
                 while begin.elapsed() < budget {
-                    kernel.go(1);
+                    kernel.run(1);
                     passes += 1;
                 }
                 Some(kernel.bytes_each() as f64 * passes as f64 / begin.elapsed().as_secs_f64())

@@ -1,6 +1,6 @@
-//! What a baseline of alarms promises, what weakens that, and why there is none.
+//! Words the warnings and refusals of a baseline of alarms.
 
-use tail::alarm::{Baseline, BaselineWarning, Counted, NoLaw, Refusal};
+use tail::alarm::{Baseline, BaselineWarning, CountedThresholds, NoLaw, Refusal};
 
 use super::number::capital;
 use crate::unit::{probability, significant};
@@ -10,8 +10,8 @@ pub fn warnings(baseline: &Baseline) -> Vec<String> {
     baseline.warnings.iter().map(warning).collect()
 }
 
-/// Why thresholds are counted and not those of a law, a sentence.
-pub fn counted(found: &Counted) -> String {
+/// A sentence about why thresholds are counted instead of taken from a law.
+pub fn counted(found: &CountedThresholds) -> String {
     format!("{}, so thresholds are counted among them and rest on no law.", capital(&no_law(&found.why)))
 }
 
@@ -27,7 +27,7 @@ fn no_law(why: &NoLaw) -> String {
     }
 }
 
-/// Why quiet runs carry no rate of false alarms, and what to do: the rest of a sentence.
+/// Why quiet runs support no false-alarm rate, and what to do: the rest of a sentence.
 pub fn refusal(why: &Refusal) -> String {
     match why {
         Refusal::LevelMoved { finding } => format!(

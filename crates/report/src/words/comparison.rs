@@ -1,16 +1,16 @@
-//! The verdict of a comparison of two samples.
+//! Words the verdict of a comparison of two samples.
 
 use tail::Interval;
 use tail::congestion::{Comparison, ComparisonAdvice, ComparisonCode, ERROR_SHARES, Slowdown};
 
 use crate::unit::{probability, significant};
 
-/// What was found, in two to four sentences.
+/// The finding, in two to four sentences.
 pub fn text(found: &Comparison) -> String {
     format!("{} {}", answer(found), error(found))
 }
 
-/// How often the answer is wrong.
+/// The error rate of the answer.
 fn error(found: &Comparison) -> String {
     format!(
         "Of pairs of equal samples, {} % are not answered with \u{201c}no difference\u{201d}.",
@@ -75,7 +75,7 @@ fn answer(found: &Comparison) -> String {
     }
 }
 
-/// What to do next, a sentence each.
+/// Advice, one sentence each.
 pub fn advice(found: &Comparison) -> Vec<String> {
     let sentence = |advice: &ComparisonAdvice| match advice {
         ComparisonAdvice::MeasureMore { runs } => {

@@ -1,9 +1,9 @@
-//! What the tests of independence found.
+//! Words the findings of the tests of independence.
 
 use tail::independence::{Independence, Mode, SlowValues, Spacing, TestFinding};
 use tail::latency::Latency;
 
-/// What one test found, without a capital and a full stop: a part of a sentence.
+/// The finding of one test as a part of a sentence, without capital and full stop.
 pub fn finding(found: &TestFinding) -> String {
     match found {
         TestFinding::NoAutocorrelation { lag_one, lags } => {
@@ -38,7 +38,7 @@ pub fn finding(found: &TestFinding) -> String {
     }
 }
 
-/// When slow values come, which is not at random.
+/// The pattern of slow values that are not random in time.
 fn slow_values(slow: &SlowValues) -> String {
     let SlowValues { count, distance, followed, expected, dispersion, .. } = *slow;
     let pairs = format!(
@@ -57,7 +57,7 @@ fn slow_values(slow: &SlowValues) -> String {
     }
 }
 
-/// How the slow values of many lie in time, in a few words.
+/// The pattern of slow values in time, in a few words.
 pub(crate) fn slow_ones(found: &Latency) -> String {
     let pattern = found.slow.filter(|slow| slow.p < 0.05);
     let theta = found.extremal_index[1].clamp(1e-6, 1.0);
@@ -92,7 +92,7 @@ fn several_modes(modes: &[Mode]) -> String {
     )
 }
 
-/// What speaks against independent draws of one law, a part of a sentence each.
+/// The evidence against independent draws of one law, a part of a sentence each.
 pub fn against(found: &Independence) -> Vec<String> {
     found.rejected().map(|test| finding(&test.finding)).collect()
 }

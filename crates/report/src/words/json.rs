@@ -1,4 +1,4 @@
-//! Findings as JSON, with sentences where the documented formats have them.
+//! Serialises findings as JSON, with sentences in the documented fields.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Error, Value};
@@ -11,7 +11,7 @@ use tail::planning::Plan;
 use tail::scale::{Joint, Scaled};
 use tail::targets::Targets;
 
-/// A result whose JSON has sentences in the place of typed findings.
+/// A result whose JSON has sentences in place of typed findings.
 pub trait Worded: Serialize {
     /// Replaces the findings in `json`, which is this result serialised.
     fn word(&self, json: &mut Value);
@@ -66,7 +66,7 @@ impl Worded for Assessment {
         verdict["text"] = super::verdict::text(self).into();
         verdict["findings"] = super::verdict::findings(self).into();
         verdict["advice"] = super::verdict::advice(self).into();
-        // Numbers that earlier versions gave and that were a p-value in other words; their keys stay.
+        // Numbers of earlier versions that were equivalent to a p-value; their keys remain.
         verdict["runs_needed"] = Vec::<Value>::new().into();
         for rival in json["alternatives"].as_array_mut().into_iter().flatten() {
             if let Some(vuong) = rival["vuong"].as_object_mut() {

@@ -1,10 +1,10 @@
-//! Where the tail of single operations begins, and how heavy it is.
+//! Words the tail of single operations: its threshold and its shape.
 
 use tail::latency::Latency;
 
 use crate::unit::probability;
 
-/// The chosen threshold and the law beyond it, in one sentence.
+/// The chosen threshold and the law above it, in one sentence.
 pub fn text(found: &Latency) -> String {
     let (Some(fit), Some(chosen)) = (&found.fit, found.chosen) else {
         return "No threshold gives a tail that a GPD fits (steps of interrupts or timers, for instance): only the \

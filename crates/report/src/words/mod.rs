@@ -1,12 +1,12 @@
-//! The sentences about what the statistics found.
+//! Words the findings of the statistics.
 //!
-//! The crate `tail` hands out findings as enums and numbers; each sentence that a terminal, a page or a JSON field
-//! shows about them is made here, one file a kind of result. To translate, shorten or restyle them is to edit
-//! this folder.
+//! The crate `tail` returns findings as enums and numbers. Every sentence about them on a terminal, a page or
+//! in JSON is made here, one file for each kind of result; edit this folder to translate or restyle them.
 
 pub mod alarm;
 pub mod comparison;
 mod independence;
+pub mod interleaved;
 mod json;
 mod latency;
 mod number;

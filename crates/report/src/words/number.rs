@@ -1,4 +1,4 @@
-//! Numbers inside sentences.
+//! Formats numbers and lists inside sentences.
 
 /// A count of runs to two significant digits, rounded up.
 pub(super) fn runs(count: f64) -> String {
@@ -24,7 +24,7 @@ pub(super) fn cases(p: f64) -> String {
     if p < 0.001 { "fewer than 1 in 1000".to_string() } else { format!("{:.1} %", 100.0 * p) }
 }
 
-/// `a`, `a or b`, `a, b or c`; `none` of nothing.
+/// `a`, `a or b`, `a, b or c`; `none` for an empty list.
 pub(super) fn any_of(names: &[&str], none: &str) -> String {
     match names {
         [] => none.to_string(),

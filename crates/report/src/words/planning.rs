@@ -1,6 +1,22 @@
-//! What a plan for a wanted precision says.
+//! Words a plan for a required precision.
 
 use tail::planning::{Plan, Quantity};
+
+/// The first line: `12 612 runs meet every goal: 12 212 more than measured.`
+pub fn answer(plans: &[Plan], have: usize) -> String {
+    let most = plans.iter().map(|plan| plan.runs).fold(0.0, f64::max);
+    let all = if plans.len() > 1 { "meet every goal" } else { "are needed" };
+    if most >= 1e15 {
+        return format!("About {most:.0e} runs {all}: more than is feasible.");
+    }
+    let shown = |runs: f64| samples::units::count(runs.ceil() as u64);
+    let further = match most - have as f64 {
+        _ if have == 0 => ".".to_owned(),
+        more if more > 0.0 => format!(": {} more than measured.", shown(more)),
+        _ => ": enough are measured.".into(),
+    };
+    format!("{} runs {all}{further}", shown(most))
+}
 
 /// The runs needed, in one or two sentences.
 pub fn text(plan: &Plan) -> String {

@@ -1,8 +1,28 @@
-//! What weakens a prediction for another number of parts.
+//! Words a prediction for another number of parts, and its warnings.
 
-use tail::scale::PredictionWarning;
+use tail::scale::{PredictionWarning, Scaled, Trust};
 
-use crate::unit::probability;
+use crate::unit::{Unit, probability};
+
+/// The first line: `The slowest of 1 024 ranks usually takes 12.8 ms; 1 in 100 takes longer than 15.5 ms.`
+pub fn answer(found: &Scaled, unit: Unit) -> String {
+    let ranks = samples::units::count(found.to as u64);
+    let at = |p: f64| found.quantiles.iter().find(|one| (one.probability - p).abs() < 1e-12);
+    let shown = |value: f64| unit.named(&crate::unit::significant(unit.scale(value), 3));
+    let trust = match found.trust {
+        Trust::Supported => "",
+        Trust::Warned => " Read the warnings.",
+        Trust::Refused => {
+            return format!(
+                "These runs do not support a prediction of the time of the slowest of {ranks} ranks."
+            );
+        }
+    };
+    let typical = at(0.5).map_or(String::new(), |one| format!(" usually takes {}", shown(one.value)));
+    let slow =
+        at(0.99).map_or(String::new(), |one| format!("; 1 in 100 takes longer than {}", shown(one.value)));
+    format!("The slowest of {ranks} ranks{typical}{slow}.{trust}")
+}
 
 /// A sentence for each warning.
 pub fn warnings(all: &[PredictionWarning]) -> Vec<String> {

@@ -1,13 +1,13 @@
-//! What the analysis of parallel targets found.
+//! Words the findings of the analysis of parallel targets.
 
 use tail::targets::{Target, TargetFinding, Targets};
 
 use crate::unit::{fixed, probability};
 
-/// More slow ranks than these are counted, and the slowest named.
+/// If there are more slow ranks, only their number and the slowest are given.
 const MOST_NAMED: usize = 3;
 
-/// All findings, a sentence each.
+/// All findings, one sentence each.
 pub fn findings(found: &Targets) -> Vec<String> {
     let is_slow = |one: &TargetFinding| matches!(one, TargetFinding::Slow { .. });
     let slow = found.findings.iter().filter(|one| is_slow(one)).count();

@@ -1,4 +1,4 @@
-//! The verdict of an assessment, its findings and its advice.
+//! Words the verdict of an assessment, its findings and its advice.
 
 use tail::assess::Assessment;
 use tail::rivals::Family;
@@ -7,7 +7,7 @@ use tail::verdict::{Advice, Explained, FEWEST_FOR_VERDICT, Finding, Preference, 
 use super::number::{any_of, capital, cases, runs};
 use crate::unit::{confidence, probability, significant};
 
-/// What was found and how sure that is: one to three sentences.
+/// The finding and its certainty, in one to three sentences.
 pub fn text(found: &Assessment) -> String {
     let text = conclusion(found);
     match found.verdict.code {
@@ -81,7 +81,7 @@ fn conclusion(found: &Assessment) -> String {
     }
 }
 
-/// What the shape says, with its interval.
+/// The shape with its interval.
 fn shape(found: &Assessment) -> String {
     let shape = found.gev.shape;
     let Some(interval) = found.gev.intervals.and_then(|intervals| intervals.shape) else {
@@ -98,12 +98,12 @@ fn shape(found: &Assessment) -> String {
     }
 }
 
-/// The findings behind the verdict, a sentence each.
+/// The findings of the verdict, one sentence each.
 pub fn findings(found: &Assessment) -> Vec<String> {
     found.verdict.findings.iter().map(|one| finding(one, found)).collect()
 }
 
-/// The value that moves the fit by itself, where there is one: to be told beside the verdict.
+/// The value that changes the fit by itself, if there is one, for a note next to the verdict.
 pub fn outlier(found: &Assessment) -> Option<String> {
     let influence = found.verdict.findings.iter().find(|one| matches!(one, Finding::Influence { .. }))?;
     Some(finding(influence, found))
@@ -190,7 +190,7 @@ fn finding(one: &Finding, found: &Assessment) -> String {
     }
 }
 
-/// A value without a unit: so many times the median, or so many scales from it.
+/// A value without a unit: as a multiple of the median, or in scales from it.
 fn beside_the_median(value: f64, found: &Assessment) -> String {
     let median = found.summary.quantile(0.5).unwrap_or(f64::NAN);
     let ratio = value / median;
@@ -201,7 +201,7 @@ fn beside_the_median(value: f64, found: &Assessment) -> String {
     }
 }
 
-/// What to do next, a sentence each; may be empty.
+/// Advice, one sentence each; may be empty.
 pub fn advice(found: &Assessment) -> Vec<String> {
     found.verdict.advice.iter().map(one_advice).collect()
 }
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn no_number_of_runs_is_read_off_a_comparison_that_does_not_tell() {
-        // That number was the p-value in other words: 951 to 28 million for samples of one law.
+        // That number was equivalent to the p-value: 951 to 28 million for samples of one law.
         let alike = text(&judged(|all| {
             for rival in all {
                 rival.vuong = rival.vuong.map(|v| Vuong { z: 0.5, ..v });

@@ -4,36 +4,36 @@ use serde::{Deserialize, Serialize};
 
 use super::other::{OtherFacts, is_default};
 
-/// What is known of a clock: the facts' `clock` section.
+/// Facts of a clock: the section `clock` of the facts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClockFacts {
-    /// How it is read.
+    /// Method of reading it.
     pub kind: ClockKind,
-    /// Why this clock and not the other.
+    /// Reason for the choice of this clock.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What keeps other instructions out of the bracket: `lfence;rdtsc;lfence` …
+    /// The fences around a read: `lfence;rdtsc;lfence` …
     #[serde(skip_serializing_if = "String::is_empty")]
     pub fence: String,
     /// Ticks in a nanosecond.
     #[serde(skip_serializing_if = "is_default")]
     pub ticks_per_ns: f64,
-    /// The step in which it advances, in ps. Nothing shorter can be told apart from a single timing.
+    /// The step in which it advances, in ps. Single timings cannot distinguish anything shorter.
     pub quantum_ps: u64,
-    /// What a timing of nothing shows; it is part of every duration.
+    /// The cost of reading the clock, which every duration includes.
     #[serde(skip_serializing_if = "is_default")]
     pub overhead: Overhead,
-    /// The rate over the whole run against the rate at its start, in parts per million; none before
-    /// the run has ended.
+    /// The rate over the whole run relative to that at its start, in parts per million; `None` before the end
+    /// of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift_ppm: Option<f64>,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
 
-/// How a clock is read.
+/// Method of reading a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockKind {
@@ -45,31 +45,31 @@ pub enum ClockKind {
     TscMfence,
     /// The virtual clock of a simulation.
     Virtual,
-    /// Not told, or one that this version does not know.
+    /// Missing, or unknown to this version.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
-/// What a timing of nothing shows, in ps. It is part of every duration and not subtracted from any.
+/// Overhead of an empty timed interval, in ps. It is part of every duration and never subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overhead {
     /// The cost of one clock read, amortised over thousands.
     pub mean_ps: u64,
-    /// Median of what the clock itself shows.
+    /// Median of empty timings.
     pub p50_ps: u64,
-    /// 99th percentile of what the clock itself shows.
+    /// 99th percentile of empty timings.
     pub p99_ps: u64,
 }
 
-/// A rank's clock against that of rank 0, at one moment.
+/// The offset of a rank's clock from that of rank 0 at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockOffset {
-    /// What the rank's clock showed minus what that of rank 0 showed at the same moment.
+    /// The reading of the rank's clock minus the simultaneous reading of rank 0's clock.
     pub offset_ns: i64,
-    /// The offset may be wrong by so much, either way: half of the fastest message there and back.
+    /// The largest possible error of the offset in either direction: half of the fastest round trip.
     pub uncertainty_ns: u64,
-    /// The moment, on the clock of rank 0.
+    /// The time of the comparison, on the clock of rank 0.
     pub at_ns: u64,
 }

@@ -1,11 +1,11 @@
-//! Coverage: which causes of slow operations could be observed during a run, and which could not.
+//! Facts of coverage: which causes of slow operations could be observed during a run.
 
 use serde::{Deserialize, Serialize};
 
 use super::other::OtherFacts;
 use crate::cause::Cause;
 
-/// Which causes could be observed: the facts' `sight` section.
+/// The causes that could be observed: the section `sight` of the facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Coverage {
@@ -13,14 +13,14 @@ pub struct Coverage {
     pub tier: Tier,
     /// Causes that are observed whenever they occur.
     pub sees: Vec<Cause>,
-    /// In one sentence each: what could not be observed, and why.
+    /// The causes that could not be observed, with the reason: one sentence each.
     pub blind: Vec<String>,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
 
-/// How much of a thread's slow operations the machine lets it observe.
+/// Extent of the observation that the machine allows a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
@@ -29,6 +29,6 @@ pub enum Tier {
     Accounting,
     /// Context switches and page faults as records.
     Events,
-    /// Interrupts and block devices too.
+    /// Also interrupts and block devices.
     Tracepoints,
 }

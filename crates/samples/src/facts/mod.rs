@@ -1,10 +1,12 @@
 //! Facts of a run: everything known about it besides its samples, as JSON in the footer of the run file.
 //!
-//! Every section is a typed struct whose fields all have defaults, so that older files are read as they are. What a
-//! newer writer added to a section is kept in its `other` and written again. A section of another form than this
-//! version's fails by itself; the reader of run files leaves it out and says so.
+//! Every section is a typed struct whose fields all have defaults, so that older files are read as they are.
+//! Keys that a newer writer added to a section are kept in its `other` and written again. A section whose
+//! form this version does not understand fails on its own; the reader of run files leaves it out with a
+//! warning.
 
 mod clock;
+mod confinement;
 mod coverage;
 mod machine;
 mod mpi;
@@ -16,12 +18,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Counted, Span};
+use crate::{Counted, RankSpan};
 
 pub use clock::{ClockFacts, ClockKind, ClockOffset, Overhead};
+pub use confinement::{ConfinedBy, ConfinementFacts};
 pub use coverage::{Coverage, Tier};
 pub use machine::{
-    Cache, Kernel, Limits, Load, MACHINE_SCHEMA, Machine, Memory, MemoryNode, Processor, Virtualisation,
+    Cache, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, OsKernel, Processor,
+    Virtualisation,
 };
 pub use mpi::{HintsOfFile, MpiFacts, MpiHints};
 pub use other::OtherFacts;
@@ -39,6 +43,12 @@ pub struct Facts {
     pub schema: String,
     /// Name of the program: the file's stem or the experiment's name.
     pub name: String,
+    /// What the user said about the run (`--note`). Empty where nothing was said.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// Names with values that the user gave it (`--tag`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
     /// The whole program text.
     pub program: String,
     /// Parameters as they were used, defaults included.
@@ -51,17 +61,17 @@ pub struct Facts {
     pub backend: String,
     /// How ranks communicate: `single`, `processes`, or the MPI library's own description.
     pub communicator: String,
-    /// Which processors the ranks ran on: pinned, or left to the scheduler, and why. Empty where nobody
-    /// decided it: simulated, or under a launcher.
+    /// How ranks were placed on processors: pinned, or left to the scheduler, and why. Empty if lastrank did
+    /// not decide it: in a simulated run, or under a launcher.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub placement: String,
-    /// Under MPI: which library, and why. Null without.
+    /// Under MPI: which library, and why. Null otherwise.
     pub mpi: Option<MpiFacts>,
-    /// Under MPI: a number that all ranks of the job agreed on, in hexadecimal; by it parts of one run are
-    /// told from those of another. Empty without.
+    /// Under MPI: a number that all ranks of the job agreed on, in hexadecimal, which identifies the parts of
+    /// one run. Empty otherwise.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub job: String,
-    /// Hints to MPI-IO (`define hints`). Null where none were asked for.
+    /// Hints to MPI-IO (`define hints`). Null if there were none.
     pub hints: Option<MpiHints>,
     /// UTC start, RFC 3339.
     pub started: String,
@@ -70,33 +80,36 @@ pub struct Facts {
     /// The command line.
     pub command_line: Vec<String>,
     /// Host, processor, memory, kernel, hypervisor …
-    pub machine: Option<Machine>,
+    pub machine: Option<MachineFacts>,
     /// Kind, resolution (quantum), cost and calibration of the clock.
     pub clock: Option<ClockFacts>,
-    /// Which causes of slow operations could be seen. None where nobody looked.
+    /// Which causes of slow operations could be observed. `None` if causes were not watched.
     #[serde(rename = "sight", skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// How the program was confined, which adds some 0.4 µs to each call that opens or makes a file. None of a run
+    /// that touched no file of this machine, and of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<ConfinementFacts>,
     /// For each directory the program names: file system, mount options, device.
     pub file_systems: Vec<PathFacts>,
     /// Versions of lastrank, its compiler and the libraries that matter.
     pub versions: BTreeMap<String, String>,
-    /// The ranks' clocks against that of rank 0, one list a comparison (at the start, at the end), in it
-    /// one a rank; see [`crate::CommonClock`].
+    /// The offsets of the ranks' clocks from that of rank 0: one list for each comparison (at the start and
+    /// at the end) with one entry for each rank; see [`crate::CommonClock`].
     pub clock_offsets: Vec<Vec<ClockOffset>>,
     /// When each rank ran the program: what [`crate::time_use`] needs.
-    pub spans: Vec<Span>,
-    /// Did every rank reach the end of the program, and could what it recorded be read back? Operations
-    /// that failed on the way are samples with an errno and change nothing here.
+    pub spans: Vec<RankSpan>,
+    /// Whether every rank reached the end of the program and all its samples could be read back. Failed
+    /// operations are samples with an errno and do not make a run incomplete.
     pub complete: bool,
-    /// Why not, where it did not: one line a failed rank.
+    /// Why the run is incomplete: one line for each failed rank.
     pub failures: Vec<String>,
-    /// Anything that makes the result less trustworthy.
+    /// Conditions that make the result less trustworthy.
     pub warnings: Vec<Warning>,
-    /// What `lastrank try` found beside its samples. None of any other run.
+    /// Results of `lastrank try` besides its samples; `None` in other runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tour: Option<TourFacts>,
-    /// Of a run that counts instead of keeping every sample (`--record histogram`): what each site came to.
-    /// Empty of any other run.
+    /// The histograms of each site, of a run with `--record histogram`; empty in other runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
     /// Hints for the report, from `define report` in the program: what to analyse first.
@@ -104,13 +117,13 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The step in which the clock advances, in seconds; none where it is not known.
+    /// The step in which the clock advances, in seconds; `None` if unknown.
     pub fn clock_step_s(&self) -> Option<f64> {
         let step = self.clock.as_ref()?.quantum_ps;
         (step > 0).then_some(step as f64 * 1e-12)
     }
 
-    /// True of a run in virtual time: no device was touched.
+    /// Whether the run was in virtual time, without accessing a device.
     pub fn is_simulated(&self) -> bool {
         self.backend.starts_with("simulate")
     }
@@ -136,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_newer_writer_added_to_a_section_is_written_again() {
+    fn unknown_keys_of_a_section_are_written_again() {
         let json = r#"{"schema":"lastrank.facts/1","machine":{"host":"a","of_tomorrow":[1,{"deep":true}]},
             "clock":{"quantum_ps":10,"of_tomorrow":1},"mpi":{"version":"x","of_tomorrow":2},
             "file_systems":[{"path":"/d","of_tomorrow":3}],"sight":{"tier":"events","of_tomorrow":4},
@@ -163,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_that_nobody_filled_in_keep_the_keys_they_had() {
+    fn default_facts_have_the_same_keys_as_before() {
         let json = serde_json::to_value(Facts::default()).expect("plain data");
         let keys: Vec<&str> = json.as_object().expect("an object").keys().map(String::as_str).collect();
         assert!(
@@ -173,7 +186,7 @@ mod tests {
             ["sight", "tour", "counted", "job", "placement"].iter().all(|key| !keys.contains(key)),
             "{keys:?}"
         );
-        let simulated = Machine { summary: "a simulated machine".into(), ..Machine::default() };
+        let simulated = MachineFacts { summary: "a simulated machine".into(), ..MachineFacts::default() };
         let json = serde_json::to_string(&simulated).expect("plain data");
         assert_eq!(json, r#"{"summary":"a simulated machine"}"#);
     }

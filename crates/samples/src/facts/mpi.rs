@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 
 use super::other::OtherFacts;
 
-/// Which MPI library ran the ranks: the facts' `mpi` section.
+/// The MPI library of a run: the section `mpi` of the facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MpiFacts {
     /// The file, with symbolic links followed.
     pub library: PathBuf,
-    /// What it calls itself: `MPICH 4.0.2`.
+    /// Its own name and version: `MPICH 4.0.2`.
     pub version: String,
     /// Its binary interface: `MPICH ABI`, `Open MPI ABI`, `MPI-5 standard ABI`.
     pub abi: String,
-    /// Why it was tried before the others.
+    /// Reason for the choice of this library.
     pub why: String,
-    /// What the launcher left in the environment, where there was one.
+    /// The environment variable that identifies the launcher, if there was one.
     pub launcher: Option<String>,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
 
-/// Hints to MPI-IO: the facts' `hints` section.
+/// Hints to MPI-IO: the section `hints` of the facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MpiHints {
-    /// Those that the program asked for, by key.
+    /// The hints that the program set, by key.
     pub asked: BTreeMap<String, String>,
-    /// Those that the library uses, for each file.
+    /// The hints that the library uses, for each file.
     pub used: Vec<HintsOfFile>,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }

@@ -1,4 +1,4 @@
-//! What lies under a path that a program uses: mount, device, NFS counters, layout over storage targets.
+//! Facts of the storage of a path: mount, device, NFS counters, layout over storage targets.
 
 use std::collections::BTreeMap;
 
@@ -6,50 +6,50 @@ use serde::{Deserialize, Serialize};
 
 use super::other::OtherFacts;
 
-/// A path that a program uses, and what it stands on: an entry of the facts' `file_systems`.
+/// A path that a program uses, and its storage: an entry of `file_systems` in the facts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PathFacts {
-    /// As the program names it.
+    /// Path in the program.
     #[serde(alias = "directory")]
     pub path: String,
-    /// The path and what it stands on in one line.
+    /// The path and its storage in one line.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// Without symbolic links; of the nearest folder that exists.
+    /// The resolved path of it or of its nearest existing parent.
     pub real_path: Option<String>,
     /// `ext4`, `xfs`, `nfs4`, `lustre`, `tmpfs` …
     #[serde(alias = "type")]
     pub file_system: Option<String>,
-    /// Over a network, or in other processes of this machine (`fuse`)?
+    /// Whether it is reached over a network or through another process of this machine (`fuse`).
     pub remote: bool,
-    /// In memory?
+    /// Whether it is in memory (tmpfs).
     pub in_memory: bool,
-    /// Where it is mounted, from what, with which options.
+    /// Mount point, source and options.
     pub mount: Option<Mount>,
-    /// Bytes of the file system.
+    /// Size of the file system in bytes.
     pub total: Option<u64>,
     /// Bytes that this user may still write.
     pub free: Option<u64>,
-    /// Files that may still be made.
+    /// Number of files that can still be created.
     pub free_files: Option<u64>,
-    /// Bytes of a block of the file system.
+    /// Block size of the file system in bytes.
     pub block_size: Option<u64>,
-    /// May this user write here?
+    /// Whether this user may write here.
     pub writable: Option<bool>,
-    /// Alignment that `O_DIRECT` asks of buffers, in bytes; 0 where it is not possible.
+    /// Alignment that `O_DIRECT` requires of buffers, in bytes; 0 if `O_DIRECT` is not supported.
     pub direct_memory_align: Option<u32>,
-    /// Alignment that `O_DIRECT` asks of offsets and lengths, in bytes.
+    /// Alignment that `O_DIRECT` requires of offsets and lengths, in bytes.
     pub direct_offset_align: Option<u32>,
     /// The block device below it.
     pub device: Option<BlockDevice>,
     /// Counters of an NFS mount.
     pub nfs: Option<NfsMount>,
-    /// What its inode asks for: `compressed`, `no copy on write`, `append only`, `synchronous` …
+    /// Flags of its inode: `compressed`, `no copy on write`, `append only`, `synchronous` …
     pub flags: Vec<String>,
-    /// How files here are laid over storage targets.
+    /// Striping of files in this directory over storage targets.
     pub layout: FileLayout,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
@@ -60,11 +60,11 @@ pub struct PathFacts {
 pub struct Mount {
     /// `major:minor` of the device.
     pub device: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub mount_point: String,
     /// `ext4`, `nfs4`, `fuse.glusterfs` …
     pub file_system: String,
-    /// What is mounted: a device, `server:/export`, or a name without meaning.
+    /// Mount source: a device, `server:/export`, or an arbitrary name.
     pub source: String,
     /// Options of the mount and of the file system.
     pub options: Vec<String>,
@@ -74,21 +74,21 @@ pub struct Mount {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BlockDevice {
-    /// `nvme0n1p2`, `vda`, `dm-0`: what the file system lies on.
+    /// The device of the file system: `nvme0n1p2`, `vda`, `dm-0`.
     pub name: String,
     /// The whole disk a partition is part of.
     pub disk: String,
     /// In words: `NVMe SSD`, `SATA SSD`, `hard disk`, `virtio disk`, `loop device`, `mapped device` …
     pub kind: String,
-    /// Maker's name of the model.
+    /// Model name.
     pub model: Option<String>,
     /// Bytes of the whole disk.
     pub bytes: Option<u64>,
-    /// Does it turn?
+    /// Whether it is a rotating disk.
     pub rotational: Option<bool>,
     /// The I/O scheduler in use.
     pub scheduler: Option<String>,
-    /// Requests that may queue.
+    /// Number of requests that may be queued.
     pub queue_depth: Option<u32>,
     /// `write back` (the device acknowledges before data are safe) or `write through`.
     pub write_cache: Option<String>,
@@ -102,7 +102,7 @@ pub struct BlockDevice {
     pub read_ahead_kib: Option<u32>,
     /// Target latency of the write-back throttle, in µs.
     pub writeback_throttle_us: Option<i64>,
-    /// Devices it is put together from (RAID, LVM, encryption).
+    /// Underlying devices (RAID, LVM, encryption).
     pub below: Vec<String>,
 }
 
@@ -110,23 +110,23 @@ pub struct BlockDevice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NfsMount {
-    /// Where it is mounted.
+    /// Mount point.
     pub mount_point: String,
     /// `server:/export`.
     pub source: String,
-    /// Options at work: `vers=4.2`, `rsize=1048576`, `nconnect=4` …
+    /// Effective options: `vers=4.2`, `rsize=1048576`, `nconnect=4` …
     pub options: Vec<String>,
-    /// Counters by operation (`READ`, `WRITE`, `COMMIT` …) that has occurred.
+    /// Counters of each operation that occurred (`READ`, `WRITE`, `COMMIT` …).
     pub operations: BTreeMap<String, NfsOperation>,
 }
 
-/// Counters of one kind of operation since the mount was made.
+/// Counters of one kind of operation since the file system was mounted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NfsOperation {
     /// Operations.
     pub count: u64,
-    /// Transmissions: more than `count` where some had to be repeated.
+    /// Transmissions; more than `count` if some were repeated.
     pub transmissions: u64,
     /// Major timeouts.
     pub timeouts: u64,
@@ -136,13 +136,13 @@ pub struct NfsOperation {
     pub received: u64,
     /// Time in this client's queue, in ms.
     pub queue_ms: u64,
-    /// Time from sending to the answer, in ms: network and server.
+    /// Time from request to reply, in ms: network and server.
     pub round_trip_ms: u64,
-    /// All time, in ms.
+    /// Total time, in ms.
     pub total_ms: u64,
 }
 
-/// The layout of a file, or the one a folder gives to new files.
+/// The layout of a file, or the one that a directory gives to new files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum FileLayout {
@@ -151,18 +151,18 @@ pub enum FileLayout {
     Unknown,
     /// Pieces of `stripe_size` bytes over `stripe_count` targets.
     Striped {
-        /// Bytes in a piece; none where the file system's default holds.
+        /// Bytes in a piece; `None` is the file system's default.
         stripe_size: Option<u64>,
-        /// Targets; none means all of them.
+        /// Number of targets; `None` means all.
         stripe_count: Option<u32>,
-        /// Which targets, where that is known.
+        /// The targets, if known.
         targets: Vec<u32>,
         /// Pool or pattern, in words.
         note: Option<String>,
     },
-    /// What the file system says of itself, where it is not a plain striping.
+    /// A layout that is not plain striping, as the file system describes it.
     Described {
-        /// Its own words.
+        /// The description.
         text: String,
     },
 }

@@ -7,33 +7,33 @@ use super::coverage::Coverage;
 use super::machine::Cache;
 use super::other::OtherFacts;
 
-/// All that a tour found beside its samples: the facts' `tour` section.
+/// Results of a tour besides its samples: the section `tour` of the facts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TourFacts {
     /// `lastrank.tour/1`.
     pub schema: String,
-    /// The rungs, from the quickest group to the slowest.
+    /// The rungs, from the fastest group to the slowest.
     pub rungs: Vec<RungFacts>,
     /// Latency against working set.
     pub curve: Vec<CurvePoint>,
     /// Bandwidths.
     pub bandwidths: Vec<Bandwidth>,
-    /// Caches, to be marked on the curve.
+    /// Caches, for marks on the curve.
     pub caches: Vec<Cache>,
-    /// The clock, closed.
+    /// The clock, with its drift.
     pub clock: ClockFacts,
-    /// Which causes could be observed.
+    /// The causes that could be observed.
     #[serde(rename = "sight")]
     pub coverage: Coverage,
-    /// What each allowed processor took away from a thread that only reads the clock, the quietest
-    /// first; the rungs but for processes and threads were measured on that one.
+    /// The time that each allowed processor did not give to a thread that only reads the clock, the quietest
+    /// first. All rungs except processes and threads were measured on the quietest.
     pub noise: Vec<Noise>,
-    /// What was left out, and why.
+    /// The steps that were skipped, and why.
     pub skipped: Vec<String>,
-    /// All time it took, in s.
+    /// Total time of the tour, in s.
     pub elapsed_s: f64,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
@@ -46,42 +46,43 @@ pub struct RungFacts {
     pub code: String,
     /// Its name for a reader.
     pub name: String,
-    /// What one operation is.
+    /// Description of one operation.
     pub what: String,
-    /// What it belongs to.
+    /// The group of the rung.
     pub group: RungGroup,
-    /// Operations in one observation; where it is more than 1, the quantiles are of means of so many.
+    /// Operations in one observation. If it is more than 1, the quantiles are those of means over so many
+    /// operations.
     pub batch: u32,
-    /// Observations.
+    /// Number of observations.
     pub n: usize,
     /// Median of blocks of about 1 ms, in ps an operation: the number to quote.
     pub headline_ps: f64,
-    /// As it was.
+    /// Quantiles as measured.
     pub raw: RungQuantiles,
-    /// Less the wait on the run queue, where some of that was seen and most operations block: what
-    /// computes was interrupted, and that is not undone by taking the wait off.
+    /// Quantiles without the wait on the run queue, if there was any and most operations block. An
+    /// interrupted computation is not undone by subtracting the wait, so computing rungs have none.
     pub corrected: Option<RungQuantiles>,
-    /// Of single operations, where `batch` is more than 1. The clock moves in steps
-    /// ([`ClockFacts::quantum_ps`]), so near it these are multiples of a step.
+    /// Quantiles of single operations, if `batch` is more than 1. The clock advances in steps
+    /// ([`ClockFacts::quantum_ps`]), so short durations are multiples of a step.
     pub single: Option<RungQuantiles>,
-    /// Of the time by which the slowest hundredth exceeds the median: the share of each cause, the
-    /// greatest first (see [`crate::attribute`]); `unattributed` is one of them.
+    /// The share of each cause in the excess of the slowest 1 % over the median, the greatest first (see
+    /// [`crate::attribute`]); `unattributed` is one of them.
     pub causes: Vec<(String, f64)>,
-    /// `[duration in ps, share of observations that are longer]`, some dozens of points for a small
-    /// picture; less the clock's cost, an operation.
+    /// The survival function of an operation without the clock's cost, in a few dozen points: `[duration in
+    /// ps, share of observations that are longer]`.
     pub survival: Vec<[f64; 2]>,
-    /// Single timings against the amortised time.
+    /// Comparison of single timings with the amortised time.
     pub check: Option<TimingCheck>,
-    /// Was it steady before it was measured?
+    /// Whether it was steady before it was measured.
     pub steady: bool,
     /// Operations in one of the blocks of about 1 ms whose median is the headline.
     pub block: u32,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }
 
-/// What a rung belongs to.
+/// The group of a rung.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RungGroup {
@@ -101,35 +102,35 @@ pub enum RungGroup {
     Other,
 }
 
-/// Quantiles of the time of one operation, in ps, less the clock's cost. A quantile is given where at
-/// least ten observations lie beyond it.
+/// Quantiles of the time of one operation, in ps, without the clock's cost. A quantile is given only if at
+/// least ten observations exceed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RungQuantiles {
     /// Median.
     pub median_ps: f64,
-    /// 99 of 100 are at most this.
+    /// 99th percentile.
     pub p99_ps: Option<f64>,
-    /// 999 of 1000 are at most this.
+    /// 99.9th percentile.
     pub p999_ps: Option<f64>,
     /// The longest.
     pub max_ps: f64,
 }
 
-/// Does the mean of single timings, less the clock's cost, equal the amortised time?
+/// Compares the mean of single timings, without the clock's cost, with the amortised time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimingCheck {
-    /// Mean of single timings, less what a bracket was found to add at that moment, in ps.
+    /// Mean of single timings without what a bracket added at that time, in ps.
     pub single_ps: f64,
     /// Median of blocks timed in between, in ps an operation.
     pub amortised_ps: f64,
-    /// What they may differ by: the greater of 0.6 ns and 5 %.
+    /// The largest permitted difference: the greater of 0.6 ns and 5 %.
     pub tolerance_ps: f64,
 }
 
 impl TimingCheck {
-    /// Do they agree?
+    /// Whether both times agree within the tolerance.
     pub fn passes(&self) -> bool {
         (self.single_ps - self.amortised_ps).abs() <= self.tolerance_ps
     }
@@ -141,7 +142,7 @@ impl TimingCheck {
 pub struct CurvePoint {
     /// Working set in bytes.
     pub bytes: u64,
-    /// On huge pages?
+    /// Whether it was on huge pages.
     pub huge: bool,
     /// One dependent load, in ps.
     pub ps: f64,
@@ -155,7 +156,7 @@ pub struct Bandwidth {
     pub level: String,
     /// `read`, `write`, `copy`.
     pub kind: String,
-    /// Threads at once, each with a buffer of its own on a processor of its own.
+    /// Number of concurrent threads, each with its own buffer and processor.
     pub threads: u32,
     /// Size of each thread's buffer in bytes.
     pub bytes: u64,
@@ -163,13 +164,13 @@ pub struct Bandwidth {
     pub bytes_per_second: f64,
 }
 
-/// How much of its time a processor did not give to a thread that only reads the clock.
+/// The time that a processor did not give to a thread that only reads the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Noise {
     /// Its number.
     pub cpu: u16,
-    /// The share of the time that went into gaps of a microsecond and more: 0 to 1.
+    /// The share of time in gaps of a microsecond and more: 0 to 1.
     pub lost: f64,
     /// The longest gap, in ns.
     pub longest_ns: u64,

@@ -1,4 +1,4 @@
-//! Simulates the whole answers of a comparison and of predictions for other numbers of ranks.
+//! Simulates the complete result of a comparison, and predictions for other numbers of ranks.
 
 use rayon::prelude::*;
 use tail::congestion::{CompareOptions, ComparisonCode, compare};
@@ -7,10 +7,10 @@ use tail::{Gev, Xoshiro, scale};
 
 use crate::studies::{COVERAGE, Cell, draw, law, share};
 
-/// What the whole comparison says of pairs of equal samples, and of slower ones.
+/// The result of the complete comparison for pairs of samples of the same distribution, and of a slower one.
 pub fn whole_comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
-    const STUDY: &str = "Whole comparison";
-    // The answer rests on the model-free ratio too, whose interval comes from the bootstrap.
+    const STUDY: &str = "Complete comparison";
+    // The result also uses the model-free ratio, whose interval comes from the bootstrap.
     let options = CompareOptions { bootstrap: 199, ..CompareOptions::default() };
     type Draw = fn(usize, u64, u64) -> Vec<f64>;
     let gev: Draw = |n, seed, index| draw(law(0.0), n, seed, index);
@@ -34,13 +34,13 @@ pub fn whole_comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
         for (name, draw, seed) in [("GEV", gev, 30_000), ("log-normal", log_normal, 31_000)] {
             let hits: Vec<bool> =
                 codes(draw, 1.0, seed).iter().map(|c| *c != ComparisonCode::NoDifference).collect();
-            let what = format!("equal pairs not called equal, {name}, n = {n} each");
+            let what = format!("false differences between equal pairs, {name}, n = {n} each");
             cells.push(share(STUDY, what, 5.0, (0.0, 6.0), &hits));
         }
         for (name, draw, factor) in [("GEV", gev, 1.01), ("log-normal", log_normal, 1.1)] {
             let found = codes(draw, factor, 32_000);
             let hits: Vec<bool> = found.iter().map(|c| *c == ComparisonCode::Slower).collect();
-            let what = format!("power: factor {factor} called slower, {name}, n = {n} each");
+            let what = format!("power: factor {factor} found slower, {name}, n = {n} each");
             let mut cell = share(STUDY, what, 100.0, (0.0, 100.0), &hits);
             let other = found.iter().filter(|c| **c == ComparisonCode::OtherDifference).count();
             let other = 100.0 * other as f64 / found.len().max(1) as f64;
@@ -51,7 +51,7 @@ pub fn whole_comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
     cells
 }
 
-/// A law of the time of one rank, as the quantile of a survival probability.
+/// The distribution of the time of one rank, as the quantile function of the survival probability.
 type RankLaw = (&'static str, fn(f64) -> f64);
 
 const RANKS: [RankLaw; 5] = [
@@ -62,17 +62,17 @@ const RANKS: [RankLaw; 5] = [
     ("Pareto 3", |s| s.powf(-1.0 / 3.0)),
 ];
 
-/// The probability with which one rank is slower than the slowest of `parts`, where that is its quantile of `p`.
+/// Survival probability of one rank at the `p` quantile of the slowest of `parts` ranks.
 fn survival(p: f64, parts: f64) -> f64 {
     -(p.ln() / parts).exp_m1()
 }
 
-/// Slowest of `parts` ranks in `runs` runs.
+/// The slowest of `parts` ranks in each of `runs` runs.
 fn slowest(of: fn(f64) -> f64, parts: f64, runs: usize, random: &mut Xoshiro) -> Vec<f64> {
     (0..runs).map(|_| of(survival(random.uniform(), parts))).collect()
 }
 
-/// Coverage of predicted quantiles, of supported predictions and of those that are warned of.
+/// Coverage of predicted quantiles, separately for supported predictions and for predictions with a warning.
 fn predicted(what: &str, found: &[Scaled], of: fn(f64) -> f64, to: f64) -> Vec<Cell> {
     const STUDY: &str = "Other numbers of ranks, 95 % of predicted quantiles";
     let part = |trust: Trust| {
@@ -80,7 +80,9 @@ fn predicted(what: &str, found: &[Scaled], of: fn(f64) -> f64, to: f64) -> Vec<C
         100.0 * count as f64 / found.len().max(1) as f64
     };
     let mut cells = Vec::new();
-    for (name, trust, least) in [("supported", Trust::Supported, 93.0), ("warned of", Trust::Warned, 0.0)] {
+    for (name, trust, least) in
+        [("supported", Trust::Supported, 93.0), ("with a warning", Trust::Warned, 0.0)]
+    {
         for p in [0.5, 0.99] {
             let truth = of(survival(p, to));
             let hits: Vec<bool> = found
@@ -100,7 +102,7 @@ fn predicted(what: &str, found: &[Scaled], of: fn(f64) -> f64, to: f64) -> Vec<C
     cells
 }
 
-/// Predictions from one size and from several, with ranks of five laws.
+/// Predictions from one size and from several, with rank times from five distributions.
 pub fn other_sizes(samples: usize, runs: usize) -> Vec<Cell> {
     let probabilities = [0.5, 0.99];
     let mut cells = Vec::new();
@@ -140,7 +142,7 @@ pub fn other_sizes(samples: usize, runs: usize) -> Vec<Cell> {
     cells
 }
 
-/// A GEV whose quantiles are positive: the prediction of a law that is max-stable.
+/// Prediction for a max-stable distribution: a GEV with positive quantiles.
 pub fn max_stable(samples: usize) -> Vec<Cell> {
     const STUDY: &str = "Other numbers of ranks, max-stable ranks";
     let base = law(0.1);

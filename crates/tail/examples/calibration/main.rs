@@ -18,22 +18,20 @@ use verdicts::Fault;
 const PAGE: &str = "\
 # Calibration
 
-What intervals, tests and alarms promise, and what they keep: simulated with fixed seeds and printed by
-`cargo run --release -p lastrank-tail --example calibration`. The quick set of the same code runs among the tests.
-`-- 0.2 intervals models` behind it computes some sections with a share of the samples; the standard errors say what
-that costs.
+Nominal and simulated coverage of intervals, sizes of tests and rates of alarms, with fixed seeds, printed by
+`cargo run --release -p lastrank-tail --example calibration`. The tests run the same code with fewer samples.
+Appending `-- 0.2 intervals models` computes some sections with a share of the samples and larger standard errors.
 
-All samples come from a GEV with location 11.1679, scale 0.212 and the shape that is named, unless a row says
-otherwise. The standard error is that of the simulation. A value outside its range is marked and stays as it
-is. Each sample has a stream of its own of xoshiro256++, by section, size and number; the seeds stand in
-`crates/tail/examples/calibration`.
+Unless a row says otherwise, all samples come from a GEV with location 11.1679, scale 0.212 and the given shape. The
+standard error is that of the simulation. A value outside its accepted range is marked. Each sample has its own
+xoshiro256++ stream, chosen by section, size and number; the seeds are in `crates/tail/examples/calibration`.
 
-Profile intervals of a GEV are those that an assessment shows: the critical value is the chi-square one times 1 + b / n
-(see the methods page). What the plain chi-square value gives stands beside it. Those of other models have the
-chi-square value. An end that the likelihood does not confirm is printed as not found; such intervals are left out of
-the coverage, with their share beside it.";
+Profile intervals of a GEV are computed as in an assessment: the critical value is the chi-square quantile times
+1 + b / n (see the methods page); the note gives the coverage with the plain chi-square quantile. Intervals of other
+models use the plain quantile. A limit that the likelihood does not confirm is printed as not found; such intervals are
+excluded from the coverage, and the note gives their share.";
 
-/// What stage one should find: the fault, the values, and the least power in per cent.
+/// What stage one should find: the fault, the number of values, and the minimum power in per cent.
 const POWER: [(Fault, usize, f64); 9] = [
     (Fault::Autoregression(0.4), 100, 90.0),
     (Fault::Autoregression(0.2), 400, 90.0),
@@ -46,7 +44,7 @@ const POWER: [(Fault, usize, f64); 9] = [
     (Fault::Flush(50), 1_000, 90.0),
 ];
 
-/// Shapes and numbers of values of the whole verdict.
+/// Shapes and numbers of values of the complete verdict.
 const VERDICTS: [(f64, usize); 6] =
     [(0.0, 100), (-0.2, 400), (0.0, 400), (0.2, 400), (0.4, 400), (0.0, 1_000)];
 
@@ -149,10 +147,10 @@ fn print(cells: &[Cell]) {
         if cell.study != study {
             study = cell.study;
             println!("\n### {study}\n");
-            println!("| what | should be | accepted | is | standard error | samples | |");
+            println!("| quantity | nominal | accepted | simulated | standard error | samples | note |");
             println!("|---|--:|--:|--:|--:|--:|---|");
         }
-        // Shares in per cent take one digit, ratios two.
+        // Percentages have one digit, ratios two.
         let digits = if cell.nominal > 2.0 { 1 } else { 2 };
         let outside = if cell.holds(0.0) {
             ""

@@ -1,4 +1,4 @@
-//! Simulates coverage of the intervals that each model prints, and how often their ends are found.
+//! Simulates the coverage of each model's intervals, and how often their limits are found.
 
 use rayon::prelude::*;
 use tail::extremes::Model;
@@ -11,7 +11,8 @@ use tail::{End, Gev, Gpd, Interval, Likelihood, Series, Status, Xoshiro, latency
 
 use crate::studies::{COVERAGE, Cell, draw, law, share};
 
-/// Runs a case for every sample: an interval and what it should hold, or none where the model printed no interval.
+/// Runs a case for every sample: an interval and the true value, or `None` where the model printed no
+/// interval.
 fn covered(
     study: &'static str,
     what: String,
@@ -34,9 +35,9 @@ fn covered(
     cell
 }
 
-/// Ends of the levels that an assessment prints: how many are found.
+/// Share of the interval limits of an assessment's levels that are found.
 pub fn ends(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
-    const STUDY: &str = "Ends of return levels that are found";
+    const STUDY: &str = "Found limits of return levels, %";
     let mut cells = Vec::new();
     for &n in sizes {
         for &shape in shapes {
@@ -66,7 +67,7 @@ pub fn ends(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
     cells
 }
 
-/// Levels of the models beside the GEV of single values.
+/// Levels of the models other than the GEV of exact values.
 pub fn models(samples: usize) -> Vec<Cell> {
     let mut cells = Vec::new();
     cells.extend(gumbel_levels(samples));
@@ -108,7 +109,7 @@ fn pareto_levels(samples: usize) -> Vec<Cell> {
             }));
         }
     }
-    // As printed: the rate has an error too, and clusters are looked for.
+    // As printed: includes the error of the rate and the search for clusters.
     let tail = Gpd { threshold: 1.0, scale: 0.5, shape: 0.2 };
     let truth = tail.upper_quantile(1e-5 / 0.1);
     cells.push(covered(STUDY, "latencies above a share, level of 10⁵, n = 1000".into(), samples, |index| {
@@ -121,7 +122,7 @@ fn pareto_levels(samples: usize) -> Vec<Cell> {
     cells
 }
 
-/// The points of a block whose maximum follows `law`, largest first.
+/// The points of a block whose maximum has the distribution `law`, largest first.
 fn block(law: &Gev, random: &mut Xoshiro, more: impl Fn(usize, f64) -> bool) -> Vec<f64> {
     let (mut t, mut points) = (0.0, Vec::new());
     loop {
@@ -149,7 +150,7 @@ fn maxima_levels(samples: usize) -> Vec<Cell> {
                 let model = Model::largest(&tops, 3).ok()?;
                 Some((model.profile(&model.fit(), target, 0.95).ok()?, truth))
             }));
-            // Some three points of a block lie above.
+            // About three points of a block exceed it.
             let threshold = law.at_gumbel_level(-f64::ln(3.0));
             let what = format!("point process, level of 1000, {blocks} blocks, shape {shape}");
             cells.push(covered(STUDY, what, samples, |index| {

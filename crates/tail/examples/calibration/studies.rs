@@ -1,5 +1,5 @@
-//! Simulates coverage of intervals, sizes of tests and rates of alarms. Each study has a seed of its own
-//! and gives cells of the table; `tests/calibration.rs` runs the same studies with fewer samples.
+//! Simulates coverage of intervals, sizes of tests and rates of alarms. Each study has its own seed and
+//! returns cells of the table; `tests/calibration.rs` runs the same studies with fewer samples.
 
 use rayon::prelude::*;
 use tail::alarm::{AlarmOptions, Baseline, Event};
@@ -14,33 +14,33 @@ pub struct Cell {
     pub study: &'static str,
     /// What was simulated.
     pub what: String,
-    /// What it should be.
+    /// Nominal value.
     pub nominal: f64,
-    /// Between these it is accepted.
+    /// Accepted range.
     pub accepted: (f64, f64),
-    /// What came out.
+    /// Simulated value.
     pub value: f64,
-    /// Standard error of that, by the simulation's own spread.
+    /// Standard error of `value`, from the spread of the simulated samples.
     pub error: f64,
-    /// Simulated samples.
+    /// Number of simulated samples.
     pub samples: usize,
-    /// Said beside it.
+    /// Note in the last column.
     pub note: String,
 }
 
 impl Cell {
-    /// Whether the value lies in the accepted range, as far as `errors` standard errors tell.
+    /// Whether the value lies in the accepted range, extended by `errors` standard errors.
     pub fn holds(&self, errors: f64) -> bool {
         self.value >= self.accepted.0 - errors * self.error
             && self.value <= self.accepted.1 + errors * self.error
     }
 }
 
-/// A share in per cent.
+/// Cell of the share of hits, in per cent.
 pub fn share(study: &'static str, what: String, nominal: f64, accepted: (f64, f64), hits: &[bool]) -> Cell {
     let samples = hits.len();
     let p = hits.iter().filter(|h| **h).count() as f64 / samples.max(1) as f64;
-    // The error of the nominal share where chance left none.
+    // At least the error of a share near 0 or 1, where all hits are equal.
     let spread = (p * (1.0 - p)).max(0.25 / samples.max(1) as f64);
     let error = 100.0 * (spread / samples.max(1) as f64).sqrt();
     Cell { study, what, nominal, accepted, value: 100.0 * p, error, samples, note: String::new() }
@@ -60,12 +60,12 @@ pub const COVERAGE: (f64, f64) = (93.0, 96.0);
 /// Accepted sizes of tests at 5 %.
 pub const SIZE: (f64, f64) = (4.0, 6.0);
 
-/// The law of all samples, by its shape.
+/// The distribution of all samples, by its shape.
 pub fn law(shape: f64) -> Gev {
     Gev { location: 11.1679, scale: 0.212, shape }
 }
 
-/// A sample of a law.
+/// A sample of the distribution.
 pub fn draw(law: Gev, n: usize, seed: u64, index: u64) -> Vec<f64> {
     let mut random = Xoshiro::stream(seed, index);
     (0..n).map(|_| law.sample(&mut random)).collect()
@@ -121,7 +121,7 @@ pub fn intervals(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
     cells
 }
 
-/// The bootstrap tests of fit.
+/// Size of the bootstrap goodness-of-fit tests.
 pub fn fit_tests(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
     const STUDY: &str = "Tests of fit at 5 %, 199 refits";
     let mut cells = Vec::new();
@@ -136,7 +136,7 @@ pub fn fit_tests(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
             })
             .collect();
         type Test = (&'static str, fn(&gof::PValues) -> f64);
-        let tests: [Test; 3] = [("A²", |p| p.a2), ("AU²", |p| p.au2), ("A² and AU² as one", |p| p.smaller)];
+        let tests: [Test; 3] = [("A²", |p| p.a2), ("AU²", |p| p.au2), ("A² and AU² combined", |p| p.smaller)];
         for (name, p) in tests {
             let hits: Vec<bool> = found.iter().map(|f| p(f) <= 0.05).collect();
             cells.push(share(STUDY, format!("{name}, n = {n}, shape {shape}"), 5.0, SIZE, &hits));
@@ -145,7 +145,7 @@ pub fn fit_tests(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
     cells
 }
 
-/// Likelihood-ratio tests: of the Gumbel law, and of a line in time.
+/// Size of the likelihood-ratio tests for the Gumbel distribution and for a linear trend.
 pub fn likelihood_ratios(samples: usize, sizes: &[usize]) -> Vec<Cell> {
     const STUDY: &str = "Likelihood-ratio tests at 5 %";
     let mut cells = Vec::new();
@@ -166,12 +166,12 @@ pub fn likelihood_ratios(samples: usize, sizes: &[usize]) -> Vec<Cell> {
             .collect();
         let (gumbel, line): (Vec<bool>, Vec<bool>) = found.into_iter().unzip();
         cells.push(share(STUDY, format!("shape 0 (Hosking), n = {n}"), 5.0, SIZE, &gumbel));
-        cells.push(share(STUDY, format!("line in time, n = {n}"), 5.0, SIZE, &line));
+        cells.push(share(STUDY, format!("linear trend, n = {n}"), 5.0, SIZE, &line));
     }
     cells
 }
 
-/// Factor and shift between two samples.
+/// Coverage and test sizes of the factor and of the shift between two samples.
 pub fn comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
     const STUDY: &str = "Comparison of two samples";
     const K: f64 = 1.05;
@@ -214,19 +214,20 @@ pub fn comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
 /// A case of the study of alarms.
 #[derive(Debug, Clone, Copy)]
 pub struct AlarmCase {
-    /// Quiet runs of the baseline.
+    /// Number of runs of the baseline.
     pub n: usize,
-    /// Stated rate of spikes.
+    /// Nominal rate of spikes.
     pub false_alarms: f64,
-    /// Stated run length.
+    /// Nominal run length.
     pub run_length: f64,
-    /// Slow-down that the CUSUM is tuned to.
+    /// Slow-down for which the CUSUM is tuned.
     pub factor: f64,
 }
 
-/// Rate of spikes over the stated one, and rate of CUSUM alarms times the stated run length, over baselines.
+/// Rate of spikes divided by the nominal one, and rate of CUSUM alarms times the nominal run length, over
+/// baselines.
 pub fn alarms(baselines: usize, stream: usize, cases: &[AlarmCase]) -> Vec<Cell> {
-    const STUDY: &str = "Alarms, rate over the stated one";
+    const STUDY: &str = "Alarms, rate divided by the nominal rate";
     const WITHIN: (f64, f64) = (0.9, 1.1);
     let truth = law(-0.001_05);
     let mut cells = Vec::new();
@@ -261,20 +262,20 @@ pub fn alarms(baselines: usize, stream: usize, cases: &[AlarmCase]) -> Vec<Cell>
             .collect();
         let column = |at: usize| -> Vec<f64> { found.iter().map(|f| f[at]).collect() };
         let alpha = case.false_alarms;
-        // Below 200 runs the guaranteed thresholds are in use: the mean rate is to stay below the stated one.
+        // Below 200 runs the guaranteed thresholds are in use: the mean rate must stay below the nominal one.
         let short = case.n < 200;
         let within = if short { (0.0, WITHIN.1) } else { WITHIN };
         let what = format!("spike at {alpha}, baseline of {}", case.n);
         let mut cell = mean(STUDY, what, 1.0, within, &column(0));
         let plain = column(3).iter().sum::<f64>() / found.len() as f64;
         cell.note = format!("{plain:.2} with the plain quantile");
-        let guarded = "the guaranteed threshold, in use below 200 runs";
+        let guarded = "the guaranteed threshold, used below 200 runs";
         if short {
             cell.note = format!("{guarded}; {}", cell.note);
         }
         cells.push(cell);
         let hits: Vec<bool> = found.iter().map(|f| f[2] > 0.5).collect();
-        let what = format!("guaranteed spike at {alpha}, baseline of {}: kept by, %", case.n);
+        let what = format!("guaranteed spike at {alpha}, baseline of {}: baselines that keep it, %", case.n);
         cells.push(share(STUDY, what, 90.0, (87.0, 93.0), &hits));
         let what = format!("CUSUM at {} runs, k = {}, baseline of {}", case.run_length, case.factor, case.n);
         let mut cell = mean(STUDY, what, 1.0, within, &column(1));
@@ -319,11 +320,12 @@ pub fn extremal_index(samples: usize, n: usize) -> Vec<Cell> {
     cells
 }
 
-/// The level of a million operations from few thousand latencies: threshold known, and chosen.
+/// Coverage of the level of 10⁶ operations from a few thousand latencies, with a known and a chosen
+/// threshold.
 pub fn latencies(known: usize, chosen: usize, n: usize) -> Vec<Cell> {
     const STUDY: &str = "Latency, 95 % interval of the level of 10⁶";
     let tail = Gpd { threshold: 1.0, scale: 0.5, shape: 0.2 };
-    // Below 1 a body that is no Pareto law; a tenth of the values lies above.
+    // Below 1 a body that is not Pareto; a tenth of the values exceeds 1.
     let sample = |seed: u64, index: u64| -> Vec<f64> {
         let mut random = Xoshiro::stream(seed, index);
         (0..n)

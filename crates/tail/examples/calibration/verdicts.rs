@@ -1,4 +1,4 @@
-//! Simulates the tests of stage one, their power, and the whole verdict.
+//! Simulates the tests of stage one, their power, and the complete verdict.
 
 use rayon::prelude::*;
 use tail::assess::{AssessOptions, assess};
@@ -8,7 +8,7 @@ use tail::{Series, Xoshiro};
 
 use crate::studies::{Cell, SIZE, draw, law, share};
 
-/// The tests of stage one on independent values, one by one and all together.
+/// Size of the tests of stage one on independent values, each and all together.
 pub fn stage_one(samples: usize, sizes: &[usize]) -> Vec<Cell> {
     const STUDY: &str = "Stage one, tests at 5 %";
     let mut cells = Vec::new();
@@ -26,7 +26,7 @@ pub fn stage_one(samples: usize, sizes: &[usize]) -> Vec<Cell> {
                 Question::Modes => {
                     cell.accepted = (0.0, 6.0);
                     cell.note =
-                        "a bound for every law with one mode: conservative for those with a peak".into();
+                        "a bound for every unimodal distribution: conservative where it has a peak".into();
                 }
                 Question::SlowValues => {
                     cell.accepted = (0.0, 6.0);
@@ -48,15 +48,15 @@ pub fn stage_one(samples: usize, sizes: &[usize]) -> Vec<Cell> {
 /// A fault that stage one should find.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
-    /// Neighbours correlate: a normal autoregression.
+    /// Neighbouring values are correlated: a normal autoregression.
     Autoregression(f64),
-    /// The location rises by so many scales over the run.
+    /// The location rises by this number of scales over the run.
     Drift(f64),
-    /// The second half is slower by so many scales.
+    /// The second half is slower by this number of scales.
     Step(f64),
-    /// This share of normal values, at random places, lies ten standard deviations higher.
+    /// This share of normal values, at random positions, is ten standard deviations higher.
     Cluster(f64),
-    /// Each so-manieth value is slower by ten scales.
+    /// One value in this many is slower by ten scales.
     Flush(usize),
 }
 
@@ -98,7 +98,8 @@ impl Fault {
     }
 }
 
-/// Power of stage one as the verdict uses it (its part of 5 %), in per cent; `least` is accepted.
+/// Power of stage one at its part of the verdict's 5 %, in per cent; the power in `cases` is the accepted
+/// minimum.
 pub fn power(samples: usize, cases: &[(Fault, usize, f64)]) -> Vec<Cell> {
     const STUDY: &str = "Power of stage one within the verdict at 5 %";
     let mut cells = Vec::new();
@@ -108,7 +109,7 @@ pub fn power(samples: usize, cases: &[(Fault, usize, f64)]) -> Vec<Cell> {
             .filter_map(|index| {
                 let series = Series::clean(&fault.values(n, 13_000 + n as u64, index));
                 let found = independence::check_share(&series, 0.05, Levels::INDEPENDENCE).ok()?;
-                // On its own stage one has the whole error.
+                // Alone, stage one has the whole error of 5 %.
                 let alone = found.tests.iter().any(|test| test.p_adjusted * Levels::INDEPENDENCE < 0.05);
                 Some([!found.passed, alone])
             })
@@ -123,9 +124,9 @@ pub fn power(samples: usize, cases: &[(Fault, usize, f64)]) -> Vec<Cell> {
     cells
 }
 
-/// What the whole verdict says of independent draws of a GEV.
+/// Rate of wrong verdicts on independent draws of a GEV.
 pub fn verdicts(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
-    const STUDY: &str = "Whole verdict at 5 % on true GEV samples";
+    const STUDY: &str = "Complete verdict at 5 % on true GEV samples";
     let options = AssessOptions { bootstrap: 199, periods: vec![], ..AssessOptions::default() };
     let mut cells = Vec::new();
     for &(shape, n) in cases {

@@ -1,8 +1,8 @@
-//! Calibrates thresholds so that the stated rate of false alarms is the true one.
+//! Calibrates thresholds so that the actual rate of false alarms is the stated one.
 
 use serde::{Deserialize, Serialize};
 
-use super::counted::{self, Counted};
+use super::counted::{self, CountedThresholds};
 use super::grounds::{self, Grounds};
 use super::options::{AlarmOptions, SpikeThreshold};
 use super::refusal::BaselineError;
@@ -22,54 +22,54 @@ pub struct Baseline {
     pub options: AlarmOptions,
     /// Number of quiet runs.
     pub n: usize,
-    /// The fitted law; nothing rests on it where thresholds are `counted`.
+    /// The fitted law; unused if thresholds are `counted`.
     pub law: Gev,
-    /// Thresholds that are counted, where no law describes the quiet runs.
+    /// Counted thresholds, if no law describes the quiet runs.
     #[serde(default)]
-    pub counted: Option<Counted>,
+    pub counted: Option<CountedThresholds>,
     /// Spike threshold.
     pub spike: SpikeThreshold,
-    /// CUSUM threshold h of the slow side: on average over baselines its false alarms come at half of
-    /// 1 / `run_length`. Where thresholds are counted, the number of runs of a block.
+    /// CUSUM threshold h of the slow side: on average over baselines its false-alarm rate is half of 1 /
+    /// `run_length`. With counted thresholds, the number of runs in a block.
     pub cusum: f64,
-    /// CUSUM threshold of the fast side, which has the other half.
+    /// CUSUM threshold of the fast side, with the other half of the rate.
     pub cusum_fast: f64,
-    /// Thresholds (slow, fast) at which nine of ten baselines keep the stated run length; NaN (null in JSON) where counted
-    /// thresholds have none.
+    /// Thresholds (slow, fast) with which 90 % of baselines keep the stated run length; NaN (null in JSON) if
+    /// counted thresholds have none.
     #[serde(with = "nullable_pair")]
     pub cusum_guaranteed: [f64; 2],
-    /// Whether the thresholds in use are the guaranteed ones: always so below 200 quiet runs, see
+    /// Whether the guaranteed thresholds are in use; always below 200 quiet runs, see
     /// [`Baseline::guarantee`].
     #[serde(default)]
     pub guaranteed: bool,
     /// Largest step of the CUSUM, so that one spike is not a slow-down.
     pub cap: f64,
-    /// First-order autocorrelation of the Gumbel scores that is taken out; 0 for independent runs.
+    /// First-order autocorrelation of the scores that is removed; 0 for independent runs.
     pub ar1: f64,
-    /// What weakens the promise.
+    /// Properties that weaken the nominal rates.
     pub warnings: Vec<BaselineWarning>,
 }
 
-/// What weakens the promise of a baseline.
+/// Properties of a baseline that weaken its nominal rates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum BaselineWarning {
     /// The quiet runs are not independent draws of one law.
     NotIndependent {
-        /// What speaks against it.
+        /// The evidence against it.
         finding: TestFinding,
     },
-    /// So rare a false alarm was not seen in the quiet runs: its rate rests on the law.
+    /// The false-alarm rate is too small to be observed in the quiet runs, so it relies on the law.
     RestsOnLaw {
         /// The rate.
         false_alarms: f64,
-        /// Quiet runs there are.
+        /// Number of quiet runs.
         runs: usize,
-        /// Quiet runs that would show it without a law.
+        /// Number of quiet runs that would support it without a law.
         needed: f64,
     },
-    /// The level moves within the baseline, so that no rate can be promised: in states of earlier versions, which went
-    /// on with such a baseline.
+    /// The level changes within the baseline, so that no rate holds. Only in states of earlier versions,
+    /// which accepted such a baseline.
     LevelMoved,
     /// A sentence from a state that was stored before warnings had kinds.
     #[serde(untagged)]
@@ -77,22 +77,23 @@ pub enum BaselineWarning {
 }
 
 impl Baseline {
-    /// Fit and calibrate. `quiet` in time order, at least 50 runs.
+    /// Fits and calibrates. `quiet` is in time order, with at least 50 runs.
     ///
-    /// Where a GEV describes them, the spike threshold is the quantile at α' with E[1 - F(q)] = α over parametric
-    /// bootstrap baselines: on average over baselines the rate is the stated one (Barndorff-Nielsen, Cox 1996). So is that
-    /// of the CUSUM, whose thresholds come from the same bootstrap baselines and the run length of each by a Markov
-    /// chain (Brook, Evans 1972); slow and fast side have half of the rate each. Without a bootstrap
-    /// h = ln(2 run length), a bound for a known law (Lorden 1971). Below 200 runs the guaranteed thresholds
-    /// are used, see [`Baseline::guarantee`]. Where neighbouring runs resemble each
-    /// other, an AR(1) of the scores is taken out, and the bootstrap baselines have the effective size.
+    /// If a GEV describes them, the spike threshold is the quantile at α' with E[1 - F(q)] = α over
+    /// parametric bootstrap baselines, so that the rate is the stated one on average over baselines
+    /// (Barndorff-Nielsen, Cox 1996). The same holds for the CUSUM, whose thresholds come from the same
+    /// bootstrap baselines and the run length of each by a Markov chain (Brook, Evans 1972); slow and fast
+    /// side have half of the rate each. Without a bootstrap h = ln(2 run length), a bound for a known law
+    /// (Lorden 1971). Below 200 runs the guaranteed thresholds are used, see [`Baseline::guarantee`]. If
+    /// successive runs are autocorrelated, an AR(1) of the scores is removed, and the bootstrap baselines
+    /// have the effective size.
     ///
-    /// Where no GEV describes them, thresholds are counted, see [`Counted`].
+    /// If no GEV describes them, thresholds are counted, see [`CountedThresholds`].
     ///
     /// # Errors
-    /// As [`gev::fit`]; [`Error::Parameter`] for options out of range: false alarms below 0.1 / n cannot be
-    /// promised from n runs; [`BaselineError::Refused`] for runs that can promise no rate: their level moves, they depend on each
-    /// other beyond an autoregression, or no law describes them and they are too few to count.
+    /// As [`gev::fit`]; [`Error::Parameter`] for options out of range: n runs support no false-alarm rate
+    /// below 0.1 / n; [`BaselineError::Refused`] for runs that support no rate: their level changes, they
+    /// depend on each other beyond an autoregression, or no law describes them and they are too few to count.
     pub fn new(quiet: &[f64], options: &AlarmOptions) -> Result<Baseline, BaselineError> {
         let series = Series::clean(quiet);
         series.require(50, 4)?;
@@ -179,7 +180,7 @@ impl Baseline {
         Ok(Baseline { cusum, cusum_fast, cusum_guaranteed: [slow, fast], ..empty })
     }
 
-    /// With the guaranteed thresholds where runs are few.
+    /// Applies the guaranteed thresholds if runs are few.
     fn settled(mut self) -> Baseline {
         if self.n < FEWEST_FOR_AVERAGE {
             self.guarantee();
@@ -187,12 +188,12 @@ impl Baseline {
         self
     }
 
-    /// Median of the quiet runs: of the law, or counted.
+    /// Median of the quiet runs, of the law or counted.
     pub fn median(&self) -> f64 {
         self.counted.as_ref().map_or_else(|| self.law.quantile(0.5), |counted| counted.median)
     }
 
-    /// Chance that a quiet run is as slow as this: by the law, or counted.
+    /// Probability that a quiet run is this slow, by the law or counted.
     pub fn chance(&self, value: f64) -> f64 {
         self.counted.as_ref().map_or_else(
             || self.law.survival(value),
@@ -203,12 +204,12 @@ impl Baseline {
         )
     }
 
-    /// Use the thresholds that keep the stated rates in nine of ten baselines, not only on average over them.
-    /// Below 200 quiet runs they are used from the beginning: a law of so few runs is too uncertain to
-    /// calibrate its own average rate, which came out at 1.6 times the stated one for 100 runs.
+    /// Uses the thresholds that keep the stated rates in 90 % of baselines, not only on average. Below 200
+    /// quiet runs they are always used: a law fitted to so few runs is too uncertain to calibrate its average
+    /// rate, which was 1.6 times the stated one for 100 runs.
     ///
-    /// Counted thresholds keep their rates on average for any number of runs. Where too few runs were counted for nine of
-    /// ten baselines, they stay as they are, and `false` comes back.
+    /// Counted thresholds keep their rates on average for any number of runs. If there are too few runs for
+    /// 90 % of baselines, they are not changed and the result is `false`.
     pub fn guarantee(&mut self) -> bool {
         let [slow, fast] = self.cusum_guaranteed;
         if [self.spike.guaranteed, slow, fast].iter().any(|value| value.is_nan()) {
@@ -228,13 +229,13 @@ impl Baseline {
 /// Largest step of the CUSUM.
 const CAP: f64 = 3.0;
 
-/// Quiet runs from which thresholds that keep the rates on average over baselines can be trusted.
+/// Number of quiet runs from which on thresholds that keep the rates on average are reliable.
 const FEWEST_FOR_AVERAGE: usize = 200;
 
 /// Bootstrap baselines behind the thresholds of the CUSUM.
 const MOST_FOR_CUSUM: usize = 100;
 
-/// Calibrate by the parametric bootstrap: the fitted law is the truth, refits are what would be estimated.
+/// Calibrates by the parametric bootstrap: the fitted law is taken as the true one, refits as the estimates.
 fn spike(
     series: &Series,
     law: &Gev,
@@ -269,7 +270,7 @@ fn spike(
         return Err(Error::Parameter {
             what: "false-alarm rate",
             value: alpha,
-            must: "one that so few quiet runs can promise: no threshold keeps it, measure more",
+            must: "one that so few quiet runs support: no threshold keeps it, measure more",
         });
     }
     let n = series.len();

@@ -1,9 +1,10 @@
-//! Thresholds that are counted, not fitted: their rates are exact for every law, as long as runs are exchangeable.
+//! Computes thresholds by counting, without a law: their rates are exact for every law if runs are
+//! exchangeable.
 //!
-//! Of n quiet runs and one more, each is the largest with the same chance, so the r-th largest quiet run is exceeded with
-//! a chance of r / (n + 1). Of n quiet runs and b more, the number of the b above the r-th largest quiet one has a
-//! negative hypergeometric law: a block of b runs is slow where that number is one which comes too seldom by chance.
-//! Ties only make alarms rarer.
+//! Among n + 1 quiet runs, each is the largest with the same probability, so the r-th largest quiet run
+//! is exceeded with probability r / (n + 1). Of n quiet runs and b more, the number of the b above the r-th
+//! largest quiet one has a negative hypergeometric distribution: a block of b runs is slow if that number is
+//! too improbable. Ties only make alarms rarer.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,37 +16,37 @@ use crate::special::{beta_quantile, incomplete_beta, ln_gamma};
 
 /// Thresholds that are counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
-    /// Why they do not rest on a law.
+pub struct CountedThresholds {
+    /// Reason why no distribution is used.
     pub why: NoLaw,
     /// Median of the quiet runs.
     pub median: f64,
     /// The quiet runs from the spike threshold up, ascending.
     pub largest: Vec<f64>,
-    /// So many runs of the stream are judged together for the level.
+    /// Number of runs of the stream that are judged together for the level.
     pub block: usize,
-    /// When a block is slow: runs above the limit's value are counted.
+    /// Condition for a slow block: the number of runs above the limit's value.
     pub slow: BlockLimit,
-    /// When a block is fast: runs below it are counted.
+    /// Condition for a fast block: the number of runs below it.
     pub fast: BlockLimit,
 }
 
-/// When a block of runs shows another level.
+/// Condition under which a block of runs shows another level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BlockLimit {
     /// A run beyond this counts.
     pub value: f64,
-    /// An alarm from so many runs of a block on.
+    /// Number of runs in a block from which on it is an alarm.
     pub count: usize,
-    /// False alarms a run: exact under exchangeability, at most half of 1 / `run_length`.
+    /// False alarms per run: exact under exchangeability, at most half of 1 / `run_length`.
     pub rate: f64,
-    /// The number that keeps the rate in nine of ten baselines; none where not even a whole block does.
+    /// The number that keeps the rate in 90 % of baselines; `None` if not even a whole block does.
     pub guaranteed: Option<usize>,
 }
 
 impl BlockLimit {
-    /// A level counts as recovered where no more than so many runs of a block lie beyond: midway between half of it
-    /// and the alarm.
+    /// A level has recovered if at most this many runs of a block lie beyond: midway between half of the
+    /// block and the alarm.
     pub(super) fn recovered(&self, block: usize) -> usize {
         (block / 2 + self.count) / 2
     }
@@ -59,12 +60,12 @@ const KEPT: f64 = 0.9;
 /// Spike threshold and limits of blocks from ascending quiet runs.
 ///
 /// # Errors
-/// [`Refusal::TooFewToCount`] where there are too few for the rates.
+/// [`Refusal::TooFewToCount`] if there are too few runs for the rates.
 pub(super) fn thresholds(
     series: &Series,
     why: NoLaw,
     options: &AlarmOptions,
-) -> Result<(SpikeThreshold, Counted), Refusal> {
+) -> Result<(SpikeThreshold, CountedThresholds), Refusal> {
     let sorted = series.sorted();
     let n = sorted.len();
     let size = n as f64;
@@ -109,10 +110,11 @@ pub(super) fn thresholds(
     };
     let median = sorted_quantile(sorted, 0.5);
     let largest = sorted[n - rank..].to_vec();
-    Ok((spike, Counted { why, median, largest, block, slow, fast }))
+    Ok((spike, CountedThresholds { why, median, largest, block, slow, fast }))
 }
 
-/// Chance that of `block` further runs at least `count` lie above the `rank`-th largest of `n` quiet ones.
+/// Probability that of `block` further runs at least `count` lie above the `rank`-th largest of `n` quiet
+/// ones.
 fn by_chance(n: usize, rank: usize, block: usize, count: usize) -> f64 {
     let choose = |n: usize, k: usize| -> f64 {
         ln_gamma(n as f64 + 1.0) - ln_gamma(k as f64 + 1.0) - ln_gamma((n - k) as f64 + 1.0)

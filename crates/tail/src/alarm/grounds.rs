@@ -1,4 +1,4 @@
-//! Decides what the promise of a baseline rests on: the fitted law, counting alone, or nothing.
+//! Decides the basis of a baseline's rates: the fitted law, counting, or none.
 
 use super::refusal::{BaselineError, NoLaw, Refusal};
 use crate::gev::GevFit;
@@ -6,32 +6,32 @@ use crate::independence::{self, Independence, Question};
 use crate::verdict::Levels;
 use crate::{Series, Status, gof, special};
 
-/// What thresholds rest on.
+/// The basis of thresholds.
 pub(super) enum Grounds {
     /// The fitted law.
     Law {
-        /// First-order autocorrelation of the normal scores that is taken out.
+        /// First-order autocorrelation of the normal scores that is removed.
         ar1: f64,
-        /// How many independent runs the quiet ones are worth.
+        /// Number of independent runs to which the quiet ones are equivalent.
         size: usize,
     },
     /// Counting.
     Counts {
-        /// Why not the law.
+        /// Reason why the distribution is not used.
         why: NoLaw,
     },
 }
 
-/// The p-value below which what is left after the autoregression still depends.
+/// The p-value below which the residuals of the autoregression are still dependent.
 const LEFT: f64 = 0.01;
 /// Refits of the test of fit, and values in all of them.
 const REFITS: usize = 199;
 const BUDGET: usize = 400_000;
 
-/// The grounds on which these quiet runs can promise anything.
+/// The basis of rates for these quiet runs.
 ///
 /// # Errors
-/// [`BaselineError::Refused`] where they cannot.
+/// [`BaselineError::Refused`] if there is none.
 pub(super) fn decide(
     series: &Series,
     fit: &GevFit,
@@ -74,8 +74,8 @@ pub(super) fn decide(
     }
 }
 
-/// The first-order autocorrelation of the normal scores under the fitted law, and whether without it neighbours no
-/// longer resemble each other.
+/// The first-order autocorrelation of the normal scores under the fitted law, and whether the residuals have
+/// no autocorrelation.
 fn autoregression(series: &Series, fit: &GevFit) -> (f64, bool) {
     let law = fit.law();
     let scores: Vec<f64> = series

@@ -1,9 +1,9 @@
 //! Raises alarms on a stream of durations, with a stated rate of false alarms.
 //!
-//! A spike alarm asks whether one run is too slow to be one of the baseline; a CUSUM asks whether a series of
-//! runs is (Page 1954). Both are calibrated for the error of the estimated baseline. Where no law describes the baseline,
-//! both are counted, and where nothing can be promised, it is refused. One event is one alarm:
-//! the state latches until the runs are back, or until a lasting new level is taken as baseline.
+//! A spike alarm tests whether one run is too slow for the baseline; a CUSUM tests whether a series of runs
+//! is (Page 1954). Both are calibrated for the error of the estimated baseline. If no law describes the
+//! baseline, both use counted thresholds; if no rate can be stated, the baseline is refused. One event is one
+//! alarm: the state latches until the level recovers, or until a lasting new level becomes the baseline.
 //!
 //! ```
 //! use tail::alarm::{Baseline, Event, AlarmOptions};
@@ -26,7 +26,7 @@ mod run_length;
 mod watch;
 
 pub use calibration::{Baseline, BaselineWarning};
-pub use counted::{BlockLimit, Counted};
+pub use counted::{BlockLimit, CountedThresholds};
 pub use options::{AlarmOptions, SpikeThreshold};
 pub use refusal::{BaselineError, NoLaw, Refusal};
 pub use watch::{Event, Level, Watch};

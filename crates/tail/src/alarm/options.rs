@@ -18,8 +18,8 @@ pub struct AlarmOptions {
     pub seed: u64,
     /// Runs after a confirmed new level that become the new baseline; 0 never.
     pub rebaseline: usize,
-    /// Whether a baseline that no law describes may take the smallest rate that it can count, where `false_alarms` is
-    /// smaller; else it is refused.
+    /// Whether a baseline without a law may use the smallest rate that it can count if `false_alarms` is
+    /// smaller; otherwise it is refused.
     pub relax: bool,
 }
 
@@ -47,15 +47,15 @@ pub struct SpikeThreshold {
     /// Exceedance probability under the fitted law at which the threshold lies: smaller than the nominal rate,
     /// because the law is an estimate.
     pub nominal: f64,
-    /// The distribution-free check: the largest-but-so-many of the quiet runs. A run beyond it comes with the
-    /// chance `rank_rate`, whatever the law. None where n runs cannot show so small a rate, 1 / (n + 1).
+    /// The distribution-free check: the r-th largest quiet run, which a run exceeds with probability
+    /// `rank_rate` for every law. `None` if the rate is below the smallest that n runs support, 1 / (n + 1).
     #[serde(default)]
     pub rank: Option<f64>,
     /// Exact rate of `rank` under exchangeability: at most the nominal one.
     #[serde(default)]
     pub rank_rate: Option<f64>,
-    /// Threshold whose true rate stays at or below the nominal one in 90 % of baselines (Gandy, Kvaløy 2013); NaN (null
-    /// in JSON) where counted thresholds have none.
+    /// Threshold whose actual rate is at most the nominal one in 90 % of baselines (Gandy, Kvaløy 2013); NaN
+    /// (null in JSON) if counted thresholds have none.
     #[serde(with = "crate::nullable")]
     pub guaranteed: f64,
     /// The plain quantile of the fitted law, which alarms too often.

@@ -1,11 +1,11 @@
-//! Why a baseline is refused, or why its thresholds are counted.
+//! Defines why a baseline is refused, or why its thresholds are counted.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::independence::TestFinding;
 
-/// Why no law describes the quiet runs.
+/// Reason why no distribution describes the quiet runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoLaw {
@@ -18,33 +18,33 @@ pub enum NoLaw {
     },
     /// The runs have several modes.
     SeveralModes {
-        /// What was found.
+        /// The finding.
         finding: TestFinding,
     },
 }
 
-/// Why a baseline carries no rate of false alarms.
+/// Reason why a baseline supports no false-alarm rate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
-    /// Its level moves: a later run is not one of the same draws.
+    /// Its level changes, so that later runs are not draws of the same law.
     LevelMoved {
-        /// What was found.
+        /// The finding.
         finding: TestFinding,
     },
-    /// Its runs depend on each other, and no autoregression explains it, or no law describes them beside.
+    /// Its runs depend on each other, and an autoregression does not explain it, or no law describes them.
     Dependent {
-        /// What was found.
+        /// The finding.
         finding: TestFinding,
     },
-    /// No law describes it, and it is too short for thresholds that are counted.
+    /// No distribution describes it, and it is too short for counted thresholds.
     TooFewToCount {
-        /// Why no law describes it.
+        /// Reason why no distribution describes it.
         why: NoLaw,
-        /// Quiet runs there are.
+        /// Number of quiet runs.
         runs: usize,
-        /// The rate that was asked for.
+        /// The requested rate.
         rate: f64,
-        /// Quiet runs that the rate needs.
+        /// Number of quiet runs that the rate needs.
         needed: f64,
     },
 }
@@ -61,10 +61,10 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Why there is no baseline.
+/// Reason why there is no baseline.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BaselineError {
-    /// The quiet runs carry no rate of false alarms.
+    /// The quiet runs support no false-alarm rate.
     #[error("{0}")]
     Refused(Refusal),
     /// They cannot be fitted, or an option is out of range.

@@ -1,8 +1,8 @@
-//! Computes how long a CUSUM runs before a false alarm.
+//! Computes the average run length of a CUSUM before a false alarm.
 //!
-//! Its average run length by a Markov chain over a grid of its values (Brook, Evans 1972). The increments are
-//! those of the estimated law, the runs come from the true one; averaged over bootstrap baselines, the rate of
-//! false alarms is the stated one with the error of the estimated baseline in it.
+//! It uses a Markov chain over a grid of the CUSUM's values (Brook, Evans 1972). The increments are those of
+//! the estimated law, the runs come from the true one; averaged over bootstrap baselines, the false-alarm
+//! rate is the stated one and includes the error of the estimated baseline.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use rayon::prelude::*;
 use crate::Gev;
 use crate::series::sorted_quantile;
 
-/// Steps of the grid in the cap. The increments have lumps at plus and minus the cap, so that the run length
-/// leaps where the threshold passes a multiple of it: the cap must be a whole number of steps, and thresholds lie
-/// half a step beside them.
+/// Grid steps in the cap. The increments have point masses at plus and minus the cap, so the run length jumps
+/// when the threshold crosses a multiple of it: the cap must be a whole number of steps, and thresholds lie
+/// half a step beside grid points.
 const STEPS: usize = 24;
-/// Points that stand for the true law.
+/// Number of points that represent the true law.
 const POINTS: usize = 2000;
 
 /// ln of the density of k times the law over that of the law, at `x`, within ± `cap`.
@@ -25,14 +25,14 @@ pub(super) fn log_ratio(law: &Gev, x: f64, k: f64, cap: f64) -> f64 {
         (true, true) => under - base,
         (true, false) => f64::INFINITY,
         (false, true) => f64::NEG_INFINITY,
-        // Outside both supports: the side decides.
+        // Outside of both supports, the side decides.
         (false, false) if (x > law.location) == (k > 1.0) => f64::INFINITY,
         (false, false) => f64::NEG_INFINITY,
     };
     ratio.clamp(-cap, cap)
 }
 
-/// Even quantiles of the law that the runs come from.
+/// Evenly spaced quantiles of the true law.
 pub(super) fn points(law: &Gev) -> Vec<f64> {
     (0..POINTS).map(|i| law.quantile((i as f64 + 0.5) / POINTS as f64)).collect()
 }
@@ -50,7 +50,7 @@ fn threshold(states: usize, cap: f64) -> f64 {
 }
 
 /// Average run length from 0 until the CUSUM of these increments (ascending, equally likely, within ± `cap`)
-/// exceeds the threshold of so many states.
+/// exceeds the threshold of that many states.
 pub(super) fn average_run_length(increments: &[f64], states: usize, cap: f64) -> f64 {
     let width = cap / STEPS as f64;
     let at_most = |x: f64| increments.partition_point(|&s| s <= x) as f64 / increments.len() as f64;
@@ -114,7 +114,7 @@ pub(super) fn thresholds(baselines: &[Vec<f64>], rate: f64, cap: f64) -> (f64, f
         }
         let (above, below) = (statistic(&rates(low)), statistic(&rates(high)));
         let (from, to) = (threshold(low, cap), threshold(high, cap));
-        // Between neighbours on a straight line of ln rate, unless the rate leaps there.
+        // Interpolate linearly in ln rate between neighbours, unless the rate jumps there.
         if above > rate && below < rate && below > 0.6 * above {
             from + (to - from) * (above / rate).ln() / (above / below).ln()
         } else {

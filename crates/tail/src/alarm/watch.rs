@@ -6,16 +6,16 @@ use super::calibration::Baseline;
 use super::counted::BlockLimit;
 use super::run_length::log_ratio;
 
-/// Where the level of the stream stands.
+/// The level of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// As the baseline.
+    /// The same as the baseline.
     #[default]
     Quiet,
-    /// Slower, alarm given.
+    /// Slower; the alarm was reported.
     Slow,
-    /// Faster, notice given.
+    /// Faster; the notice was reported.
     Fast,
 }
 
@@ -23,7 +23,7 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// One run is slower than any quiet one should be.
+    /// One run is slower than the spike threshold.
     Spike {
         /// Number of the run, from 1.
         run: u64,
@@ -34,11 +34,11 @@ pub enum Event {
         /// Probability of a quiet run being that slow, by the fitted law.
         probability: f64,
     },
-    /// The level is up: sustained slow-down.
+    /// The level is higher: a sustained slow-down.
     Slow {
-        /// Run at which it was found.
+        /// Run at which it was detected.
         run: u64,
-        /// Run at which it began, by the CUSUM.
+        /// Run at which it began, estimated by the CUSUM.
         since: u64,
         /// CUSUM statistic.
         statistic: f64,
@@ -47,9 +47,9 @@ pub enum Event {
         /// Median of the runs since, over the median of the baseline.
         factor: f64,
     },
-    /// The level is down.
+    /// The level is lower.
     Fast {
-        /// Run at which it was found.
+        /// Run at which it was detected.
         run: u64,
         /// Run at which it began.
         since: u64,
@@ -62,19 +62,19 @@ pub enum Event {
     },
     /// The level is that of the baseline again.
     Recovered {
-        /// Run at which it was found.
+        /// Run at which it was detected.
         run: u64,
     },
-    /// The new level lasted and is the baseline now.
+    /// The new level lasted and is now the baseline.
     Rebaselined {
-        /// Run at which it was taken.
+        /// Run at which the baseline was replaced.
         run: u64,
-        /// Runs it was made of.
+        /// Number of runs of the new baseline.
         runs: usize,
     },
 }
 
-/// Most runs remembered for the factor and for a new baseline.
+/// The largest number of runs kept for the factor and for a new baseline.
 const MEMORY: usize = 4096;
 
 /// The state of a monitor: push durations, get events; serialise it to resume later.
@@ -86,7 +86,7 @@ pub struct Watch {
     pub runs: u64,
     /// Values that were not finite and were skipped.
     pub skipped: u64,
-    /// Where the level stands.
+    /// The current level.
     pub level: Level,
     /// CUSUM towards slow, towards fast, and back to the baseline.
     pub cusum: [f64; 3],
@@ -98,13 +98,13 @@ pub struct Watch {
     last_score: Option<f64>,
     /// The latest runs, newest last.
     recent: Vec<f64>,
-    /// Runs of the current block, where thresholds are counted.
+    /// Number of runs in the current block, for counted thresholds.
     #[serde(default)]
     in_block: usize,
 }
 
 impl Baseline {
-    /// A monitor that has seen nothing yet.
+    /// A new monitor of this baseline.
     pub fn watch(self) -> Watch {
         Watch {
             baseline: self,
@@ -122,7 +122,7 @@ impl Baseline {
 }
 
 impl Watch {
-    /// Take one duration; values that are not finite are counted and skipped.
+    /// Takes one duration; values that are not finite are counted and skipped.
     pub fn push(&mut self, value: f64) -> Vec<Event> {
         let mut events = Vec::new();
         if !value.is_finite() {
@@ -154,7 +154,7 @@ impl Watch {
         events
     }
 
-    /// Counts a run in its block; judges the level where the block is full.
+    /// Counts a run in its block, and judges the level if the block is full.
     fn count(&mut self, value: f64) -> Option<Event> {
         let counted = self.baseline.counted.as_ref()?;
         let (block, slow, fast) = (counted.block, counted.slow, counted.fast);
@@ -258,13 +258,13 @@ impl Watch {
         if wanted < 50 || lasting < wanted as u64 || self.recent.len() < wanted {
             return None;
         }
-        // Runs that cannot be a baseline are looked at again when a good part of them is new.
+        // Runs that cannot be a baseline are tried again when a quarter of them is new.
         if (lasting - wanted as u64) % (wanted as u64 / 4) >= self.looked_each() {
             return None;
         }
         let values = &self.recent[self.recent.len() - wanted..];
         let mut options = self.baseline.options;
-        // So few values cannot support a smaller probability of false alarms.
+        // So few values support no smaller false-alarm rate.
         options.false_alarms = options.false_alarms.max(0.1 / wanted as f64);
         options.relax = true;
         let baseline = Baseline::new(values, &options).ok()?;
@@ -276,7 +276,7 @@ impl Watch {
         Some(Event::Rebaselined { run: self.runs, runs: wanted })
     }
 
-    /// Runs from one look at the level to the next.
+    /// Number of runs between two judgements of the level.
     fn looked_each(&self) -> u64 {
         self.baseline.counted.as_ref().map_or(1, |counted| counted.block as u64)
     }
@@ -288,7 +288,7 @@ impl Watch {
             return value;
         }
         let law = self.baseline.law;
-        // Normal scores follow the autoregression; far tails are cut where a score would be infinite.
+        // Normal scores follow the autoregression; probabilities are clamped so that scores are finite.
         let p = law.survival(value).clamp(1e-15, 1.0 - 1e-15);
         let score = crate::special::normal_upper_quantile(p);
         let white = match self.last_score {

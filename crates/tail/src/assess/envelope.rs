@@ -1,4 +1,4 @@
-//! The band that all points of a probability plot together leave in few samples only.
+//! Computes the simultaneous envelope of a probability plot.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,27 +6,28 @@ use super::Assessment;
 use crate::gev::fit::SHAPE_MAX;
 use crate::{Gev, Series, Xoshiro, bootstrap, special};
 
-/// The envelope that holds *all* points of a probability plot with the stated chance. The pointwise one holds
-/// each point with that chance, so of 400 points some twenty lie outside it by right.
+/// The envelope that contains *all* points of a probability plot with the stated probability. The pointwise
+/// envelope contains each point with that probability, so of 400 points about twenty lie outside of it by
+/// chance.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Chance that a sample of the fitted law has every point inside.
+    /// Probability that a sample of the fitted law has every point inside.
     pub level: f64,
-    /// Tail probability of Beta(i, n + 1 - i) on each side that gives that chance.
+    /// Tail probability of Beta(i, n + 1 - i) on each side that gives this probability.
     pub pointwise_tail: f64,
     /// [lower, upper] of the fitted probability, one pair for each point of `Panels::probability`.
     pub probability: Vec<[f64; 2]>,
     /// [lower, upper] in the unit of the data, one pair for each point of `Panels::quantile` and
     /// `Panels::return_points`.
     pub quantile: Vec<[f64; 2]>,
-    /// How many points lie outside.
+    /// Number of points outside.
     pub outside: usize,
-    /// Chance of a point straying as far, somewhere in the plot, in a sample of the fitted law.
+    /// Probability that a sample of the fitted law has a point this far out somewhere in the plot.
     pub p: f64,
-    /// Simulated samples behind it.
+    /// Number of simulated samples.
     pub replicates: usize,
-    /// Whether each was refitted, as the data were; above 20 000 values they are not, and the envelope is a
-    /// little too wide.
+    /// Whether each sample was refitted, as the data were; above 20 000 values they are not, and the envelope
+    /// is slightly too wide.
     pub refitted: bool,
 }
 
@@ -55,7 +56,7 @@ impl Assessment {
         let mut ascending = smallest;
         ascending.sort_unstable_by(f64::total_cmp);
         let here = farthest(n, shown.iter().map(|&i| (i, law.cdf(series.sorted()[i]))));
-        // The largest tail that at most a share 1 - level of the samples reaches below.
+        // The largest tail probability that at most a share 1 - level of the samples falls below.
         let rank = ((1.0 - self.level) * (replicates as f64 + 1.0)).floor() as usize;
         let tail = 0.5 * ascending[rank.clamp(1, replicates) - 1];
         let size = n as f64;

@@ -1,8 +1,8 @@
-//! Everything `fit` says about one series of durations, as one struct: schema `lastrank.fit/1`.
+//! Assesses one series of durations, as one struct with the schema `lastrank.fit/1`.
 //!
-//! [`assess`] is the entry point of the command line and the report. It asks first whether the values are
-//! independent draws of one law, then fits a GEV and its rivals, and hands out typed findings: what was found and how
-//! sure that is. [`Assessment::panels`] gives the points of the figures.
+//! [`assess`] is the entry point of the command line and the report. It first tests whether the values are
+//! independent draws of one law, then fits a GEV and its rivals, and returns typed findings with their
+//! certainty. [`Assessment::panels`] gives the points of the figures.
 //!
 //! ```
 //! use tail::assess::{AssessOptions, assess};
@@ -45,7 +45,7 @@ pub const SCHEMA: &str = "lastrank.fit/1";
 /// Fewest values that are assessed at all.
 pub const FEWEST: usize = 10;
 
-/// Assess durations in time order, in any unit.
+/// Assesses durations in time order, in any unit.
 ///
 /// # Errors
 /// [`Error::NotFinite`] for NaN or infinite values unless the options say to drop and count them,
@@ -161,8 +161,8 @@ fn assess_series<'a>(
     Ok((assessment, likelihood, fit))
 }
 
-/// Log-densities of all values in time order; of very many those of their groups, which differ from them by less
-/// than a millionth of a unit.
+/// Log-densities of all values in time order; for very many values those of their groups, which differ by
+/// less than 1e-6.
 struct Densities<'a> {
     series: &'a Series,
     groups: Option<(Grouped, Vec<u32>)>,
@@ -197,7 +197,7 @@ fn alternatives(series: &Series, fit: &gev::GevFit) -> (Vec<Alternative>, f64, f
         .filter(|rival| rival.aic().is_finite())
         .collect();
     let weights = |criterion: &[f64]| -> Vec<f64> {
-        // A law whose likelihood overflowed has no weight.
+        // A law whose likelihood overflowed has weight 0.
         let finite = |c: &&f64| c.is_finite();
         let best = criterion.iter().filter(finite).copied().fold(f64::INFINITY, f64::min);
         let raw: Vec<f64> =
@@ -235,20 +235,20 @@ fn alternatives(series: &Series, fit: &gev::GevFit) -> (Vec<Alternative>, f64, f
     (found, aic_weight[0], bic_weight[0])
 }
 
-/// Refits times values that a bootstrap may cost: half a second of one core.
+/// The largest product of refits and values of a bootstrap: half a second of one core.
 const BUDGET: usize = 4_000_000;
 
 /// The same for tests of fit, whose samples may be smaller than the data.
 const BUDGET_OF_TESTS: usize = 2_000_000;
 
-/// Replicates that the budget allows; none below 99, where p-values would be too coarse.
+/// The number of replicates that the budget permits; `None` below 99, since p-values would be too coarse.
 fn affordable(wanted: usize, n: usize) -> Option<usize> {
     let replicates = wanted.min(BUDGET / n.max(1));
     (replicates >= 99.min(wanted) && replicates > 0).then_some(replicates)
 }
 
-/// Stage two: A² and AU² with p-values from refits to samples of the fit; where the budget does not carry
-/// samples of that size, from smaller ones (said in `sample_size`).
+/// Stage two: A² and AU² with p-values from refits to samples of the fit; if the budget does not permit
+/// samples of that size, from smaller ones (see `sample_size`).
 fn goodness_of_fit(
     series: &Series,
     fit: &gev::GevFit,
@@ -281,7 +281,7 @@ fn dependence(
     })
 }
 
-/// Most values to which a line is fitted: of more, even spaced ones.
+/// The largest number of values to which a line is fitted; of more, evenly spaced ones are used.
 const MOST_FOR_TREND: usize = 5_000;
 
 /// Location b0 + b1 t, t from 0 at the first value to 1 at the last (Coles 2001, 6.2), and whether the
@@ -313,7 +313,7 @@ fn trend(series: &Series, options: &AssessOptions) -> Option<TrendFit> {
     })
 }
 
-/// The interval likelihood where the tick is coarse (Heitjan 1989).
+/// The interval likelihood, for a coarse tick (Heitjan 1989).
 fn rounded(series: &Series, fit: &gev::GevFit) -> Option<Rounded> {
     let tick = series.tick().filter(|tick| *tick > 0.2 * fit.scale)?;
     let found = interval::fit(series, tick, interval::Rounding::Nearest).ok()?;
@@ -326,7 +326,7 @@ fn rounded(series: &Series, fit: &gev::GevFit) -> Option<Rounded> {
     })
 }
 
-/// Is the shape 0, as far as these values tell?
+/// Tests whether the shape is 0.
 fn gumbel_test(series: &Series, fit: &gev::GevFit) -> Option<GumbelTest> {
     let simple = gumbel::fit(series).ok()?;
     let (statistic, p) = simple.against(fit);
@@ -346,7 +346,7 @@ impl Assessment {
         Gev { location: self.gev.location, scale: self.gev.scale, shape: self.gev.shape }
     }
 
-    /// The Vuong comparison with a family, where both densities are positive at every value.
+    /// The Vuong comparison with a family, if both densities are positive at every value.
     pub fn vuong(&self, family: rivals::Family) -> Option<Vuong> {
         self.alternatives.iter().find(|a| a.model == family)?.vuong
     }

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::return_period::return_period_to_probability;
 use crate::{Error, argument};
 
-/// What to do with values that are not finite.
+/// Treatment of values that are not finite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NonFinite {
-    /// Refuse them: something is wrong with the measurement or the file.
+    /// Refuse them: the measurement or the file is faulty.
     #[default]
     Refuse,
-    /// Leave them out and say how many.
+    /// Leave them out and report their number.
     Drop,
 }
 
@@ -22,15 +22,15 @@ pub enum NonFinite {
 pub struct AssessOptions {
     /// Coverage of all intervals.
     pub level: f64,
-    /// Return periods (> 1) whose levels are wanted, in numbers of values.
+    /// Return periods (> 1) of the levels to compute, in numbers of values.
     pub periods: Vec<f64>,
-    /// How often the whole verdict may err on independent draws of a GEV: its stages share it.
+    /// Error of the whole verdict for independent draws of a GEV, shared by its stages.
     pub significance: f64,
-    /// Refits of the bootstrap behind the p-values of the fit; 0 leaves them out.
+    /// Bootstrap refits for the p-values of the fit; 0 omits them.
     pub bootstrap: usize,
     /// Seed of every random draw.
     pub seed: u64,
-    /// What to do with NaN and infinite values.
+    /// Treatment of NaN and infinite values.
     pub non_finite: NonFinite,
 }
 

@@ -1,4 +1,4 @@
-//! Points of the figures of one fit: probability plot, Q-Q plot, return levels, density.
+//! Computes the points of the figures of one fit: probability plot, Q-Q plot, return levels, density.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,8 @@ pub struct Panels {
     pub envelope: Envelope,
 }
 
-/// Of more values fewer points are shown: a tail is judged by its last hundred, and each costs a simulation.
+/// With more values than this, fewer points are shown: a tail is judged by its last hundred points, and each
+/// costs a simulation.
 const MANY: usize = 20_000;
 
 impl Assessment {
@@ -109,7 +110,7 @@ impl Assessment {
     fn return_curve(&self, likelihood: &Likelihood, fit: &GevFit) -> Vec<Band> {
         const STEPS: usize = 40;
         let (from, to) = (1.01f64.ln(), (10.0 * fit.n as f64).max(1000.0).ln());
-        // For very many values a profile differs from it by less than the width of the line.
+        // For very many values a profile interval differs by less than the width of the line.
         let profiled = self.status != Status::Boundary && fit.n <= MANY;
         (0..=STEPS)
             .into_par_iter()
@@ -149,7 +150,8 @@ impl Assessment {
     }
 }
 
-/// Indices of the order statistics that are shown: all of few; of many, both tails and an even choice between.
+/// Indices of the order statistics shown: all, or if there are many, both tails and an even selection
+/// between.
 fn shown(n: usize, most: usize) -> Vec<usize> {
     if n <= most {
         return (0..n).collect();

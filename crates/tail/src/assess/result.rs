@@ -1,4 +1,4 @@
-//! The result of an assessment: what `fit --json` holds.
+//! Defines the result of an assessment, which `fit --json` prints.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::rivals::{Family, Law};
 use crate::verdict::{Alternative, Diagnostics, Verdict};
 use crate::{Dropped, Interval, Status};
 
-/// All that is said about one series, schema `lastrank.fit/1`. Every number is in the unit of the data unless
+/// The assessment of one series, schema `lastrank.fit/1`. Every number is in the unit of the data unless
 /// its documentation says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assessment {
     /// `lastrank.fit/1`.
     pub schema: String,
-    /// How far the fit can be trusted.
+    /// Reliability of the fit.
     pub status: Status,
     /// Finite values used.
     pub n: usize,
@@ -26,7 +26,7 @@ pub struct Assessment {
     pub distinct: usize,
     /// The clock's tick, where ties show one.
     pub tick: Option<f64>,
-    /// How many independent values the n are worth.
+    /// Number of independent values to which the n are equivalent.
     pub n_eff: f64,
     /// Coverage of all intervals.
     pub level: f64,
@@ -40,7 +40,7 @@ pub struct Assessment {
     pub return_levels: Vec<ReturnLevel>,
     /// Tests of the assumptions and of the fit.
     pub diagnostics: Diagnostics,
-    /// What it all means.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
@@ -65,7 +65,7 @@ pub struct GevResult {
     pub bic: f64,
     /// Share of the GEV among all fitted models by AIC, 0 to 1.
     pub aic_weight: f64,
-    /// The same by BIC.
+    /// The weight by BIC.
     pub bic_weight: f64,
     /// Profile-likelihood intervals; none where there is no interior maximum.
     pub intervals: Option<ParameterIntervals>,
@@ -79,11 +79,11 @@ pub struct GevResult {
 /// the sample ([`crate::gev::bartlett_factor`]).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ParameterIntervals {
-    /// Of the location.
+    /// Interval of the location.
     pub location: Option<Interval>,
-    /// Of the scale.
+    /// Interval of the scale.
     pub scale: Option<Interval>,
-    /// Of the shape.
+    /// Interval of the shape.
     pub shape: Option<Interval>,
 }
 

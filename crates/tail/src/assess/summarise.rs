@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::series::sorted_quantile;
 use crate::special;
 
-/// Minimum to maximum, with intervals that assume nothing but independence.
+/// Minimum to maximum, with intervals that assume only independence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampleSummary {
-    /// How many values.
+    /// Number of values.
     pub n: usize,
     /// Smallest value.
     pub minimum: f64,
@@ -36,9 +36,9 @@ pub struct QuantileEstimate {
     pub probability: f64,
     /// The sample quantile, interpolated between order statistics.
     pub value: f64,
-    /// Lower end; none where no order statistic reaches the coverage.
+    /// Lower end; `None` if no order statistic reaches the coverage.
     pub lower: Option<f64>,
-    /// Upper end; none where no order statistic reaches the coverage (few values, far quantile).
+    /// Upper end; `None` if no order statistic reaches the coverage (few values, far quantile).
     pub upper: Option<f64>,
 }
 
@@ -70,7 +70,7 @@ pub fn summarise(sorted: &[f64], level: f64) -> SampleSummary {
 
 /// Indices, from 0, of the order statistics that enclose the `p`-quantile of `n` independent values with at
 /// least the coverage `level`, half of the error on each side (binomial; David, Nagaraja 2003, 7.1). `None`
-/// where even the extreme value does not reach it.
+/// if even the extreme value does not reach it.
 pub fn quantile_interval(n: usize, p: f64, level: f64) -> (Option<usize>, Option<usize>) {
     let tail = 0.5 * (1.0 - level);
     // P(X_(r) > quantile) = P(Binomial(n, p) < r) = P(B <= r - 1), r from 1.

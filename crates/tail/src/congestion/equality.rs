@@ -1,8 +1,8 @@
-//! Tests whether two samples are of one law, whatever that law is: by the ranks of their values.
+//! Tests whether two samples have the same law, by the ranks of their values.
 //!
-//! Given the pooled values, all ways to deal them to two samples of these sizes are equally likely if both are
-//! independent draws of one law. A sum of scores over the new sample then has a known mean and variance, whatever
-//! the law, and is nearly normal from ten values on.
+//! If both are independent draws of one law, all assignments of the pooled values to two samples of these
+//! sizes are equally likely. A sum of scores over the new sample then has a known mean and variance for every
+//! law, and is nearly normal from ten values on.
 
 use crate::Series;
 use crate::special::{normal_quantile, normal_two_sided};
@@ -51,9 +51,9 @@ fn standardised(pooled: &[(f64, bool)], mut scores: Vec<f64>) -> f64 {
 mod tests {
     use super::*;
 
-    /// z of the level by going through all ways to deal the values.
+    /// z of the level by enumerating all assignments of the values.
     #[test]
-    fn mean_and_variance_are_those_of_all_deals() {
+    fn mean_and_variance_are_those_over_all_assignments() {
         let values = [1.0, 2.0, 2.0, 4.0, 7.0, 9.0];
         let scores: Vec<f64> = (1..=6).map(f64::from).collect();
         let shared = [1.0, 2.5, 2.5, 4.0, 5.0, 6.0];

@@ -1,4 +1,4 @@
-//! The joint likelihood of a quiet and a congested sample that share one law up to a factor or a shift.
+//! Computes the joint likelihood of a quiet and a congested sample whose laws differ by a factor or a shift.
 
 use crate::gev::{SHAPE_MAX, maximize_maxima};
 use crate::interval_end::{RootDeviance, unbounded_end};
@@ -7,7 +7,7 @@ use crate::status::Interval;
 use crate::surface::{Free, Maxima};
 use crate::{Error, Gev, Series};
 
-/// What makes the congested values from quiet ones.
+/// The transformation of quiet values into congested ones.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Link {
     /// y = k x, the argument is ln k.
@@ -16,7 +16,7 @@ pub(super) enum Link {
     Shift,
 }
 
-/// Both samples, and where the last maximum was.
+/// Both samples, and the last maximum.
 pub(super) struct TwoSamples<'a> {
     quiet: &'a [f64],
     new: &'a [f64],
@@ -159,7 +159,7 @@ impl RootDeviance for HeldLink<'_, '_> {
     }
 }
 
-/// Both samples fitted on their own: the sum of negative log-likelihoods.
+/// The sum of negative log-likelihoods of separate fits.
 pub(super) fn separate(quiet: &Series, new: &Series) -> Result<f64, Error> {
     let one = crate::Likelihood::new(quiet)?.fit();
     let two = crate::Likelihood::new(new)?.fit();

@@ -6,10 +6,13 @@
 //! its tests of independence, calls a share of 1 - level anything but equal. Schema `lastrank.compare/1`. Interleave quiet and new runs (ABAB): drift is otherwise read as congestion.
 
 mod equality;
+mod large;
 mod likelihood;
 mod robust;
+mod sorted;
 
-pub use robust::{Estimate, Robust, hodges_lehmann, resample, robust};
+pub use robust::{Estimate, Robust, resample, robust};
+pub use sorted::hodges_lehmann;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,63 +1,113 @@
-//! Compares two samples without a model.
+//! Compares two samples without a parametric model.
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::large::Large;
+use super::sorted::{Sorted, hodges_lehmann};
 use crate::series::sorted_quantile;
 use crate::{Interval, Series, Xoshiro};
 
-/// An estimate with its bootstrap interval.
+/// An estimate with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
-    /// Percentile interval of a block bootstrap.
+    /// Its interval: percentiles of a block bootstrap, or without resampling for large samples.
     pub interval: Interval,
 }
 
-/// What needs no law: ratios, and the spread of a factor that varies from run to run.
+fn by_bootstrap() -> bool {
+    true
+}
+
+/// Estimates without a distribution: ratios, and the spread of a factor that varies from run to run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Robust {
     /// Ratio of medians.
     pub median_ratio: Estimate,
     /// exp of the median of all differences of logarithms (Hodges, Lehmann 1963).
     pub hodges_lehmann: Estimate,
-    /// Mean of ln k, should k vary from run to run.
+    /// Mean of ln k if k varies from run to run.
     pub mean_ln_k: Estimate,
     /// Var ln k = Var ln T(new) - Var ln T(quiet); negative where the new runs vary less.
     pub variance_ln_k: Estimate,
-    /// Length of the bootstrap's blocks in the quiet and in the new sample.
+    /// Block lengths of the bootstrap in the quiet and in the new sample.
     pub blocks: [usize; 2],
+    /// Whether intervals come from a bootstrap. From 10,000 values they come from order statistics and
+    /// moments.
+    #[serde(default = "by_bootstrap")]
+    pub bootstrap: bool,
 }
 
-/// Model-free comparison of two positive series. Blocks are of length 1 for independent values.
+/// Total number of values from which intervals are computed without resampling.
+const LARGE: usize = 10_000;
+
+/// Model-free comparison of two positive series. Blocks have length 1 for independent values. From 10,000
+/// values, intervals come from order statistics and moments with the effective sample sizes.
 pub fn robust(quiet: &Series, new: &Series, level: f64, replicates: usize, seed: u64) -> Robust {
     let logs = |series: &Series| -> Vec<f64> { series.values().iter().map(|x| x.ln()).collect() };
-    let (x, y) = (logs(quiet), logs(new));
-    let blocks = [block_of(quiet), block_of(new)];
-    let here = statistics(&x, &y);
-    let mut draws: [Vec<f64>; 4] = std::array::from_fn(|_| Vec::with_capacity(replicates));
-    let (mut bx, mut by) = (Vec::with_capacity(x.len()), Vec::with_capacity(y.len()));
-    for replicate in 0..replicates {
-        let mut random = Xoshiro::stream(seed, replicate as u64);
-        resample(&x, blocks[0], &mut random, &mut bx);
-        resample(&y, blocks[1], &mut random, &mut by);
-        for (all, one) in draws.iter_mut().zip(statistics(&bx, &by)) {
-            all.push(one);
-        }
-    }
-    let tail = 0.5 * (1.0 - level);
-    let [median, hodges, mean, variance] = std::array::from_fn(|i| {
-        draws[i].sort_unstable_by(f64::total_cmp);
-        let (lower, upper) = (sorted_quantile(&draws[i], tail), sorted_quantile(&draws[i], 1.0 - tail));
-        Estimate { value: here[i], interval: Interval::new(lower, upper, level) }
-    });
+    let ((x, one), (y, other)) =
+        rayon::join(|| (logs(quiet), Worth::of(quiet)), || (logs(new), Worth::of(new)));
+    let blocks = [one.block, other.block];
+    let by_formula = x.len() + y.len() >= LARGE;
+    let [median, hodges, mean, variance] = if by_formula {
+        formulas(&x, &y, [one.effective, other.effective], level)
+    } else {
+        bootstrapped(&x, &y, blocks, level, (replicates, seed))
+    };
     Robust {
         median_ratio: exponential(median),
         hodges_lehmann: exponential(hodges),
         mean_ln_k: mean,
         variance_ln_k: variance,
         blocks,
+        bootstrap: !by_formula,
     }
+}
+
+/// All four with percentile intervals. A replicate does not depend on the number of threads.
+fn bootstrapped(
+    x: &[f64],
+    y: &[f64],
+    blocks: [usize; 2],
+    level: f64,
+    (replicates, seed): (usize, u64),
+) -> [Estimate; 4] {
+    let here = statistics(&Sorted::of(x), &Sorted::of(y));
+    let drawn: Vec<[f64; 4]> = (0..replicates as u64)
+        .into_par_iter()
+        .map_init(
+            || (Vec::with_capacity(x.len()), Vec::with_capacity(y.len())),
+            |(bx, by), replicate| {
+                let mut random = Xoshiro::stream(seed, replicate);
+                resample(x, blocks[0], &mut random, bx);
+                resample(y, blocks[1], &mut random, by);
+                statistics(&Sorted::of(bx), &Sorted::of(by))
+            },
+        )
+        .collect();
+    let tail = 0.5 * (1.0 - level);
+    std::array::from_fn(|i| {
+        let mut draws: Vec<f64> = drawn.iter().map(|one| one[i]).collect();
+        draws.sort_unstable_by(f64::total_cmp);
+        let (lower, upper) = (sorted_quantile(&draws, tail), sorted_quantile(&draws, 1.0 - tail));
+        Estimate { value: here[i], interval: Interval::new(lower, upper, level) }
+    })
+}
+
+/// All four with intervals without resampling.
+fn formulas(x: &[f64], y: &[f64], effective: [f64; 2], level: f64) -> [Estimate; 4] {
+    let (x, y) = rayon::join(|| Sorted::of(x), || Sorted::of(y));
+    let [median, hodges, mean, variance] = statistics(&x, &y);
+    let large = Large { x: &x, y: &y, effective, level };
+    let estimate = |value, interval| Estimate { value, interval };
+    [
+        estimate(median, large.medians()),
+        estimate(hodges, large.hodges_lehmann(hodges)),
+        estimate(mean, large.means()),
+        estimate(variance, large.variances()),
+    ]
 }
 
 fn exponential(e: Estimate) -> Estimate {
@@ -65,21 +115,13 @@ fn exponential(e: Estimate) -> Estimate {
     Estimate { value: e.value.exp(), interval }
 }
 
-/// Of logarithms: difference of medians, Hodges-Lehmann, difference of means, difference of variances.
-fn statistics(x: &[f64], y: &[f64]) -> [f64; 4] {
-    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
-    let (mx, my) = (mean(x), mean(y));
-    let variance =
-        |v: &[f64], m: f64| v.iter().map(|a| (a - m).powi(2)).sum::<f64>() / (v.len() as f64 - 1.0).max(1.0);
-    let sorted = |v: &[f64]| {
-        let mut s = v.to_vec();
-        s.sort_unstable_by(f64::total_cmp);
-        s
-    };
-    let (sx, sy) = (sorted(x), sorted(y));
+/// Statistics of logarithms: difference of medians, Hodges-Lehmann, difference of means, difference of
+/// variances.
+fn statistics(x: &Sorted, y: &Sorted) -> [f64; 4] {
+    let (mx, my) = (x.moments(), y.moments());
     // The logarithm of the ratio of medians of the values themselves.
-    let median = middle(&sy).ln() - middle(&sx).ln();
-    [median, hodges_lehmann(&sx, &sy), my - mx, variance(y, my) - variance(x, mx)]
+    let median = middle(&y.0).ln() - middle(&x.0).ln();
+    [median, hodges_lehmann(&x.0, &y.0), my.mean - mx.mean, my.variance - mx.variance]
 }
 
 /// Median of the values whose ascending logarithms are given.
@@ -88,46 +130,22 @@ fn middle(logs: &[f64]) -> f64 {
     if n % 2 == 1 { logs[n / 2].exp() } else { 0.5 * (logs[n / 2 - 1].exp() + logs[n / 2].exp()) }
 }
 
-/// Median of all y_j - x_i, by counting pairs in two ascending lists: O((n + m) log(1 / ε)).
-pub fn hodges_lehmann(x: &[f64], y: &[f64]) -> f64 {
-    let pairs = x.len() as u64 * y.len() as u64;
-    if pairs == 0 {
-        return f64::NAN;
-    }
-    // How many differences are at most d.
-    let count = |d: f64| -> u64 {
-        let mut j = 0;
-        let mut total = 0u64;
-        for &a in x {
-            while j < y.len() && y[j] - a <= d {
-                j += 1;
-            }
-            total += j as u64;
-        }
-        total
-    };
-    let order = |k: u64| -> f64 {
-        let (mut low, mut high) = (y[0] - x[x.len() - 1], y[y.len() - 1] - x[0]);
-        if count(low) >= k {
-            return low;
-        }
-        for _ in 0..100 {
-            let middle = 0.5 * (low + high);
-            if middle <= low || middle >= high || high - low < 1e-13 * (1.0 + high.abs()) {
-                break;
-            }
-            if count(middle) >= k { high = middle } else { low = middle }
-        }
-        high
-    };
-    if pairs % 2 == 1 { order(pairs / 2 + 1) } else { 0.5 * (order(pairs / 2) + order(pairs / 2 + 1)) }
+/// The effective sample size of a series, and its bootstrap block length: 1 if the values pass as
+/// independent.
+struct Worth {
+    effective: f64,
+    block: usize,
 }
 
-/// Length of bootstrap blocks: 1 for values that pass as independent.
-fn block_of(series: &Series) -> usize {
-    let n = series.len();
-    let effective = crate::gev::effective_size(&crate::independence::ranks(series.values()));
-    if effective > 0.95 * n as f64 { 1 } else { crate::bootstrap::block_length(n, effective) }
+impl Worth {
+    fn of(series: &Series) -> Worth {
+        let n = series.len();
+        let effective = crate::gev::effective_size(&crate::independence::ranks(series.values()));
+        match effective > 0.95 * n as f64 {
+            true => Worth { effective: n as f64, block: 1 },
+            false => Worth { effective, block: crate::bootstrap::block_length(n, effective) },
+        }
+    }
 }
 
 /// Circular moving-block resample (Künsch 1989; Politis, Romano 1992).
@@ -147,13 +165,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hodges_lehmann_is_the_median_of_all_differences() {
-        let x = [0.0, 1.0, 5.0];
-        let y = [2.0, 2.5, 9.0, 9.5];
-        let mut all: Vec<f64> = y.iter().flat_map(|b| x.iter().map(move |a| b - a)).collect();
-        all.sort_by(f64::total_cmp);
-        let wanted = 0.5 * (all[5] + all[6]);
-        assert!((hodges_lehmann(&x, &y) - wanted).abs() < 1e-9);
+    fn formulas_and_bootstrap_agree() {
+        let mut random = Xoshiro::new(3);
+        let mut draw = |n, spread: f64, shift: f64| -> Vec<f64> {
+            (0..n).map(|_| shift + spread * (random.normal() + 0.3 * random.exponential())).collect()
+        };
+        let (x, y) = (draw(1_500, 0.5, 0.0), draw(1_200, 0.8, 0.2));
+        let drawn = bootstrapped(&x, &y, [1, 1], 0.95, (999, 1));
+        let found = formulas(&x, &y, [1_500.0, 1_200.0], 0.95);
+        for (one, other) in drawn.iter().zip(&found) {
+            assert_eq!(one.value, other.value);
+            let width = one.interval.upper - one.interval.lower;
+            let apart =
+                [one.interval.lower - other.interval.lower, one.interval.upper - other.interval.upper];
+            assert!(apart.iter().all(|end| end.abs() < 0.15 * width), "{one:?} {other:?}");
+        }
     }
 
     #[test]

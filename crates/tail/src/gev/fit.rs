@@ -1,7 +1,7 @@
-//! The maximum-likelihood fit of a GEV: robust start, Newton, fallback starts, existence, errors, influence.
+//! Fits a GEV by maximum likelihood: robust start, Newton, fallback starts, existence, errors, influence.
 //!
 //! Values are standardised by median and interquartile range, so the fit of `a x + b` is the transformed fit
-//! of `x`, in any unit. A maximum is looked for in -1 < shape < min(5, (n - k) / k), k being the multiplicity
+//! of `x`, in any unit. A maximum is searched in -1 < shape < min(5, (n - k) / k), k being the multiplicity
 //! of the smallest value: outside, the likelihood is unbounded.
 
 use serde::{Deserialize, Serialize};
@@ -21,24 +21,24 @@ pub(crate) const SHAPE_MAX: f64 = 5.0;
 /// Location, scale and shape, or three numbers that belong to them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// Of the location.
+    /// For the location.
     pub location: f64,
-    /// Of the scale.
+    /// For the scale.
     pub scale: f64,
-    /// Of the shape.
+    /// For the shape.
     pub shape: f64,
 }
 
-/// How much the fit hangs on its most influential value.
+/// The influence of the most influential value on the fit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Influence {
     /// The value whose removal moves a parameter most (the extremes are tried).
     pub value: f64,
-    /// The largest move of a parameter, in its standard errors.
+    /// The largest change of a parameter, in its standard errors.
     pub shift: f64,
     /// The shape without that value.
     pub shape_without: f64,
-    /// Whether one value alone moves a parameter by more than its standard error.
+    /// Whether a single value changes a parameter by more than its standard error.
     pub flagged: bool,
 }
 
@@ -64,7 +64,7 @@ impl LevelEstimate {
 /// A fitted GEV.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GevFit {
-    /// How far to trust it.
+    /// Reliability of the fit.
     pub status: Status,
     /// Finite values used.
     pub n: usize,
@@ -82,9 +82,9 @@ pub struct GevFit {
     pub scale: f64,
     /// Shape; positive is heavy-tailed.
     pub shape: f64,
-    /// Median of the data, and ...
+    /// Median of the data.
     pub center: f64,
-    /// ... location minus that median: exact even where the location itself is rounded.
+    /// Location minus `center`, exact even if the location itself is rounded.
     pub location_offset: f64,
     /// Standard errors from the observed information; none unless `status` is ok.
     pub standard_errors: Option<Parameters>,
@@ -158,7 +158,7 @@ pub struct Likelihood<'a> {
     series: &'a Series,
     /// Ascending standardised values.
     pub(crate) y: Vec<f64>,
-    /// The same in groups, where there are very many.
+    /// The values in groups, if there are very many.
     grouped: Option<Grouped>,
     pub(crate) center: f64,
     pub(crate) spread: f64,
@@ -179,8 +179,8 @@ impl<'a> Likelihood<'a> {
         Ok(Likelihood { series, y, grouped, center, spread, shape_max: shape_bound(sorted) })
     }
 
-    /// The sample as a surface that is quick to climb: of very many values in groups, whose maximum lies within a
-    /// thousandth of a standard error of the sample's.
+    /// The sample as a surface that is fast to evaluate: very many values are grouped, and the maximum is
+    /// within a thousandth of a standard error of the sample's.
     pub(crate) fn quick(&self) -> Maxima<'_> {
         match &self.grouped {
             Some(grouped) => Maxima::grouped(&grouped.points, &grouped.weights, self.shape_max),
@@ -198,7 +198,7 @@ impl<'a> Likelihood<'a> {
         let mut newton = Newton::new(3);
         let mut best = maximize_maxima(&self.quick(), &mut newton);
         if self.grouped.is_some() {
-            // The last steps climb the whole sample.
+            // The last steps use the whole sample.
             let outcome = newton.minimize(&Free(&self.maxima()), &best.at, 1e-12 * self.y.len() as f64, 2);
             if best.status != Status::Boundary && outcome.converged {
                 let at = [newton.at[0], newton.at[1], newton.at[2]];
@@ -223,7 +223,7 @@ impl<'a> Likelihood<'a> {
         fit
     }
 
-    /// One Newton step of leaving each extreme out finds the most influential; a refit then gives the exact move.
+    /// One Newton step without each extreme finds the most influential; a refit then gives the exact change.
     fn influence(&self, best: &StandardMaximum, inverse: &[f64], newton: &mut Newton) -> Option<Influence> {
         let n = self.y.len();
         let [m, phi, shape] = best.at;
@@ -325,13 +325,13 @@ pub(crate) fn in_units<S: Surface>(
     (fit, inverse)
 }
 
-/// Lags times values that an effective size may cost before it is left to batches.
+/// The largest product of lags and values for an effective size; beyond it, batch means are used.
 const MOST_PRODUCTS: usize = 40_000_000;
 
-/// `n / (1 + 2 Σ ρ_k)`, the sum running while ρ_k stands above its noise 2/√n. Never more than n.
+/// `n / (1 + 2 Σ ρ_k)`, summed while ρ_k exceeds its noise 2/√n. At most n.
 ///
-/// Where so long a memory would cost too much (of a million values after 50 lags), the variance of the means
-/// of a thousand batches says what all lags together add (Law, Carson 1979), if that is more.
+/// If the dependence is too long to sum (for a million values after 50 lags), the variance of the means of a
+/// thousand batches gives the contribution of all lags (Law, Carson 1979), if that is larger.
 pub fn effective_size(series: &[f64]) -> f64 {
     let n = series.len();
     let size = n as f64;
@@ -386,7 +386,7 @@ pub(crate) fn quantile_start() -> [f64; 2] {
     [-0.3665 / 1.5725, -(1.5725f64.ln())]
 }
 
-/// The maximum over standardised values. Interior where one exists, else at a bound.
+/// The maximum over standardised values: interior if one exists, otherwise at a bound.
 pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> StandardMaximum {
     let y = maxima.y;
     let n = y.len();
@@ -395,7 +395,7 @@ pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> StandardM
     let mut first = [base[0], grow_scale(maxima.ends(), base[0], base[1], shape), shape];
     let mut spent = 0;
     if n > 20_000 && maxima.weights.is_empty() {
-        // Every k-th order statistic carries the law of all: a cheap start next to the maximum.
+        // Every k-th order statistic has approximately the law of all values: a cheap start near the maximum.
         let part: Vec<f64> = y.iter().skip(n / 4000).step_by(n / 2000).copied().collect();
         let outcome = newton.minimize(&Free(&Maxima { y: &part, ..*maxima }), &first, 1e-3, 0);
         spent += outcome.iterations;
@@ -407,7 +407,7 @@ pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> StandardM
     let mut best = surface::maximize(maxima, first, base, newton);
     best.iterations += spent;
     if best.status == Status::Boundary {
-        // At shape -1 the maximum is closed: scale = max - mean, location = max - scale.
+        // At shape -1 the maximum has a closed form: scale = max - mean, location = max - scale.
         let high = maxima.ends.1;
         let (count, sum) = maxima.count_and_sum();
         let scale = high - sum / count;

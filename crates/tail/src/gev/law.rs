@@ -1,4 +1,4 @@
-//! The generalised extreme-value distribution.
+//! Defines the generalised extreme-value distribution.
 
 use serde::{Deserialize, Serialize};
 
@@ -118,7 +118,7 @@ impl Gev {
         }
     }
 
-    /// One random value.
+    /// A random value.
     pub fn sample(&self, random: &mut Xoshiro) -> f64 {
         self.at_gumbel_level(-random.exponential().ln())
     }

@@ -1,4 +1,4 @@
-//! Profile-likelihood intervals of a GEV.
+//! Computes profile-likelihood intervals of a GEV.
 //!
 //! For each value of the target the other two parameters are maximised out (Newton, warm-started); the ends
 //! are where the signed root deviance meets the normal quantile (Venzon, Moolgavkar 1988; Coles 2001, 2.6.6).
@@ -10,7 +10,7 @@ use crate::status::Interval;
 use crate::surface::{HeldFixed, Surface};
 use crate::{Error, Series, argument};
 
-/// What an interval is wanted for.
+/// The quantity of an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GevTarget {
     /// The location.
@@ -19,7 +19,7 @@ pub enum GevTarget {
     Scale,
     /// The shape.
     Shape,
-    /// The level exceeded once in so many values (> 1).
+    /// The level exceeded once in this many values (> 1).
     ReturnLevel(f64),
     /// The quantile of this probability, in (0, 1).
     Quantile(f64),
@@ -106,11 +106,11 @@ pub(crate) fn in_units(interval: Interval, what: HeldFixed, center: f64, spread:
 
 impl Likelihood<'_> {
     /// The profile interval of a target at nominal coverage `level`, around a fit of this sample, with the
-    /// chi-square critical value: what other programs and the literature call the profile interval.
+    /// chi-square critical value, as in the literature and in other programs.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a level, period or probability out of range; [`Error::NotConverged`] where
-    /// the fit has no interior maximum (status boundary): use the bootstrap there.
+    /// [`Error::Parameter`] for a level, period or probability out of range; [`Error::NotConverged`] if the
+    /// fit has no interior maximum (status boundary); use the bootstrap then.
     pub fn profile(&self, fit: &GevFit, target: GevTarget, level: f64) -> Result<Interval, Error> {
         self.profile_with(fit, target, level, 1.0)
     }
@@ -128,7 +128,7 @@ impl Likelihood<'_> {
     /// The peak of the surface that is profiled, at the fit.
     fn peak(&self, fit: &GevFit) -> Result<Peak, Error> {
         let mut peak = fit.peak(self.center, self.spread, self.y.len() as f64)?;
-        // Of grouped values the height is that of the groups.
+        // For grouped values the height is that of the groups.
         let surface = self.quick();
         let [m, phi, shape] = peak.at;
         if let (false, Some(terms)) = (surface.weights.is_empty(), surface.terms(m, phi, shape)) {
@@ -151,7 +151,7 @@ impl Likelihood<'_> {
     }
 
     /// Twice the log-likelihood ratio of the fit against the best law with this `value` of the target: the
-    /// curve behind a profile interval. Infinite where no law with that value holds all the data.
+    /// curve behind a profile interval. Infinite if no law with that value has all the data in its support.
     ///
     /// # Errors
     /// As [`Likelihood::profile`].
@@ -168,11 +168,10 @@ impl Likelihood<'_> {
     }
 }
 
-/// By how much the mean deviance of `n` values exceeds that of the chi-square law: 1 + b / n (Bartlett 1937;
-/// Lawley 1956). The coefficients b are simulated, not derived (shapes -0.3 to 0.3, 20 to 100 values): 2.9 for
-/// the location, 1.1 for the scale, 2.7 for the shape, and for a level between that of the location and,
-/// far out, that of the shape. Levels of a
-/// bounded tail take up to 0.9 more.
+/// The factor by which the mean deviance of `n` values exceeds that of the chi-square law: 1 + b / n
+/// (Bartlett 1937; Lawley 1956). The coefficients b are simulated, not derived (shapes -0.3 to 0.3, 20 to 100
+/// values): 2.9 for the location, 1.1 for the scale, 2.7 for the shape, and for a level between that of the
+/// location and, far out, that of the shape. Levels of a bounded tail take up to 0.9 more.
 pub fn bartlett_factor(n: usize, target: GevTarget, shape: f64) -> f64 {
     let level = |c: f64| {
         if c <= 0.5 {

@@ -1,4 +1,4 @@
-//! The maximum-likelihood fit of a generalised Pareto law to the values above a threshold.
+//! Fits a generalised Pareto law to the values above a threshold by maximum likelihood.
 
 use super::law::GpdFit;
 use super::slice::{OneFree, SHAPE_MAX, Slice};
@@ -76,7 +76,7 @@ impl GpdLikelihood {
     }
 
     fn start(&self, shape: f64) -> [f64; 2] {
-        // The median of the law is the median of the data, where the support allows it.
+        // The median of the law is the median of the data, if the support permits it.
         let scale = 1.0 / kernel::box_cox(std::f64::consts::LN_2, shape).0;
         let largest = self.y[self.y.len() - 1];
         [scale.max(-shape * largest / 0.95).ln(), shape]
@@ -136,7 +136,7 @@ impl GpdLikelihood {
         }
     }
 
-    /// The best interior dip of the profile of the shape.
+    /// The best interior minimum of the profile of the shape.
     fn scan(&self, newton: &mut Newton) -> Option<([f64; 2], f64)> {
         let tolerance = 1e-12 * self.y.len() as f64;
         let mut one = Newton::new(1);

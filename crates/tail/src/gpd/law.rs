@@ -1,4 +1,4 @@
-//! The generalised Pareto law, fitted or not, and its return levels.
+//! Defines the generalised Pareto law, fitted or not, and its return levels.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl Gpd {
         self.threshold + self.scale * kernel::box_cox(-(-p).ln_1p(), self.shape).0
     }
 
-    /// One random exceedance.
+    /// A random exceedance.
     pub fn sample(&self, random: &mut Xoshiro) -> f64 {
         self.upper_quantile(random.uniform())
     }
@@ -61,7 +61,7 @@ impl Gpd {
 /// A fitted GPD.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GpdFit {
-    /// How far to trust it.
+    /// Reliability of the fit.
     pub status: Status,
     /// The threshold.
     pub threshold: f64,

@@ -1,4 +1,4 @@
-//! Profile-likelihood intervals of a generalised Pareto law.
+//! Computes profile-likelihood intervals of a generalised Pareto law.
 
 use super::fit::GpdLikelihood;
 use super::law::GpdFit;
@@ -7,14 +7,14 @@ use crate::interval_end::{Path, RootDeviance, interval_end};
 use crate::newton::{Newton, Objective};
 use crate::{End, Error, Interval, argument, kernel, linalg, special};
 
-/// What an interval of a GPD fit is wanted for.
+/// The quantity of an interval of a GPD fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GpdTarget {
     /// The scale.
     Scale,
     /// The shape.
     Shape,
-    /// The level exceeded once in so many observations, at this extremal index.
+    /// The level exceeded once in this many observations, at this extremal index.
     ReturnLevel(f64, f64),
 }
 

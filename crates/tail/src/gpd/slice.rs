@@ -6,7 +6,7 @@ use crate::newton::Objective;
 /// Largest shape searched.
 pub(super) const SHAPE_MAX: f64 = 5.0;
 
-/// Which of ln scale and shape is free, and what the other is.
+/// The free one of ln scale and shape, with the value of the other.
 #[derive(Clone, Copy)]
 pub(super) enum Slice {
     /// The shape is held.

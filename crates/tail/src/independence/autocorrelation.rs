@@ -36,7 +36,7 @@ pub fn ljung_box(values: &[f64], lags: usize) -> (f64, f64) {
     (statistic, chi_square_survival(statistic, correlations.len() as f64))
 }
 
-/// Where the smallest value stands, the second …; equal ones in their order. Of up to 2³² values.
+/// Indices in ascending order of the values; equal values in their order. For up to 2³² values.
 pub(crate) fn order(values: &[f64]) -> Vec<usize> {
     // The order of bits that is the order of numbers; sorted together with the places, without looking them up.
     let key = |x: f64| {

@@ -1,4 +1,4 @@
-//! Jumps of the level: Pettitt's test and PELT change points.
+//! Detects jumps of the level: Pettitt's test and PELT change points.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub fn pettitt(values: &[f64]) -> Jump {
     pettitt_of_ranks(&ranks(values))
 }
 
-/// [`pettitt`] of values whose ranks are known.
+/// [`pettitt`] for known ranks.
 pub(super) fn pettitt_of_ranks(ranks: &[f64]) -> Jump {
     let n = ranks.len() as f64;
     let mut sum = 0.0;
@@ -37,8 +37,8 @@ pub(super) fn pettitt_of_ranks(ranks: &[f64]) -> Jump {
 
 impl Jump {
     /// The p-value for a series of `n` values that allows for the discreteness of time: the largest of n sums
-    /// falls short of that of a Brownian bridge by 0.583 / √n on average (Siegmund 1985), so that `p` rejects
-    /// too seldom.
+    /// is below that of a Brownian bridge by 0.583 / √n on average (Siegmund 1985), so that `p` rejects too
+    /// rarely.
     pub fn p_corrected(&self, n: usize) -> f64 {
         let n = n as f64;
         let sup = (3.0 * self.statistic.powi(2) / (n.powi(3) + n * n)).sqrt();
@@ -46,7 +46,7 @@ impl Jump {
     }
 }
 
-/// Gumbel scores -ln(-ln(rank / (n + 1))): values with all units and tails taken out.
+/// Gumbel scores -ln(-ln(rank / (n + 1))): values without unit and tail.
 pub fn gumbel_scores(values: &[f64]) -> Vec<f64> {
     scores_of_ranks(&ranks(values))
 }
@@ -56,19 +56,19 @@ fn scores_of_ranks(ranks: &[f64]) -> Vec<f64> {
     ranks.iter().map(|r| -(-(r / (n + 1.0)).ln()).ln()).collect()
 }
 
-/// Values are joined to at most this many blocks before the search, which is quadratic.
+/// The largest number of blocks to which values are joined before the search, which is quadratic.
 const BLOCKS: usize = 2000;
 
 /// Change points of the mean of Gumbel scores by PELT (Killick, Fearnhead, Eckley 2012): the first index of
 /// each new segment. The penalty is 3.2 ln n times the long-run variance, which an AR(1) model takes from
-/// first and second differences, so that neither the jumps themselves nor a smooth dependence make more of
-/// them; on independent values a test holds reports of a jump to 6 % of runs. No segment is shorter than
-/// max(5, n / 100).
+/// first and second differences, so that neither jumps nor a smooth dependence inflate their number; a test
+/// checks that at most 6 % of independent series have a reported jump. No segment is shorter than max(5, n /
+/// 100).
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     change_points_of_ranks(&ranks(values))
 }
 
-/// [`change_points`] of values whose ranks are known.
+/// [`change_points`] for known ranks.
 pub(super) fn change_points_of_ranks(ranks: &[f64]) -> Vec<usize> {
     let n = ranks.len();
     if n < 20 {

@@ -1,11 +1,11 @@
-//! Finds a cluster of values that a gap separates from the others, which no law with one mode leaves.
+//! Finds a cluster of values separated by a gap that a law with one mode would not produce.
 
 use serde::{Deserialize, Serialize};
 
-/// The gap that speaks most against one mode.
+/// The gap with the strongest evidence against one mode.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Gap {
-    /// Values below it.
+    /// Number of values below it.
     pub below: usize,
     /// Its lower end: the largest value below.
     pub from: f64,
@@ -16,22 +16,24 @@ pub struct Gap {
     pub p: f64,
 }
 
-/// Fewest values of a cluster.
+/// The smallest number of values of a cluster.
 const FEWEST: usize = 5;
-/// A cluster is looked at whole, and up to this share of its values, so that few far ones do not hide a gap.
+/// A cluster is tested as a whole and up to this share of its values, so that a few far ones do not hide a
+/// gap.
 const CUTS: [f64; 2] = [1.0, 0.6];
 
-/// Part of the bound that laws with one mode reach.
+/// The fraction of the bound that laws with one mode reach.
 const REACHED: f64 = 0.2;
 
-/// The gap that speaks most against one mode among ascending values (ties spread over their tick); none below 20.
+/// The gap with the strongest evidence against one mode among ascending values (ties spread over their tick);
+/// none below 20.
 ///
 /// A law with one mode has no increasing density above the mode and no decreasing one below it, and each gap lies on one
 /// side. Above the mode: given the j-th value beyond the gap's lower end, at distance M, the j - 1 values between have a
-/// density that does not increase, so each lies in the first part t M with a chance of t at least, and all beyond it
-/// with (1 - t)^(j - 1) at most. The same below, and the larger of both bounds holds wherever the mode is. The bounds of
-/// all gaps are added, weighted by 1 / (values on the smaller side): a law can be flat over few values more easily
-/// than over many.
+/// density that does not increase, so each lies in the first part t M with probability at least t, and all
+/// lie beyond it with probability at most (1 - t)^(j - 1). The same below, and the larger of both bounds
+/// holds wherever the mode is. The bounds of all gaps are added, weighted by 1 / (values on the smaller
+/// side): a law can be flat over few values more easily than over many.
 pub fn separated(sorted: &[f64]) -> Option<Gap> {
     let n = sorted.len();
     if n < 4 * FEWEST {

@@ -1,9 +1,9 @@
-//! Tests whether values are independent draws of one law, which everything else assumes.
+//! Tests whether values are independent draws of one law, which all other methods assume.
 //!
-//! Five tests, their p-values adjusted together (Holm 1979, weighted): lag 1 and Ljung-Box on ranks (dependence of
-//! neighbours), Mann-Kendall corrected for autocorrelation (trend), Pettitt (jump), Hartigan's dip and a gap before
-//! a cluster (several modes), and the places of the slow values in time (periods, bursts). A good fit of the pooled
-//! values answers none of these.
+//! Five tests, their p-values adjusted together (Holm 1979, weighted): lag 1 and Ljung-Box on ranks
+//! (autocorrelation), Mann-Kendall corrected for autocorrelation (trend), Pettitt (jump), Hartigan's dip and
+//! a gap before a cluster (several modes), and the times of the slow values (periods, bursts). A good fit of
+//! the pooled values does not replace these tests.
 
 mod autocorrelation;
 mod change;
@@ -31,13 +31,13 @@ use serde::{Deserialize, Serialize};
 use crate::series::sorted_quantile;
 use crate::{Error, Series, Xoshiro, argument};
 
-/// What a test of stage one looks for.
+/// Subject of a test of stage one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Question {
-    /// Neighbouring values resemble each other (lag 1 and Ljung-Box on ranks).
+    /// Successive values are correlated (lag 1 and Ljung-Box on ranks).
     Autocorrelation,
-    /// The level creeps (Mann-Kendall).
+    /// The level has a trend (Mann-Kendall).
     Trend,
     /// The level jumps (Pettitt).
     Jump,
@@ -48,7 +48,7 @@ pub enum Question {
 }
 
 impl Question {
-    /// Is it about the order of the values? Otherwise about their distribution, whatever the order.
+    /// Whether it is about the order of the values; otherwise it is about their distribution.
     pub fn is_about_order(self) -> bool {
         match self {
             Question::Autocorrelation | Question::Trend | Question::Jump | Question::SlowValues => true,
@@ -56,8 +56,8 @@ impl Question {
         }
     }
 
-    /// Share of the error of all tests that this one has. Dependence of neighbours is what series of runs have most
-    /// often; the test of modes keeps far below its level on laws with a peak.
+    /// This test's share of the error of all tests. Autocorrelation is the most frequent dependence in series
+    /// of runs; the test of modes is far below its level for laws with a peak.
     fn weight(self) -> f64 {
         match self {
             Question::Autocorrelation => 0.5,
@@ -67,26 +67,26 @@ impl Question {
     }
 }
 
-/// What one test found, with the numbers that a sentence about it needs.
+/// The finding of one test, with the numbers for a sentence about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TestFinding {
-    /// Lag 1 and Ljung-Box: nothing speaks against independence.
+    /// Lag 1 and Ljung-Box: no evidence against independence.
     NoAutocorrelation {
-        /// Correlation of the ranks of neighbouring values.
+        /// Correlation of the ranks of successive values.
         lag_one: f64,
         /// Lags tested.
         lags: usize,
     },
-    /// Lag 1 or Ljung-Box: neighbouring values resemble each other.
+    /// Lag 1 or Ljung-Box: successive values are correlated.
     Autocorrelation {
-        /// Correlation of the ranks of neighbouring values.
+        /// Correlation of the ranks of successive values.
         lag_one: f64,
         /// Lags tested.
         lags: usize,
         /// Number of values.
         n: usize,
-        /// How many independent values they are worth.
+        /// Number of independent values to which they are equivalent.
         effective_size: f64,
     },
     /// Mann-Kendall: no trend.
@@ -94,11 +94,11 @@ pub enum TestFinding {
         /// Kendall's tau of the values and time.
         tau: f64,
     },
-    /// Mann-Kendall: the level creeps; down where `tau` is negative.
+    /// Mann-Kendall: the level has a trend, downwards if `tau` is negative.
     Trend {
         /// Kendall's tau of the values and time.
         tau: f64,
-        /// Size of the change over the run in interquartile ranges; none where half of the values and more are
+        /// Size of the change over the run in interquartile ranges; `None` if at least half of the values are
         /// equal.
         interquartile_ranges: Option<f64>,
     },
@@ -117,22 +117,22 @@ pub enum TestFinding {
     OneMode,
     /// The dip or a gap shows several modes.
     SeveralModes {
-        /// The modes, fastest first; empty where they could not be told apart.
+        /// The modes, fastest first; empty if they could not be separated.
         modes: Vec<Mode>,
     },
     /// The slow values come as if at random.
     SlowAtRandom,
     /// The slow values come at a period, in bursts, or more evenly than at random.
     SlowPatterned {
-        /// What was seen.
+        /// The pattern.
         slow: SlowValues,
     },
 }
 
-/// One test and what came of it.
+/// One test and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Test {
-    /// What it looks for.
+    /// Its subject.
     pub question: Question,
     /// Name of the test.
     pub name: String,
@@ -143,13 +143,13 @@ pub struct Test {
     /// The p-value adjusted for all tests of the stage (Holm 1979, weighted), and for further stages where the stage
     /// has only a share of the error.
     pub p_adjusted: f64,
-    /// Whether it speaks against independent draws of one law.
+    /// Whether it rejects independent draws of one law.
     pub rejected: bool,
-    /// What was found.
+    /// The finding.
     pub finding: TestFinding,
 }
 
-/// A stretch of the run between two change points.
+/// The part of a run between two change points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
     /// Index of its first value, from 0.
@@ -160,27 +160,27 @@ pub struct Segment {
     pub median: f64,
 }
 
-/// The answer of stage one.
+/// The result of stage one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Independence {
-    /// Whether no test speaks against independent draws of one law.
+    /// Whether no test rejects independent draws of one law.
     pub passed: bool,
     /// Level of the adjusted tests.
     pub significance: f64,
-    /// Share of that level which all tests together have: 1 where nothing else is tested.
+    /// Share of that level for all these tests; 1 if nothing else is tested.
     #[serde(default = "whole")]
     pub share: f64,
     /// The tests, in the order of [`Question`].
     pub tests: Vec<Test>,
     /// Autocorrelations of the ranks at lags 1, 2, …
     pub autocorrelations: Vec<f64>,
-    /// Single autocorrelations of independent values stay within plus or minus this in 95 of 100 cases.
+    /// 95 % limit (±) of each autocorrelation of independent values.
     pub autocorrelation_bound: f64,
-    /// First-order autoregressive coefficient of the ranks, levels of the segments taken out.
+    /// First-order autoregressive coefficient of the ranks, without the levels of the segments.
     pub ar1: f64,
-    /// By how much dependence within the segments inflates the variance of a mean: 1 + 2 Σ ρ_k.
+    /// Factor by which dependence within the segments inflates the variance of a mean: 1 + 2 Σ ρ_k.
     pub variance_inflation: f64,
-    /// How many independent values the n are worth for a mean or location.
+    /// Number of independent values to which the n are equivalent for a mean or location.
     pub effective_size: f64,
     /// The trend.
     pub trend: Trend,
@@ -188,15 +188,15 @@ pub struct Independence {
     pub jump: Jump,
     /// The dip.
     pub dip: Dip,
-    /// The gap between values that speaks most for a cluster of its own; none of few values.
+    /// The gap with the strongest evidence for a separate cluster; `None` for few values.
     #[serde(default)]
     pub gap: Option<Gap>,
-    /// The places of the slow values in time; none of few values.
+    /// The times of the slow values; `None` for few values.
     #[serde(default)]
     pub slow: Option<SlowValues>,
-    /// The stretches between change points (one stretch: none found).
+    /// The segments between change points; one if there are none.
     pub segments: Vec<Segment>,
-    /// The modes, fastest first, where several are found; else empty.
+    /// The modes, fastest first; empty if there is one mode.
     #[serde(default)]
     pub modes: Vec<Mode>,
 }
@@ -206,7 +206,7 @@ fn whole() -> f64 {
 }
 
 impl Independence {
-    /// The test that answers a question.
+    /// The test of a question.
     pub fn test(&self, question: Question) -> Option<&Test> {
         self.tests.iter().find(|test| test.question == question)
     }
@@ -217,7 +217,7 @@ impl Independence {
     }
 }
 
-/// Put the tests to values in time order, at the joint `significance` (0.05 is usual). Values that are
+/// Tests values in time order, at the joint `significance` (0.05 is usual). Values that are
 /// not finite are left out.
 ///
 /// # Errors
@@ -322,9 +322,9 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     })
 }
 
-/// Most simulated samples of the dip.
+/// The largest number of simulated samples for the dip.
 const DIPS: usize = 3999;
-/// Share of the error of the test of modes that the gap has: the dip keeps far below its level.
+/// The gap's share of the error of the test of modes; the dip is far below its level.
 const GAP: f64 = 0.75;
 
 fn segments(values: &[f64], ranks: &[f64]) -> Vec<Segment> {
@@ -337,7 +337,7 @@ fn segments(values: &[f64], ranks: &[f64]) -> Vec<Segment> {
     starts.iter().enumerate().map(of).collect()
 }
 
-/// The ranks without the levels of the segments: a jump alone would pass for a very long memory.
+/// The ranks without the levels of the segments, since a jump alone would look like long-range dependence.
 fn within_segments(ranks: &[f64], segments: &[Segment]) -> Vec<f64> {
     let mut within = ranks.to_vec();
     for segment in segments {
@@ -348,7 +348,7 @@ fn within_segments(ranks: &[f64], segments: &[Segment]) -> Vec<f64> {
     within
 }
 
-/// Adjust p-values so that the chance of any false rejection stays at the level (Holm 1979).
+/// Adjusts p-values so that the probability of any false rejection is at most the level (Holm 1979).
 pub fn holm(p: &[f64]) -> Vec<f64> {
     holm_weighted(&p.iter().map(|p| (*p, 1.0)).collect::<Vec<_>>())
 }

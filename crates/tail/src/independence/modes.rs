@@ -13,11 +13,11 @@ pub struct Dip {
     /// p-value against the uniform law, the hardest unimodal one: conservative for peaked laws
     /// (Hartigan, Hartigan 1985).
     pub p: f64,
-    /// Where the single peak would lie: values of the modal interval's ends.
+    /// The modal interval: where the single peak would be.
     pub modal_interval: [f64; 2],
 }
 
-/// Uniform samples as far out as the data after which no more are drawn.
+/// Sampling stops after this many uniform samples at least as extreme as the data.
 const ENOUGH: u32 = 20;
 
 /// Dip test of ascending values; the p-value from at most `replicates` seeded uniform samples, fewer where it is large.
@@ -26,7 +26,7 @@ pub fn dip_test(sorted: &[f64], replicates: usize, seed: u64) -> Dip {
     let n = sorted.len();
     let (dip, from, to) = dip(sorted);
     let modal_interval = if n == 0 { [f64::NAN; 2] } else { [sorted[from], sorted[to]] };
-    // √n dip settles early, so that large samples are judged by replicates of a thousand.
+    // The law of √n dip converges early, so large samples are judged by replicates of a thousand.
     let size = n.min(1000);
     let wanted = dip * (n as f64).sqrt() / (size as f64).sqrt();
     let mut random = Xoshiro::new(seed);
@@ -57,7 +57,7 @@ fn dip(x: &[f64]) -> (f64, usize, usize) {
     loop {
         hull(x, low, high, &mut minorant, |turn| turn <= 0.0);
         hull(x, low, high, &mut majorant, |turn| turn >= 0.0);
-        // Furthest apart at a corner of one of them.
+        // The largest distance is at a corner of one of them.
         let mut apart = 0.0f64;
         let (mut new_low, mut new_high) = (low, high);
         let mut j = 0;

@@ -1,17 +1,17 @@
-//! A simulated p-value that stops as soon as it is known well enough.
+//! Simulates a p-value sequentially, until it is precise enough.
 
-/// How much is simulated.
+/// Limits of a simulation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MonteCarlo {
-    /// Most simulations.
+    /// The largest number of simulations.
     pub most: u32,
-    /// Simulations as far out as the data after which no more are drawn.
+    /// Stops after this many simulations at least as extreme as the data.
     pub enough: u32,
 }
 
-/// The p-value where `one` simulates and tells whether it is as far out as the data, and whether any was: after
-/// `enough` of them p is `enough` over the number drawn, else (hits + 1) / (most + 1). Both are valid p-values (Besag,
-/// Clifford 1991).
+/// The p-value, and whether any simulation was as extreme as the data; `one` simulates once and returns
+/// whether it was. After `enough` hits p is `enough` over the number drawn, otherwise (hits + 1) / (most +
+/// 1). Both are valid p-values (Besag, Clifford 1991).
 pub(super) fn probability(how: MonteCarlo, mut one: impl FnMut() -> bool) -> (f64, bool) {
     let mut hits = 0;
     for drawn in 1..=how.most {

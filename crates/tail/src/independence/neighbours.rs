@@ -1,28 +1,28 @@
-//! Tests whether neighbouring values resemble each other: lag 1 beside the Ljung-Box portmanteau, with one p-value.
+//! Tests for autocorrelation: lag 1 and the Ljung-Box portmanteau, with one joint p-value.
 //!
-//! A portmanteau over 20 lags spreads its power over lags that show nothing: against an autoregression of 0.4 in 100
-//! values it finds half of what lag 1 alone finds. So lag 1 has most of the error, above all where neighbours resemble
-//! each other, as they do after a disturbance that lasts; the portmanteau has the rest.
+//! A portmanteau over 20 lags spreads its power over lags without correlation: against an autoregression of
+//! 0.4 in 100 values it has half the power of lag 1 alone. So lag 1 has most of the error, mainly on the
+//! positive side, which a lasting disturbance causes; the portmanteau has the rest.
 
 use super::autocorrelation::{autocorrelations, ljung_box};
 use super::montecarlo::{MonteCarlo, probability};
 use crate::Xoshiro;
 use crate::special::{chi_square_quantile, chi_square_survival, normal_cdf, normal_upper_quantile};
 
-/// Most lags of the portmanteau.
+/// The largest number of lags of the portmanteau.
 const MOST_LAGS: usize = 20;
-/// Shares of the error: lag 1 above chance, lag 1 below it, the portmanteau.
+/// Shares of the error: positive lag 1, negative lag 1, portmanteau.
 const SHARES: [f64; 3] = [0.65, 0.15, 0.2];
-/// From this many values on the autocorrelations of random orders are normal; below, orders are drawn.
+/// From this many values on, autocorrelations of random orders are taken as normal; below, orders are drawn.
 const MOST_PERMUTED: usize = 2000;
 const SIMULATED: MonteCarlo = MonteCarlo { most: 3999, enough: 60 };
 
-/// The test of neighbours.
+/// The result of the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Neighbours {
     /// Ljung-Box statistic.
     pub portmanteau: f64,
-    /// Chance of a lag 1 or a portmanteau as far out, in a random order of the same values.
+    /// Probability of a lag 1 or a portmanteau this extreme in a random order of the same values.
     pub p: f64,
 }
 
@@ -50,7 +50,7 @@ pub fn neighbours(ranks: &[f64], lags: usize) -> Neighbours {
     let freedom = lags as f64;
     let p = [normal_cdf(-here[0]), normal_cdf(-here[1]), chi_square_survival(here[2], freedom)];
     let bound = p.iter().zip(SHARES).map(|(p, share)| p / share).fold(f64::INFINITY, f64::min);
-    // What each statistic must reach to be as far out; a little less, so that the same order counts as reached.
+    // What each statistic must reach to be as extreme; slightly less, so that the same order counts.
     let reach: [f64; 3] = std::array::from_fn(|at| {
         let tail = (bound * SHARES[at]).min(1.0);
         let far = match at {
@@ -79,7 +79,7 @@ pub fn neighbours(ranks: &[f64], lags: usize) -> Neighbours {
 
 /// Random orders of centred ranks.
 struct Orders {
-    /// Zeros behind the values spare the inner loop its ends.
+    /// Zeros after the values avoid bounds in the inner loop.
     centred: Vec<f64>,
     n: usize,
     square: f64,
@@ -94,7 +94,7 @@ impl Orders {
         Orders { centred, n, square }
     }
 
-    /// The autocorrelations of the next order; those beyond `lags` mean nothing.
+    /// The autocorrelations of the next order; those beyond `lags` are undefined.
     fn next(&mut self, lags: usize, random: &mut Xoshiro) -> [f64; MOST_LAGS] {
         for i in (1..self.n).rev() {
             self.centred.swap(i, random.below(i + 1));
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(found.portmanteau, ljung_box(&of, 20).0);
         assert!(found.p < 1e-10);
         assert_eq!(neighbours(&of, 20), found);
-        // All tied but one: every order is alike or nearly so, and nothing is found.
+        // All tied except one: all orders are nearly equal, and nothing is found.
         let mut tied = vec![1.0; 60];
         tied[30] = 2.0;
         assert!(neighbours(&ranks(&tied), 12).p > 0.2);

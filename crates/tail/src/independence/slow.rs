@@ -1,6 +1,7 @@
-//! Tests whether the slow values come at random times: not in bursts, not too evenly, and not at a period.
+//! Tests whether the slow values occur at random times: not in bursts, not too evenly, and not periodically.
 //!
-//! A flush each hundredth operation leaves ranks of neighbours uncorrelated and every fit of the pooled values good.
+//! For instance, a flush at every hundredth operation causes no autocorrelation of the ranks and does not
+//! affect fits of the pooled values.
 
 use std::collections::HashSet;
 
@@ -10,11 +11,11 @@ use super::montecarlo::{MonteCarlo, probability};
 use crate::Xoshiro;
 use crate::special::{incomplete_gamma, normal_two_sided};
 
-/// How the slow values lie in time.
+/// The pattern of the slow values in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
-    /// As if at random.
+    /// Consistent with random positions.
     Random,
     /// At multiples of one distance.
     Periodic,
@@ -24,40 +25,40 @@ pub enum Spacing {
     Even,
 }
 
-/// The slow values of a series: where they lie in time.
+/// The slow values of a series and their pattern in time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SlowValues {
-    /// Values that were looked at: the slowest so many, of the number that shows most.
+    /// Number of slowest values considered: the one with the strongest evidence.
     pub count: usize,
     /// Mean distance from one to the next, in values.
     pub mean_distance: f64,
-    /// The distance at which most follow each other.
+    /// The most frequent distance between slow values.
     pub distance: usize,
-    /// How many are followed by another at just this distance.
+    /// Number of slow values followed by another at exactly this distance.
     pub followed: usize,
-    /// How many would be, at random.
+    /// The expected number at random times.
     pub expected: f64,
-    /// Variance of the distances over that of random places.
+    /// Variance of the distances relative to that at random times.
     pub dispersion: f64,
-    /// What the smallest p-value speaks for, were it small enough.
+    /// The pattern with the smallest p-value, significant or not.
     pub spacing: Spacing,
-    /// p-value of random places, adjusted for all distances and all numbers of slow values that were tried.
+    /// p-value of random times, adjusted for all distances and all numbers of slow values that were tried.
     pub p: f64,
 }
 
-/// Fewest and most slow values that are looked at.
+/// The smallest and the largest number of slow values considered.
 const FEWEST: usize = 5;
 const MOST: usize = 400;
-/// Each number tried is so many times smaller than the last.
+/// The factor between successive numbers of slow values.
 const STEP: usize = 3;
-/// Most numbers that are tried.
+/// Number of different counts of slow values that are tried.
 const TRIED: usize = 4;
-/// Share of the error that the common distance has; the evenness has the rest.
+/// The share of the error of the common distance; the evenness has the rest.
 const DISTANCE: f64 = 0.6;
 const SIMULATED: MonteCarlo = MonteCarlo { most: 999, enough: 30 };
 
-/// Tests the slowest values in time order; `sorted` are the same, ascending. None where there are too few, or too few
-/// that differ.
+/// Tests the slowest values in time order; `sorted` are the same, ascending. `None` if there are too few, or
+/// too few distinct ones.
 pub fn slow_values(values: &[f64], sorted: &[f64]) -> Option<SlowValues> {
     let n = values.len();
     let mut wanted = (n / 10).min(MOST);
@@ -111,9 +112,9 @@ struct Common {
     p: f64,
 }
 
-/// Distances above this many times shorter ones count as a period of their own.
+/// A distance this many times as frequent as shorter ones counts as a period.
 const ABOVE: f64 = 3.0;
-/// A fraction of a common distance is the period if at least this share of its number stands there.
+/// A fraction of a common distance is the period if it occurs at least this share as often.
 const FUNDAMENTAL: f64 = 0.6;
 
 impl Common {
@@ -162,7 +163,7 @@ impl Common {
     }
 }
 
-/// How evenly the slow values lie: the sum of squared distances (Greenwood 1946).
+/// The evenness of the slow values: the sum of squared distances (Greenwood 1946).
 struct Evenness {
     dispersion: f64,
     p: f64,
@@ -185,7 +186,7 @@ impl Evenness {
         let (lower, down) = probability(SIMULATED, || draw(false));
         let (mean, spread) = (sum / drawn, (square / drawn - (sum / drawn).powi(2)).max(1e-12).sqrt());
         let simulated = (2.0 * upper.min(lower)).min(1.0);
-        // Beyond what was simulated the logarithm is taken as normal.
+        // Beyond the simulated range, the logarithm is taken as normal.
         let p = if up && down { simulated } else { simulated.min(normal_two_sided((here - mean) / spread)) };
         Evenness { dispersion: relative_variance(times) / (variance / drawn), p }
     }
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_and_rough_regularity_are_told_apart() {
+    fn bursts_and_rough_regularity_are_distinguished() {
         let bursts = of(&with_slow(4000, |i| i % 400 < 10 && (i / 400) % 3 != 1, 5));
         assert_eq!(bursts.spacing, Spacing::Bursts, "{bursts:?}");
         assert!(bursts.p < 1e-6);

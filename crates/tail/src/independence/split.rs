@@ -8,9 +8,9 @@ use crate::series::sorted_quantile;
 /// One mode of a mixture: the values between two valleys of the density.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Mode {
-    /// Values in it.
+    /// Number of values in it.
     pub count: usize,
-    /// Their share of all, 0 to 1.
+    /// Their share of all values, 0 to 1.
     pub share: f64,
     /// Their median: where the mode lies.
     pub location: f64,
@@ -22,15 +22,15 @@ pub struct Mode {
     pub upper: f64,
 }
 
-/// Most modes that are distinguished.
+/// The largest number of modes.
 const MOST: usize = 6;
-/// No mode is smaller than this.
+/// The smallest size of a mode.
 const FEWEST: usize = 10;
 
 /// Split ascending values (ties spread over their tick) where the dip test finds more than one mode, and the
-/// parts again, as long as it does: at the valley of a Gaussian kernel density whose bandwidth is the largest
-/// with two modes of at least 5 % each (Silverman 1981). A `gap` that was found before is cut first: so many values lie
-/// below it. One mode: a single entry.
+/// parts recursively: at the valley of a Gaussian kernel density whose bandwidth is the largest with two
+/// modes of at least 5 % each (Silverman 1981). A known `gap`, given as the number of values below it, is cut
+/// first. One mode: a single entry.
 pub fn modes(sorted: &[f64], gap: Option<usize>, significance: f64) -> Vec<Mode> {
     let mut cuts = vec![0, sorted.len()];
     if let Some(below) = gap.filter(|below| (1..sorted.len()).contains(below)) {
@@ -63,11 +63,11 @@ pub fn modes(sorted: &[f64], gap: Option<usize>, significance: f64) -> Vec<Mode>
         .collect()
 }
 
-/// The valley of more values is looked for among so many of them.
+/// The valley of more values is searched among this many of them.
 const MOST_VALUES: usize = 2_000;
 
-/// Index of the first value above the lowest point between the two largest modes; of very many values that of
-/// evenly spaced order statistics, which have the same density.
+/// Index of the first value above the lowest point between the two largest modes; for very many values, that
+/// of evenly spaced order statistics, which have the same density.
 fn valley(sorted: &[f64]) -> Option<usize> {
     let n = sorted.len();
     if n > 10 * MOST_VALUES {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn three_kinds_of_run_are_told_apart_with_their_shares() {
+    fn three_kinds_of_run_are_separated_with_their_shares() {
         let found = modes(&mixture(&[(200, 0.0), (100, 8.0), (60, 16.0)]), None, 0.05);
         assert_eq!(found.len(), 3, "{found:?}");
         for (mode, (count, at)) in found.iter().zip([(200usize, 0.0), (100, 8.0), (60, 16.0)]) {

@@ -1,4 +1,4 @@
-//! Trends of the level: Mann-Kendall with Theil-Sen's slope.
+//! Tests for a trend of the level: Mann-Kendall with Theil-Sen's slope.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,8 @@ pub struct Trend {
     pub z: f64,
     /// Two-sided p-value for independent values (Mann 1945).
     pub p_independent: f64,
-    /// By how much the autocorrelation of the detrended ranks inflates the variance (Hamed, Rao 1998), at least 1.
+    /// The factor by which the autocorrelation of the detrended ranks inflates the variance (Hamed, Rao
+    /// 1998), at least 1.
     pub variance_factor: f64,
     /// Two-sided p-value with that variance.
     pub p: f64,
@@ -52,8 +53,8 @@ pub fn mann_kendall(values: &[f64], lags: usize) -> Trend {
             sum += rest * (rest - 1.0) * (rest - 2.0) * rho;
         }
     }
-    // Chance anticorrelation must not make a trend look surer: without this floor the test rejects 8 % of
-    // independent series of 50 to 100 values at 5 %.
+    // Random negative autocorrelation must not strengthen the evidence for a trend: without this floor the
+    // test rejects 8 % of independent series of 50 to 100 values at 5 %.
     let factor = (1.0 + 2.0 * sum / (size * (size - 1.0) * (size - 2.0))).max(1.0);
     let z = s / variance.sqrt();
     Trend {
@@ -124,7 +125,7 @@ fn inversions(values: &mut [f64], buffer: &mut [f64]) -> f64 {
     count
 }
 
-/// Median of all pairwise slopes; of evenly spaced values where there are more than 1200.
+/// Median of all pairwise slopes; of evenly spaced values if there are more than 1200.
 pub fn theil_sen(values: &[f64]) -> f64 {
     let n = values.len();
     if n < 2 {

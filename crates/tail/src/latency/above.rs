@@ -1,4 +1,4 @@
-//! Estimates far quantiles beyond a given threshold.
+//! Estimates far quantiles above a given threshold.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,8 @@ use crate::{Error, Series, Status, argument, gpd, special};
 /// The tail beyond one threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThresholdTail {
-    /// The test of a GPD there and the points of the stability plots. None below 20 exceedances,
-    /// or where the likelihood has no interior maximum.
+    /// The test of a GPD there and the points of the stability plots. `None` below 20 exceedances, or if the
+    /// likelihood has no interior maximum.
     pub candidate: Option<Candidate>,
     /// The fit; its errors are those of independent exceedances.
     pub fit: gpd::GpdFit,
@@ -17,12 +17,12 @@ pub struct ThresholdTail {
     pub clusters: Option<Clusters>,
     /// Extremal index by intervals and by K-gaps: 1 independent, 1/θ the mean cluster size.
     pub extremal_index: [f64; 2],
-    /// Levels reached once in so many operations.
+    /// Levels reached once in a number of operations.
     pub levels: Vec<LatencyLevel>,
 }
 
-/// The tail of values in time order beyond `threshold`; `operations` are the periods wanted. The same as
-/// [`super::analyse`] says of the threshold that it chooses, for as few as 5 exceedances.
+/// The tail of values in time order beyond `threshold`; `operations` are the periods. The same as
+/// [`super::analyse`] for the threshold that it chooses, but with as few as 5 exceedances.
 ///
 /// # Errors
 /// As [`gpd::fit`], and [`Error::Parameter`] for a level or a period out of range.
@@ -51,8 +51,8 @@ pub fn above(
 
 impl ThresholdTail {
     /// The standard error of the quantile of one of the levels, that of its interval: beyond the sample by the delta
-    /// method with clusters and the error of the rate, inside from the binomial interval. None where the status of the
-    /// fit is not ok, or a binomial interval has one end.
+    /// method with clusters and the error of the rate, inside from the binomial interval. `None` if the
+    /// status of the fit is not ok, or a binomial interval has only one end.
     pub fn standard_error(&self, level: &LatencyLevel) -> Option<f64> {
         if self.fit.status != Status::Ok {
             return None;

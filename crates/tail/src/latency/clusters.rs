@@ -1,4 +1,4 @@
-//! Errors of a fit to all exceedances that allow for clusters of slow operations.
+//! Computes errors of a fit to all exceedances that allow for clusters of slow operations.
 //!
 //! Every exceedance is fitted and none discarded (Fawcett, Walshaw 2007); the errors are those of the sums of
 //! scores over clusters, V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹ (Chandler, Bate 2007).
@@ -10,7 +10,7 @@ use crate::{gpd, kernel, linalg};
 /// Clusters of exceedances and the errors that allow for them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Clusters {
-    /// How many clusters: the extremal index times the exceedances; the longest gaps part them (Ferro,
+    /// Number of clusters: the extremal index times the exceedances; the longest gaps separate them (Ferro,
     /// Segers 2003).
     pub count: usize,
     /// Longest time from one exceedance to the next inside a cluster, in operations.
@@ -28,7 +28,7 @@ pub fn decluster(times: &[usize], extremal_index: f64) -> (Vec<usize>, usize) {
     let wanted = ((extremal_index * times.len() as f64).round() as usize).clamp(1, times.len().max(1));
     let mut gaps: Vec<usize> = times.windows(2).map(|w| w[1] - w[0]).collect();
     gaps.sort_unstable_by(|a, b| b.cmp(a));
-    // The wanted - 1 longest gaps lie between clusters; ties with the longest inner one are inside.
+    // The `wanted - 1` longest gaps separate clusters; ties with the longest inner gap are inside.
     let inner = gaps.get(wanted - 1).copied().unwrap_or(0);
     let mut cluster = 0;
     let mut labels = Vec::with_capacity(times.len());
@@ -87,8 +87,8 @@ pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::GpdFit, extremal_ind
     })
 }
 
-/// Variance of a level with clusters and the rate's own error over that which its profile allows for: by how
-/// much the critical deviance grows (the vertical adjustment of Chandler, Bate 2007). At least 1.
+/// Variance of a level with clusters and the error of the rate, relative to that of its profile: the factor
+/// of the critical deviance (the vertical adjustment of Chandler, Bate 2007). At least 1.
 pub(super) fn inflation(fit: &gpd::GpdFit, found: Option<&Clusters>, exponent: f64) -> f64 {
     let Some(plain) = fit.curvature else { return 1.0 };
     let alone = level_variance(fit, plain, exponent);
@@ -101,7 +101,7 @@ fn level_variance(fit: &gpd::GpdFit, covariance: [[f64; 2]; 2], exponent: f64) -
     linalg::quadratic(covariance.as_flattened(), &[b, fit.scale * b1])
 }
 
-/// The same with clusters and the error of the rate of exceedances; none without an interior maximum.
+/// The fit with clusters and the error of the rate of exceedances; `None` without an interior maximum.
 pub(super) fn level_variance_with(fit: &gpd::GpdFit, found: Option<&Clusters>, exponent: f64) -> Option<f64> {
     let alone = level_variance(fit, fit.curvature?, exponent);
     let clustered = found.map_or(alone, |c| level_variance(fit, c.covariance, exponent).max(alone));
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_gaps_part_the_clusters() {
+    fn the_longest_gaps_separate_the_clusters() {
         let (labels, within) = decluster(&[1, 2, 3, 50, 51, 200], 0.5);
         assert_eq!((labels, within), (vec![0, 0, 0, 1, 1, 2], 1));
         assert_eq!(decluster(&[5, 9, 14], 1.0).0, [0, 1, 2]);

@@ -1,6 +1,6 @@
-//! The extremal index: 1 where slow operations come singly; 1/θ is the mean size of a cluster.
+//! Estimates the extremal index θ: 1 if slow operations occur singly; 1/θ is the mean size of a cluster.
 
-/// Intervals estimator from the times of exceedances (Ferro, Segers 2003, equation 22); 1 below 3 of them.
+/// Intervals estimator from the times of exceedances (Ferro, Segers 2003, equation 22); 1 for fewer than 3.
 pub fn intervals_estimate(times: &[usize]) -> f64 {
     if times.len() < 3 {
         return 1.0;

@@ -1,9 +1,9 @@
 //! Estimates the far quantiles of 10⁵ to 10⁹ single latencies.
 //!
 //! Inside the sample: order statistics with binomial intervals, no model. Beyond: a GPD above a threshold
-//! chosen among some twenty (Anderson-Darling p-values with ForwardStop; Bader, Yan, Zhang 2018). Slow
-//! operations that come in clusters are counted once by the extremal index (Ferro, Segers 2003; Süveges,
-//! Davison 2010), and the errors allow for them (Chandler, Bate 2007; Fawcett, Walshaw 2007).
+//! chosen among some twenty (Anderson-Darling p-values with ForwardStop; Bader, Yan, Zhang 2018). Clusters of
+//! slow operations are counted once, by the extremal index (Ferro, Segers 2003; Süveges, Davison 2010), and
+//! the errors allow for them (Chandler, Bate 2007; Fawcett, Walshaw 2007).
 
 mod above;
 mod clusters;
@@ -29,7 +29,8 @@ pub struct Latency {
     pub n: usize,
     /// All candidates, lowest threshold first.
     pub candidates: Vec<Candidate>,
-    /// Index of the chosen candidate; none where every GPD is rejected: then only inside the sample.
+    /// Index of the chosen candidate; `None` if every GPD is rejected, so that there are only levels inside
+    /// the sample.
     pub chosen: Option<usize>,
     /// The fit above the chosen threshold; its errors are those of independent exceedances.
     pub fit: Option<gpd::GpdFit>,
@@ -39,26 +40,27 @@ pub struct Latency {
     /// Extremal index by intervals and by K-gaps, at the chosen threshold or the 98 % quantile, whichever is
     /// higher: 1 independent, 1/θ the mean cluster size.
     pub extremal_index: [f64; 2],
-    /// When the slow values come: at random, in bursts, at a period.
+    /// The pattern of the slow values in time: random, bursts or a period.
     #[serde(default)]
     pub slow: Option<SlowValues>,
     /// Levels reached once in so many operations.
     pub levels: Vec<LatencyLevel>,
 }
 
-/// How slow the slow ones are, once in `operations`.
+/// The level reached once in `operations`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LatencyLevel {
     /// Operations.
     pub operations: f64,
-    /// The level that is passed once in so many operations, a cluster of slow ones counted once: the quantile
-    /// at 1 - 1 / (operations · θ). Half of all stretches of 0.69 · operations stay below it.
+    /// The level exceeded once in this many operations, counting a cluster once: the quantile at 1 - 1 /
+    /// (operations · θ). Half of all sequences of 0.69 · operations stay below it.
     pub level: f64,
     /// Its interval: binomial inside the sample, profile likelihood beyond; both allow for clusters.
     pub interval: Option<Interval>,
-    /// Whether it lies beyond the sample and rests on the GPD.
+    /// Whether it is beyond the sample and relies on the GPD.
     pub extrapolated: bool,
-    /// The plain quantile: one operation in so many is slower, clusters or not. The same for θ = 1.
+    /// The plain quantile: one operation in this many is slower, regardless of clusters. Equal to `level` for
+    /// θ = 1.
     #[serde(default)]
     pub quantile: f64,
     /// Its interval.
@@ -66,7 +68,7 @@ pub struct LatencyLevel {
     pub quantile_interval: Option<Interval>,
 }
 
-/// Analyse latencies in time order; `operations` are the periods wanted.
+/// Analyses latencies in time order; `operations` are the periods.
 ///
 /// # Errors
 /// [`Error::TooFew`] below 1000 values, else as [`gpd::fit`].
@@ -107,9 +109,9 @@ pub fn analyse_series(series: &Series, operations: &[f64], level: f64, seed: u64
     })
 }
 
-/// The law beyond the lowest threshold above which a GPD holds, of the slowest of `n` values, `slowest`, which
-/// are all that exceed some level; at most a tenth of the `n` are fitted. `None` where no threshold stands, or
-/// fewer than 40 values could be fitted. `rate` of the fit is the share of all `n`.
+/// The law above the lowest threshold from which on a GPD holds, fitted to `slowest`: those of `n` values
+/// that exceed some level. At most a tenth of the `n` values are fitted. `None` if every threshold is
+/// rejected, or fewer than 40 values could be fitted. `rate` of the fit is the share of all `n`.
 ///
 /// # Errors
 /// As [`gpd::fit`].
@@ -132,7 +134,7 @@ pub fn of_slowest(slowest: &[f64], n: u64, seed: u64) -> Result<Option<gpd::GpdF
 /// The extremal index by intervals and by K-gaps, and the clusters beyond the threshold of a fit.
 fn clustering(series: &Series, fit: Option<&gpd::GpdFit>) -> ([f64; 2], Option<Clusters>) {
     let n = series.len();
-    // Among a tenth of the values neighbours meet by chance: never lower than the 98 % quantile.
+    // A tenth of the values contains neighbours by chance, so the threshold is at least the 98 % quantile.
     let rare = series.sorted()[n - 1 - n / 50];
     let above = |threshold: f64| -> Vec<usize> {
         series.values().iter().enumerate().filter(|(_, x)| **x > threshold).map(|(i, _)| i).collect()
@@ -144,7 +146,7 @@ fn clustering(series: &Series, fit: Option<&gpd::GpdFit>) -> ([f64; 2], Option<C
     (extremal_index, clusters)
 }
 
-/// What levels are computed from.
+/// The data from which levels are computed.
 struct Tail<'a> {
     series: &'a Series,
     fit: Option<&'a gpd::GpdFit>,
@@ -154,7 +156,8 @@ struct Tail<'a> {
 }
 
 impl Tail<'_> {
-    /// The level and the quantile of a period; none below the threshold or without a fit beyond the sample.
+    /// The level and the quantile of a period; `None` below the threshold, or beyond the sample without a
+    /// fit.
     fn level(&self, operations: f64) -> Result<Option<LatencyLevel>, Error> {
         if !(operations > 1.0 && operations.is_finite()) {
             return Err(Error::Parameter { what: "operations", value: operations, must: "above 1" });
@@ -167,15 +170,15 @@ impl Tail<'_> {
         Ok(Some(LatencyLevel { operations, level, interval, extrapolated, quantile, quantile_interval }))
     }
 
-    /// The 1 - 1 / `period` quantile, its interval, and whether it lies beyond the sample.
+    /// The 1 - 1 / `period` quantile, its interval, and whether it is beyond the sample.
     fn passed_once_in(&self, period: f64) -> Option<(f64, Option<Interval>, bool)> {
         let n = self.series.len();
         let sorted = self.series.sorted();
-        // Inside: at least some twenty values beyond the level.
+        // Inside the sample: at least about twenty values exceed the level.
         if period * 20.0 <= n as f64 {
             let p = (1.0 - 1.0 / period).max(0.0);
             let index = ((p * n as f64).ceil() as usize).clamp(1, n) - 1;
-            // The clustered values are worth so many independent ones.
+            // The number of independent values to which the clustered ones are equivalent.
             let worth = ((self.theta * n as f64).round() as usize).clamp(1, n);
             let (low, high) = crate::assess::quantile_interval(worth, p, self.level);
             let of_all = |i: usize| sorted[(i * n / worth).min(n - 1)];

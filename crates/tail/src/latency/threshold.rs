@@ -1,10 +1,11 @@
 //! Chooses the threshold above which a GPD holds.
 //!
-//! Twenty candidates, lowest first, each tested by A². The hypotheses are ordered: where a GPD holds above one
-//! threshold it holds above every higher one (threshold stability), so those that are false come first. What
+//! Twenty candidates, lowest first, each tested by A². The hypotheses are ordered: if a GPD holds above one
+//! threshold it holds above every higher one (threshold stability), so the false ones come first. What
 //! ForwardStop (G'Sell et al. 2016) rejects is a block at the beginning: the k lowest thresholds, k the last
-//! with -(1/k) Σ_{i ≤ k} ln(1 - p_i) ≤ 10 %, which bounds the expected share of sound thresholds among the
-//! rejected. The next one up is chosen: the lowest that stands (Bader, Yan, Zhang 2018, section 3).
+//! with -(1/k) Σ_{i ≤ k} ln(1 - p_i) ≤ 10 %, which bounds the expected share of valid thresholds among the
+//! rejected. The next higher one is chosen: the lowest that is not rejected (Bader, Yan, Zhang 2018, section
+//! 3).
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -19,15 +20,15 @@ pub struct Candidate {
     pub threshold: f64,
     /// Values above it.
     pub exceedances: usize,
-    /// Mean excess over it, which is a straight line in the threshold where a GPD holds.
+    /// Mean excess over it, which is linear in the threshold if a GPD holds.
     pub mean_excess: f64,
     /// Standard error of the mean excess.
     pub mean_excess_error: f64,
-    /// Shape, which is constant where a GPD holds.
+    /// Shape, which is constant if a GPD holds.
     pub shape: f64,
     /// Standard error of the shape, as if exceedances were independent.
     pub shape_error: Option<f64>,
-    /// Scale less shape times threshold, which is constant where a GPD holds.
+    /// Scale minus shape times threshold, which is constant if a GPD holds.
     pub modified_scale: f64,
     /// Standard error of the modified scale, as if exceedances were independent.
     #[serde(default)]
@@ -38,19 +39,21 @@ pub struct Candidate {
     pub p: f64,
 }
 
-/// Most exceedances of a threshold: beyond, bias and not variance is what matters.
+/// The largest number of exceedances of a threshold; beyond it, bias dominates variance.
 const MOST: usize = 10_000;
-/// Most refits behind each p-value.
+/// The largest number of refits of each p-value.
 const REPLICATES: usize = 199;
-/// So many of them as far out as the data decide that a threshold is sound: no more are drawn, and p is their
-/// share, which is as valid a p-value (Besag, Clifford 1991) and a quarter of the work where a GPD holds.
+/// After this many refits at least as extreme as the data, the threshold is accepted and drawing stops; p is
+/// their share, which is a valid p-value too (Besag, Clifford 1991) and takes a quarter of the work if a GPD
+/// holds.
 const ENOUGH: usize = 30;
-/// Values in each refit: by then the law of A² is the limiting one to within what 199 refits resolve.
+/// Values in each refit: the law of A² is then the limiting one within the precision of 199 refits.
 const SETTLED: usize = 1000;
 /// False discovery rate of ForwardStop.
 const RATE: f64 = 0.1;
 
-/// Twenty thresholds from 10 % (at most 10 000) down to 40 exceedances, even in the logarithm, lowest first.
+/// Twenty thresholds from 10 % (at most 10 000) down to 40 exceedances, evenly spaced in the logarithm,
+/// lowest first.
 pub(super) fn candidates(series: &Series, seed: u64) -> Vec<Candidate> {
     between(series, series.len() / 10, 40f64.min(series.len() as f64 / 20.0), seed)
 }
@@ -69,8 +72,8 @@ pub(super) fn between(series: &Series, most: usize, least: f64, seed: u64) -> Ve
     thresholds.par_iter().filter_map(|&threshold| candidate(sorted, threshold, seed)).collect()
 }
 
-/// Index of the lowest threshold that ForwardStop leaves standing and whose own p-value exceeds 10 %; `None`
-/// where there is none.
+/// Index of the lowest threshold that ForwardStop does not reject and whose own p-value exceeds 10 %; `None`
+/// if there is none.
 pub(super) fn choose(p: &[f64]) -> Option<usize> {
     let mut sum = 0.0;
     let mut rejected = 0;
@@ -152,12 +155,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn low_thresholds_are_left_out_and_the_lowest_sound_one_is_taken() {
+    fn low_thresholds_are_rejected_and_the_lowest_valid_one_is_chosen() {
         assert_eq!(choose(&[0.005, 0.005, 0.01, 0.4, 0.7, 0.2, 0.5]), Some(3));
         assert_eq!(choose(&[0.5, 0.3, 0.6, 0.8]), Some(0));
-        // A chance high p-value among false ones does not stop the sequence.
+        // A high p-value by chance among invalid thresholds does not stop the sequence.
         assert_eq!(choose(&[0.005, 0.15, 0.005, 0.005, 0.6, 0.5]), Some(4));
-        // One low p-value among sound ones does not reject what lies below it.
+        // One low p-value among valid thresholds does not reject those below it.
         assert_eq!(choose(&[0.6, 0.5, 0.02, 0.7]), Some(0));
         assert_eq!(choose(&[0.005; 6]), None);
         assert_eq!(choose(&[]), None);

@@ -1,7 +1,7 @@
-//! Plans how many runs a wanted precision needs.
+//! Plans the number of runs for a required precision.
 //!
 //! n = (z c / δ)², with c = SE √n in units of the scale, from the expected information of the GEV (Prescott,
-//! Walden 1980) by quadrature; multiplied by the variance inflation where runs resemble their neighbours.
+//! Walden 1980) by quadrature; multiplied by the variance inflation if runs are autocorrelated.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::special::normal_upper_quantile;
 use crate::{Error, Gev, argument, kernel, linalg};
 
-/// A quantity to be known with some precision.
+/// A quantity to estimate with a given precision.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -19,17 +19,17 @@ pub enum Quantity {
     Scale,
     /// Shape; its precision is absolute.
     Shape,
-    /// The level exceeded once in so many runs.
+    /// The level exceeded once in this many runs.
     ReturnLevel(f64),
-    /// The congestion factor between two systems; its precision is the difference from 1 to be found.
+    /// The congestion factor between two systems; its precision is the difference from 1 to detect.
     Factor,
 }
 
-/// Half-width of the interval that is wanted.
+/// Required half-width of the interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Precision {
-    /// As a part of the quantity: 0.005 is half a percent.
+    /// Relative to the quantity: 0.005 is half a percent.
     Relative(f64),
     /// In the unit of the quantity.
     Absolute(f64),
@@ -40,11 +40,11 @@ pub enum Precision {
 pub struct PrecisionGoal {
     /// The quantity.
     pub quantity: Quantity,
-    /// How precisely.
+    /// Its required precision.
     pub precision: Precision,
 }
 
-/// The answer; schema `lastrank.plan/1`.
+/// A plan; schema `lastrank.plan/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// `lastrank.plan/1`.
@@ -54,15 +54,15 @@ pub struct Plan {
     pub goal: PrecisionGoal,
     /// Coverage of the interval.
     pub level: f64,
-    /// Runs needed in all; for a factor, on each of the two systems.
+    /// Total number of runs needed; for a factor, on each of the two systems.
     pub runs: f64,
-    /// The same if runs were independent.
+    /// The number of runs if they were independent.
     pub runs_independent: f64,
     /// Variance inflation used.
     pub variance_inflation: f64,
-    /// Half-width wanted, in the unit of the quantity; for a factor ln k.
+    /// Required half-width, in the unit of the quantity; for a factor ln k.
     pub half_width: f64,
-    /// Chance of finding the factor; none for other quantities.
+    /// Probability of detecting the factor; `None` for other quantities.
     pub power: Option<f64>,
     /// Value of the quantity under the law planned with.
     pub value: f64,
@@ -70,16 +70,16 @@ pub struct Plan {
     pub unit_error: f64,
 }
 
-/// Why a text is not a goal.
+/// Reason why a text cannot be parsed as a goal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PrecisionGoalError {
     /// There is no `=`.
     #[error("`{0}` has no `=`: write for instance `return-level(100)=0.5%` or `shape=0.05`")]
     NoPrecision(String),
-    /// What stands before the `=` is not a quantity.
+    /// The text before the `=` is not a quantity.
     #[error("`{0}` is not a quantity: write location, scale, shape, k or return-level(N) with N above 1")]
     UnknownQuantity(String),
-    /// What stands behind it is not a positive number or percentage.
+    /// The text after the `=` is not a positive number or percentage.
     #[error("`{0}` is not a precision: write a positive number or percentage")]
     NotAPrecision(String),
     /// A percentage of the shape, which may be 0.
@@ -94,7 +94,7 @@ pub enum PrecisionGoalError {
 /// is in the unit of the quantity, and `k=1.01` is `k=1%`.
 ///
 /// # Errors
-/// [`PrecisionGoalError`], which says what is wrong with the text.
+/// [`PrecisionGoalError`].
 pub fn parse(text: &str) -> Result<PrecisionGoal, PrecisionGoalError> {
     let (left, right) = text.split_once('=').ok_or_else(|| PrecisionGoalError::NoPrecision(text.into()))?;
     let left = left.trim();
@@ -142,7 +142,7 @@ pub fn plan(law: &Gev, goal: PrecisionGoal, level: f64, variance_inflation: f64)
     plan_with(law, goal, level, 0.8, variance_inflation)
 }
 
-/// The same with the chance `power` of finding a factor, which other goals do not use.
+/// As [`plan`] with the probability `power` of detecting a factor, which other goals do not use.
 ///
 /// # Errors
 /// As [`plan`], and [`Error::Support`] for a factor under a law whose location is not positive.
@@ -198,7 +198,7 @@ pub fn plan_with(
 }
 
 /// Standard error of ln k times √n, with n values of each of two systems: √(2 / vᵀ I v) with I the information
-/// of one value and v = (location / scale, 1, 0), the direction in which a factor moves the law.
+/// of one value and v = (location / scale, 1, 0), the direction in which a factor changes the law.
 ///
 /// # Errors
 /// As [`unit_error`], and [`Error::Support`] where the location is not positive.
@@ -213,7 +213,7 @@ pub fn factor_error(law: &Gev) -> Result<f64, Error> {
     Ok((2.0 / linalg::quadratic(&information(law.shape), &direction)).sqrt())
 }
 
-/// Standard error times √n for a law of scale 1: the table of any text book, for every shape.
+/// Standard error times √n for a law of scale 1.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a shape not above -1/2 or a period not above 1.

@@ -1,4 +1,5 @@
-//! The likelihood of a regression with one quantity held: a coefficient, or a return level at given covariates.
+//! Maximises the likelihood of a regression with one quantity held: a coefficient, or a return level at given
+//! covariates.
 
 use super::{Part, Regression};
 use crate::interval_end::{Path, RootDeviance};
@@ -16,7 +17,7 @@ pub(super) enum HeldQuantity {
 
 /// A return level at given covariates.
 pub(super) struct HeldLevel {
-    /// What each coefficient is multiplied by: 1 for an intercept, else the standardised covariate.
+    /// The factor of each coefficient: 1 for an intercept, otherwise the standardised covariate.
     pub weights: Vec<f64>,
     /// The Gumbel level of the period, or the exponent of an excess.
     pub c: f64,
@@ -105,7 +106,7 @@ impl Others<'_> {
         full.insert(dependent, 0.0);
         full[dependent] = match self.quantity {
             HeldQuantity::Coefficient(_) => self.value,
-            // The level is a line in its intercept.
+            // The level is linear in its intercept.
             HeldQuantity::Level(level) => self.value - level.of(self.regression, &full).value,
         };
         full
@@ -123,7 +124,7 @@ impl Objective for Others<'_> {
         let full = self.full(at);
         let (mut g, mut h) = (vec![0.0; p], vec![0.0; p * p]);
         let value = self.regression.evaluate(&full, &mut g, &mut h);
-        // The dependent coefficient moves against the level.
+        // The dependent coefficient changes with the level.
         let (first, second) = match self.quantity {
             HeldQuantity::Coefficient(_) => (vec![0.0; p], vec![0.0; p * p]),
             HeldQuantity::Level(level) => {
@@ -155,7 +156,7 @@ pub(super) struct HeldRegression<'a> {
 }
 
 impl HeldRegression<'_> {
-    /// Newton from near `from`, all coefficients: the root deviance, where it converges.
+    /// Newton over all coefficients from near `from`: the root deviance, if it converges.
     fn climb(&mut self, from: &[f64], value: f64) -> Option<(f64, Vec<f64>)> {
         let others = Others { regression: self.regression, quantity: self.quantity, value };
         let mut start = self.moved(from, value);
@@ -165,8 +166,8 @@ impl HeldRegression<'_> {
         outcome.converged.then(|| (root, others.full(&self.newton.at)))
     }
 
-    /// Coefficients near `from` at which a far level is `value`: location and scale are known well, so it moves by the
-    /// intercept of the shape.
+    /// Coefficients near `from` at which a far level is `value`: location and scale are known well, so the
+    /// intercept of the shape changes.
     fn moved(&self, from: &[f64], value: f64) -> Vec<f64> {
         let mut moved = from.to_vec();
         let HeldQuantity::Level(level) = self.quantity else { return moved };
@@ -181,7 +182,7 @@ impl HeldRegression<'_> {
         moved
     }
 
-    /// Widen the scale of a start until all values are possible.
+    /// Widens the scale of a start until all values are in the support.
     fn repaired(&self, mut from: Vec<f64>, value: f64) -> Vec<f64> {
         let p = from.len();
         let (mut g, mut h) = (vec![0.0; p - 1], vec![0.0; (p - 1) * (p - 1)]);

@@ -1,8 +1,8 @@
-//! GEV, Gumbel and GPD whose parameters follow covariates: trend, hour of day, load.
+//! Fits GEV, Gumbel and GPD laws whose parameters depend on covariates: trend, hour of day, load.
 //!
 //! location = b0 + b1 x1 + …, ln scale = c0 + c1 x1 + …, shape = d0 + … (Coles 2001, chapter 6), each with its
-//! own columns and always an intercept. Values and columns are standardised inside, so neither units nor a
-//! covariate such as the year 1997 cost digits.
+//! own columns and always an intercept. Values and columns are standardised internally, so units and offsets
+//! such as the year 1997 cause no loss of precision.
 
 mod held;
 mod model;
@@ -23,20 +23,20 @@ const SHAPE_MAX: f64 = 5.0;
 pub struct Regression {
     family: RegressionLaw,
     columns: Vec<Covariate>,
-    /// How many values there are, those below a threshold included.
+    /// Number of values, including those below a threshold.
     observations: usize,
     /// Standardised values.
     y: Vec<f64>,
     center: f64,
     spread: f64,
-    /// For each coefficient: its part, and the standardised column (none for an intercept).
+    /// For each coefficient: its part, and the standardised column (`None` for an intercept).
     design: Vec<(Part, Option<usize>)>,
     standard: Vec<Vec<f64>>,
     moments: Vec<(f64, f64)>,
 }
 
 impl Regression {
-    /// Prepare `values` of a law with covariates. For a GPD only values above the threshold are used, with
+    /// Prepares `values` of a law with covariates. For a GPD only values above the threshold are used, with
     /// their rows of the columns.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Regression {
     /// The maximum-likelihood fit.
     ///
     /// # Errors
-    /// [`Error::NotConverged`] where there is no interior maximum (shape beyond -1) from any start.
+    /// [`Error::NotConverged`] if no start leads to an interior maximum (shape above -1).
     pub fn fit(&self) -> Result<RegressionFit, Error> {
         let (at, value, inverse, iterations) = self.maximize()?;
         let p = self.design.len();
@@ -154,8 +154,7 @@ impl Regression {
             .collect()
     }
 
-    /// Values made alike: standard Gumbel residuals (standard exponential ones for a GPD), to test the fit
-    /// by (Coles 2001, 6.2.3).
+    /// Standardised residuals, Gumbel (exponential for a GPD), to test the fit (Coles 2001, 6.2.3).
     pub fn residuals(&self, fit: &RegressionFit) -> Vec<f64> {
         let values = self.y.iter().map(|y| self.center + self.spread * y);
         let laws = self.laws(fit);
@@ -240,7 +239,7 @@ impl Regression {
         t
     }
 
-    /// What an intercept gains from the standardisation of the values.
+    /// The offset of an intercept due to the standardisation of the values.
     fn origin(&self, index: usize) -> f64 {
         match self.design[index] {
             (Part::Location, None) => self.center,

@@ -1,4 +1,4 @@
-//! What a regression is made of and what it gives: columns, laws, coefficients.
+//! Defines the inputs and results of a regression: columns, laws, coefficients.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,10 +26,10 @@ impl Part {
     }
 }
 
-/// A covariate of one parameter: a name and a number a value.
+/// A covariate of one parameter: a name and one number for each value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Covariate {
-    /// Which parameter it moves.
+    /// The parameter that depends on it.
     pub part: Part,
     /// Its name in results.
     pub name: String,
@@ -44,7 +44,7 @@ impl Covariate {
     }
 }
 
-/// Which law follows the covariates.
+/// The law whose parameters depend on the covariates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RegressionLaw {
     /// All three parameters.
@@ -71,7 +71,7 @@ pub struct Coefficient {
 /// A fitted regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegressionFit {
-    /// How far to trust it; irregular when the shape is at or below -1/2 for any value.
+    /// Reliability of the fit; irregular when the shape is at or below -1/2 for any value.
     pub status: Status,
     /// Values used.
     pub n: usize,
@@ -88,7 +88,7 @@ pub struct RegressionFit {
 /// A return level of the law at given covariates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LevelAt {
-    /// Once in so many values, if the covariates stayed as they are.
+    /// The mean number of values between exceedances, at constant covariates.
     pub period: f64,
     /// The level, in the unit of the data.
     pub level: f64,
@@ -119,8 +119,9 @@ impl RegressionFit {
 }
 
 impl RegressionFit {
-    /// [`RegressionFit::against`] with the statistic divided by 1 + 6.5 / n (Bartlett 1937), which holds its size from 30
-    /// values on. The 6.5 is simulated for one column in the location of a GEV; for others it is a guide.
+    /// [`RegressionFit::against`] with the statistic divided by 1 + 6.5 / n (Bartlett 1937), which has the
+    /// correct size from 30 values on. The 6.5 is simulated for one column in the location of a GEV; for
+    /// other models it is approximate.
     pub fn against_corrected(&self, smaller: &RegressionFit) -> (f64, usize, f64) {
         let (ratio, freedom, _) = self.against(smaller);
         let corrected = ratio / (1.0 + 6.5 / self.n.max(1) as f64);

@@ -1,4 +1,5 @@
-//! Profile-likelihood intervals of a regression: of slopes, and of return levels at given covariates.
+//! Computes profile-likelihood intervals of a regression: of slopes, and of return levels at given
+//! covariates.
 
 use super::held::{HeldLevel, HeldQuantity, HeldRegression};
 use super::{LevelAt, Part, Regression, RegressionLaw};
@@ -59,7 +60,8 @@ impl Regression {
         let c = self.exponent(period)?;
         let quantity = HeldQuantity::Level(HeldLevel { weights, c, intercept: 0 });
         let found = self.profile(&quantity, level)?;
-        // Above a threshold the logarithm of the excess was held, and the share of values above it has an error too.
+        // Above a threshold the logarithm of the excess was held, and the share of values above it also has
+        // an error.
         let above = self.above_threshold();
         let units = |at: f64| self.center + self.spread * if above { at.exp() } else { at };
         let error = match &quantity {

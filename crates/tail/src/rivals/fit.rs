@@ -1,10 +1,11 @@
-//! Maximum likelihood for the rival families.
+//! Fits the rival families by maximum likelihood.
 //!
 //! A shifted family is its unshifted one at each trial distance `d` of the shift below the smallest value;
-//! the distance is then found by a scan for the best interior dip and Brent's method. (The likelihood of the
-//! shifted families is unbounded as d goes to 0, so the interior maximum is the estimate; Hill 1963, Smith
-//! 1985.) Everything is computed from `u = x - min` and `ln(1 + u / d)`, which keeps its digits when the best
-//! shift runs away to the family's limit.
+//! the distance is then found by a scan for the best interior minimum and Brent's method. (The likelihood of
+//! the shifted families is unbounded as d goes to 0, so the interior maximum is the estimate; Hill 1963,
+//! Smith
+//! 1985.) Everything is computed from `u = x - min` and `ln(1 + u / d)`, which is accurate even if the best
+//! shift diverges to the family's limit.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ pub struct RivalFit {
     pub n: usize,
     /// Negative log-likelihood, in the unit of the data.
     pub negative_log_likelihood: f64,
-    /// Ok, or boundary where the best shift is a limit of the family (normal, exponential, ...).
+    /// Ok, or boundary if the best shift is a limit of the family (normal, exponential, ...).
     pub status: Status,
 }
 
@@ -39,19 +40,19 @@ impl RivalFit {
     }
 }
 
-/// Every family that can hold the data, fitted.
+/// Fits every family whose support contains the data.
 ///
 /// # Errors
-/// As [`fit`] where no family can be fitted: too few, too few distinct values.
+/// As [`fit`] if no family can be fitted: too few, too few distinct values.
 pub fn fit_all(series: &Series) -> Result<Vec<RivalFit>, Error> {
     series.require(5, 4)?;
     Ok(Family::ALL.into_iter().filter_map(|family| fit(series, family).ok()).collect())
 }
 
-/// RivalFit one family by maximum likelihood.
+/// Fits one family by maximum likelihood.
 ///
 /// # Errors
-/// As [`crate::gev::fit`], and [`Error::Support`] where the family does not hold the data.
+/// As [`crate::gev::fit`], and [`Error::Support`] if the data are outside of the family's support.
 pub fn fit(series: &Series, family: Family) -> Result<RivalFit, Error> {
     series.require(5, 4)?;
     let sorted = series.sorted();
@@ -86,16 +87,16 @@ pub fn fit(series: &Series, family: Family) -> Result<RivalFit, Error> {
     Ok(RivalFit { law: Law { family, shift, a, b }, n, negative_log_likelihood, status })
 }
 
-/// Standardised distances from the minimum, ascending, and how many values each stands for.
+/// Standardised distances from the minimum, ascending, and the number of values each represents.
 struct Sample {
     u: Vec<f64>,
     weights: Vec<f64>,
-    /// How many values in all.
+    /// Total number of values.
     n: f64,
 }
 
 impl Sample {
-    /// Very many values in groups, which leaves the maximum where it is.
+    /// Groups very many values, which does not change the maximum.
     fn of(sorted: &[f64], least: f64, spread: f64) -> Sample {
         let n = sorted.len() as f64;
         let center = crate::series::sorted_quantile(sorted, 0.5);
@@ -123,7 +124,7 @@ struct Inner {
 
 /// The best distance of the shift below the minimum.
 fn shifted(family: Family, sample: &Sample) -> (f64, Inner, Status) {
-    // Where the likelihood of 2,000 order statistics dips, that of twenty thousand dips nearby.
+    // A minimum for 2,000 order statistics is near that for twenty thousand.
     let thinned: Sample;
     let scanned = if sample.u.len() > 20_000 {
         let stride = sample.u.len() / 2000;
@@ -155,7 +156,8 @@ fn shifted(family: Family, sample: &Sample) -> (f64, Inner, Status) {
             return (t.exp(), inner, Status::Ok);
         }
     }
-    // No dip: the family's limit far away, or for shapes below 1 the exponential from the minimum on.
+    // No minimum: the family's limit at a large distance, or for shapes below 1 the exponential from the
+    // minimum on.
     if matches!(family, Family::Gamma3 | Family::Weibull3) {
         let mean = sample.sum(|u| u) / sample.n;
         let nll = sample.n * (1.0 + mean.ln());

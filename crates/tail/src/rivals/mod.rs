@@ -1,4 +1,4 @@
-//! The distributions that a GEV is compared with.
+//! Defines the distributions that a GEV is compared with.
 
 mod fit;
 
@@ -45,7 +45,7 @@ impl Family {
         Family::LogLogistic3,
     ];
 
-    /// The name that words and tables use.
+    /// The name in texts and tables.
     pub fn name(self) -> &'static str {
         match self {
             Family::Normal => "normal",

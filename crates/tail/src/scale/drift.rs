@@ -1,9 +1,9 @@
 //! Fits a shape that drifts with the number of parts.
 //!
 //! Maxima of m parts come close to their limiting law slowly, with a shape that drifts on the way (penultimate
-//! approximation: Cohen 1982; Smith 1987): ξ(m) = a + b / ln m. Scale and location follow from it, as each more
-//! part moves them by max-stability with the shape of that size: d ln σ / d ln m = g ξ, d μ / d ln m = g σ.
-//! With b = 0 this is F_0^((m / m0)^g).
+//! approximation: Cohen 1982; Smith 1987): ξ(m) = a + b / ln m. Scale and location follow from it by
+//! max-stability with the shape of each size: d ln σ / d ln m = g ξ, d μ / d ln m = g σ. With b = 0 this is
+//! F_0^((m / m0)^g).
 
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +18,11 @@ pub struct ShapeDrift {
     pub limit: f64,
     /// Its standard error.
     pub limit_error: Option<f64>,
-    /// By how much the shape differs from the limit, times ln m: b.
+    /// The difference of the shape from the limit, times ln m: b.
     pub slope: f64,
     /// Its standard error.
     pub slope_error: Option<f64>,
-    /// Exponent of dependence g, with the drift allowed for.
+    /// Exponent of dependence g, estimated with the drift.
     pub exponent: f64,
     /// Law at the smallest size.
     pub law: Gev,
@@ -30,16 +30,16 @@ pub struct ShapeDrift {
     pub smallest: f64,
     /// p-value of b = 0 (likelihood ratio, one degree of freedom).
     pub p: f64,
-    /// p-value of this model against a fit of each size on its own.
+    /// p-value of this model against separate fits of each size.
     pub p_model: f64,
     /// (size, shape by the model) at the sizes measured.
     pub shapes: Vec<(f64, f64)>,
-    /// Covariance of (location, ln scale, a, b, g); none where the maximum is not an interior one.
+    /// Covariance of (location, ln scale, a, b, g); `None` if the maximum is not interior.
     pub covariance: Option<[[f64; 5]; 5]>,
 }
 
 impl ShapeDrift {
-    /// Whether the drift is clear enough that predictions rest on it: p below 5 %.
+    /// Whether the drift is significant, so that predictions use it: p below 5 %.
     pub fn is_clear(&self) -> bool {
         self.p < 0.05
     }
@@ -165,7 +165,7 @@ pub(super) struct WithoutDrift {
     pub at: [f64; 4],
     /// Its negative log-likelihood.
     pub value: f64,
-    /// The negative log-likelihood of fits of each size on its own.
+    /// The negative log-likelihood of separate fits of each size.
     pub separate: f64,
 }
 
@@ -187,7 +187,8 @@ pub(super) fn fit(
     let objective = Drifting { rows: &rows };
     let mut newton = Newton::new(5);
     let [m, phi, shape, exponent] = start;
-    // The gradient is good to some 1e-9 of its terms: a looser end than that of the analytic fits.
+    // The gradient is accurate to about 1e-9 of its terms, so the tolerance is larger than that of the
+    // analytic fits.
     let outcome = newton.minimize(&objective, &[m, phi, shape, 0.0, exponent], 1e-8 * count as f64, 0);
     if !outcome.value.is_finite() || outcome.value > constant + 1e-6 * count as f64 {
         return None;

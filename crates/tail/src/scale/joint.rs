@@ -16,16 +16,17 @@ pub struct Joint {
     pub smallest: f64,
     /// Exponent of dependence g.
     pub exponent: f64,
-    /// Its profile interval, within 0 to 1.5; an end that is such a bound says so.
+    /// Its profile interval, within 0 to 1.5; an end at such a bound is marked.
     pub interval: Interval,
-    /// Whether the exponent lies at a bound of what was searched: it is then no estimate, the true one may lie beyond.
+    /// Whether the exponent is at a bound of the search; it is then not an estimate, since the true one may
+    /// be beyond.
     #[serde(default)]
     pub at_bound: bool,
     /// p-value of independence, g = 1 (likelihood ratio, one degree of freedom).
     pub p_independent: f64,
-    /// p-value of the whole model against a fit of each size on its own.
+    /// p-value of the whole model against separate fits of each size.
     pub p_model: f64,
-    /// Shape fitted at each size on its own: (size, shape, standard error).
+    /// Shape fitted separately at each size: (size, shape, standard error).
     pub shapes: Vec<(f64, f64, Option<f64>)>,
     /// Effective number of independent parts at the largest size, relative to the smallest: (m / m0)^g.
     pub effective_ratio: f64,
@@ -33,17 +34,18 @@ pub struct Joint {
     pub largest: f64,
     /// Covariance of (location, ln scale, shape, exponent); none where the maximum is not an interior one.
     pub covariance: Option<[[f64; 4]; 4]>,
-    /// The fit with a shape that drifts with the size (the smallest at least 2). Where it is clearly better,
-    /// predictions rest on it; where it is not, their intervals cover it.
+    /// The fit with a shape that drifts with the size (the smallest at least 2). If it is significantly
+    /// better, predictions use it; otherwise their intervals cover it.
     #[serde(default)]
     pub drift: Option<ShapeDrift>,
-    /// What weakens every prediction from it, and whether it forbids one.
+    /// Reliability of predictions from it.
     pub trust: Trust,
     /// The reasons.
     pub warnings: Vec<PredictionWarning>,
 }
 
-/// Largest exponent that is searched. Above 1 the slowest grows faster with the size than that of independent parts.
+/// The largest exponent of the search. Above 1 the slowest grows faster with the size than for independent
+/// parts.
 const LARGEST: f64 = 1.5;
 
 /// Fit values measured at three or more sizes with one law and one exponent of dependence:
@@ -151,7 +153,7 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
     })
 }
 
-/// What weakens predictions from several sizes.
+/// Judges predictions from several sizes.
 fn judge(
     series: &[Series],
     sizes: &[f64],
@@ -159,7 +161,7 @@ fn judge(
     drift: Option<&ShapeDrift>,
 ) -> Result<Judgement, Error> {
     let mut judged = Judgement::new();
-    // Of all sizes together 5 % are refused by chance, not of each.
+    // The error of 5 % applies to all sizes together, not to each.
     let part = 1.0 / series.len() as f64;
     for (one, size) in series.iter().zip(sizes) {
         let (runs, parts) = (one.len(), Some(*size));
@@ -171,7 +173,8 @@ fn judge(
             judged.warn(Trust::Refused, PredictionWarning::NotIndependent { parts, finding });
         }
     }
-    // Maxima of few parts are not yet of their limiting law, however well it fits; only the drift tells by how much.
+    // Maxima of few parts deviate from their limiting law even if it fits well; only the drift shows by how
+    // much.
     if drift.is_none_or(|drift| drift.covariance.is_none()) {
         judged.warn(Trust::Warned, PredictionWarning::ModelErrorUnknown);
     }
@@ -179,7 +182,7 @@ fn judge(
     if let Some(&ShapeDrift { limit, p, .. }) = drift {
         judged.warn(Trust::Warned, PredictionWarning::ShapeDrifts { limit, p });
     }
-    // Whichever model carries the predictions is the one that must describe the sizes.
+    // The model used for predictions must describe the sizes.
     let p = drift.map_or(p_model, |drift| drift.p_model);
     if p < 0.05 {
         judged.warn(Trust::Warned, PredictionWarning::SizesDisagree { p });
@@ -217,9 +220,10 @@ fn covariance(best: &Powers, at: [f64; 3], spread: f64) -> Option<[[f64; 4]; 4]>
 
 impl Joint {
     /// Quantiles of the slowest of `to` parts. Intervals by the delta method on the logarithm, so that they
-    /// stay positive. They know the error of the fit and of the exponent, and reach beyond what both models predict
-    /// (one shape for all sizes; a shape that drifts) by as much as these differ. Where the shape is negative, the
-    /// upper end also allows for growth without the bound that such a shape means.
+    /// stay positive. They include the error of the fit and of the exponent, and extend beyond the
+    /// predictions of both models (one shape for all sizes; a drifting shape) by the difference of these. If
+    /// the shape is negative, the upper end also allows for growth beyond the bound that such a shape
+    /// implies.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a size below 1, a probability or a level out of range.
@@ -243,7 +247,7 @@ impl Joint {
                 let (value, standard_error) = drifted.filter(|_| drift.is_some()).unwrap_or(alike);
                 let interval = match (interval(alike), drifted.and_then(interval)) {
                     (Some(one), Some(other)) => {
-                        // What no limiting law has reached yet may lie beyond both, by as much as they differ.
+                        // The true value may be beyond both models, by as much as they differ.
                         let apart = drifted.map_or(1.0, |(value, _)| (value / alike.0).max(alike.0 / value));
                         let (lower, upper) = (one.lower.min(other.lower), one.upper.max(other.upper));
                         let above = apart.max(self.unbounded(to, probability) / alike.0);
@@ -287,8 +291,8 @@ impl Joint {
         (location + scale * b, self.covariance.map(error))
     }
 
-    /// The same quantile where the scale no longer shrinks beyond the largest size. Maxima of few parts without a
-    /// bound, such as normal ones, have a negative shape that rises to 0: they grow by less than this.
+    /// The quantile if the scale does not shrink further beyond the largest size. Maxima of few parts of an
+    /// unbounded law, such as the normal, have a negative shape that rises to 0 and grow by less than this.
     fn unbounded(&self, to: f64, probability: f64) -> f64 {
         let measured = self.law.max_of(self.effective_ratio);
         let beyond = (to / self.largest).ln();

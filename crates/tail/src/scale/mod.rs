@@ -31,13 +31,13 @@ pub struct Scaled {
     pub law: Gev,
     /// Predicted quantiles.
     pub quantiles: Vec<ScaledQuantile>,
-    /// How much the prediction can be trusted.
+    /// Reliability of the prediction.
     pub trust: Trust,
-    /// Why, and what to do.
+    /// The reasons, and the remedy.
     pub warnings: Vec<PredictionWarning>,
 }
 
-/// What a prediction rests on or suffers from.
+/// A reservation about a prediction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PredictionWarning {
@@ -45,18 +45,18 @@ pub enum PredictionWarning {
     FewRuns {
         /// Runs measured.
         runs: usize,
-        /// Runs that are advised at least.
+        /// Recommended minimum number of runs.
         advised: usize,
-        /// The size they are of; none where there is one size only.
+        /// Their size; `None` if there is only one size.
         parts: Option<f64>,
     },
     /// The fit has no interior maximum: nothing can be predicted from it.
     NoInteriorMaximum,
     /// Runs are not independent draws of one law.
     NotIndependent {
-        /// The size they are of; none where there is one size only.
+        /// Their size; `None` if there is only one size.
         parts: Option<f64>,
-        /// What speaks against it.
+        /// The evidence against it.
         finding: TestFinding,
     },
     /// The predicted size is many times as large or small as the one measured.
@@ -75,7 +75,7 @@ pub enum PredictionWarning {
         /// Runs measured.
         runs: usize,
     },
-    /// The shape drifts with the size, and predictions carry the drift.
+    /// The shape drifts with the size, and predictions include the drift.
     ShapeDrifts {
         /// Shape in the limit of many parts.
         limit: f64,
@@ -87,13 +87,13 @@ pub enum PredictionWarning {
         /// p-value of the model.
         p: f64,
     },
-    /// The exponent lies at the upper bound of what was searched: the slowest grows faster with the size than any
-    /// number of independent parts explains.
+    /// The exponent is at the upper bound of the search: the slowest grows faster with the size than for
+    /// independent parts.
     ExponentAtBound {
         /// The bound.
         bound: f64,
     },
-    /// A drift of the shape could not be fitted, so the intervals know nothing of the error of the model.
+    /// A drift of the shape could not be fitted, so the intervals do not include the error of the model.
     ModelErrorUnknown,
     /// The predicted size is far outside the measured ones.
     FarFromSizes {
@@ -106,19 +106,19 @@ pub enum PredictionWarning {
     },
 }
 
-/// Warnings with the trust that they leave.
+/// Warnings with the resulting trust.
 struct Judgement {
     trust: Trust,
     warnings: Vec<PredictionWarning>,
 }
 
 impl Judgement {
-    /// Nothing is in doubt yet.
+    /// No warnings, and a supported prediction.
     fn new() -> Self {
         Judgement { trust: Trust::Supported, warnings: Vec::new() }
     }
 
-    /// Adds a warning; trust falls to `trust` unless it is lower already.
+    /// Adds a warning and lowers the trust to at most `trust`.
     fn warn(&mut self, trust: Trust, warning: PredictionWarning) {
         self.trust = self.trust.max(trust);
         self.warnings.push(warning);
@@ -134,24 +134,24 @@ pub struct ScaledQuantile {
     pub value: f64,
     /// Standard error by the delta method, of the fit alone.
     pub standard_error: Option<f64>,
-    /// Its interval. From one size: of the fit alone, not of the assumptions. From several: of what models with and
-    /// without a drift of the shape predict.
+    /// Its interval. From one size it covers the fit alone, not the assumptions. From several, it covers the
+    /// predictions of models with and without a drift of the shape.
     pub interval: Option<Interval>,
 }
 
-/// How far a prediction can be trusted.
+/// Reliability of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// Within what the data show.
+    /// Supported by the data.
     Supported,
-    /// Beyond it; the warnings say why.
+    /// Beyond the data; see the warnings.
     Warned,
     /// Not to be used: the data contradict the assumptions.
     Refused,
 }
 
-/// Predict the slowest of `to` parts from values that are each the slowest of `from` parts, with dependence
+/// Predicts the slowest of `to` parts from values that are each the slowest of `from` parts, with dependence
 /// exponent `exponent` (1 unless measured, see [`joint`]).
 ///
 /// # Errors
@@ -171,7 +171,7 @@ pub struct ScaleOptions<'a> {
     pub level: f64,
 }
 
-/// The same for quantiles of any probabilities in (0, 1).
+/// As [`scale`], for quantiles of any probabilities in (0, 1).
 ///
 /// # Errors
 /// As [`scale`], and [`Error::Parameter`] for a probability out of range.
@@ -228,7 +228,8 @@ pub fn scale_at(values: &[f64], from: f64, to: f64, options: ScaleOptions) -> Re
     })
 }
 
-/// How far a prediction from one size to `times` as many parts, worth `ratio` independent ones, can be trusted.
+/// Reliability of a prediction from one size to `times` as many parts, equivalent to `ratio` independent
+/// ones.
 fn judge(series: &Series, status: Status, times: f64, ratio: f64, exponent: f64) -> Result<Judgement, Error> {
     let mut judged = Judgement::new();
     let runs = series.len();
@@ -255,10 +256,11 @@ fn judge(series: &Series, status: Status, times: f64, ratio: f64, exponent: f64)
     Ok(judged)
 }
 
-/// Beyond so many times the largest (or below so small a part of the smallest) size a prediction is warned of.
+/// Predictions beyond this multiple of the largest size (or below this fraction of the smallest) get a
+/// warning.
 const FAR: f64 = 8.0;
 
-/// Below so many runs of a size a prediction is warned of.
+/// Predictions from fewer runs of a size get a warning.
 const FEW: usize = 30;
 
 fn check_probabilities(probabilities: &[f64]) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! Special functions to (nearly) full double precision.
+//! Computes special functions to (nearly) full double precision.
 
 mod normal;
 
@@ -85,7 +85,7 @@ fn deviance_part(x: f64, m: f64) -> f64 {
     sum
 }
 
-/// ln of x^a e^-x / Γ(a + 1), for a > 0: exact even where a is huge.
+/// ln of x^a e^-x / Γ(a + 1), for a > 0: accurate even for huge a.
 pub(crate) fn ln_gamma_prefactor(a: f64, x: f64) -> f64 {
     -stirling_error(a) - deviance_part(a, x) - 0.5 * a.ln() - LN_SQRT_2PI
 }

@@ -1,4 +1,4 @@
-//! The standard normal distribution.
+//! Computes the standard normal distribution.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -86,7 +86,7 @@ fn lower_normal_quantile(p: f64) -> f64 {
         horner(&A, r) * q / (horner(&B, r) * r + 1.0)
     };
     for _ in 0..2 {
-        // Halley in relative error, so that the far tail neither over- nor underflows.
+        // Halley in relative error, so that the far tail does not overflow or underflow.
         let cdf = normal_cdf(x);
         if cdf <= 0.0 {
             break;

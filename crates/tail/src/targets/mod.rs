@@ -1,8 +1,8 @@
-//! Separates what single parallel targets are slow by from what all of them suffer together.
+//! Separates slowness of single parallel targets from congestion common to all.
 //!
 //! With S_it the duration of target i in step t, ln S_it = a_i + b_t + e_it: a_i is the target's own speed,
-//! b_t the congestion of the step, e_it the rest. The step's factor k_t = exp(b_t - mean b) is known far
-//! better so than from the maxima alone.
+//! b_t the congestion of the step, e_it the rest. This estimates the step's factor k_t = exp(b_t - mean b)
+//! much more precisely than the maxima alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +15,14 @@ use crate::{Error, Interval, argument};
 pub struct Target {
     /// Index of the target (rank) in the input.
     pub target: usize,
-    /// Its typical duration over that of the other targets: exp(a_i - mean of the other a).
+    /// Its typical duration relative to that of the other targets: exp(a_i - mean of the other a).
     pub relative: f64,
     /// Interval of that, joint over all comparisons (Bonferroni).
     pub interval: Interval,
-    /// p-value of being as fast as the others, adjusted for all targets (Holm 1979); of two targets there is one
-    /// comparison, so nothing is adjusted.
+    /// p-value of being as fast as the others, adjusted for all targets (Holm 1979); with two targets there
+    /// is one comparison and no adjustment.
     pub p: f64,
-    /// Slower than the rest by these tests.
+    /// Whether it is slower than the rest by these tests.
     pub slow: bool,
     /// Steps in which it was last.
     pub last: u64,
@@ -32,16 +32,16 @@ pub struct Target {
     pub last_interval: Interval,
 }
 
-/// Who was last, tested against all being last equally often.
+/// Test of whether all targets are the slowest of a step equally often.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LastTest {
     /// Pearson's chi-square.
     pub statistic: f64,
     /// Its p-value, m - 1 degrees of freedom.
     pub p: f64,
-    /// Target that was last most often.
+    /// Target that was the slowest most often.
     pub top: usize,
-    /// Whether the expected count is at least 5, as the test needs.
+    /// Whether the expected count is at least 5, as the test requires.
     pub valid: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct Targets {
     pub schema: String,
     /// Number of targets.
     pub m: usize,
-    /// What each target is called: its rank, or its index in the input.
+    /// The name of each target: its rank, or its index in the input.
     #[serde(default)]
     pub ranks: Vec<u32>,
     /// Number of steps.
@@ -75,21 +75,21 @@ pub struct Targets {
     pub ln_k: Vec<f64>,
     /// Standard error of each ln k_t: sd(e) / √m.
     pub ln_k_error: f64,
-    /// Standard deviation of ln k_t over steps, its own error taken out.
+    /// Standard deviation of ln k_t over steps, without its estimation error.
     pub ln_k_sd: f64,
     /// Standard deviation of the rest e.
     pub residual_sd: f64,
     /// Shares of the variance of ln S: targets, steps, rest.
     pub variance_shares: [f64; 3],
-    /// Who was last.
+    /// Test of whether all targets are the slowest equally often.
     pub last: LastTest,
     /// m_eff.
     pub extremal: Option<Extremal>,
-    /// What was found, in the order of telling.
+    /// The findings, in the order of presentation.
     pub findings: Vec<TargetFinding>,
 }
 
-/// What the analysis of targets found; the numbers stand in [`Targets`].
+/// A finding about targets; the numbers are in [`Targets`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TargetFinding {
@@ -100,16 +100,16 @@ pub enum TargetFinding {
         /// Its index in [`Targets::targets`].
         target: usize,
     },
-    /// The targets are last equally often, as far as the steps tell.
+    /// The steps show no difference in how often targets are last.
     LastEqually,
     /// The targets are not last equally often.
     LastUnequally {
         /// Index of the one that was last most often.
         top: usize,
     },
-    /// How the variation is shared ([`Targets::variance_shares`]).
+    /// Decomposition of the variance ([`Targets::variance_shares`]).
     Variation,
-    /// How many independent targets they behave like in slow steps ([`Targets::extremal`]).
+    /// The effective number of independent targets in slow steps ([`Targets::extremal`]).
     EffectiveTargets,
 }
 
@@ -153,7 +153,8 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
     let total = (residual_variance + step_variance + target_variance).max(f64::MIN_POSITIVE);
 
     // Against the mean of the *other* targets: a_i - (m grand - a_i) / (m - 1) = (a_i - grand) m / (m - 1), and each
-    // step's own contrast is its residual by the same factor. Each target has its own variance and memory.
+    // step's own contrast is its residual by the same factor. Each target has its own variance and
+    // autocorrelation.
     let stretch = size / (size - 1.0);
     let contrasts: Vec<(f64, f64)> = (0..m)
         .map(|i| {
@@ -172,7 +173,7 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
 
     let mut last = vec![0u64; m];
     (0..steps).for_each(|t| {
-        // Of equally late ones the first, as in the steps of a gate.
+        // The first of equally late ones, as in the steps of a gate.
         let slowest = (1..m).fold(0, |last, i| if logs[i][t] > logs[last][t] { i } else { last });
         last[slowest] += 1;
     });
@@ -216,8 +217,8 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
     Ok(found)
 }
 
-/// Extremal coefficient θ = ln F_T(x) / ln F_S(x) (Smith 1990; Schlather, Tawn 2003). Each target is brought
-/// to unit Fréchet by its ranks, so that unequal targets do not matter; θ is n over the sum of the steps'
+/// Extremal coefficient θ = ln F_T(x) / ln F_S(x) (Smith 1990; Schlather, Tawn 2003). Each target is
+/// transformed to unit Fréchet by its ranks, so targets may differ; θ is n over the sum of the steps'
 /// smallest exponential variates, those beyond the threshold censored.
 pub fn extremal(logs: &[Vec<f64>], threshold: f64) -> Option<Extremal> {
     let m = logs.len();
@@ -246,7 +247,7 @@ pub fn extremal(logs: &[Vec<f64>], threshold: f64) -> Option<Extremal> {
 }
 
 impl Targets {
-    /// The same with targets called by these ranks, one for each.
+    /// The same with targets named by these ranks, one for each.
     pub fn of_ranks(mut self, ranks: &[u32]) -> Self {
         if ranks.len() == self.m {
             self.ranks = ranks.to_vec();
@@ -254,7 +255,7 @@ impl Targets {
         self
     }
 
-    /// What the target with this index is called.
+    /// The name of the target with this index.
     pub fn name(&self, target: usize) -> u32 {
         self.ranks.get(target).copied().unwrap_or(target as u32)
     }

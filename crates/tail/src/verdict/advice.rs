@@ -1,4 +1,4 @@
-//! What to do after a verdict.
+//! Chooses advice after a verdict.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,23 +11,23 @@ use crate::independence::{Question, Spacing};
 pub enum Advice {
     /// Space the runs further apart.
     SpaceRuns {
-        /// By how much standard errors are too small as they are; none where that is less than 5 %.
+        /// The factor by which standard errors are too small; `None` if less than 5 %.
         error_factor: Option<f64>,
     },
     /// Discard the warm-up, or fit with the time as covariate.
     DiscardWarmUp,
-    /// Fit each stretch between changes of the level on its own.
+    /// Fit each segment between changes of the level separately.
     FitEachStretch,
-    /// Fit each kind of run on its own.
+    /// Fit each mode separately.
     FitEachMode,
-    /// Find what makes values slow together or at a period.
+    /// Find the cause of bursts or periods of slow values.
     ExplainSlowValues {
-        /// The period, in values, where there is one.
+        /// The period in values, if there is one.
         period: Option<usize>,
     },
     /// Measure more runs.
     MeasureMore {
-        /// At least so many more.
+        /// Minimum number of additional runs.
         runs: usize,
     },
     /// Measure with several numbers of parallel parts.
@@ -36,7 +36,7 @@ pub enum Advice {
     DoNotExtrapolate,
 }
 
-/// The advice that belongs to a verdict.
+/// The advice for a verdict.
 pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
     let independence = &evidence.diagnostics.independence;
     let mut out: Vec<Advice> = independence

@@ -1,4 +1,4 @@
-//! What a verdict rests on: the fit, its rivals and the tests of all stages.
+//! Collects the evidence of a verdict: the fit, its rivals and the tests of all stages.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::independence::Independence;
 use crate::rivals::{Family, Law};
 use crate::sandwich::Sandwich;
 
-/// Fewest values for a verdict about the law; below it only a description is given.
+/// The smallest number of values for a verdict about the law; below it there is only a description.
 pub const FEWEST_FOR_VERDICT: usize = 100;
 
 /// The verdict as a stable code.
@@ -25,17 +25,17 @@ pub enum VerdictCode {
     NoMaximum,
     /// Stage two: the GEV does not fit.
     GevRejected,
-    /// Stage three: another law is clearly better.
+    /// Stage three: another law is significantly better.
     RivalPreferred,
-    /// The GEV fits, but a rival does as well, or could not be compared.
+    /// The GEV fits, but a rival fits as well or could not be compared.
     GevConsistent,
-    /// The GEV fits, and every rival was compared with it and is clearly worse.
+    /// The GEV fits, and every rival was compared with it and is significantly worse.
     GevPreferred,
-    /// Too few values to tell.
+    /// Too few values for a verdict.
     TooFew,
 }
 
-/// What a verdict is made of.
+/// The evidence of a verdict.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
     /// Number of values.
@@ -46,7 +46,7 @@ pub struct Evidence<'a> {
     pub diagnostics: &'a Diagnostics,
     /// Stage three.
     pub alternatives: &'a [Alternative],
-    /// How often the whole verdict may err on independent draws of a GEV.
+    /// Error of the whole verdict for independent draws of a GEV.
     pub significance: f64,
 }
 
@@ -69,11 +69,11 @@ pub struct Alternative {
     pub bic: f64,
     /// Share among all fitted models by AIC.
     pub aic_weight: f64,
-    /// The same by BIC.
+    /// The weight by BIC.
     pub bic_weight: f64,
-    /// The GEV against this rival; positive z speaks for the GEV.
+    /// The GEV against this rival; positive z favours the GEV.
     pub vuong: Option<Vuong>,
-    /// The fitted law, to draw it.
+    /// The fitted law, for figures.
     pub law: Law,
 }
 
@@ -82,9 +82,9 @@ pub struct Alternative {
 pub struct Diagnostics {
     /// Stage one: independence and stationarity.
     pub independence: Independence,
-    /// Stage two: tests of the fit of the GEV; none without a bootstrap.
+    /// Stage two: tests of the fit of the GEV; `None` without a bootstrap.
     pub goodness_of_fit: Option<GoodnessOfFit>,
-    /// A location that follows the time; given when stage one finds the values not independent draws of one
+    /// A location that is linear in time; given when stage one finds the values not independent draws of one
     /// law.
     #[serde(default)]
     pub trend: Option<TrendFit>,
@@ -92,14 +92,14 @@ pub struct Diagnostics {
     pub dependence: Option<Dependence>,
     /// The fit to intervals; given when the clock's tick is more than a fifth of the scale.
     pub rounded: Option<Rounded>,
-    /// Whether a Gumbel law, shape 0, would do.
+    /// Whether a Gumbel law, shape 0, is sufficient.
     pub gumbel: Option<GumbelTest>,
 }
 
-/// What dependence does to the errors.
+/// Errors that allow for dependence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dependence {
-    /// Sandwich standard errors of the parameters and by how much the variances grow.
+    /// Sandwich standard errors of the parameters and the inflation of the variances.
     pub sandwich: Option<Sandwich>,
     /// Length of the blocks of the bootstrap.
     pub block: usize,
@@ -114,9 +114,9 @@ pub struct TrendFit {
     pub first: f64,
     /// Location at the last value.
     pub last: f64,
-    /// By how much it changes over the run, with its profile interval.
+    /// Change over the run.
     pub change: f64,
-    /// The interval of `change`; none where the fit is irregular.
+    /// Profile interval of `change`; `None` if the fit is irregular.
     pub interval: Option<Interval>,
     /// Scale around the line.
     pub scale: f64,
@@ -129,11 +129,11 @@ pub struct TrendFit {
     pub statistic: f64,
     /// Its p-value, for values independent around the line.
     pub p: f64,
-    /// Whether the residuals pass the tests of stage one: then the line explains all of the dependence.
+    /// Whether the residuals pass the tests of stage one: if so, the line explains all of the dependence.
     pub residuals_pass: bool,
 }
 
-/// The fit that knows the clock's tick: the likelihood of intervals instead of points.
+/// The fit that takes the clock's tick into account: the likelihood of intervals instead of points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rounded {
     /// The tick.
@@ -148,7 +148,7 @@ pub struct Rounded {
     pub standard_errors: Option<Parameters>,
 }
 
-/// Is the shape 0?
+/// Test of shape 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GumbelTest {
     /// Likelihood ratio with Hosking's correction (1984), chi-square with one degree of freedom.

@@ -1,4 +1,4 @@
-//! The findings behind a verdict, with their numbers.
+//! Lists the findings of a verdict, with their numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,32 +11,32 @@ use crate::gof::GoodnessOfFit;
 use crate::independence::{Mode, Test};
 use crate::rivals::Family;
 
-/// One finding behind a verdict.
+/// One finding of a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Finding {
-    /// What a test of independence found.
+    /// The finding of a test of independence.
     Independence {
         /// The test.
         test: Test,
     },
     /// The level changes.
     LevelChanges {
-        /// The first value of each new stretch, from 1.
+        /// Position of the first value of each new segment, from 1.
         at: Vec<usize>,
     },
     /// One of several modes.
     Mode {
         /// Its number, from 1.
         number: usize,
-        /// How many there are.
+        /// Number of modes.
         of: usize,
         /// The mode.
         mode: Mode,
     },
     /// A location that is a straight line in time.
     LineInTime {
-        /// How much of the dependence it explains.
+        /// Part of the dependence that the line explains.
         explained: Explained,
         /// Change of the location over the run, in scales.
         change_in_scales: f64,
@@ -45,7 +45,7 @@ pub enum Finding {
         /// Shape around the line.
         shape: f64,
     },
-    /// How well the GEV fits.
+    /// Goodness of fit of the GEV.
     GoodnessOfFit {
         /// The tests.
         tests: GoodnessOfFit,
@@ -55,9 +55,9 @@ pub enum Finding {
         #[serde(default)]
         level: f64,
     },
-    /// Whether a Gumbel law, shape 0, would do as well.
+    /// Whether a Gumbel law, shape 0, is sufficient.
     GumbelLaw {
-        /// Whether it would.
+        /// Whether it is.
         suffices: bool,
         /// p-value of shape 0.
         p: f64,
@@ -66,19 +66,19 @@ pub enum Finding {
     Rival {
         /// The rival.
         family: Family,
-        /// Which is preferred; none where they cannot be compared.
+        /// The preferred model; `None` if they cannot be compared.
         preference: Option<Preference>,
-        /// Vuong's z; NaN (null in JSON) where they cannot be compared.
+        /// Vuong's z; NaN (null in JSON) if they cannot be compared.
         #[serde(with = "crate::nullable")]
         z: f64,
         /// AIC weight of the rival.
         aic_weight: f64,
     },
-    /// One value moves the fit by more than its standard error.
+    /// One value changes the fit by more than its standard error.
     Influence {
-        /// Whether it is the largest value, else the smallest.
+        /// Whether it is the largest value; otherwise it is the smallest.
         largest: bool,
-        /// The value and what it does.
+        /// The value and its influence.
         influence: Influence,
     },
     /// The likelihood of the GEV has no interior maximum.
@@ -92,7 +92,7 @@ pub enum Finding {
     },
 }
 
-/// How much of the dependence a line in time explains.
+/// Part of the dependence that a linear trend explains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Explained {
@@ -100,11 +100,11 @@ pub enum Explained {
     Nothing,
     /// A part.
     Part,
-    /// All: what is left passes the tests of independence.
+    /// All: the residuals pass the tests of independence.
     All,
 }
 
-/// The findings of all stages, in the order of telling.
+/// The findings of all stages, in the order of presentation.
 pub(super) fn of(code: VerdictCode, evidence: &Evidence, levels: &Levels) -> Vec<Finding> {
     let mut out = of_independence(evidence);
     if let Some(tests) = evidence.diagnostics.goodness_of_fit {

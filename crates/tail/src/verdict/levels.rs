@@ -1,4 +1,4 @@
-//! Shares the error of a verdict out over its stages.
+//! Divides the error of a verdict among its stages.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,22 +6,22 @@ use super::vuong::{Preference, Vuong};
 use crate::rivals::Family;
 use crate::special::normal_upper_quantile;
 
-/// Of independent draws of a GEV, a share of at most `whole` gets a verdict against it (not independent, no maximum,
-/// rejected, or another law preferred). Each stage has a part of it.
+/// At most a share `whole` of samples of independent draws of a GEV gets a verdict against it (not
+/// independent, no maximum, rejected, or another law preferred). Each stage has a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Levels {
-    /// Of the verdict.
+    /// Level of the verdict.
     pub whole: f64,
-    /// Of all tests of independence together.
+    /// Level of all tests of independence together.
     pub independence: f64,
-    /// Of the test of fit.
+    /// Level of the test of fit.
     pub fit: f64,
-    /// Of the comparisons with all rivals together.
+    /// Level of the comparisons with all rivals together.
     pub rivals: f64,
     /// Vuong's z above which one rival is worse than the GEV: two-sided at `whole`, by itself.
     pub worse: f64,
-    /// Vuong's z below which a rival is better than the GEV: `rivals` shared out over all rivals, since any of them
-    /// makes a verdict against the GEV.
+    /// Vuong's z below which a rival is better than the GEV: `rivals` divided among all rivals, since any of
+    /// them can cause a verdict against the GEV.
     pub better: f64,
 }
 
@@ -32,7 +32,7 @@ impl Default for Levels {
 }
 
 impl Levels {
-    /// The part of stage one: dependence is the fault that runs have most often.
+    /// The part of stage one: dependence is the most frequent violation.
     pub const INDEPENDENCE: f64 = 0.7;
     /// The part of stage two.
     const FIT: f64 = 0.25;
@@ -52,7 +52,7 @@ impl Levels {
         }
     }
 
-    /// Which of two models is preferred, where the first is a GEV and the second a rival.
+    /// The preferred one of two models; the first is a GEV and the second a rival.
     pub fn preference(&self, vuong: &Vuong) -> Preference {
         if vuong.z > self.worse {
             Preference::Gev

@@ -1,9 +1,10 @@
-//! Judges the tests together: a verdict in three stages, with one error.
+//! Decides a verdict from all tests in three stages, with one error.
 //!
-//! One: are the values independent draws of one law; if not, nothing else is said plainly. Two: does the GEV
-//! fit at all (A² and upper-tail AU², bootstrap p-values). Three: is any rival law better, or as good (Vuong 1989). A
-//! good GEV plot alone is no evidence of a maximum. The stages share the error ([`Levels`]), so that the verdict errs
-//! against independent draws of a GEV as often as it says, and not as often as each stage.
+//! Stage one tests whether the values are independent draws of one law; if not, no other conclusion is drawn.
+//! Stage two tests whether the GEV fits (A² and upper-tail AU², bootstrap p-values). Stage three tests
+//! whether a rival law is better or as good (Vuong 1989). A good GEV plot alone is no evidence of a maximum.
+//! The stages share the error ([`Levels`]), so that the whole verdict has the stated error for independent
+//! draws of a GEV.
 
 mod advice;
 mod evidence;
@@ -25,21 +26,21 @@ use serde::{Deserialize, Serialize};
 use crate::Status;
 use crate::rivals::Family;
 
-/// What it all means.
+/// The conclusion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Stable code.
     pub code: VerdictCode,
-    /// How often it errs on independent draws of a GEV, and the part of each stage.
+    /// Its error for independent draws of a GEV, and the part of each stage.
     #[serde(default)]
     pub levels: Levels,
     /// The findings behind it, by stage.
     pub findings: Vec<Finding>,
-    /// What to do next; may be empty.
+    /// Advice; may be empty.
     pub advice: Vec<Advice>,
-    /// Families that the values do not tell from the GEV.
+    /// Families that the values do not distinguish from the GEV.
     pub not_distinguished: Vec<Family>,
-    /// The family preferred to the GEV, where one is.
+    /// The family preferred to the GEV, if any.
     pub preferred: Option<Family>,
 }
 
@@ -51,7 +52,8 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     let better = preferred(&compared, &levels);
     let alike: Vec<&(&Alternative, Vuong)> =
         compared.iter().filter(|(_, v)| levels.preference(v) == Preference::Neither).collect();
-    // No Vuong statistic: both densities agree everywhere, or one is 0 somewhere. That is no preference.
+    // Without a Vuong statistic (both densities are equal everywhere, or one is 0 somewhere), there is no
+    // preference.
     let incomparable =
         evidence.alternatives.iter().filter(|a| a.vuong.is_none_or(|v| v.z.is_nan())).map(|a| a.model);
     let misfit = evidence.diagnostics.goodness_of_fit.as_ref().is_some_and(|g| g.p.smaller < levels.fit);
@@ -82,7 +84,7 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     }
 }
 
-/// The rival that is clearly better than the GEV, the clearest first.
+/// The rival that is most significantly better than the GEV, if any.
 fn preferred<'a>(compared: &[(&'a Alternative, Vuong)], levels: &Levels) -> Option<&'a Alternative> {
     let better = compared.iter().filter(|(_, v)| levels.preference(v) == Preference::Rival);
     better.min_by(|a, b| a.1.z.total_cmp(&b.1.z)).map(|(a, _)| *a)

@@ -7,8 +7,8 @@ use crate::special::normal_two_sided;
 /// Vuong's comparison of two fits to the same values (Vuong 1989) with a Newey-West variance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Vuong {
-    /// Σ d / (ω √n), d = ln f₁ - ln f₂ value by value: far above 0 the first model is preferred, far below it
-    /// the second ([`super::Levels`]).
+    /// Σ d / (ω √n), d = ln f₁ - ln f₂ value by value: well above 0 the first model is preferred, well below
+    /// 0 the second ([`super::Levels`]).
     pub z: f64,
     /// Two-sided p-value.
     pub p: f64,
@@ -18,7 +18,7 @@ pub struct Vuong {
     pub deviation: f64,
 }
 
-/// Which of two models is preferred.
+/// The preferred one of two models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preference {
@@ -30,8 +30,8 @@ pub enum Preference {
     Neither,
 }
 
-/// Compare by the log-densities under both fits, in time order. `None` where a density is 0 at some value or
-/// the two models agree everywhere.
+/// Compare by the log-densities under both fits, in time order. `None` if a density is 0 at some value or the
+/// two models are equal everywhere.
 pub fn vuong(first: &[f64], second: &[f64]) -> Option<Vuong> {
     let n = first.len().min(second.len());
     if n < 2 {
@@ -54,7 +54,8 @@ pub fn vuong(first: &[f64], second: &[f64]) -> Option<Vuong> {
 }
 
 /// Newey-West variance with Bartlett weights and bandwidth 4 (n / 100)^(2/9) (Newey, West 1987, 1994); the
-/// plain variance where that is larger, so that chance anticorrelation does not make anything look surer.
+/// plain variance where that is larger, so that random negative autocorrelation does not strengthen the
+/// evidence.
 pub fn long_run_variance(values: &[f64], mean: f64) -> f64 {
     let n = values.len();
     let size = n as f64;

@@ -1,4 +1,4 @@
-//! A slow profile of a likelihood, by grids and golden sections, that shares no code with the crate.
+//! A slow profile likelihood by grids and golden-section search that shares no code with the crate.
 
 /// (exp(shape c) - 1) / shape.
 pub fn standard_quantile(c: f64, shape: f64) -> f64 {
@@ -9,16 +9,17 @@ pub fn gumbel_level(period: f64) -> f64 {
     -(-(-1.0 / period).ln_1p()).ln()
 }
 
-/// What is held in a profile.
+/// The quantity that a profile holds fixed.
 #[derive(Clone, Copy)]
 pub enum SlowTarget {
     Location,
     Scale,
-    /// Beyond this Gumbel level.
+    /// The level at this Gumbel quantile.
     Level(f64),
 }
 
-/// A likelihood of rows: a value, how often it counts with a density, and for how many blocks nothing exceeds it.
+/// A likelihood of rows: a value, the weight of its log-density, and the number of blocks without a value
+/// above it.
 pub struct SlowRows(pub Vec<[f64; 3]>);
 
 impl SlowRows {
@@ -45,7 +46,7 @@ impl SlowRows {
         sum
     }
 
-    /// The least height of the laws of shape -1 to 5 with something held at `value`.
+    /// The minimum over shapes from -1 to 5 with one quantity fixed at `value`.
     pub fn held(&self, what: SlowTarget, value: f64) -> f64 {
         let mut sorted: Vec<f64> = self.0.iter().map(|row| row[0]).collect();
         sorted.sort_by(f64::total_cmp);
@@ -53,7 +54,7 @@ impl SlowRows {
         let spread = sorted[sorted.len() * 3 / 4] - sorted[sorted.len() / 4];
         let of_shape = |shape: f64| match what {
             SlowTarget::Scale => {
-                // Locations that hold all values.
+                // Locations whose support contains all values.
                 let room = value / shape.abs().max(1e-6);
                 let from = if shape < 0.0 { high - room } else { low - 6.0 * spread };
                 let to = if shape < 0.0 { high + 3.0 * spread } else { (low + room).min(high + spread) };
@@ -66,7 +67,7 @@ impl SlowRows {
                 )
             }
             SlowTarget::Level(c) if c > 0.5 => {
-                // Locations whose scale holds all values.
+                // Locations for which the support contains all values.
                 let b = standard_quantile(c, shape);
                 let ratio = 1.0 / (b * shape.abs().max(1e-9));
                 let end = if shape < 0.0 {
@@ -80,19 +81,20 @@ impl SlowRows {
             }
             SlowTarget::Location | SlowTarget::Level(_) => {
                 let b = if let SlowTarget::Level(c) = what { standard_quantile(c, shape) } else { 0.0 };
-                // Scales that hold all values: 1 + shape (x - value + scale b) / scale > 0.
+                // Scales whose support contains all values: 1 + shape (x - value + scale b) / scale > 0.
                 let inner = 1.0 + shape * b;
                 let needed = [low, high].iter().map(|x| shape * (value - x) / inner).fold(0.0, f64::max);
                 let from = (needed * (1.0 + 1e-12)).max(1e-2 * spread).ln();
                 least(|phi| self.height(value - phi.exp() * b, phi.exp(), shape), from, from + 8.0, 20)
             }
         };
-        // Denser near -1, where the likelihood bends most.
+        // Denser near -1, where the likelihood has the highest curvature.
         least(|t| of_shape(-1.0 + 6.0 * t * t), 0.0, 1.0, 40)
     }
 }
 
-/// The least of `f` between `low` and `high`: a grid of `steps`, then golden section around its least point.
+/// The minimum of `f` between `low` and `high`: a grid of `steps`, then golden-section search around its
+/// minimum.
 pub fn least(f: impl Fn(f64) -> f64, low: f64, high: f64, steps: usize) -> f64 {
     let width = (high - low) / steps as f64;
     let (mut best, mut at) = (f64::INFINITY, low);

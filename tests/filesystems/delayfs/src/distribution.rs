@@ -1,4 +1,4 @@
-//! The distributions of delays, and drawing from them.
+//! Parses distributions of delays and draws from them.
 //!
 //! Every draw is the inverse of a distribution function at a uniform number, so that the same seed gives
 //! the same delays on every machine. Durations are in nanoseconds.
@@ -19,7 +19,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// The quantile of probability `p`, 0 < p < 1, or 0 where the distribution would go below zero.
+    /// The quantile of probability `p`, 0 < p < 1, but at least 0.
     pub fn quantile(&self, p: f64) -> f64 {
         // (exp(shape * x) - 1) / shape, and its limit x at shape 0
         let stretch = |x: f64, shape: f64| if shape == 0.0 { x } else { (shape * x).exp_m1() / shape };
@@ -77,7 +77,8 @@ fn duration(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The standard normal quantile, by bisection of the distribution function: slow, short and exact enough.
+/// The standard normal quantile, by bisection of the distribution function: slow, but simple and exact
+/// enough.
 fn normal_quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-9.0_f64, 9.0_f64);
     for _ in 0..60 {
@@ -104,7 +105,7 @@ fn normal_distribution(x: f64) -> f64 {
 pub struct Uniform(u64);
 
 impl Uniform {
-    /// Streams of different `stream` are independent for all that matters here.
+    /// Streams with different `stream` are independent enough for these tests.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut numbers = Self(seed ^ stream.wrapping_mul(0xD1B5_4A32_D192_ED03));
         numbers.bits();

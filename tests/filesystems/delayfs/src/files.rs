@@ -1,4 +1,4 @@
-//! The files of the directory: plain ones, kept in memory, without folders.
+//! Keeps the files of the directory in memory; there are no subdirectories.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -35,7 +35,7 @@ impl Files {
         self.names.iter().map(|(name, inode)| (name, *inode))
     }
 
-    /// Make an empty file; replaces what had the name.
+    /// Creates an empty file, replacing an existing one.
     pub fn create(&mut self, name: &OsStr) -> u64 {
         let inode = self.next;
         self.next += 1;
@@ -44,8 +44,8 @@ impl Files {
         inode
     }
 
-    /// Forget a name. The content stays, as an open file may still use it: the whole file system lives
-    /// only as long as a test.
+    /// Removes a name. The content is kept, since an open file may still use it; the file system exists only
+    /// during a test.
     pub fn unlink(&mut self, name: &OsStr) -> Option<u64> {
         let inode = self.find(name).filter(|inode| *inode != LOG)?;
         self.names.remove(name);
@@ -81,7 +81,7 @@ impl Files {
         content[begin..end].to_vec()
     }
 
-    /// What `stat` shows, or nothing if there is no such file.
+    /// The attributes for `stat`, or `None` if there is no such file.
     pub fn attributes(&self, inode: u64) -> Option<FileAttr> {
         let (size, changed) = match (inode, self.contents.get(&inode)) {
             (ROOT | LOG, _) => (0, UNIX_EPOCH),

@@ -1,4 +1,4 @@
-//! Answers the kernel's requests: each is held as drawn, then done in memory.
+//! Answers the kernel's requests: delays each one as drawn, then executes it in memory.
 
 use std::ffi::OsStr;
 use std::sync::Mutex;
@@ -13,9 +13,9 @@ use fuser::{
 use crate::files::{Files, LOG, ROOT};
 use crate::injection::{Held, Injection, Operation, Outcome};
 
-/// The kernel keeps nothing: every operation of a program comes here.
+/// The kernel caches nothing, so every operation of a program arrives here.
 const KEEP: Duration = Duration::ZERO;
-/// Reads and writes pass the page cache by, one request each, and may overlap on one file.
+/// Reads and writes bypass the page cache, with one request each, and may overlap on one file.
 const DIRECT: FopenFlags = FopenFlags::FOPEN_DIRECT_IO.union(FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES);
 
 pub struct DelayFs {
@@ -32,7 +32,7 @@ impl DelayFs {
         self.files.lock().expect("no thread panics while it holds the files")
     }
 
-    /// Hold an operation without data; what a fault asks for is its error.
+    /// Delays an operation without data and returns the error of a fault, if any.
     fn hold_plain(&self, operation: Operation, inode: u64) -> Result<(), Errno> {
         let held = self.injection.hold(operation);
         self.injection.finish(&held, inode, 0);

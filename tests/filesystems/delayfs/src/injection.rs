@@ -1,4 +1,4 @@
-//! Decides how long each operation is held and whether it fails, and writes that down.
+//! Decides how long each operation is delayed and whether it fails, and logs it.
 
 use std::fmt::Write;
 use std::str::FromStr;
@@ -51,7 +51,7 @@ impl FromStr for Operation {
     }
 }
 
-/// What happens to an operation besides its delay.
+/// The fault of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done,
@@ -60,7 +60,7 @@ pub enum Outcome {
     Failed(i32),
 }
 
-/// The n-th operation of its kind, counted from 1, ends otherwise: `write@100=EIO`, `write@7=short`.
+/// A fault of the n-th operation of a kind, counted from 1: `write@100=EIO`, `write@7=short`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub operation: Operation,
@@ -104,7 +104,7 @@ struct Record {
     outcome: Outcome,
 }
 
-/// Draws, waits, and remembers.
+/// Draws delays, waits for them and logs them.
 pub struct Injection {
     start: Instant,
     streams: Vec<Mutex<Stream>>,
@@ -112,7 +112,7 @@ pub struct Injection {
     records: Mutex<Vec<Record>>,
 }
 
-/// An operation whose delay is over; `finish` writes it down, just before the reply.
+/// An operation whose delay is over; `finish` logs it just before the reply.
 pub struct Held {
     operation: Operation,
     begin: Instant,
@@ -131,7 +131,7 @@ impl Injection {
         Self { start: Instant::now(), streams: streams.collect(), faults, records }
     }
 
-    /// Draw the delay of an operation that has just arrived, and wait until it is over.
+    /// Draws the delay of an operation that has just arrived, and waits until it is over.
     pub fn hold(&self, operation: Operation) -> Held {
         let begin = Instant::now();
         let (drawn, count) = {
@@ -142,13 +142,13 @@ impl Injection {
         };
         let fault = self.faults.iter().find(|fault| fault.operation == operation && fault.number == count);
         let end = begin + drawn;
-        // A sleep ends late by some tens of µs, and that is written down. Waiting awake for the right moment
-        // would hold up other requests, which is not.
+        // A sleep ends some tens of µs late, which is logged. Busy waiting would delay other requests, which
+        // would not be logged.
         std::thread::sleep(end.saturating_duration_since(Instant::now()));
         Held { operation, begin, drawn, outcome: fault.map_or(Outcome::Done, |fault| fault.outcome) }
     }
 
-    /// Write down how long the operation was really held.
+    /// Logs the actual delay of the operation.
     pub fn finish(&self, held: &Held, file: u64, bytes: u64) {
         let mut records = self.records.lock().expect("no thread panics while it writes a record");
         records.push(Record {
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operation_is_held_at_least_as_long_as_drawn_and_written_down() {
+    fn an_operation_is_delayed_at_least_as_long_as_drawn_and_logged() {
         let delay: Distribution = "constant(3ms)".parse().unwrap();
         let fault: Fault = "write@2=EIO".parse().unwrap();
         let injection = Injection::new(1, &[(Operation::Write, delay)], vec![fault]);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_operation_is_told_the_known_ones() {
+    fn an_unknown_operation_is_an_error_that_lists_the_known_ones() {
         let message = "wriet".parse::<Operation>().unwrap_err();
         assert!(message.contains("create, open, read, write"), "{message}");
     }

@@ -1,4 +1,4 @@
-//! A file system whose delays are known: what a program measures on it can be compared, operation by
+//! A file system with known delays: what a program measures on it can be compared, operation by
 //! operation, with what was injected.
 //!
 //! `delayfs DIRECTORY --seed 1 --delay 'write=gev(2ms,300us,0.1)' --fault write@100=EIO` mounts it and runs
@@ -20,7 +20,7 @@ use crate::distribution::Distribution;
 use crate::filesystem::DelayFs;
 use crate::injection::{Fault, Injection, Operation};
 
-/// Requests that can be held at the same time; more than any test has ranks.
+/// The number of requests that can be delayed concurrently, more than any test has ranks.
 const THREADS: usize = 24;
 
 struct Arguments {

@@ -72,7 +72,16 @@ fn are_known(command: KernelCommand, arguments: &Arguments) -> bool {
         KernelCommand::Chase | KernelCommand::Poke | KernelCommand::Touch => pages(2),
         KernelCommand::Stream => pages(3),
         KernelCommand::ContextSwitch => arguments.size(0, 2).is_multiple_of(2),
-        _ => true,
+        KernelCommand::Empty
+        | KernelCommand::OpenClose
+        | KernelCommand::FopenFclose
+        | KernelCommand::CreateDelete
+        | KernelCommand::Malloc
+        | KernelCommand::MmapMunmap
+        | KernelCommand::Fork
+        | KernelCommand::Spawn
+        | KernelCommand::Thread
+        | KernelCommand::PipePingpong => true,
     }
 }
 

@@ -33,7 +33,6 @@ pub(in crate::execute) enum Pace {
 }
 
 impl Pace {
-    #[inline(always)]
     pub(super) fn late(&mut self, start_ns: u64) -> u64 {
         match *self {
             Pace::None => 0,

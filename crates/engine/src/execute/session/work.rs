@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use samples::{Outcome, Sample, Span, Warning};
+use samples::{Outcome, RankSpan, Sample, Warning};
 
 use super::open_blocks::OpenBlocks;
 use super::state::{InFlight, Pace, Spot};
@@ -32,6 +32,8 @@ pub struct Session<'a> {
     pub(in crate::execute) skip_sleep: bool,
     /// Since when the operations that follow are late, and how late, once the first has begun.
     pace: Pace,
+    /// The same of the blocks around, outermost first.
+    outer_paces: Vec<Pace>,
     /// Time inside commands so far, and bytes moved: `ctime` blocks take differences.
     pub(in crate::execute) commands_ps: u64,
     pub(in crate::execute) bytes: u64,
@@ -79,6 +81,7 @@ impl<'a> Session<'a> {
             on_error: OnError::default(),
             skip_sleep: false,
             pace: Pace::None,
+            outer_paces: Vec::with_capacity(4),
             commands_ps: 0,
             bytes: 0,
             queue_ns: 0,
@@ -114,13 +117,18 @@ impl<'a> Session<'a> {
         drop(self.recorder.note(&Entry::Span(span)));
     }
 
-    pub(super) fn span(&self, end_ns: u64) -> Span {
-        Span { rank: self.rank, begin_ns: self.began_ns, end_ns, paused_ns: self.paused_ps / 1000 }
+    pub(super) fn span(&self, end_ns: u64) -> RankSpan {
+        RankSpan { rank: self.rank, begin_ns: self.began_ns, end_ns, paused_ns: self.paused_ps / 1000 }
     }
 
     /// The number of this rank in the world.
     pub fn rank(&self) -> u32 {
         self.rank
+    }
+
+    /// The ranks of the world.
+    pub fn comm(&self) -> &dyn Comm {
+        self.comm
     }
 
     /// Ranks in the world.
@@ -151,10 +159,13 @@ impl<'a> Session<'a> {
         self.planned = operations;
     }
 
-    /// When the operations that follow were meant to begin, in ns since the run's epoch. All of them
-    /// are as late as the first.
+    /// When the operations that follow were meant to begin, in ns since the run's epoch; all of them are as late as
+    /// the first. `None`: what counted before counts again.
     pub fn set_intended(&mut self, ns: Option<u64>) {
-        self.pace = ns.map_or(Pace::None, Pace::Intended);
+        match ns {
+            Some(ns) => self.outer_paces.push(std::mem::replace(&mut self.pace, Pace::Intended(ns))),
+            None => self.pace = self.outer_paces.pop().unwrap_or(Pace::None),
+        }
     }
 
     /// The number of a place's site under the labels around it now.
@@ -274,8 +285,20 @@ impl<'a> Session<'a> {
     pub(in crate::execute) fn late(&mut self, begin: u64) -> u64 {
         match self.pace {
             Pace::None => 0,
-            _ => self.pace.late(self.instrument.since_epoch_ns(begin)),
+            Pace::Late(ns) => ns,
+            Pace::Intended(_) => self.first_late(begin),
         }
+    }
+
+    /// How late the first operation of a block is that was to begin at a time; the first of the blocks around as well,
+    /// where they have had none.
+    #[inline(never)]
+    fn first_late(&mut self, begin: u64) -> u64 {
+        let start_ns = self.instrument.since_epoch_ns(begin);
+        for outer in &mut self.outer_paces {
+            outer.late(start_ns);
+        }
+        self.pace.late(start_ns)
     }
 
     #[inline(always)]

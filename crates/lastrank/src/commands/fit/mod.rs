@@ -10,7 +10,7 @@ mod text;
 mod threshold;
 
 use anyhow::{Context, bail};
-use report::words;
+use report::{FitAnswer, sentence, words};
 use serde_json::{Value, json};
 use tail::assess::{AssessOptions, assess};
 use tail::latency::Latency;
@@ -48,9 +48,33 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     if args.json {
         output::json(&object(args, &found)?)?;
     } else {
-        output::print(&text::of(args, &found))?;
+        output::print(&told(args, &found))?;
     }
     Ok(Status::Ok)
+}
+
+/// The answer for a terminal: the first screen of a fit of maxima without covariates, else all tables.
+fn told(args: &FitArgs, found: &FitResult) -> String {
+    let (Fitted::Gev(assessed), None, false) = (&found.fitted, &found.covariates, args.verbose) else {
+        return text::of(args, found);
+    };
+    let answer = FitAnswer {
+        name: &found.values.name,
+        what: text::what(found),
+        seconds: found.values.seconds,
+        subject: found.values.subject.as_ref(),
+        values: &found.sample.numbers,
+        found: assessed,
+        options: &options(args),
+    };
+    let warnings = found.values.warnings();
+    let warnings: String = warnings.iter().map(|warning| sentence("warning: ", warning)).collect();
+    warnings + &answer.screen(output::screen_options())
+}
+
+fn options(args: &FitArgs) -> AssessOptions {
+    let periods = if args.period.is_empty() { PERIODS.to_vec() } else { args.period.clone() };
+    AssessOptions { level: args.level, seed: args.seed, periods, ..AssessOptions::default() }
 }
 
 /// Options that do not go together, before anything is read.
@@ -84,14 +108,9 @@ fn check(args: &FitArgs) -> anyhow::Result<()> {
 }
 
 fn fit(args: &FitArgs, values: Values, sample: FittedSample) -> anyhow::Result<FitResult> {
-    let periods = if args.period.is_empty() { PERIODS.to_vec() } else { args.period.clone() };
+    let options = options(args);
+    let periods = options.periods.clone();
     let cannot = || format!("cannot fit {}", values.name);
-    let options = AssessOptions {
-        level: args.level,
-        seed: args.seed,
-        periods: periods.clone(),
-        ..AssessOptions::default()
-    };
     let latency = latency(args, &values).transpose().with_context(cannot)?;
     let fitted = match args.model {
         Model::Gev => Fitted::Gev(Box::new(assess(&sample.numbers, &options).with_context(cannot)?)),

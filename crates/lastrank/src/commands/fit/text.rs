@@ -55,7 +55,7 @@ pub fn of(args: &FitArgs, found: &FitResult) -> String {
 }
 
 /// What one value of the fitted sample is.
-fn what(found: &FitResult) -> &'static str {
+pub fn what(found: &FitResult) -> &'static str {
     match (&found.sample.blocks, &found.values.subject) {
         (Some(blocks), _) if !blocks.steps => "block",
         (_, Some(subject)) => subject.value_name(),

@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::run::Options;
-use samples::{Facts, Machine, PathFacts, Warning};
+use anyhow::bail;
+use engine::run::{Options, Program};
+use samples::{FACTS_SCHEMA, Facts, MachineFacts, PathFacts, Warning, units};
 
+use crate::cli::RunArgs;
 use crate::program::Planned;
 
 /// The machine before the run, to be compared with the machine after it.
 pub struct MachineBefore {
-    before: Option<Machine>,
+    before: Option<MachineFacts>,
     paths: Vec<String>,
 }
 
@@ -25,6 +28,30 @@ impl MachineBefore {
         Self { before, paths }
     }
 
+    /// What is known of a run before it begins: all that a recovered one would otherwise lack.
+    pub fn facts_before(&self, runnable: &Program<'_>, planned: &Planned) -> Facts {
+        let mut facts = Facts {
+            schema: FACTS_SCHEMA.into(),
+            seed: planned.plan.seed,
+            ranks: planned.plan.ranks,
+            backend: "posix".into(),
+            started: units::utc(
+                SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            ),
+            ..Facts::default()
+        };
+        runnable.complete_facts(&mut facts);
+        facts.name.clone_from(&planned.name);
+        facts.program.clone_from(&planned.text);
+        facts.versions = versions();
+        facts.command_line = std::env::args().collect();
+        if let Some(before) = &self.before {
+            let (machine, file_systems) = sections(before);
+            (facts.machine, facts.file_systems) = (Some(machine), file_systems);
+        }
+        facts
+    }
+
     /// Fill in what the engine does not know.
     pub fn complete(&self, facts: &mut Facts, planned: &Planned) {
         facts.name.clone_from(&planned.name);
@@ -32,7 +59,7 @@ impl MachineBefore {
         facts.versions = versions();
         let Some(before) = &self.before else {
             let summary = "a simulated machine: no device was touched".into();
-            facts.machine = Some(Machine { summary, ..Machine::default() });
+            facts.machine = Some(MachineFacts { summary, ..MachineFacts::default() });
             return;
         };
         facts.command_line = std::env::args().collect();
@@ -49,19 +76,19 @@ impl MachineBefore {
             }
         }
         let (described, file_systems) = sections(before);
-        facts.machine = Some(Machine { load_after: Some(after.load), ..described });
+        facts.machine = Some(MachineFacts { load_after: Some(after.load), ..described });
         facts.file_systems = file_systems;
     }
 }
 
-fn describe(paths: &[String]) -> Machine {
+fn describe(paths: &[String]) -> MachineFacts {
     let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
     machine::describe(&paths)
 }
 
 /// A description as the facts of a run hold it: the machine and, beside it, the paths, each with its summary.
-pub fn sections(described: &Machine) -> (Machine, Vec<PathFacts>) {
-    let mut machine = Machine { summary: machine::line(described), clock: None, ..described.clone() };
+pub fn sections(described: &MachineFacts) -> (MachineFacts, Vec<PathFacts>) {
+    let mut machine = MachineFacts { summary: machine::line(described), clock: None, ..described.clone() };
     let mut paths = std::mem::take(&mut machine.paths);
     paths.iter_mut().for_each(|path| path.summary = machine::path_line(path));
     (machine, paths)
@@ -91,6 +118,21 @@ fn directories(planned: &Planned) -> Vec<String> {
         found.insert(".".into());
     }
     found.into_iter().collect()
+}
+
+/// Fills in what the user says about the run.
+pub fn label(facts: &mut Facts, args: &RunArgs) {
+    facts.note = args.note.clone().unwrap_or_default();
+    facts.tags = tags(&args.tag).unwrap_or_default();
+}
+
+/// Names and values of `--tag`.
+pub fn tags(tags: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+    let one = |tag: &String| match tag.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => bail!("`--tag {tag}` gives no name a value: write --tag NAME=VALUE"),
+    };
+    tags.iter().map(one).collect()
 }
 
 /// Versions of lastrank, its compiler and its target.

@@ -5,6 +5,7 @@ mod facts;
 mod progress;
 mod results;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
@@ -12,20 +13,31 @@ use engine::content::Dials;
 use engine::mpi::MpiChoice;
 use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
-    BackendKind, Clean, JobSeat, JobShare, Keep, Options, Outcome, Program as Runnable, missing_space,
-    options_of,
+    BackendKind, Clean, Confine, JobSeat, JobShare, Keep, Options, Outcome, Program as Runnable, live,
+    missing_space, options_of,
 };
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
-use samples::Warning;
+use record::live::LiveFolder;
+use samples::{ConfinedBy, Facts, Warning};
 
 pub use facts::{sections, versions};
-pub use results::stamped;
+pub use results::{complain, stamped};
 
-use crate::cli::{PinTo, Record, RunArgs};
+use crate::cli::{PinTo, ProgressKind, Record, RunArgs, RunOptions};
 use crate::exit::Status;
+use crate::experiments::ProgramText;
 use crate::output;
 use crate::program::{self, Planned};
+
+/// Run a program that lastrank made, under `name`.
+pub fn run_made(name: &str, text: String, options: RunOptions) -> anyhow::Result<Status> {
+    run(&RunArgs { program: name.to_owned(), parameters: Vec::new(), options, made: Some(text) })
+}
+
+fn made(name: &str, text: &str) -> ProgramText {
+    ProgramText { name: name.to_owned(), path: format!("{name}.ppl"), text: text.to_owned(), shipped: true }
+}
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
@@ -38,6 +50,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         Surroundings::Job(job) => Some(job),
     };
     let environment = |name: &str| std::env::var(name).ok();
+    facts::tags(&args.tag)?;
     let settings = Settings {
         // If the launcher does not say how many ranks it started, -n does; MPI's own number decides.
         ranks: job.as_ref().map(|job| job.ranks().or(args.ranks).unwrap_or(1)).or(args.ranks),
@@ -61,9 +74,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         );
     }
     let speaks = job.as_ref().is_none_or(|job| job.rank() == 0);
-    let Some(planned) =
-        program::load(&args.program, args.classic, args.root.as_deref())?.plan(&settings, speaks)
-    else {
+    let loaded = match &args.made {
+        Some(text) => program::of_text(made(&args.program, text), args.classic, args.root.as_deref())?,
+        None => program::load(&args.program, args.classic, args.root.as_deref())?,
+    };
+    let Some(planned) = loaded.plan(&settings, speaks) else {
         return Ok(Status::Usage);
     };
     for note in planned.plan.notes.iter().filter(|_| speaks) {
@@ -85,14 +100,26 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
         await_signal()?;
     }
     let runnable = Runnable::new(&planned.plan);
-    let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name);
+    let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name, args.progress);
     let held = hold_signals();
-    let mut outcome = engine::run::ranks(&runnable, options, |watch| bar.look(watch))
-        .with_context(|| format!("{} did not begin", planned.name))?;
+    let live = live::begin(options, paths.run_file(), machine.facts_before(&runnable, planned));
+    let with_live = Options { live: live.clone(), ..options.clone() };
+    let begun = engine::run::ranks(&runnable, &with_live, |watch| bar.look(watch));
+    drop(with_live);
+    let live = live.and_then(Arc::into_inner);
+    let mut outcome = match begun {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            live.map(LiveFolder::remove);
+            return Err(error).with_context(|| format!("{} did not begin", planned.name));
+        }
+    };
     bar.finish();
+    tell_confinement(&outcome.run.facts);
     runnable.complete_facts(&mut outcome.run.facts);
     machine.complete(&mut outcome.run.facts, planned);
-    results::deliver(args, &paths.still_free(args), &outcome, Some(held))?;
+    facts::label(&mut outcome.run.facts, args);
+    results::deliver(args, &paths.still_free(args), &outcome, (Some(held), live))?;
     Ok(status(&outcome))
 }
 
@@ -106,13 +133,16 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     }
     let other_ranks = other_ranks(planned, args.ranks);
     let runnable = Runnable::new(&planned.plan);
-    let mut bar = progress::Bar::new(!args.quiet && !args.json && job.rank() == 0, &planned.name);
+    let kind = if job.rank() == 0 { args.progress } else { ProgressKind::None };
+    let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name, kind);
     let mut delivered = Ok(Status::Ok);
+    let mut in_parts = None;
     let directory = paths.directory().to_path_buf();
     let save = |share: JobShare| {
         let complete = |mut outcome: Box<Outcome>| {
             runnable.complete_facts(&mut outcome.run.facts);
             machine.complete(&mut outcome.run.facts, planned);
+            facts::label(&mut outcome.run.facts, args);
             outcome.run.facts.warnings.extend(other_ranks.clone());
             outcome
         };
@@ -120,7 +150,8 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
             JobShare::AtRankZero => Ok(Status::Ok),
             JobShare::Whole(outcome) => {
                 let outcome = complete(outcome);
-                let delivered = results::deliver(args, &paths, &outcome, None);
+                tell_confinement(&outcome.run.facts);
+                let delivered = results::deliver(args, &paths, &outcome, (None, None));
                 if delivered.is_ok() {
                     results::replace_parts(&paths, &outcome.run.facts.job);
                 }
@@ -128,6 +159,8 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
             }
             JobShare::Part(outcome) => {
                 let outcome = complete(outcome);
+                let facts = &outcome.run.facts;
+                in_parts = (job.rank() == 0 && facts.complete).then(|| (facts.job.clone(), facts.ranks));
                 results::deliver_part(&paths, &outcome, job.rank()).map(|()| status(&outcome))
             }
         };
@@ -137,6 +170,9 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     })
     .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
     bar.finish();
+    if let (Some((job, ranks)), Ok(_)) = (in_parts, &delivered) {
+        results::deliver_from_parts(args, &paths, &job, ranks)?;
+    }
     delivered
 }
 
@@ -153,6 +189,16 @@ fn other_ranks(planned: &Planned, said: Option<u32>) -> Option<Warning> {
             "let the launcher start {defined}, or say -n {ranks} as well if {ranks} is what you want"
         ),
     })
+}
+
+/// Says so where the kernel did not confine a program that touched files of this machine.
+fn tell_confinement(facts: &Facts) {
+    if let Some(confinement) = facts.confinement.as_ref().filter(|found| found.by == ConfinedBy::Paths) {
+        eprintln!(
+            "note: the kernel did not confine the program ({}); lastrank checked every path itself",
+            confinement.why
+        );
+    }
 }
 
 fn await_signal() -> anyhow::Result<()> {
@@ -189,6 +235,13 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     let mut options = options_of(&planned.plan, &Options::new(planned.plan.ranks));
     options.backend = backend;
     options.allow.extend(args.allow.iter().cloned());
+    // An experiment that ships inside the binary is no stranger's.
+    options.allow_spawn = args.allow_spawn || planned.shipped;
+    options.confine = match (args.unconfined, args.require_confinement) {
+        (true, _) => Confine::Nobody,
+        (false, true) => Confine::Required,
+        (false, false) => Confine::BestEffort,
+    };
     options.root.clone_from(&args.root);
     options.skip_sleep = args.skip_sleep;
     options.dials = Dials { compressible: args.compressible, dedupe: args.dedupe };

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use probes::{Tour, TourProgress, tour};
-use samples::{FACTS_SCHEMA, Facts, Machine, Run, TourFacts, Warning, units};
+use samples::{FACTS_SCHEMA, Facts, MachineFacts, Run, TourFacts, Warning, units};
 
 use crate::cli::TryArgs;
 use crate::commands::report::write_page;
@@ -86,8 +86,8 @@ fn places(args: &TryArgs) -> anyhow::Result<(Option<PathBuf>, Option<PathBuf>)> 
     Ok((samples, page))
 }
 
-fn warnings(before: &Machine, after: &Machine, found: &TourFacts) -> Vec<Warning> {
-    let judged = Machine { clock: Some(found.clock.clone()), ..before.clone() };
+fn warnings(before: &MachineFacts, after: &MachineFacts, found: &TourFacts) -> Vec<Warning> {
+    let judged = MachineFacts { clock: Some(found.clock.clone()), ..before.clone() };
     let findings = machine::judge(&judged).into_iter();
     let mut all: Vec<Warning> =
         findings.filter(|one| one.severity > machine::Severity::Note).map(Warning::from).collect();
@@ -112,7 +112,7 @@ fn warnings(before: &Machine, after: &Machine, found: &TourFacts) -> Vec<Warning
 }
 
 /// The tour as a run: every observation a sample, what is not a sample among the facts.
-fn as_run(machine: &Machine, found: &Tour, started: SystemTime, warnings: Vec<Warning>) -> Run {
+fn as_run(machine: &MachineFacts, found: &Tour, started: SystemTime, warnings: Vec<Warning>) -> Run {
     let (sites, samples) = found.samples();
     let (described, file_systems) = sections(machine);
     let seconds = started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

@@ -1,7 +1,7 @@
 //! Reads and calibrates the baseline, and words its stated rates of false alarms.
 
 use anyhow::{Context, anyhow, bail};
-use tail::alarm::{AlarmOptions, Baseline, BaselineError, Counted};
+use tail::alarm::{AlarmOptions, Baseline, BaselineError, CountedThresholds};
 
 use crate::cli::WatchArgs;
 use crate::values::{self, Values};
@@ -206,7 +206,7 @@ fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
 }
 
 /// The promise of thresholds that are counted.
-fn by_counting(baseline: &Baseline, counted: &Counted, unit: report::Unit) -> String {
+fn by_counting(baseline: &Baseline, counted: &CountedThresholds, unit: report::Unit) -> String {
     let spike = &baseline.spike;
     let kept = if baseline.guaranteed { "in 90 % of baselines" } else { "on average over baselines" };
     let once = |rate: f64| samples::units::count((1.0 / rate).floor() as u64);

@@ -1,8 +1,12 @@
 //! Samples on the common clock of the ranks, and the passes of the blocks around them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
 
 use samples::{CommonClock, Run, Sample, SiteKind};
+
+/// The n-th pass of the block around a sample on its rank, from 1; none where no labelled block is around it.
+pub(crate) type Pass = Option<NonZeroU32>;
 
 /// One operation on the common clock, in picoseconds: 64 bits hold 106 days.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +19,21 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
+    /// An operation of a rank.
+    pub fn new(start: i64, end: i64, rank: u32) -> Interval {
+        Interval { start, end, first: rank, last: rank }
+    }
+
+    /// When it began.
+    pub fn begin(&self) -> i64 {
+        self.start
+    }
+
+    /// When it ended.
+    pub fn end(&self) -> i64 {
+        self.end
+    }
+
     /// How long it is.
     pub fn length(&self) -> i64 {
         self.end - self.start
@@ -79,13 +98,13 @@ impl<'a> Timeline<'a> {
     }
 
     /// Where samples of one row lie, and in which pass of the innermost labelled block around them: the n-th of their
-    /// rank, or none.
+    /// rank, from 1, or none.
     pub fn place(
         &self,
         labels: &[String],
         kind: SiteKind,
         samples: &[&Sample],
-    ) -> (Vec<Interval>, Vec<Option<usize>>) {
+    ) -> (Vec<Interval>, Vec<Pass>) {
         let around = match kind {
             SiteKind::Operation | SiteKind::Barrier => labels,
             // The last label of a block is its own.
@@ -99,20 +118,36 @@ impl<'a> Timeline<'a> {
             let end = start.saturating_add_unsigned(sample.duration_ps);
             let pass = begins
                 .and_then(|begins| begins.get(&sample.rank))
-                .and_then(|begins| begins.partition_point(|begin| *begin <= sample.start_ns).checked_sub(1));
-            (Interval { start, end, first: sample.rank, last: sample.rank }, pass)
+                .map(|begins| begins.partition_point(|begin| *begin <= sample.start_ns));
+            (Interval::new(start, end, sample.rank), NonZeroU32::new(pass.unwrap_or(0) as u32))
         };
         samples.iter().map(place).unzip()
     }
 
+    /// When a sample began on the common clock, in nanoseconds.
+    pub fn begin_ns(&self, sample: &Sample) -> i64 {
+        self.clock.common_ns(sample.rank, sample.start_ns)
+    }
+
+    /// How far the moments of some ranks are uncertain at most, in picoseconds.
+    pub fn uncertainty_ps(&self, ranks: &[u32]) -> i64 {
+        let most = ranks.iter().map(|rank| self.clock.uncertainty_ns(*rank)).max().unwrap_or(0);
+        i64::try_from(most).unwrap_or(i64::MAX).saturating_mul(1_000)
+    }
+
+    /// The passes of a row in their order, each from the first begin to the last end over ranks.
+    pub fn passes(intervals: &[Interval], passes: &[Pass]) -> BTreeMap<Pass, Interval> {
+        let mut found: BTreeMap<Pass, Interval> = BTreeMap::new();
+        for (interval, pass) in intervals.iter().zip(passes) {
+            found.entry(*pass).and_modify(|known| *known = known.joined(*interval)).or_insert(*interval);
+        }
+        found
+    }
+
     /// The wall time of a row in picoseconds, and how far it is uncertain in nanoseconds: passes of the block around
     /// it last from the first begin to the last end over ranks, and pauses between them do not count.
-    pub fn wall(&self, intervals: &[Interval], passes: &[Option<usize>]) -> (i64, u64) {
-        let mut of_pass: BTreeMap<Option<usize>, Interval> = BTreeMap::new();
-        for (interval, pass) in intervals.iter().zip(passes) {
-            of_pass.entry(*pass).and_modify(|known| *known = known.joined(*interval)).or_insert(*interval);
-        }
-        let pieces = union(of_pass.into_values().collect());
+    pub fn wall(&self, passes: impl IntoIterator<Item = Interval>) -> (i64, u64) {
+        let pieces = union(passes.into_iter().collect());
         let uncertain = |piece: &Interval| {
             let of = |rank| self.clock.uncertainty_ns(rank);
             if piece.first == piece.last { 0 } else { of(piece.first) + of(piece.last) }

@@ -1,13 +1,13 @@
-//! Tests with machines that are not the one which runs them: ARM servers, several nodes, both kinds of control
-//! groups.
+//! Tests that describe other machines from their kernel files: ARM servers, several memory nodes, both
+//! versions of control groups.
 
-use super::files::tests::Elsewhere;
+use super::files::tests::KernelFiles;
 use super::{describe, judge};
 
 const CPU: &str = "/sys/devices/system/cpu";
 
-/// A two-socket ARM server: 4 processors in 2 memory nodes, no frequency driver's boost file.
-fn arm() -> Elsewhere {
+/// A two-socket ARM server: 4 processors in 2 memory nodes, without a `boost` file of the frequency driver.
+fn arm() -> KernelFiles {
     let processor = |n: u32| {
         format!(
             "processor\t: {n}\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd evtstrm atomics cpuid sve ecv\n\
@@ -15,7 +15,7 @@ fn arm() -> Elsewhere {
         )
     };
     let cpuinfo = (0..4).map(processor).collect::<Vec<_>>().join("\n");
-    let other = Elsewhere::new(&[
+    let other = KernelFiles::new(&[
         ("/proc/cpuinfo", &cpuinfo),
         ("/sys/devices/system/cpu/online", "0-3"),
         (
@@ -97,7 +97,7 @@ fn an_arm_server_of_two_nodes_is_described() {
             "Processor: ARM Neoverse V2, 2 sockets, 4 cores, 4 hardware threads, 2 of them allowed to this process",
             "Caches: L1 data 64 KiB, L1 instructions 64 KiB, L2 2 MiB, L3 112 MiB for 2 threads",
             "Memory nodes: 0: processors 0-1 with 128 MiB, 1: processors 2-3 with 256 MiB, \
-             the farthest 4.0 times as far as the own",
+             the farthest at 4.0 times the local distance",
         ]
     );
     let codes: Vec<String> = judge(&machine).into_iter().map(|finding| finding.code).collect();
@@ -107,7 +107,7 @@ fn an_arm_server_of_two_nodes_is_described() {
 #[test]
 fn limits_of_version_2_are_the_tightest_on_the_way_to_the_root() {
     let group = "/sys/fs/cgroup";
-    let _other = Elsewhere::new(&[
+    let _other = KernelFiles::new(&[
         ("/proc/self/cgroup", "0::/user.slice/job.scope\n"),
         (&format!("{group}/cgroup.controllers"), "cpu io memory"),
         (&format!("{group}/user.slice/cpu.max"), "400000 100000"),
@@ -132,7 +132,7 @@ fn limits_of_version_2_are_the_tightest_on_the_way_to_the_root() {
 #[test]
 fn limits_of_version_1_are_found_by_controller() {
     let group = "/sys/fs/cgroup";
-    let _other = Elsewhere::new(&[
+    let _other = KernelFiles::new(&[
         ("/proc/self/cgroup", "5:blkio:/jobs\n4:memory:/jobs/a\n3:cpuset:/\n2:cpu:/jobs\n0::/\n"),
         (&format!("{group}/cpu/jobs/cpu.cfs_quota_us"), "50000"),
         (&format!("{group}/cpu/jobs/cpu.cfs_period_us"), "100000"),
@@ -151,9 +151,9 @@ fn limits_of_version_1_are_found_by_controller() {
 }
 
 #[test]
-fn containers_are_told_by_their_marks() {
+fn containers_are_recognised_by_their_marker_files() {
     let container = |files: &[(&str, &str)]| {
-        let _other = Elsewhere::new(files);
+        let _other = KernelFiles::new(files);
         describe(&[]).virtualisation.container
     };
     let overlay = "1 0 0:50 / / rw - overlay overlay rw\n";
@@ -163,7 +163,7 @@ fn containers_are_told_by_their_marks() {
         container(&[("/.dockerenv", ""), ("/proc/self/mountinfo", overlay)]).as_deref(),
         Some("docker")
     );
-    // The mark of an image that was unpacked into a virtual machine.
+    // The marker file of an image that was unpacked into a virtual machine.
     assert_eq!(container(&[("/.dockerenv", ""), ("/proc/self/mountinfo", disk)]), None);
     assert_eq!(
         container(&[("/proc/1/cgroup", "0::/kubepods/burstable/pod1")]).as_deref(),
@@ -173,9 +173,9 @@ fn containers_are_told_by_their_marks() {
 }
 
 #[test]
-fn how_full_preemption_is_comes_from_the_best_source() {
+fn the_preemption_model_comes_from_the_best_source() {
     let preemption = |files: &[(&str, &str)]| {
-        let _other = Elsewhere::new(files);
+        let _other = KernelFiles::new(files);
         describe(&[]).kernel.preemption
     };
     let dynamic = ("/proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Debian 6.1");

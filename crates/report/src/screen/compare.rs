@@ -1,0 +1,183 @@
+//! The first screen of a comparison: the figure to trust, its tail, row by row.
+
+use results::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_values};
+use samples::SiteKind;
+use tail::congestion::{Comparison, ComparisonCode};
+
+use super::ScreenOptions;
+use super::number::{self, three, time};
+use super::paint::{Canvas, Tone, cut};
+use crate::table::width;
+use crate::words;
+
+/// Rows that a screen has room for.
+const MOST_ROWS: usize = 8;
+
+/// Warnings that a screen has room for.
+const MOST_WARNINGS: usize = 3;
+
+/// What the first screen of a comparison says.
+pub struct CompareAnswer<'a> {
+    /// The quiet and the new sample.
+    pub names: [&'a str; 2],
+    /// Whether the values are seconds.
+    pub seconds: bool,
+    /// What was found.
+    pub found: &'a Comparison,
+    /// Both samples in time order.
+    pub values: [&'a [f64]; 2],
+    /// Of two runs: all rows beside each other.
+    pub rows: Option<&'a RowRatios>,
+    /// What makes it less trustworthy, a sentence each.
+    pub warnings: &'a [String],
+}
+
+impl CompareAnswer<'_> {
+    /// The answer in at most 24 lines.
+    pub fn screen(&self, options: ScreenOptions) -> String {
+        let found = self.found;
+        let mut canvas = Canvas::new(options);
+        let headline = found.headline();
+        let interval = format!("({} to {})", three(headline.interval.lower), three(headline.interval.upper));
+        let (sign, tone, text) = match found.code {
+            ComparisonCode::NoDifference => (
+                "=",
+                Tone::Good,
+                format!("No difference is shown: {} times as long {interval}", three(headline.value)),
+            ),
+            ComparisonCode::Slower
+            | ComparisonCode::Faster
+            | ComparisonCode::OtherDifference
+            | ComparisonCode::NotIndependent => {
+                let tone = if headline.interval.lower > 1.0 { Tone::Bad } else { Tone::Strong };
+                let sign = if headline.interval.contains(1.0) { "?" } else { "≠" };
+                let times = capital(&number::times(headline.value));
+                (sign, tone, format!("{times}: k = {} {interval}", three(headline.value)))
+            }
+        };
+        let tail =
+            compare_values(self.values, 0.99).map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)));
+        canvas.said(sign, tone, &format!("{text}{tail}."), 2);
+        canvas.said(" ", Tone::Faint, &self.trusted(), 2);
+        for (what, name, arm) in [("quiet", self.names[0], &found.quiet), ("new", self.names[1], &found.new)]
+        {
+            let median = if self.seconds { time(arm.median) } else { three(arm.median) };
+            let against = match arm.against.first() {
+                Some(first) => format!("; {}", words::finding(first)),
+                None => String::new(),
+            };
+            let count = samples::units::count(arm.n as u64);
+            canvas.said(
+                " ",
+                Tone::Faint,
+                &format!("{what}: {name}: {count} values, median {median}{against}"),
+                2,
+            );
+        }
+        for warning in self.warnings.iter().take(MOST_WARNINGS) {
+            canvas.said("⚠", Tone::Caution, warning, 2);
+        }
+        self.table(&mut canvas);
+        for advice in words::comparison::advice(found) {
+            canvas.said("→", Tone::Caution, &advice, 2);
+        }
+        canvas.line("All tables: -v");
+        canvas.text()
+    }
+
+    /// Which figure leads, and why it can be trusted.
+    fn trusted(&self) -> String {
+        let found = self.found;
+        match (found.code, found.headline().by_law) {
+            (_, true) => "By the law of maxima, which one factor turns into that of the new values.".into(),
+            (ComparisonCode::NotIndependent, _) => {
+                "Over all pairs of values, which needs no law; the interval allows for values that resemble their \
+                 neighbours."
+                    .into()
+            }
+            (
+                ComparisonCode::NoDifference
+                | ComparisonCode::Slower
+                | ComparisonCode::Faster
+                | ComparisonCode::OtherDifference,
+                _,
+            ) => "Over all pairs of values: no single factor turns one law into the other.".into(),
+        }
+    }
+
+    fn table(&self, canvas: &mut Canvas) {
+        let Some(rows) = self.rows.filter(|rows| rows.rows.len() > 1) else { return };
+        let operations: Vec<&RowRatio> =
+            rows.rows.iter().filter(|row| row.kind == SiteKind::Operation).collect();
+        let cells: Vec<[String; 5]> = operations.iter().take(MOST_ROWS).map(|row| cells(row)).collect();
+        let head = ["", "quiet", "new", "p50 (95 %)", "p99 (95 %)"].map(str::to_owned);
+        let all: Vec<&[String; 5]> = std::iter::once(&head).chain(&cells).collect();
+        let widths: [usize; 5] =
+            std::array::from_fn(|at| all.iter().map(|row| width(&row[at])).max().unwrap_or(0));
+        let taken: usize = widths[1..].iter().map(|width| width + 2).sum();
+        let name = widths[0].min(canvas.width().saturating_sub(taken + 2)).max(6);
+        // Without room for all, the last column goes.
+        let columns = if name + taken + 2 > canvas.width() { 4 } else { 5 };
+        canvas.line("");
+        for row in all {
+            let first = cut(&row[0], name);
+            let mut line = format!("  {first}{}", " ".repeat(name - width(&first)));
+            for at in 1..columns {
+                line += &" ".repeat(2 + widths[at] - width(&row[at]));
+                line += &row[at];
+            }
+            let line = cut(line.trim_end(), canvas.width());
+            canvas.line(line);
+        }
+        let left = operations.len().saturating_sub(MOST_ROWS);
+        if left > 0 {
+            canvas.line(format!("  and {left} more with less of the time"));
+        }
+        for (names, where_from) in [(&rows.only_old, "quiet"), (&rows.only_new, "new")] {
+            if !names.is_empty() {
+                canvas.said(
+                    " ",
+                    Tone::Faint,
+                    &format!("only in the {where_from} run: {}", names.join(", ")),
+                    1,
+                );
+            }
+        }
+    }
+}
+
+fn cells(row: &RowRatio) -> [String; 5] {
+    let other: Vec<&str> = row
+        .other_work
+        .iter()
+        .map(|what| match what {
+            OtherWork::Ranks => "other ranks",
+            OtherWork::Sizes => "other sizes",
+            OtherWork::Depth => "another depth",
+            OtherWork::Rate => "another rate",
+        })
+        .collect();
+    let other = if other.is_empty() { String::new() } else { format!(" ({})", other.join(", ")) };
+    [
+        format!("{}{other}", row.name),
+        time(row.p50_seconds[0]),
+        time(row.p50_seconds[1]),
+        ratio(&row.p50),
+        row.p99.map_or("–".into(), |p99| ratio(&p99)),
+    ]
+}
+
+/// `1.24 (1.22–1.27)`, `1.61 (1.2 or more)`.
+fn ratio(found: &QuantileRatio) -> String {
+    match (found.lower, found.upper) {
+        (Some(lower), Some(upper)) => format!("{} ({}–{})", three(found.value), three(lower), three(upper)),
+        (Some(lower), None) => format!("{} ({} or more)", three(found.value), three(lower)),
+        (None, Some(upper)) => format!("{} (up to {})", three(found.value), three(upper)),
+        (None, None) => format!("{} (open)", three(found.value)),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}

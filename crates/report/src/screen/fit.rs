@@ -1,0 +1,104 @@
+//! The first screen of a fit.
+
+use results::{QuantileInterval, Quantiles, of_values};
+use tail::assess::{AssessOptions, Assessment};
+
+use super::ScreenOptions;
+use super::law::{self, Show};
+use super::number::{three, time};
+use super::paint::{Canvas, Tone};
+use crate::stretches::Stretch;
+use crate::unit::{confidence, percent};
+use crate::{Subject, words};
+
+/// Sentences of advice that a screen has room for.
+const MOST_ADVICE: usize = 3;
+
+/// Stretches that a screen has room for.
+const MOST_STRETCHES: usize = 6;
+
+/// What the first screen of a fit of maxima says.
+pub struct FitAnswer<'a> {
+    /// What was fitted, for the title.
+    pub name: &'a str,
+    /// What one value is called: `step`, `value`, `block`.
+    pub what: &'a str,
+    /// Whether the values are seconds.
+    pub seconds: bool,
+    /// What of a run they are; none of plain numbers.
+    pub subject: Option<&'a Subject>,
+    /// The values in time order.
+    pub values: &'a [f64],
+    /// What was found.
+    pub found: &'a Assessment,
+    /// With what options.
+    pub options: &'a AssessOptions,
+}
+
+/// A period: `10`, `1 000`.
+fn whole(period: f64) -> String {
+    if period < 1e15 && period == period.trunc() {
+        samples::units::count(period as u64)
+    } else {
+        three(period)
+    }
+}
+
+impl FitAnswer<'_> {
+    /// The answer in at most 24 lines: whether to extrapolate, what holds in any case, levels, stretches, what to do.
+    pub fn screen(&self, options: ScreenOptions) -> String {
+        let plain = |value: f64| three(value);
+        let show: Show = if self.seconds { &time } else { &plain };
+        let found = self.found;
+        let mut canvas = Canvas::new(options);
+        canvas.ends(Tone::Strong, self.name, "");
+        if let Some((subject, share)) = self.subject.and_then(|subject| Some((subject, subject.share?))) {
+            let rounded = |share: f64| percent((100.0 * share).round() / 100.0);
+            let next = subject.runner_up.as_ref();
+            let next =
+                next.map_or(String::new(), |(name, share)| format!(", then {name} {}", rounded(*share)));
+            let text =
+                format!("of {}: {} of the time{next}; --of chooses another", subject.name, rounded(share));
+            canvas.said("", Tone::Faint, &text, 2);
+        }
+        let (sign, tone, text) = law::verdict(found, self.what, show);
+        canvas.said(sign, tone, &text, 3);
+        let (quantiles, intervals): (Option<Quantiles>, Vec<QuantileInterval>) = of_values(self.values);
+        let of = (self.values.len(), self.what);
+        if let Some(held) = law::holds(quantiles.as_ref(), &intervals, of, show) {
+            canvas.said(" ", Tone::Faint, &format!("Without any law: {held}."), 2);
+        }
+        if tone == Tone::Bad {
+            let stretches = Stretch::all(found, self.values, self.options);
+            for line in law::stretches(&stretches, self.what, show).iter().take(MOST_STRETCHES) {
+                canvas.said(" ", Tone::Faint, line, 2);
+            }
+        } else {
+            self.levels(&mut canvas, show);
+        }
+        for advice in words::verdict::advice(found).iter().take(MOST_ADVICE) {
+            canvas.said("→", Tone::Caution, advice, 2);
+        }
+        canvas.line("All tables: -v");
+        canvas.text()
+    }
+
+    fn levels(&self, canvas: &mut Canvas, show: Show) {
+        let found = self.found;
+        canvas.said(" ", Tone::Faint, &format!("The law: {}.", law::parameters(&found.law(), show)), 2);
+        for level in &found.return_levels {
+            let ends = level.interval.filter(|ends| ends.lower.is_finite() && ends.upper.is_finite());
+            let ends = ends.map_or(String::new(), |ends| {
+                format!(" ({} to {}, {})", show(ends.lower), show(ends.upper), confidence(ends.level))
+            });
+            let beyond = if level.observed { "" } else { ", extrapolated" };
+            let text = format!(
+                "Once in {} {}s: {}{ends}{beyond}",
+                whole(level.period),
+                self.what,
+                show(level.level)
+            );
+            canvas.said(" ", Tone::Faint, &text, 1);
+        }
+    }
+}

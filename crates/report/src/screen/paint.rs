@@ -1,0 +1,174 @@
+//! Lays out the lines of a first screen: width, wrapping and colour.
+
+use crate::table::{width, wrapped};
+
+/// What a first screen may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScreenOptions {
+    /// Columns; at least 60 are used.
+    pub width: usize,
+    /// Whether escape sequences for colours are written.
+    pub colour: bool,
+}
+
+impl Default for ScreenOptions {
+    /// 80 columns without colours.
+    fn default() -> Self {
+        ScreenOptions { width: 80, colour: false }
+    }
+}
+
+/// How a piece of text is meant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Tone {
+    Good,
+    Caution,
+    Bad,
+    Strong,
+    Faint,
+}
+
+/// The lines of a screen.
+pub(crate) struct Canvas {
+    options: ScreenOptions,
+    lines: Vec<String>,
+}
+
+impl Canvas {
+    pub fn new(options: ScreenOptions) -> Canvas {
+        Canvas { options: ScreenOptions { width: options.width.max(60), ..options }, lines: Vec::new() }
+    }
+
+    /// Columns of a line.
+    pub fn width(&self) -> usize {
+        self.options.width
+    }
+
+    /// Lines so far.
+    pub fn height(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The text in the colour of its tone.
+    pub fn painted(&self, tone: Tone, text: &str) -> String {
+        if !self.options.colour || text.is_empty() {
+            return text.into();
+        }
+        let code = match tone {
+            Tone::Good => "32",
+            Tone::Caution => "33",
+            Tone::Bad => "31",
+            Tone::Strong => "1",
+            Tone::Faint => "2",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    /// A line as it is; it fits by its making.
+    pub fn line(&mut self, text: impl Into<String>) {
+        self.lines.push(text.into());
+    }
+
+    /// A line with one text at its left and one at its right end. The left one is cut where both do not fit.
+    pub fn ends(&mut self, tone: Tone, left: &str, right: &str) {
+        let room = self.width().saturating_sub(width(right) + usize::from(!right.is_empty()));
+        let left = cut(left, room);
+        let gap = " ".repeat(self.width().saturating_sub(width(&left) + width(right)));
+        let text = format!("{}{gap}{right}", self.painted(tone, &left));
+        self.line(text.trim_end());
+    }
+
+    /// A text behind a sign in its tone, wrapped to at most so many lines, the further ones indented.
+    pub fn said(&mut self, sign: &str, tone: Tone, text: &str, most: usize) {
+        let indent = if sign.is_empty() { 0 } else { width(sign) + 1 };
+        let mut lines = wrapped(&glued(text), self.width() - indent);
+        lines.iter_mut().for_each(|line| *line = line.replace(GLUE, " "));
+        if lines.len() > most {
+            lines.truncate(most);
+            if let Some(last) = lines.last_mut() {
+                *last = format!("{} …", cut(last, self.width() - indent - 2));
+            }
+        }
+        for (at, line) in lines.iter().enumerate() {
+            let before = match (indent, at) {
+                (0, _) => String::new(),
+                (_, 0) => format!("{} ", self.painted(tone, sign)),
+                (indent, _) => " ".repeat(indent),
+            };
+            self.lines.push(format!("{before}{line}"));
+        }
+    }
+
+    /// All lines, each with a line feed.
+    pub fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+}
+
+/// Stands for a blank at which no line breaks: of the width of one, and in no text of ours.
+const GLUE: char = '\u{e000}';
+
+/// The text with numbers and their units kept together.
+fn glued(text: &str) -> String {
+    const UNITS: [&str; 14] =
+        ["%", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "KiB/s", "MiB/s", "GiB/s"];
+    let is_unit = |word: &str| UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+    let mut out = String::new();
+    for word in text.replace('\u{202f}', " ").split_whitespace() {
+        let after_number = out.ends_with(|last: char| last.is_ascii_digit());
+        let begins = word.trim_start_matches('(');
+        let group = begins.len() >= 3 && begins.bytes().take(3).all(|byte| byte.is_ascii_digit());
+        if !out.is_empty() {
+            let joined = after_number && (is_unit(word) || (group && word == begins));
+            out.push(if joined { GLUE } else { ' ' });
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// The text, or its beginning and `…` where it takes more columns.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.into();
+    }
+    let mut out = String::new();
+    for letter in text.chars() {
+        out.push(letter);
+        if width(&out) + 1 > columns {
+            out.pop();
+            break;
+        }
+    }
+    format!("{}…", out.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_wider_than_asked() {
+        let mut canvas = Canvas::new(ScreenOptions { width: 60, colour: false });
+        canvas.ends(Tone::Strong, &"long title ".repeat(9), "11.7 s");
+        canvas.said("✖", Tone::Bad, &"words ".repeat(60), 3);
+        let text = canvas.text();
+        assert!(text.lines().all(|line| width(line) <= 60), "{text}");
+        assert_eq!(canvas.height(), 4);
+        assert!(text.ends_with("…\n") && text.starts_with("long title"), "{text}");
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        let mut canvas = Canvas::new(ScreenOptions { width: 60, colour: false });
+        canvas.said("", Tone::Good, &format!("{} 98 %, 12 612 runs of 1.5 ms.", "x".repeat(57)), 3);
+        assert_eq!(canvas.text().lines().nth(1), Some("98 %, 12 612 runs of 1.5 ms."));
+    }
+
+    #[test]
+    fn colours_are_written_only_where_they_are_wanted() {
+        let plain = Canvas::new(ScreenOptions::default()).painted(Tone::Good, "✔");
+        let painted = Canvas::new(ScreenOptions { colour: true, width: 80 }).painted(Tone::Good, "✔");
+        assert_eq!((plain.as_str(), painted.as_str()), ("✔", "\u{1b}[32m✔\u{1b}[0m"));
+    }
+}

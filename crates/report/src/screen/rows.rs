@@ -1,0 +1,135 @@
+//! The table of a first screen: rates and quantiles of the rows that matter.
+
+use results::{QuantileInterval, Quantiles, ResultRow};
+use samples::units;
+
+use super::number::{between, three, time, unit_of_rates};
+use super::paint::cut;
+use crate::table::width;
+
+/// Columns that the name of a row takes at most, and at least where others leave no room.
+const NAME: (usize, usize) = (44, 14);
+
+/// A row of the table before it is laid out.
+pub(crate) struct Shown {
+    /// What it is.
+    pub name: String,
+    /// Whether the screen is about it.
+    pub strong: bool,
+    pub per_second: Option<f64>,
+    pub bytes_per_second: Option<f64>,
+    pub depth: Option<f64>,
+    pub quantiles: Option<Quantiles>,
+    pub intervals: Vec<QuantileInterval>,
+    pub errors: u64,
+}
+
+impl Shown {
+    /// A row of the result.
+    pub fn of(row: &ResultRow, strong: bool) -> Shown {
+        let size = match row.bytes_per_operation {
+            Some([0, 0]) | None => String::new(),
+            Some([least, most]) if least == most => format!(" {}", units::bytes(least)),
+            Some([least, most]) => format!(" {}–{}", units::bytes(least), units::bytes(most)),
+        };
+        let means = match row.operations_per_timing {
+            Some(batch) if batch > 1 => format!(", means of {}", units::count(u64::from(batch))),
+            _ => String::new(),
+        };
+        Shown {
+            name: format!("{}{size}{means}", row.name()),
+            strong,
+            per_second: row.operations_per_second,
+            bytes_per_second: row.bytes_per_second.filter(|rate| *rate > 0.0),
+            depth: row.achieved_depth,
+            quantiles: row.headline().cloned(),
+            intervals: row.intervals.clone(),
+            errors: row.errors,
+        }
+    }
+
+    /// A quantile; with `?` where its interval has no upper end.
+    fn quantile(&self, probability: f64, value: impl Fn(&Quantiles) -> Option<f64>) -> String {
+        let Some(value) = self.quantiles.as_ref().and_then(value) else { return "–".into() };
+        let open = self.interval(probability).is_some_and(|found| found.upper_seconds.is_none());
+        format!("{}{}", time(value), if open { "?" } else { "" })
+    }
+
+    fn interval(&self, probability: f64) -> Option<&QuantileInterval> {
+        self.intervals.iter().find(|one| one.probability == probability)
+    }
+}
+
+/// A column: its name, how soon it is left out where there is no room (0: never), its cells.
+struct Cells {
+    name: String,
+    spare: u8,
+    cells: Vec<String>,
+}
+
+/// The lines of the table, the first its head; `columns` wide at most.
+pub(crate) fn lines(rows: &[Shown], columns: usize) -> Vec<(bool, String)> {
+    let mut cells = all(rows);
+    let room = |cells: &[Cells]| {
+        let taken: usize = cells.iter().map(|column| width_of(column) + 2).sum();
+        columns.saturating_sub(taken + 2)
+    };
+    let wanted = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0).min(NAME.0);
+    while room(&cells) < wanted {
+        let least = cells.iter().filter(|column| column.spare > 0).map(|column| column.spare).min();
+        // A name is cut before a figure that everybody looks for is left out.
+        let Some(least) = least.filter(|spare| *spare < 5 || room(&cells) < NAME.1) else { break };
+        cells.retain(|column| column.spare != least);
+    }
+    let name_width = wanted.min(room(&cells)).max(4);
+    let line = |name: &str, of: &dyn Fn(&Cells) -> String| {
+        let mut text = format!("  {}{}", name, " ".repeat(name_width.saturating_sub(width(name))));
+        for column in &cells {
+            let cell = of(column);
+            text += &" ".repeat(2 + width_of(column).saturating_sub(width(&cell)));
+            text += &cell;
+        }
+        text.trim_end().to_owned()
+    };
+    let head = std::iter::once((false, line("", &|column: &Cells| column.name.clone())));
+    let body = rows.iter().enumerate().map(|(at, row)| {
+        (row.strong, line(&cut(&row.name, name_width), &|column: &Cells| column.cells[at].clone()))
+    });
+    head.chain(body).collect()
+}
+
+fn width_of(column: &Cells) -> usize {
+    column.cells.iter().map(|cell| width(cell)).max().unwrap_or(0).max(width(&column.name))
+}
+
+fn all(rows: &[Shown]) -> Vec<Cells> {
+    let mut found: Vec<Cells> = Vec::new();
+    let mut push = |name: &str, spare: u8, cells: Vec<String>| {
+        if cells.iter().any(|cell| cell != "–" && !cell.is_empty()) {
+            found.push(Cells { name: name.into(), spare, cells });
+        }
+    };
+    let optional = |value: Option<f64>, shown: &dyn Fn(f64) -> String| value.map_or("–".into(), shown);
+    push("/s", 0, rows.iter().map(|row| optional(row.per_second, &three)).collect());
+    let largest = rows.iter().filter_map(|row| row.bytes_per_second).fold(0.0, f64::max);
+    let (unit, factor) = unit_of_rates(largest);
+    let rate = |rate: f64| three(rate / factor);
+    push(unit, 7, rows.iter().map(|row| optional(row.bytes_per_second, &rate)).collect());
+    if rows.iter().any(|row| row.depth.is_some_and(|depth| depth > 1.05)) {
+        push("depth", 3, rows.iter().map(|row| optional(row.depth, &three)).collect());
+    }
+    push("p50", 0, rows.iter().map(|row| row.quantile(0.5, |found| Some(found.p50))).collect());
+    push("p99", 0, rows.iter().map(|row| row.quantile(0.99, |found| found.p99)).collect());
+    let ends = |row: &Shown| match (row.interval(0.99), &row.quantiles) {
+        (Some(found), Some(_)) => between(found.seconds, found.lower_seconds, found.upper_seconds),
+        _ => "–".into(),
+    };
+    push("95 %", 1, rows.iter().map(ends).collect());
+    push("p99.9", 2, rows.iter().map(|row| row.quantile(0.999, |found| found.p999)).collect());
+    push("max", 6, rows.iter().map(|row| row.quantile(1.0, |found| Some(found.max))).collect());
+    if rows.iter().any(|row| row.errors > 0) {
+        let errors = |row: &Shown| if row.errors > 0 { units::count(row.errors) } else { "none".into() };
+        push("errors", 8, rows.iter().map(errors).collect());
+    }
+    found
+}

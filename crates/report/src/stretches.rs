@@ -1,0 +1,83 @@
+//! The stretches of a series whose level changes: each is looked at by itself.
+
+use results::{QuantileInterval, Quantiles};
+use serde::Serialize;
+use tail::Gev;
+use tail::assess::{AssessOptions, Assessment, assess};
+use tail::verdict::VerdictCode;
+
+/// Fewest values of a stretch that gets a law.
+const FEWEST: usize = 50;
+
+/// Refits behind the verdict of a stretch.
+const REFITS: usize = 199;
+
+/// Consecutive values between two changes of the level.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stretch {
+    /// The first value of it, from 1.
+    pub from: usize,
+    /// Values in it.
+    pub n: usize,
+    /// Its quantiles, in the unit of the values.
+    pub quantiles: Option<Quantiles>,
+    /// Their intervals, which need no law.
+    pub intervals: Vec<QuantileInterval>,
+    /// Its law of maxima; none of fewer than 50 values.
+    pub law: Option<Gev>,
+    /// What the law is worth.
+    pub verdict: Option<VerdictCode>,
+}
+
+impl Stretch {
+    /// The stretches between the changes of the level that `found` names, the newest first; empty where it names none.
+    pub fn all(found: &Assessment, values: &[f64], options: &AssessOptions) -> Vec<Stretch> {
+        let segments = found.diagnostics.independence.segments.iter();
+        let mut ends: Vec<usize> =
+            segments.map(|segment| segment.start).filter(|at| (1..values.len()).contains(at)).collect();
+        if ends.is_empty() {
+            return Vec::new();
+        }
+        ends.extend([0, values.len()]);
+        ends.sort_unstable();
+        ends.dedup();
+        let options = AssessOptions { bootstrap: REFITS.min(options.bootstrap), ..options.clone() };
+        let one = |pair: &[usize]| Stretch::of(pair[0], &values[pair[0]..pair[1]], &options);
+        ends.windows(2).rev().map(one).collect()
+    }
+
+    fn of(begin: usize, values: &[f64], options: &AssessOptions) -> Stretch {
+        let (quantiles, intervals) = results::of_values(values);
+        let found = (values.len() >= FEWEST).then(|| assess(values, options).ok()).flatten();
+        Stretch {
+            from: begin + 1,
+            n: values.len(),
+            quantiles,
+            intervals,
+            law: found.as_ref().map(Assessment::law),
+            verdict: found.map(|found| found.verdict.code),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_side_of_a_jump_is_fitted_and_the_newest_comes_first() {
+        let law = Gev::new(10e-3, 0.3e-3, 0.05).unwrap();
+        let mut random = tail::Xoshiro::new(5);
+        let values: Vec<f64> =
+            (0..400).map(|n| if n < 150 { 1.0 } else { 1.6 } * law.sample(&mut random)).collect();
+        let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
+        let found = Stretch::all(&assess(&values, &options).unwrap(), &values, &options);
+        let shown: Vec<(usize, usize)> = found.iter().map(|one| (one.from, one.n)).collect();
+        assert_eq!(found.len(), 2, "{shown:?}");
+        assert!(shown[0].0.abs_diff(151) <= 3 && shown[1].0 == 1, "{shown:?}");
+        let locations: Vec<f64> = found.iter().map(|one| one.law.unwrap().location).collect();
+        assert!((locations[0] / locations[1] - 1.6).abs() < 0.03, "{locations:?}");
+        let steady: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
+        assert!(Stretch::all(&assess(&steady, &options).unwrap(), &steady, &options).is_empty());
+    }
+}

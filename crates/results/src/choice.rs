@@ -1,0 +1,156 @@
+//! Chooses the row that a run is about.
+
+use samples::SiteKind;
+use serde::Serialize;
+
+use crate::row::ResultRow;
+
+/// Fewest timings of a row that can be what a run is about.
+const FEWEST: u64 = 30;
+
+/// Fewest passes of a block whose slowest rank is looked at.
+const FEWEST_PASSES: u64 = 20;
+
+/// The share of the time that a row must have for the run to be about it alone.
+const MOST_OF_IT: f64 = 0.5;
+
+/// Operations that prepare or tidy up.
+const SET_UP: [&str; 13] = [
+    "open",
+    "close",
+    "fopen",
+    "fclose",
+    "create",
+    "delete",
+    "mkdir",
+    "rmdir",
+    "alloc",
+    "free",
+    "fadvise",
+    "cachestat",
+    "odirect",
+];
+
+/// Operations that wait because the program says so.
+const PAUSES: [&str; 2] = ["sleep", "think"];
+
+/// Which row a run is about, without a word of the program or its user.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// Its index among the rows: that of an operation, or of the labelled block around it.
+    pub row: usize,
+    /// The index of the operation that was chosen: the same, or what the block holds.
+    pub operation: usize,
+    /// Its share of the time in which the operations that could have been chosen were under way.
+    pub share: f64,
+    /// The operation with the next largest share, and that.
+    pub runner_up: Option<(usize, f64)>,
+    /// Whether ranks meet at the block, so that its slowest rank counts.
+    pub gate: bool,
+}
+
+impl Choice {
+    /// Whether the run is about this row alone; otherwise the table of all rows is the answer.
+    pub fn dominates(&self) -> bool {
+        self.share >= MOST_OF_IT
+    }
+}
+
+/// Chooses by the time in which at least one operation was under way: sums of durations would count those in flight
+/// together several times. Set-up, pauses and rows of few timings are chosen only where there is nothing else; a block
+/// only in place of the operations inside. `None` of a run without an operation that succeeded.
+pub fn choose(rows: &[ResultRow]) -> Option<Choice> {
+    let timed = |row: &ResultRow| row.timings > 0 && row.busy_seconds.is_some_and(|busy| busy > 0.0);
+    let operations: Vec<usize> =
+        (0..rows.len()).filter(|&at| rows[at].kind == SiteKind::Operation && timed(&rows[at])).collect();
+    let is = |list: &[&str], at: usize| list.contains(&rows[at].operation.as_str());
+    let waits = |at: usize| is(&PAUSES, at);
+    let works = |at: usize| !waits(at) && !is(&SET_UP, at);
+    let wishes: [&dyn Fn(usize) -> bool; 5] = [
+        &|at| works(at) && rows[at].timings >= FEWEST,
+        &|at| !waits(at) && rows[at].timings >= FEWEST,
+        &works,
+        &|at| !waits(at),
+        &|_| true,
+    ];
+    let eligible = wishes.iter().find_map(|wish| {
+        let found: Vec<usize> = operations.iter().copied().filter(|at| wish(*at)).collect();
+        (!found.is_empty()).then_some(found)
+    })?;
+    let busy = |at: usize| rows[at].busy_seconds.unwrap_or(0.0);
+    let total: f64 = eligible.iter().map(|at| busy(*at)).sum();
+    let mut order = eligible;
+    // Stable: of equal ones the first in the program.
+    order.sort_by(|a, b| busy(*b).total_cmp(&busy(*a)));
+    let operation = order[0];
+    let block = gate_of(rows, operation);
+    Some(Choice {
+        row: block.unwrap_or(operation),
+        operation,
+        share: busy(operation) / total,
+        runner_up: order.get(1).map(|at| (*at, busy(*at) / total)),
+        gate: block.is_some(),
+    })
+}
+
+/// The labelled block of an operation at which several ranks meet often: each is in it equally often.
+fn gate_of(rows: &[ResultRow], operation: usize) -> Option<usize> {
+    let inside = &rows[operation];
+    (0..rows.len()).find(|&at| {
+        let row = &rows[at];
+        let is_block = match row.kind {
+            SiteKind::Time | SiteKind::Phase => true,
+            SiteKind::Operation | SiteKind::CommandTime | SiteKind::Barrier => false,
+        };
+        let of_each: Vec<u64> = row.per_rank.iter().map(|rank| rank.operations).collect();
+        is_block
+            && !row.labels.is_empty()
+            && row.labels == inside.labels
+            && of_each.len() > 1
+            && of_each.iter().all(|count| *count == of_each[0] && *count >= FEWEST_PASSES)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(operation: &str, timings: u64, busy: f64) -> ResultRow {
+        ResultRow { operation: operation.into(), timings, busy_seconds: Some(busy), ..ResultRow::default() }
+    }
+
+    #[test]
+    fn time_under_way_chooses_and_set_up_pauses_and_single_timings_do_not() {
+        let rows = [
+            row("fopen", 1_000, 9.0),
+            row("think", 1_000, 30.0),
+            row("mmap", 20, 8.0),
+            row("fread", 5_000, 3.0),
+            row("fwrite", 5_000, 2.0),
+            ResultRow { kind: SiteKind::Time, ..row("time", 40, 50.0) },
+        ];
+        let found = choose(&rows).unwrap();
+        assert_eq!((found.row, found.gate, found.runner_up), (3, false, Some((4, 0.4))));
+        assert!(found.dominates() && (found.share - 0.6).abs() < 1e-12);
+        assert!(!choose(&[row("a", 50, 1.0), row("b", 50, 1.1), row("c", 50, 1.0)]).unwrap().dominates());
+    }
+
+    #[test]
+    fn where_there_is_nothing_else_set_up_is_what_the_run_is_about() {
+        assert_eq!(choose(&[row("fopen", 5, 1.0), row("think", 9, 4.0)]).map(|found| found.row), Some(0));
+        assert_eq!(choose(&[]), None);
+    }
+
+    #[test]
+    fn several_ranks_that_meet_often_are_a_gate() {
+        let rows = crate::of_run(&samples::example::parallel_write(4, 30, 1));
+        let found = choose(&rows).unwrap();
+        assert_eq!(
+            (rows[found.row].kind, rows[found.operation].operation.as_str()),
+            (SiteKind::Time, "fwrite")
+        );
+        assert!(found.gate && found.share > 0.9);
+        let rows = crate::of_run(&samples::example::parallel_write(4, 10, 1));
+        assert!(!choose(&rows).unwrap().gate);
+    }
+}

@@ -1,0 +1,162 @@
+//! Intervals of quantiles that no law is needed for, and that hold where slow operations come together.
+
+use serde::Serialize;
+use tail::assess::quantile_interval;
+
+/// Coverage of the intervals.
+const LEVEL: f64 = 0.95;
+
+/// Fewest values beyond a quantile, counted as independent ones, that an upper end needs.
+const FEWEST_BEYOND: f64 = 3.7;
+
+/// A quantile with the order statistics that enclose it with 95 % confidence.
+///
+/// The ranks are those of independent values (binomial; David, Nagaraja 2003, 7.1), as many as the values are worth:
+/// n / τ, where τ is the variance of the share of slower values in batches of √n values, in the order in which
+/// they began, beside that of independent ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct QuantileInterval {
+    /// 0.5 to 0.9999.
+    pub probability: f64,
+    /// The quantile.
+    pub seconds: f64,
+    /// Lower end; `None` where even the smallest value is not low enough.
+    pub lower_seconds: Option<f64>,
+    /// Upper end; `None` where there are too few values beyond: the quantile may be any larger.
+    pub upper_seconds: Option<f64>,
+    /// How many independent values tell as much of this quantile.
+    pub effective_n: f64,
+}
+
+impl QuantileInterval {
+    /// Whether it has both ends: without an upper one the quantile itself says little.
+    pub fn is_resolved(&self) -> bool {
+        self.lower_seconds.is_some() && self.upper_seconds.is_some()
+    }
+
+    /// Half the width of the interval as a share of the quantile; infinite where an end is missing.
+    pub fn half_width(&self) -> f64 {
+        match (self.lower_seconds, self.upper_seconds) {
+            (Some(lower), Some(upper)) if self.seconds > 0.0 => 0.5 * (upper - lower) / self.seconds,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// How many values, as dependent as these `n`, give an interval whose half width is `share` of the quantile.
+    ///
+    /// None where the values at hand do not tell: an end is missing.
+    pub fn values_for(&self, n: usize, share: f64) -> Option<f64> {
+        let half = self.half_width();
+        half.is_finite().then(|| n as f64 * (half / share).powi(2))
+    }
+}
+
+/// The interval of the quantile `p` of some values, given as they came and sorted.
+///
+/// `None` of none.
+pub(crate) fn of(
+    in_order: &[u64],
+    sorted: &[u64],
+    p: f64,
+    value: impl Fn(u64) -> f64,
+) -> Option<QuantileInterval> {
+    let n = sorted.len();
+    let at = rank(n, p)?;
+    let effective_n = n as f64 / inflation(in_order, sorted[at], p);
+    let worth = (effective_n.round() as usize).max(1);
+    let (lower, upper) = quantile_interval(worth, p, LEVEL);
+    let scale = n as f64 / worth as f64;
+    let lower = lower.map(|rank| sorted[((rank as f64 * scale) as usize).min(n - 1)]);
+    let upper = upper
+        .filter(|_| effective_n * (1.0 - p) >= FEWEST_BEYOND || p <= 0.5)
+        .map(|rank| sorted[(((rank + 1) as f64 * scale).ceil() as usize - 1).min(n - 1)]);
+    Some(QuantileInterval {
+        probability: p,
+        seconds: value(sorted[at]),
+        lower_seconds: lower.map(&value),
+        upper_seconds: upper.map(&value),
+        effective_n,
+    })
+}
+
+/// The index of the value of rank ⌈p·n⌉.
+fn rank(n: usize, p: f64) -> Option<usize> {
+    // 0.99 · 100 is 99.00000000000001 in some orders of evaluation: a rank is exact to far less than one.
+    let rank = (p * n as f64 - 1e-9 * n as f64).ceil() as usize;
+    (n > 0).then(|| rank.clamp(1, n) - 1)
+}
+
+/// τ, at least 1: how much more the share of values above `quantile` varies between batches than for independent
+/// values.
+pub(crate) fn inflation(in_order: &[u64], quantile: u64, p: f64) -> f64 {
+    let n = in_order.len();
+    let batch = (n as f64).sqrt() as usize;
+    if batch < 2 || n / batch < 4 {
+        return 1.0;
+    }
+    let batches = in_order.chunks_exact(batch);
+    let count = batches.len() as f64;
+    let shares: Vec<f64> = batches
+        .map(|values| values.iter().filter(|value| **value > quantile).count() as f64 / batch as f64)
+        .collect();
+    let mean = shares.iter().sum::<f64>() / count;
+    let variance = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    (batch as f64 * variance / (p * (1.0 - p))).clamp(1.0, n as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SplitMix64, as numbers from 0 to 1.
+    fn uniform(seed: u64, n: usize) -> Vec<f64> {
+        let mut random = tail::Xoshiro::new(seed);
+        (0..n).map(|_| random.uniform()).collect()
+    }
+
+    fn interval(values: &[u64], p: f64) -> QuantileInterval {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        of(values, &sorted, p, |value| value as f64).expect("values")
+    }
+
+    #[test]
+    fn independent_values_count_as_many_and_their_interval_holds_the_quantile() {
+        let mut covered = 0;
+        for seed in 0..200 {
+            let values: Vec<u64> = uniform(seed, 2_000).iter().map(|u| (u * 1e9) as u64).collect();
+            let found = interval(&values, 0.9);
+            let (lower, upper) = (found.lower_seconds.unwrap(), found.upper_seconds.unwrap());
+            covered += usize::from(lower <= 0.9e9 && 0.9e9 <= upper);
+            assert!(found.effective_n > 400.0, "{}", found.effective_n);
+        }
+        assert!((180..=200).contains(&covered), "{covered}");
+    }
+
+    #[test]
+    fn values_that_come_in_clumps_count_as_few() {
+        // Every value is repeated 25 times.
+        let values: Vec<u64> =
+            uniform(7, 400).iter().flat_map(|u| std::iter::repeat_n((u * 1e9) as u64, 25)).collect();
+        let found = interval(&values, 0.9);
+        assert!(found.effective_n < 1_000.0, "{}", found.effective_n);
+        let mixed: Vec<u64> = (0..10_000).map(|n| values[n * 7_919 % 10_000]).collect();
+        assert!(interval(&mixed, 0.9).effective_n > 4.0 * found.effective_n);
+    }
+
+    #[test]
+    fn a_quantile_that_few_values_lie_beyond_has_no_upper_end() {
+        let values: Vec<u64> = uniform(3, 299).iter().map(|u| (u * 1e9) as u64).collect();
+        let found = interval(&values, 0.999);
+        assert_eq!((found.upper_seconds, found.is_resolved()), (None, false));
+        assert_eq!(found.half_width(), f64::INFINITY);
+        assert!(of(&[], &[], 0.5, |value| value as f64).is_none());
+    }
+
+    #[test]
+    fn ranks_are_those_of_the_published_table() {
+        // 95 %, p99.99 of 100,000 independent values: ranks n-17 and n-3, from 1.
+        let (lower, upper) = quantile_interval(100_000, 0.9999, LEVEL);
+        assert_eq!((lower.map(|at| at + 1), upper.map(|at| at + 1)), (Some(100_000 - 17), Some(100_000 - 3)));
+    }
+}

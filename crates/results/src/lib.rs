@@ -1,0 +1,43 @@
+//! Results of a run: counts, rates, depth and quantiles of each operation and block, over all ranks.
+//!
+//! [`of_run`] turns a run into rows, one for each path of labels and operation. Rates are over wall time, so that they
+//! add up over ranks and never come from a sum of latencies; quantiles are values that were measured. The crate is pure:
+//! terminal, page, JSON and Python show its numbers and compute none of their own.
+//!
+//! ```
+//! let run = samples::example::parallel_write(16, 400, 7);
+//! let rows = results::of_run(&run);
+//! let write = rows.iter().find(|row| row.operation == "fwrite").expect("writes");
+//! assert_eq!((write.ranks, write.operations), (Some(16), Some(6_400)));
+//! assert!(write.bytes_per_second.is_some());
+//! ```
+#![forbid(unsafe_code)]
+
+mod choice;
+mod interval;
+mod iterations;
+mod measure;
+mod of_ranks;
+mod quantiles;
+mod rate;
+mod ratio;
+mod row;
+mod rows;
+mod series;
+mod steady;
+mod summary;
+mod timeline;
+mod timing;
+
+pub use choice::{Choice, choose};
+pub use interval::QuantileInterval;
+pub use iterations::{Iterations, Spread};
+pub use of_ranks::RankResult;
+pub use quantiles::Quantiles;
+pub use rate::KeptRate;
+pub use ratio::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_rows, compare_values};
+pub use row::ResultRow;
+pub use rows::of_run;
+pub use series::Series;
+pub use steady::Steadiness;
+pub use summary::of_values;

@@ -1,0 +1,279 @@
+//! Measures one row: counts, wall time, rates, depth, quantiles, ranks, passes and series.
+
+use samples::{Counted, Sample, SiteKind};
+
+use crate::iterations::Iterations;
+use crate::of_ranks;
+use crate::quantiles::Quantiles;
+use crate::rate::KeptRate;
+use crate::row::ResultRow;
+use crate::series::{Series, Work};
+use crate::steady::Steadiness;
+use crate::summary::quantiles;
+use crate::timeline::{Interval, Timeline, covered};
+use crate::timing::{batch, sum};
+
+/// Fills a row of a run that counts.
+pub(crate) fn count(row: &mut ResultRow, counted: &Counted) {
+    row.timings = counted.histogram.count();
+    row.errors = counted.failed;
+    row.bytes = counted.bytes;
+    row.mean_seconds = (row.timings > 0).then(|| counted.mean_s());
+    row.quantiles_seconds = Quantiles::of_counted(counted);
+}
+
+/// Fills a row with what its samples came to.
+pub(crate) fn measure(row: &mut ResultRow, mut samples: Vec<&Sample>, timeline: &Timeline) {
+    let mut ranks: Vec<u32> = samples.chunk_by(|a, b| a.rank == b.rank).map(|chunk| chunk[0].rank).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    // Samples of a rank are in order, so that this only merges.
+    samples.sort_by_key(|sample| timeline.begin_ns(sample));
+    row.ranks = Some(ranks.len());
+    row.bytes = samples.iter().map(|sample| sample.bytes).sum();
+    for failed in samples.iter().filter(|sample| sample.failed()) {
+        row.errors += 1;
+        *row.errors_by_errno.entry(failed.errno).or_default() += 1;
+    }
+    row.timings = samples.len() as u64 - row.errors;
+    durations(row, &samples);
+    if row.timings == 0 || row.kind == SiteKind::CommandTime {
+        // The duration of a `ctime` block is a sum of times, not an interval.
+        return;
+    }
+    let (intervals, passes) = timeline.place(&row.labels, row.kind, &samples);
+    let of_passes = Timeline::passes(&intervals, &passes);
+    let seconds = |ps: i64| ps as f64 * 1e-12;
+    let (wall, uncertainty) = timeline.wall(of_passes.values().copied());
+    row.wall_seconds = Some(seconds(wall));
+    row.wall_uncertainty_seconds = Some(uncertainty as f64 * 1e-9);
+    let around = Interval::around(&intervals);
+    row.span_seconds = around.map(|around| seconds(around.length()));
+    if wall > 0 {
+        row.operations_per_second = row.operations.map(|operations| operations as f64 / seconds(wall));
+        row.bytes_per_second = Some(row.bytes as f64 / seconds(wall));
+        row.achieved_depth = Some(sum(samples.iter().copied()) / seconds(wall));
+    }
+    row.iterations = Iterations::of(&samples, &passes, &of_passes, ranks.len());
+    if ranks.len() > 1 {
+        row.per_rank = of_ranks::all(&ranks, &samples, &intervals, &passes);
+    }
+    if let (SiteKind::Operation, Some(around)) = (row.kind, around) {
+        let work = samples.iter().zip(&intervals).map(|(sample, at)| Work {
+            at: *at,
+            operations: batch(sample),
+            bytes: sample.bytes,
+            failed: sample.failed(),
+        });
+        row.series = Series::of(work, around, timeline.uncertainty_ps(&ranks));
+        row.steady = row.series.as_ref().and_then(Steadiness::of);
+    }
+    drop((samples, passes));
+    row.busy_seconds = Some(seconds(covered(intervals)));
+}
+
+/// What the durations of those that succeeded came to.
+fn durations(row: &mut ResultRow, samples: &[&Sample]) {
+    let good = || samples.iter().copied().filter(|sample| !sample.failed());
+    let operations: u64 = good().map(batch).sum();
+    row.operations = Some(operations);
+    let Some(first) = good().next() else { return };
+    row.mean_seconds = Some(sum(good()) / operations as f64);
+    let bytes = |sample: &Sample| sample.bytes / batch(sample);
+    row.bytes_per_operation = good().map(bytes).min().zip(good().map(bytes).max()).map(|(a, b)| [a, b]);
+    if !good().all(|sample| batch(sample) == batch(first)) {
+        return;
+    }
+    row.operations_per_timing = Some(first.batch.max(1));
+    let each = 1e-12 / batch(first) as f64;
+    let (found, intervals) = quantiles(good().map(|sample| sample.duration_ps), |ps| ps as f64 * each);
+    (row.quantiles_seconds, row.intervals) = (found, intervals);
+    if good().any(|sample| sample.late_ns > 0) {
+        let response =
+            |sample: &Sample| sample.late_ns.saturating_mul(1_000).saturating_add(sample.duration_ps);
+        let (found, intervals) = quantiles(good().map(response), |ps| ps as f64 * 1e-12);
+        (row.response_quantiles_seconds, row.intervals) = (found, intervals);
+        row.rate = KeptRate::of(samples);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use samples::{ClockOffset, Facts, Run, Site};
+
+    use crate::rows::of_run;
+
+    const MS: u64 = 1_000_000;
+    const MIB: u64 = 1 << 20;
+
+    fn site(labels: &[&str], operation: &str, kind: SiteKind) -> Site {
+        let labels = labels.iter().map(|label| (*label).to_owned()).collect();
+        Site { line: 1, labels, operation: operation.into(), kind, ..Site::default() }
+    }
+
+    /// An operation of site 0 without labels; times in ms.
+    fn sample(rank: u32, start: u64, duration: u64, bytes: u64) -> Sample {
+        let (start_ns, duration_ps) = (start * MS, duration * MS * 1_000);
+        Sample { rank, start_ns, duration_ps, bytes, batch: 1, ..Sample::default() }
+    }
+
+    fn of(samples: Vec<Sample>) -> ResultRow {
+        let sites = vec![site(&[], "write", SiteKind::Operation)];
+        of_run(&Run { facts: Facts::default(), sites, samples }).swap_remove(0)
+    }
+
+    fn near(found: Option<f64>, wanted: f64) {
+        let found = found.expect("a number");
+        assert!((found - wanted).abs() <= 5e-4 * wanted.abs(), "{found} instead of {wanted}");
+    }
+
+    #[test]
+    fn sixteen_in_flight_are_a_depth_of_sixteen() {
+        let samples = (0..160).map(|n| sample(0, n / 16 * 10, 10, 4096)).collect();
+        let row = of(samples);
+        near(row.wall_seconds, 0.1);
+        near(row.busy_seconds, 0.1);
+        near(row.operations_per_second, 1_600.0);
+        near(row.bytes_per_second, 6.25 * MIB as f64);
+        near(row.achieved_depth, 16.0);
+    }
+
+    #[test]
+    fn ranks_that_begin_late_and_end_late_count_with_all_their_time() {
+        let samples = (0..4).flat_map(|rank| {
+            let late = if rank == 3 { 60 } else { 20 };
+            let start = 5 * u64::from(rank);
+            [sample(rank, start, 20, 8 * MIB), sample(rank, start + 20, late, 8 * MIB)]
+        });
+        let row = of(samples.collect());
+        near(row.wall_seconds, 0.095);
+        near(row.busy_seconds, 0.095);
+        near(row.bytes_per_second, 673.7 * MIB as f64);
+        near(row.achieved_depth, 200.0 / 95.0);
+        assert_eq!((row.ranks, row.timings, row.operations), (Some(4), 8, Some(8)));
+        let alone: Vec<f64> = row.per_rank.iter().map(|rank| rank.bytes_per_second / MIB as f64).collect();
+        assert!(
+            alone.iter().zip([400.0, 400.0, 400.0, 200.0]).all(|(a, b)| (a - b).abs() < 1e-6),
+            "{alone:?}"
+        );
+    }
+
+    #[test]
+    fn ranks_that_are_slower_for_as_much_work_bound_the_rate() {
+        let of_rank = |rank, each| (0..10).map(move |n| sample(rank, n * each, each, MIB));
+        let row = of(of_rank(0, 10).chain(of_rank(1, 25)).collect());
+        near(row.wall_seconds, 0.250);
+        near(row.bytes_per_second, 80.0 * MIB as f64);
+        near(row.achieved_depth, 1.4);
+    }
+
+    #[test]
+    fn under_a_rate_the_response_counts_the_wait_for_a_turn() {
+        let starts = [0, 10, 20, 30, 75, 77, 79, 81, 83, 90];
+        let samples = (0..10usize).map(|n| Sample {
+            late_ns: (starts[n] - 10 * n as u64) * MS,
+            ..sample(0, starts[n], if n == 3 { 45 } else { 2 }, 0)
+        });
+        let row = of(samples.collect());
+        near(row.wall_seconds, 0.092);
+        near(row.busy_seconds, 0.063);
+        near(row.achieved_depth, 0.685);
+        let (service, response) = (row.quantiles_seconds.unwrap(), row.response_quantiles_seconds.unwrap());
+        assert_eq!([service.p50, service.p90.unwrap(), service.max], [0.002, 0.002, 0.045]);
+        let response = [response.p50, response.p90.unwrap(), response.max];
+        assert!(
+            response.iter().zip([0.005, 0.037, 0.045]).all(|(a, b)| (a - b).abs() < 1e-12),
+            "{response:?}"
+        );
+        assert_eq!(of(vec![sample(0, 0, 2, 0)]).response_quantiles_seconds, None);
+    }
+
+    #[test]
+    fn clocks_are_set_right_before_times_of_ranks_are_compared() {
+        let offset = |offset_ns, uncertainty_ns| ClockOffset { offset_ns, uncertainty_ns, at_ns: 0 };
+        let facts = Facts {
+            clock_offsets: vec![vec![offset(0, 0), offset(7 * MS as i64, MS / 2)]],
+            ..Facts::default()
+        };
+        let sites = vec![site(&[], "write", SiteKind::Operation)];
+        let samples = vec![sample(0, 0, 10, 4 * MIB), sample(1, 8, 12, 4 * MIB)];
+        let row = of_run(&Run { facts, sites, samples }).swap_remove(0);
+        near(row.wall_seconds, 0.013);
+        near(row.bytes_per_second, 615.4 * MIB as f64);
+        near(row.achieved_depth, 1.692);
+        near(row.wall_uncertainty_seconds, 0.0005);
+    }
+
+    #[test]
+    fn batches_are_divided() {
+        let batch =
+            |start_ns, ns: u64| Sample { start_ns, duration_ps: ns * 1_000, batch: 64, ..Sample::default() };
+        let row = of(vec![batch(0, 640), batch(1_000, 704), batch(2_000, 6_400)]);
+        assert_eq!((row.timings, row.operations, row.operations_per_timing), (3, Some(192), Some(64)));
+        near(row.quantiles_seconds.as_ref().map(|found| found.p50), 11e-9);
+        assert_eq!(row.quantiles_seconds.unwrap().p99, None);
+        near(row.mean_seconds, 40.33e-9);
+        near(row.wall_seconds, 8_400e-9);
+        near(row.operations_per_second, 22.86e6);
+        near(row.busy_seconds.map(|busy| 192.0 / busy), 24.79e6);
+    }
+
+    #[test]
+    fn pauses_between_passes_of_a_block_are_outside_and_those_inside_a_pass_inside() {
+        let block = |rank, start, duration| Sample { site: 1, ..sample(rank, start, duration, 0) };
+        let samples = vec![
+            sample(0, 0, 40, 8 * MIB),
+            sample(0, 100, 30, 8 * MIB),
+            sample(1, 5, 45, 8 * MIB),
+            sample(1, 98, 42, 8 * MIB),
+            block(0, 0, 41),
+            block(0, 100, 31),
+            block(1, 5, 46),
+            block(1, 98, 43),
+        ];
+        let sites = vec![site(&["w"], "write", SiteKind::Operation), site(&["w"], "time", SiteKind::Time)];
+        let rows = of_run(&Run { facts: Facts::default(), sites, samples });
+        near(rows[0].wall_seconds, 0.092);
+        near(rows[0].bytes_per_second, 347.8 * MIB as f64);
+        near(rows[0].achieved_depth, 1.707);
+        near(rows[0].span_seconds, 0.140);
+        let passes = rows[0].iterations.as_ref().unwrap();
+        assert_eq!((passes.count, passes.incomplete), (2, 0));
+        near(Some(passes.seconds.max), 0.050);
+        near(Some(passes.bytes_per_second.min), 320.0 * MIB as f64);
+        near(Some(passes.bytes_per_second.max), 381.0 * MIB as f64);
+        assert_eq!((rows[1].kind, rows[1].timings), (SiteKind::Time, 4));
+    }
+
+    #[test]
+    fn failures_are_counted_and_have_no_quantiles() {
+        let failed = Sample { errno: 28, ..sample(0, 0, 10, 512) };
+        let row = of(vec![failed, failed]);
+        assert_eq!((row.timings, row.errors, row.bytes), (0, 2, 1024));
+        assert_eq!(row.errors_by_errno, [(28, 2)].into());
+        assert_eq!((row.operations_per_second, row.quantiles_seconds), (None, None));
+        let row = of(vec![sample(0, 20, 5, 512), failed]);
+        assert_eq!((row.timings, row.errors, row.operations), (1, 1, Some(1)));
+        near(row.wall_seconds, 0.025);
+        near(row.operations_per_second, 40.0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #[test]
+        fn busy_wall_and_span_are_ordered_and_depth_is_rate_times_mean(
+            list in proptest::collection::vec((0u32..3, 0u64..200, 1u64..50, 0u64..9), 1..60)
+        ) {
+            let samples: Vec<Sample> =
+                list.iter().map(|(rank, start, length, bytes)| sample(*rank, *start, *length, *bytes)).collect();
+            let row = of(samples);
+            let (busy, wall, span) =
+                (row.busy_seconds.unwrap(), row.wall_seconds.unwrap(), row.span_seconds.unwrap());
+            prop_assert!(busy <= wall && wall <= span);
+            let depth = row.operations_per_second.unwrap() * row.mean_seconds.unwrap();
+            prop_assert!((depth - row.achieved_depth.unwrap()).abs() < 1e-9 * depth);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The rows of two runs beside each other: by what factor quantiles and rates differ, and whether it is the same work.
+
+use samples::SiteKind;
+use serde::Serialize;
+
+use crate::interval::QuantileInterval;
+use crate::row::ResultRow;
+use crate::summary::of_values;
+
+/// Depths that differ by more are not the same work.
+const SAME_DEPTH: f64 = 1.1;
+
+/// How many times as long: a ratio of quantiles and its interval, new by old.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct QuantileRatio {
+    /// The ratio.
+    pub value: f64,
+    /// Lower end of the 95 % interval; `None` where it is open.
+    pub lower: Option<f64>,
+    /// Upper end; `None` where it is open.
+    pub upper: Option<f64>,
+}
+
+impl QuantileRatio {
+    /// Of two quantiles with their intervals, on logarithms (Zou, Donner 2008). `None` where one is not positive.
+    fn of(old: &QuantileInterval, new: &QuantileInterval) -> Option<QuantileRatio> {
+        let ln = |value: f64| (value > 0.0).then(|| value.ln());
+        let (a, b) = (ln(old.seconds)?, ln(new.seconds)?);
+        let end = |end: Option<f64>| end.and_then(ln);
+        let join = |one: Option<f64>, other: Option<f64>| Some((b - one?).hypot(other? - a));
+        let down = join(end(new.lower_seconds), end(old.upper_seconds));
+        let up = join(end(new.upper_seconds), end(old.lower_seconds));
+        Some(QuantileRatio {
+            value: (b - a).exp(),
+            lower: down.map(|down| (b - a - down).exp()),
+            upper: up.map(|up| (b - a + up).exp()),
+        })
+    }
+
+    /// Whether the interval leaves 1 out.
+    pub fn is_shown(&self) -> bool {
+        self.lower.is_some_and(|lower| lower > 1.0) || self.upper.is_some_and(|upper| upper < 1.0)
+    }
+}
+
+/// A row of one run beside that of another with the same labels and operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowRatio {
+    /// `write / fwrite`.
+    pub name: String,
+    /// Operation, block or wait.
+    pub kind: SiteKind,
+    /// Medians of the old and of the new run, in seconds.
+    pub p50_seconds: [f64; 2],
+    /// Their ratio.
+    pub p50: QuantileRatio,
+    /// Ratio of the 99 % quantiles; `None` where a run has too few values.
+    pub p99: Option<QuantileRatio>,
+    /// Operations a second, new by old; `None` where they are not known.
+    pub rate: Option<f64>,
+    /// What makes it other work; empty where it is the same.
+    pub other_work: Vec<OtherWork>,
+}
+
+/// Why a row of one run is not the same work as that of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherWork {
+    /// Other numbers of ranks.
+    Ranks,
+    /// Operations of other sizes.
+    Sizes,
+    /// More under way at a time.
+    Depth,
+    /// Another rate was asked for.
+    Rate,
+}
+
+/// Two runs, row by row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RowRatios {
+    /// Rows that both have, those that take the most time first.
+    pub rows: Vec<RowRatio>,
+    /// Names of rows that only the old run has.
+    pub only_old: Vec<String>,
+    /// Names of rows that only the new run has.
+    pub only_new: Vec<String>,
+}
+
+/// The ratio of the quantiles `probability` of two lists of values, old and new, each in time order. `None` where one
+/// has too few values or a quantile is not positive.
+pub fn compare_values(values: [&[f64]; 2], probability: f64) -> Option<QuantileRatio> {
+    let [old, new] = values.map(|values| of_values(values).1);
+    let at = |list: &[QuantileInterval]| list.iter().find(|one| one.probability == probability).copied();
+    QuantileRatio::of(&at(&old)?, &at(&new)?)
+}
+
+/// Matches the rows of two runs by labels, operation and kind.
+pub fn compare_rows(old: &[ResultRow], new: &[ResultRow]) -> RowRatios {
+    let alike =
+        |a: &ResultRow, b: &ResultRow| a.labels == b.labels && a.operation == b.operation && a.kind == b.kind;
+    let without = |of: &[ResultRow], others: &[ResultRow]| -> Vec<String> {
+        of.iter().filter(|row| !others.iter().any(|other| alike(row, other))).map(ResultRow::name).collect()
+    };
+    let mut pairs: Vec<(&ResultRow, &ResultRow)> =
+        old.iter().filter_map(|a| Some((a, new.iter().find(|b| alike(a, b))?))).collect();
+    let busy = |row: &ResultRow| row.busy_seconds.unwrap_or(0.0);
+    pairs.sort_by(|a, b| busy(b.0).total_cmp(&busy(a.0)));
+    RowRatios {
+        rows: pairs.into_iter().filter_map(|(a, b)| RowRatio::of(a, b)).collect(),
+        only_old: without(old, new),
+        only_new: without(new, old),
+    }
+}
+
+impl RowRatio {
+    fn of(old: &ResultRow, new: &ResultRow) -> Option<RowRatio> {
+        let ratio = |p: f64| QuantileRatio::of(old.interval(p)?, new.interval(p)?);
+        let rate = old.operations_per_second.zip(new.operations_per_second);
+        Some(RowRatio {
+            name: old.name(),
+            kind: old.kind,
+            p50_seconds: [old.headline()?.p50, new.headline()?.p50],
+            p50: ratio(0.5)?,
+            p99: ratio(0.99),
+            rate: rate.filter(|(old, _)| *old > 0.0).map(|(old, new)| new / old),
+            other_work: other_work(old, new),
+        })
+    }
+}
+
+fn other_work(old: &ResultRow, new: &ResultRow) -> Vec<OtherWork> {
+    let apart = |a: Option<f64>, b: Option<f64>, most: f64| match (a, b) {
+        (Some(a), Some(b)) => a.max(b) > most * a.min(b),
+        (None, None) => false,
+        (Some(_), None) | (None, Some(_)) => true,
+    };
+    let asked = |row: &ResultRow| row.rate.map(|rate| rate.asked_per_second);
+    let found = [
+        (old.ranks != new.ranks, OtherWork::Ranks),
+        (old.bytes_per_operation != new.bytes_per_operation, OtherWork::Sizes),
+        (apart(old.achieved_depth, new.achieved_depth, SAME_DEPTH) && is_deep(old, new), OtherWork::Depth),
+        (apart(asked(old), asked(new), 1.01), OtherWork::Rate),
+    ];
+    found.into_iter().filter_map(|(is, what)| is.then_some(what)).collect()
+}
+
+/// Whether more than one was under way a rank: below that, depth says how long pauses are, not how much was asked for.
+fn is_deep(old: &ResultRow, new: &ResultRow) -> bool {
+    [old, new].iter().any(|row| {
+        let ranks = row.ranks.unwrap_or(1).max(1) as f64;
+        row.achieved_depth.is_some_and(|depth| depth > 1.5 * ranks)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_beside_a_slower_one_says_by_how_much_row_by_row() {
+        let quiet = samples::example::parallel_write(4, 200, 3);
+        let mut slow = samples::example::parallel_write(4, 200, 9);
+        slow.samples.iter_mut().for_each(|sample| sample.duration_ps = sample.duration_ps * 5 / 4);
+        slow.samples.retain(|sample| sample.site != 5);
+        let found = compare_rows(&crate::of_run(&quiet), &crate::of_run(&slow));
+        assert_eq!((found.only_old.as_slice(), found.only_new.len()), (&["free".to_owned()][..], 0));
+        let write = found.rows.iter().find(|row| row.name == "write / fwrite").unwrap();
+        assert!((write.p50.value - 1.25).abs() < 0.01 && write.p50.is_shown(), "{write:?}");
+        assert!(write.p50.lower.unwrap() < 1.25 && write.p50.upper.unwrap() > 1.25, "{write:?}");
+        assert!(write.p99.is_some_and(|p99| p99.is_shown()) && write.other_work.is_empty());
+    }
+
+    #[test]
+    fn other_sizes_and_other_ranks_are_other_work() {
+        let rows = |ranks, steps| crate::of_run(&samples::example::parallel_write(ranks, steps, 1));
+        let mut bigger = rows(2, 40);
+        bigger.iter_mut().for_each(|row| row.bytes_per_operation = Some([7, 7]));
+        let found = compare_rows(&rows(4, 40), &bigger);
+        assert!(
+            found.rows.iter().all(|row| row.other_work.starts_with(&[OtherWork::Ranks, OtherWork::Sizes]))
+        );
+    }
+}

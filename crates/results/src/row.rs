@@ -1,0 +1,103 @@
+//! A row of a run's result: counts, rates, depth and quantiles of an operation or block, over all ranks.
+
+use std::collections::BTreeMap;
+
+use samples::SiteKind;
+use serde::Serialize;
+
+use crate::interval::QuantileInterval;
+use crate::iterations::Iterations;
+use crate::of_ranks::RankResult;
+use crate::quantiles::Quantiles;
+use crate::rate::KeptRate;
+use crate::series::Series;
+use crate::steady::Steadiness;
+
+/// What was measured under one path of labels with one operation; places of the program that agree in both are one row.
+///
+/// Times are on the common clock of the ranks. A number that does not exist is `None`: all but the counts of a row
+/// whose operations all failed, and rates of a block that sums times inside its calls (`ctime`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ResultRow {
+    /// The innermost label around it.
+    pub label: Option<String>,
+    /// All labels around it, outermost first.
+    pub labels: Vec<String>,
+    /// `fwrite`, …; of a block `time`, `ctime` or `phase`.
+    pub operation: String,
+    /// Operation, block or wait.
+    pub kind: SiteKind,
+    /// Lines of the program, ascending.
+    pub lines: Vec<u32>,
+    /// How many ranks took part; `None` of a run that counts.
+    pub ranks: Option<usize>,
+    /// Timings that succeeded: what quantiles are of.
+    pub timings: u64,
+    /// Operations that succeeded: more than timings where a kernel times batches. `None` of a run that counts.
+    pub operations: Option<u64>,
+    /// Operations in each timing; `None` where timings differ in it.
+    pub operations_per_timing: Option<u32>,
+    /// Timings that failed.
+    pub errors: u64,
+    /// How many failed with each errno.
+    pub errors_by_errno: BTreeMap<i32, u64>,
+    /// Bytes as the calls returned them, failed ones too.
+    pub bytes: u64,
+    /// Wall time: the union, over the passes of the block around it, of the time from the first begin to the last end
+    /// over all ranks.
+    pub wall_seconds: Option<f64>,
+    /// How much the wall time is uncertain because the ranks' clocks are compared only so well; 0 on one clock.
+    pub wall_uncertainty_seconds: Option<f64>,
+    /// Time in which at least one of its operations was under way.
+    pub busy_seconds: Option<f64>,
+    /// From the first begin to the last end.
+    pub span_seconds: Option<f64>,
+    /// Successful operations by wall time.
+    pub operations_per_second: Option<f64>,
+    /// Bytes by wall time.
+    pub bytes_per_second: Option<f64>,
+    /// Operations under way on average over the wall time.
+    pub achieved_depth: Option<f64>,
+    /// Mean of one operation.
+    pub mean_seconds: Option<f64>,
+    /// Quantiles of the durations, of one operation each; in batches of the means of batches.
+    pub quantiles_seconds: Option<Quantiles>,
+    /// Quantiles from the intended start on, under `rate`.
+    pub response_quantiles_seconds: Option<Quantiles>,
+    /// The quantiles again, with their intervals, as far as the values reach; of durations, or under `rate` of
+    /// responses. Empty where there are no quantiles.
+    pub intervals: Vec<QuantileInterval>,
+    /// Fewest and most bytes of an operation that succeeded; `None` where there is none.
+    pub bytes_per_operation: Option<[u64; 2]>,
+    /// Each rank alone; empty of a single rank.
+    pub per_rank: Vec<RankResult>,
+    /// Passes of the labelled block around it, each for itself; `None` without such a block or of one pass.
+    pub iterations: Option<Iterations>,
+    /// Under `rate`: what was asked for and what came of it.
+    pub rate: Option<KeptRate>,
+    /// How it went over time; `None` of too few operations, and of blocks.
+    pub series: Option<Series>,
+    /// Whether its rate settled; `None` of a series that is too short to say.
+    pub steady: Option<Steadiness>,
+}
+
+impl ResultRow {
+    /// `write / fwrite`, the label of a block, or an operation without a label.
+    pub fn name(&self) -> String {
+        match (self.kind, &self.label) {
+            (SiteKind::Operation | SiteKind::Barrier, Some(label)) => format!("{label} / {}", self.operation),
+            (SiteKind::Time | SiteKind::CommandTime | SiteKind::Phase, Some(label)) => label.clone(),
+            (_, None) => self.operation.clone(),
+        }
+    }
+
+    /// The quantiles that an answer is about: from the intended start on under `rate`, else of durations.
+    pub fn headline(&self) -> Option<&Quantiles> {
+        self.response_quantiles_seconds.as_ref().or(self.quantiles_seconds.as_ref())
+    }
+
+    /// The interval of one of them.
+    pub fn interval(&self, probability: f64) -> Option<&QuantileInterval> {
+        self.intervals.iter().find(|one| one.probability == probability)
+    }
+}

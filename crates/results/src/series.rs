@@ -1,0 +1,200 @@
+//! What a row came to over time: bins of equal length that share work out by overlap, so that sums are exact.
+
+use serde::Serialize;
+
+use crate::timeline::Interval;
+
+/// Most bins of a series; too few operations make fewer and longer ones.
+const MOST_BINS: i64 = 120;
+
+/// Operations that a bin holds on average at least.
+const FEWEST_IN_A_BIN: i64 = 20;
+
+/// A row over time, in bins of equal length; all lists have one entry a bin. A bin without operations is 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// Length of a bin: 1, 2 or 5 times a power of ten seconds.
+    pub bin_seconds: f64,
+    /// When the first bin begins, since the run's epoch on the common clock.
+    pub begin_seconds: f64,
+    /// Successful operations, each shared out over the bins in which it was under way.
+    pub operations: Vec<f64>,
+    /// Bytes, shared out likewise; they add up to the bytes of the row.
+    pub bytes: Vec<u64>,
+    /// Successful operations that ended in the bin. 0 with a depth above 0 is a stall.
+    pub completed: Vec<u64>,
+    /// Operations that failed in the bin.
+    pub errors: Vec<u64>,
+    /// The longest that ended in the bin; 0 of none.
+    pub longest_seconds: Vec<f64>,
+    /// Operations under way on average.
+    pub depth: Vec<f64>,
+}
+
+/// One operation as a series takes it.
+pub(crate) struct Work {
+    pub at: Interval,
+    pub operations: u64,
+    pub bytes: u64,
+    pub failed: bool,
+}
+
+impl Series {
+    /// The series of some operations with bins as long as suits them; none of so few that there would be no three.
+    pub(crate) fn of(
+        work: impl Iterator<Item = Work> + Clone,
+        around: Interval,
+        uncertainty_ps: i64,
+    ) -> Option<Series> {
+        let n = work.clone().count() as i64;
+        let bin = bin_length(around.length(), n, uncertainty_ps);
+        (bin > 0 && around.length() / bin >= 2).then(|| Series::with_bins(work, around, bin))
+    }
+
+    /// The same with bins of `bin` picoseconds, the first of which begins with the first operation.
+    pub(crate) fn with_bins(work: impl Iterator<Item = Work>, around: Interval, bin: i64) -> Series {
+        let count = (around.length().max(1) as u64).div_ceil(bin as u64) as usize;
+        let begin = around.begin();
+        let mut found = Series {
+            bin_seconds: bin as f64 * 1e-12,
+            begin_seconds: begin as f64 * 1e-12,
+            operations: vec![0.0; count],
+            bytes: vec![0; count],
+            completed: vec![0; count],
+            errors: vec![0; count],
+            longest_seconds: vec![0.0; count],
+            depth: vec![0.0; count],
+        };
+        for one in work {
+            found.add(&one, begin, bin);
+        }
+        found.depth.iter_mut().for_each(|time| *time /= bin as f64);
+        found
+    }
+
+    fn add(&mut self, one: &Work, begin: i64, bin: i64) {
+        let last = self.completed.len() - 1;
+        let bin_of = |moment: i64| (((moment - begin) / bin) as usize).min(last);
+        let (from, to) = (bin_of(one.at.begin()), bin_of(one.at.end()));
+        if one.failed {
+            self.errors[to] += 1;
+        } else {
+            self.completed[to] += one.operations;
+            self.longest_seconds[to] = self.longest_seconds[to].max(one.at.length() as f64 * 1e-12);
+        }
+        let length = one.at.length().max(1);
+        let (mut done, mut given) = (0, 0);
+        for at in from..=to {
+            let end = if at == to { one.at.end() } else { begin + (at as i64 + 1) * bin };
+            let inside = end - one.at.begin() - done;
+            done += inside;
+            let share = if at == to { 1.0 } else { done as f64 / length as f64 };
+            // By the floor of the cumulative share, so that the parts add up to the whole.
+            let until = if at == to { one.bytes } else { (one.bytes as f64 * share) as u64 };
+            self.bytes[at] += until.saturating_sub(given);
+            given = given.max(until);
+            self.depth[at] += inside as f64;
+            if !one.failed {
+                let part = if from == to { 1.0 } else { inside as f64 / length as f64 };
+                self.operations[at] += one.operations as f64 * part;
+            }
+        }
+    }
+
+    /// Operations a second in each bin; the last, which is not whole, left out where there are others.
+    pub fn rates(&self) -> Vec<f64> {
+        let whole = self.operations.len().saturating_sub(1).max(1);
+        self.operations[..whole.min(self.operations.len())].iter().map(|n| n / self.bin_seconds).collect()
+    }
+}
+
+/// The length of a bin in picoseconds: 1, 2 or 5 times a power of ten; 0 where there is nothing to divide.
+fn bin_length(length: i64, n: i64, uncertainty_ps: i64) -> i64 {
+    let least = (length / MOST_BINS).max(uncertainty_ps.saturating_mul(4)).max(if n > 0 {
+        (length / n).saturating_mul(FEWEST_IN_A_BIN)
+    } else {
+        length
+    });
+    if least <= 0 {
+        return 0;
+    }
+    let mut power = 1_i64;
+    loop {
+        for step in [1, 2, 5] {
+            match power.checked_mul(step) {
+                Some(bin) if bin >= least => return bin,
+                Some(_) => {}
+                None => return 0,
+            }
+        }
+        match power.checked_mul(10) {
+            Some(next) => power = next,
+            None => return 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: i64 = 1_000_000_000;
+
+    fn work(start_ms: i64, ms: i64, bytes: u64) -> Work {
+        let at = Interval::new(start_ms * MS, (start_ms + ms) * MS, 0);
+        Work { at, operations: 1, bytes, failed: false }
+    }
+
+    fn around(all: &[Work]) -> Interval {
+        Interval::around(&all.iter().map(|one| one.at).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn sixteen_in_flight_share_the_bins_and_the_last_is_closed() {
+        let all: Vec<Work> = (0..160).map(|n| work(n / 16 * 10, 10, 4096)).collect();
+        let whole = around(&all);
+        let found = Series::with_bins(all.into_iter(), whole, 50 * MS);
+        assert_eq!(found.operations, [80.0, 80.0]);
+        assert_eq!(found.completed, [64, 96]);
+        assert_eq!(found.bytes.iter().sum::<u64>(), 160 * 4096);
+        assert_eq!(found.depth, [16.0, 16.0]);
+    }
+
+    #[test]
+    fn a_stall_is_a_bin_of_nothing_completed_with_work_under_way() {
+        let all = [work(0, 5, 8), work(5, 95, 8), work(100, 5, 8)];
+        let whole = around(&all);
+        let found = Series::with_bins(all.into_iter(), whole, 20 * MS);
+        assert_eq!(found.completed, [1, 0, 0, 0, 0, 2]);
+        assert!(found.depth[1..5].iter().all(|depth| (*depth - 1.0).abs() < 1e-9));
+        assert_eq!(found.longest_seconds[5], 0.095);
+    }
+
+    #[test]
+    fn bins_have_a_round_length_and_hold_twenty_operations() {
+        assert_eq!(bin_length(100_000 * MS, 1_000_000, 0), 1_000 * MS);
+        assert_eq!(bin_length(100_000 * MS, 400, 0), 5_000 * MS);
+        assert_eq!(bin_length(100 * MS, 1_000_000, 3 * MS), 20 * MS);
+        assert_eq!(bin_length(0, 5, 0), 0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #[test]
+        fn sums_are_exact(
+            list in proptest::collection::vec((0i64..500, 1i64..90, 0u64..1 << 40), 1..80), bin in 1i64..70
+        ) {
+            let all: Vec<Work> = list.iter().map(|(start, length, bytes)| work(*start, *length, *bytes)).collect();
+            let (whole, bytes) = (around(&all), all.iter().map(|one| one.bytes).sum::<u64>());
+            let time: i64 = all.iter().map(|one| one.at.length()).sum();
+            let n = all.len();
+            let found = Series::with_bins(all.into_iter(), whole, bin * MS);
+            prop_assert_eq!(found.bytes.iter().sum::<u64>(), bytes);
+            prop_assert_eq!(found.completed.iter().sum::<u64>(), n as u64);
+            prop_assert!((found.operations.iter().sum::<f64>() - n as f64).abs() < 1e-9 * n as f64);
+            let depth: f64 = found.depth.iter().sum::<f64>() * found.bin_seconds * 1e12;
+            prop_assert!((depth - time as f64).abs() < 1e-6 * time as f64);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Quantiles of values and their intervals together.
+
+use crate::interval::{self, QuantileInterval};
+use crate::quantiles::Quantiles;
+
+/// Probabilities of the intervals, each from so many values on.
+const PROBABILITIES: [(f64, usize); 5] = [(0.5, 1), (0.9, 10), (0.99, 100), (0.999, 1_000), (0.9999, 10_000)];
+
+/// Quantiles of some numbers, in the order in which they came, and the intervals of those that they reach; nothing of
+/// none. The numbers may have any unit, which the fields then have too; none is NaN.
+pub fn of_values(values: &[f64]) -> (Option<Quantiles>, Vec<QuantileInterval>) {
+    const SIGN: u64 = 1 << 63;
+    // The same order as integers: negative numbers the other way round and below the others.
+    let key = |value: f64| match value.to_bits() {
+        bits if bits & SIGN != 0 => !bits,
+        bits => bits | SIGN,
+    };
+    let value = |key: u64| f64::from_bits(if key & SIGN != 0 { key & !SIGN } else { !key });
+    quantiles(values.iter().map(|value| key(*value)), value)
+}
+
+/// Quantiles of some values in the order in which they began, and the intervals of those that the values reach; each
+/// shown by `value`.
+pub(crate) fn quantiles(
+    values: impl Iterator<Item = u64>,
+    value: impl Fn(u64) -> f64,
+) -> (Option<Quantiles>, Vec<QuantileInterval>) {
+    let in_order: Vec<u64> = values.collect();
+    let mut sorted = in_order.clone();
+    sorted.sort_unstable();
+    let found = Quantiles::of_sorted(&sorted, &value);
+    let reached = PROBABILITIES.iter().filter(|(_, from)| sorted.len() >= *from);
+    let intervals = reached.filter_map(|(p, _)| interval::of(&in_order, &sorted, *p, &value)).collect();
+    (found, intervals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_sign_keep_their_order_and_their_last_digit() {
+        let (found, _) = of_values(&[0.1, -3.7e9, 1e-300, 5.0, -0.2]);
+        let found = found.unwrap();
+        assert_eq!((found.min, found.p50, found.max), (-3.7e9, 1e-300, 5.0));
+        assert_eq!(of_values(&[]), (None, Vec::new()));
+    }
+}

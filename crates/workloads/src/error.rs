@@ -1,0 +1,71 @@
+//! Why options make no program.
+
+use thiserror::Error;
+
+/// An option that is not carried out, by name, with the way out.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The tool may know it; this crate does not.
+    #[error("{tool}'s option `{option}` is not known here{}", nearest.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    Unknown {
+        /// Whose option it would be.
+        tool: &'static str,
+        /// As it was written.
+        option: String,
+        /// A known one that is spelled alike.
+        nearest: Option<String>,
+    },
+    /// Known, and not possible.
+    #[error("{tool}'s option `{option}` is not supported: {why}")]
+    Unsupported {
+        /// Whose option it is.
+        tool: &'static str,
+        /// As it was written.
+        option: String,
+        /// The reason, or what to do in its stead.
+        why: &'static str,
+    },
+    /// It needs a value.
+    #[error("`{option}` needs a value: {want}")]
+    NoValue {
+        /// As it was written.
+        option: String,
+        /// What it takes.
+        want: &'static str,
+    },
+    /// Its value is none.
+    #[error("`{option}{}{value}`: {want}", if option.starts_with('-') { ' ' } else { '=' })]
+    BadValue {
+        /// As it was written.
+        option: String,
+        /// As it was written.
+        value: String,
+        /// What it takes.
+        want: &'static str,
+    },
+    /// Values that each are right do not go together.
+    #[error("{0}")]
+    Together(String),
+    /// A line of a job file that is neither section nor option.
+    #[error("line {line}: `{text}` is neither `[section]` nor `option=value`")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// The line.
+        text: String,
+    },
+    /// In one section of a job file.
+    #[error("in [{section}]: {why}")]
+    Section {
+        /// Its name.
+        section: String,
+        /// What is wrong there.
+        why: Box<Refusal>,
+    },
+    /// There is nothing to do.
+    #[error("{0}")]
+    Nothing(&'static str),
+    /// A name that no string of the language can hold.
+    #[error("the name `{}` holds a character that a program cannot spell", .0.escape_debug())]
+    Name(String),
+}
