@@ -130,6 +130,79 @@ def test_a_barrier_that_meets_the_end_of_the_program_is_an_error_with_both_place
     assert "at the barrier at line 3" in said and "at the end of the program" in said, said
 
 
+TWO_KINDS = """$f = fopen("FOLDER/mine", "O_WRONLY|O_CREAT|O_EXCL");
+define pattern {"p", 2, 4096, LEVEL};
+pwrite("FOLDER/all", "p");
+if $f >= 0 barrier; else pwrite("FOLDER/all", "p");
+"""
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+@pytest.mark.parametrize("level", [0, 3])
+def test_a_barrier_against_a_collective_of_the_library_is_an_error_with_both_places(
+    name: str, level: int, tmp_path: Path
+) -> None:
+    # One rank alone has created the file, and waits at the barrier; the others wait inside of MPI-IO.
+    program = tmp_path / "two.ppl"
+    program.write_text(TWO_KINDS.replace("FOLDER", str(tmp_path)).replace("LEVEL", str(level)))
+    words = (program, "--report", "none", "-o", tmp_path / "run.parquet", "--quiet", "--allow", tmp_path)
+    done = launcher(name).lastrank("run", 3, *words, "--timeout", 600, timeout=120)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0, said
+    assert "at the barrier at line 4" in said and "at the collective command at line 4" in said, said
+
+
+CROSSED = """define groups {"low":S};
+$f = fopen("FOLDER/mine", "O_WRONLY|O_CREAT|O_EXCL");
+if $f >= 0 { group "low" barrier; }
+barrier;
+if $f < 0 { group "low" barrier; }
+"""
+
+
+@pytest.mark.parametrize("name", ["processes", "mpich", "openmpi"])
+def test_ranks_that_wait_in_different_groups_are_told_with_their_places(name: str, tmp_path: Path) -> None:
+    program = tmp_path / "crossed.ppl"
+    program.write_text(CROSSED.replace("FOLDER", str(tmp_path)))
+    words = (program, "-g", "low:2", "--report", "none", "-o", tmp_path / "run.parquet", "--quiet", "--allow", tmp_path)
+    # Ranks of one machine know at once; under MPI they say it when their time is up.
+    seconds = 600 if name == "processes" else 5
+    done = launcher(name).lastrank("run", 2, *words, "--timeout", seconds, timeout=120)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0, said
+    assert "at the barrier at line 3" in said or "at the barrier at line 4" in said, said
+
+
+def test_a_library_that_grants_one_thread_only_runs_and_refuses_parallel(tmp_path: Path) -> None:
+    mpich = launcher("mpich")
+    compiler = shutil.which("cc") or pytest.skip("no C compiler: cc")
+    source, library = tmp_path / "one.c", tmp_path / "libmpi.so.12"
+    source.write_text(ONE_THREAD)
+    real = Path(mpich.path).parent / "lib" / "libmpi.so.12"
+    # The library itself, but for what it grants: its own functions are found through the dependency.
+    command = [compiler, "-shared", "-fPIC", "-o", library, source, real, f"-Wl,-rpath,{real.parent}", "-Wl,--no-as-needed"]
+    subprocess.run(command, check=True, capture_output=True)
+    program = tmp_path / "program.ppl"
+    words = (program, "--mpi", library, "--report", "none", "--quiet", "-o")
+    program.write_text("getpid(); barrier;")
+    alone = mpich.lastrank("run", 2, *words, tmp_path / "run.parquet")
+    assert alone.returncode == 0, alone.stdout + alone.stderr
+    program.write_text("parallel 2 { getpid(); }")
+    refused = mpich.lastrank("run", 2, *words, tmp_path / "other.parquet")
+    said = refused.stdout + refused.stderr
+    assert refused.returncode != 0 and "grants MPI_THREAD_SINGLE only" in said, said
+
+
+ONE_THREAD = """
+int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided);
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    int code = PMPI_Init_thread(argc, argv, required, provided);
+    *provided = 0; /* MPI_THREAD_SINGLE */
+    return code;
+}
+"""
+
+
 def test_several_processes_of_a_launcher_do_not_run_alone(tmp_path: Path) -> None:
     done = launcher("mpich").lastrank(
         "run", 2, *SMALL, "--set", f"dir={tmp_path}", "-o", tmp_path / "run.parquet", "--mpi", "none"

@@ -31,6 +31,14 @@ fn here(text: &str, ranks: u32) -> (tempfile::TempDir, Outcome) {
     (home, outcome)
 }
 
+/// As [`here`], of a program that may start others.
+fn here_starting(text: &str, ranks: u32) -> (tempfile::TempDir, Outcome) {
+    let home = tempfile::tempdir().expect("a directory");
+    let options = Options { allow_spawn: true, ..Options::new(1) };
+    let outcome = run_in(home.path(), text, ranks, &options);
+    (home, outcome)
+}
+
 /// Status, then the operations with the number of their samples, then failures.
 fn told(outcome: &Outcome) -> String {
     let mut lines = vec![format!("exit {}", outcome.exit_status())];
@@ -185,7 +193,7 @@ fn a_program_that_leaves_its_directory_is_refused_unless_the_user_named_the_plac
         let text = format!("define param \"dir\" $dir \"{outside}\"\nwrite(\"$dir-x\", 10);");
         let refused = engine::run(&plan(&text, None, &[]), &Options::new(1), |_| ()).expect("a run");
         let given = plan(&text, None, &[("dir", &format!("{outside}/"))]);
-        let named = options_of(&given, &Options::new(1)).allow.len();
+        let named = options_of(&given, &Options::new(1)).named.len();
         let why = refused.run.facts.failures[0].replace(&home.path().display().to_string(), "HOME");
         let there = std::fs::read_dir(home.path()).expect("there").count();
         format!("{} {there} {named}\n{why}", refused.exit_status())
@@ -299,7 +307,7 @@ fn a_poisson_rate_has_the_gaps_of_its_seed_and_no_other() {
 #[test]
 fn kernels_are_commands_and_a_batch_is_one_sample() {
     let said = alone("kernels_are_commands_and_a_batch_is_one_sample", || {
-        let (_, outcome) = here(
+        let (_, outcome) = here_starting(
             r#"repeat 3 { chase(4k, 100); getpid(10); fork(); thread(); malloc(64); stream("copy", 64k, 2); }
                if (spawn("false") == 1) { print "status 1"; } create_delete(".", 5); context_switch(4);"#,
             1,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 mod choice;
 mod fit;
 mod statistics;
+mod traces;
 mod workloads;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use choice::{Choice, TimeUnit};
 pub use fit::{CompareArgs, FitArgs, Model};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
+pub use traces::{FidelityArgs, ImportArgs, RecordArgs, ReplayArgs, TraceChoice};
 pub use workloads::{AbArgs, IoArgs, LineArgs, LsArgs, MemArgs, MemoryKind};
 
 /// How long do operations on this machine really take, and is that tail normal?
@@ -38,6 +40,8 @@ pub enum Command {
     Experiments(ExperimentsArgs),
     /// Run a program or a shipped experiment; keep every sample; fit the tail; write a report
     Run(RunArgs),
+    /// Make run files of the samples that killed runs left, and remove the files that they had made
+    Recover(RecoverArgs),
     /// Read and write files as fio does: `lastrank io randread --bs 4k --depth 16 --time 10s`
     Io(Box<IoArgs>),
     /// Create, ask for and remove files and directories as mdtest does, with mdtest's options
@@ -72,8 +76,15 @@ pub enum Command {
     Lsp,
     /// Write a run in the formats of Parabench (text, XML, report) or as CSV
     Export(ExportArgs),
-    /// Make a program of a trace of strace, a log or job file of fio, or a command line of IOR or mdtest
+    /// Run an application and record every call on files that it and its children make
+    Record(RecordArgs),
+    /// Make a program of what an application did (a recording, or a trace of another tool), of a job file of fio, or of
+    /// a command line of IOR or mdtest
     Import(ImportArgs),
+    /// Do again what an application did, with its pauses, faster or without them
+    Replay(ReplayArgs),
+    /// How like the application is its replay: operations, bytes, durations, with intervals
+    Fidelity(FidelityArgs),
 }
 
 #[derive(Debug, Args)]
@@ -152,12 +163,22 @@ pub struct RunOptions {
     /// Give up on a barrier that a rank does not reach within this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
-    /// Let the program write below this directory too (repeatable)
-    #[arg(long, value_name = "DIR")]
+    /// Let the program do what it likes below this directory, or with this device: also remove what the run did not
+    /// make, and use hidden names (repeatable)
+    #[arg(long, value_name = "PATH")]
     pub allow: Vec<PathBuf>,
-    /// Confine the program to this directory tree, for reading too
+    /// Let the program start other programs and make files executable
+    #[arg(long)]
+    pub allow_spawn: bool,
+    /// Confine the program to this directory tree
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Confine nothing: for a program of your own; opening and making files is then some 0.4 µs faster
+    #[arg(long, conflicts_with_all = ["root", "require_confinement"])]
+    pub unconfined: bool,
+    /// Do not run where the kernel cannot confine the program
+    #[arg(long)]
+    pub require_confinement: bool,
     /// Remove what the run created, and only that, when it ends
     #[arg(long, short = 'c')]
     pub clean: bool,
@@ -189,6 +210,17 @@ pub struct RunOptions {
     /// Accept the original's lexing: unknown words and characters are ignored with a warning
     #[arg(long)]
     pub classic: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Samples of a run lie in memory that has a name (/dev/shm) until its run file is written, so \
+    that they are there after a kill of all its processes. A restart of the machine loses them, and so may the end of \
+    the user's last session."
+)]
+pub struct RecoverArgs {
+    /// Only runs of this folder; run files are written into it [default: all runs, into the working directory]
+    pub directory: Option<PathBuf>,
 }
 
 /// Whether ranks are pinned to processors.
@@ -355,34 +387,6 @@ pub struct ExportArgs {
     /// Where it goes, or `-` for standard output [default: beside the run file]
     #[arg(short, long, value_name = "FILE|-")]
     pub output: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    strace -f -ttt -T -o app.strace ./app && lastrank import app.strace -o app.ppl\n  \
-    lastrank import app.strace --only /scratch/run7 | less\n  \
-    fio --write_iolog=job.log job.fio && lastrank import job.log -o job.ppl\n  \
-    lastrank import job.fio -o job.ppl\n  \
-    lastrank import 'mpirun -n 4 ior -a POSIX -b 16m -t 1m' -o ior.ppl")]
-pub struct ImportArgs {
-    /// A trace of `strace -f -ttt -T -o FILE` or of `fio --write_iolog=FILE` (versions 2 and 3), a job file of fio, or a
-    /// command line of IOR or mdtest, in quotes or in a file
-    pub trace: PathBuf,
-    /// Where the program goes [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Only files whose paths begin so (repeatable)
-    #[arg(long, value_name = "PATH")]
-    pub only: Vec<String>,
-    /// Files of the system too (/usr, /lib, /etc …), but for /proc, /sys and /dev
-    #[arg(long)]
-    pub all: bool,
-    /// The working directory of the application [default: what it asked for with getcwd]
-    #[arg(long, value_name = "DIR")]
-    pub cwd: Option<String>,
-    /// Gaps between calls shorter than so many microseconds are left out
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 10.0)]
-    pub least_gap_us: f64,
 }
 
 #[derive(Debug, Args)]

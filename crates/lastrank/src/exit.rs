@@ -34,10 +34,45 @@ impl std::fmt::Display for BrokenInput {
 
 impl std::error::Error for BrokenInput {}
 
+/// The samples of a run are not where they were to be: status 3.
+#[derive(Debug)]
+pub struct Misplaced(pub String);
+
+impl std::fmt::Display for Misplaced {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Misplaced {}
+
+/// From now on a defect of lastrank is reported as such, with what a maintainer needs; the process then ends with
+/// status 101. Samples of a run that was under way stay for `lastrank recover`.
+pub fn report_bugs() {
+    std::panic::set_hook(Box::new(|info| {
+        if store::panic_is_expected() {
+            return;
+        }
+        let what = info
+            .payload()
+            .downcast_ref::<&str>()
+            .map(ToString::to_string)
+            .or_else(|| info.payload().downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no reason given".into());
+        let place = info.location().map(|at| format!(", {}:{}", at.file(), at.line())).unwrap_or_default();
+        let command: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        eprintln!("error: this is a bug of lastrank {}: {what}{place}", env!("CARGO_PKG_VERSION"));
+        eprintln!("  command: {}", command.join(" "));
+        eprintln!("  Please report it with these lines. Samples of a run that was under way are kept:");
+        eprintln!("  `lastrank recover` makes their run file.");
+    }));
+}
+
 /// Print an error if there is one, and turn the result into an exit status.
 ///
-/// A reader that went away (`lastrank … | head`) is no error. [`BrokenInput`] ends with status 3, any other error
-/// with 2.
+/// A reader that went away (`lastrank … | head`) is no error. [`BrokenInput`] and [`Misplaced`] end with status 3, any
+/// other error with 2.
 pub fn report(result: anyhow::Result<Status>) -> ExitCode {
     match result {
         Ok(status) => status.into(),
@@ -52,7 +87,11 @@ pub fn report(result: anyhow::Result<Status>) -> ExitCode {
                     said = cause;
                 }
             }
-            if error.is::<BrokenInput>() { Status::Incomplete.into() } else { Status::Usage.into() }
+            if error.is::<BrokenInput>() || error.is::<Misplaced>() {
+                Status::Incomplete.into()
+            } else {
+                Status::Usage.into()
+            }
         }
     }
 }

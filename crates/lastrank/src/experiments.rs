@@ -17,6 +17,8 @@ pub struct ProgramText {
     pub path: String,
     /// The whole text.
     pub text: String,
+    /// It ships inside the binary: no stranger's.
+    pub shipped: bool,
 }
 
 /// Names of all shipped experiments with the first line of each, sorted by name.
@@ -69,20 +71,21 @@ fn text_of(reader: impl Read) -> anyhow::Result<String> {
 pub fn load(program: &str) -> anyhow::Result<ProgramText> {
     if program == "-" {
         let text = text_of(std::io::stdin().lock()).context("cannot read standard input")?;
-        return Ok(ProgramText { name: "stdin".into(), path: "<stdin>".into(), text });
+        return Ok(ProgramText { name: "stdin".into(), path: "<stdin>".into(), text, shipped: false });
     }
     let path = Path::new(program);
     if path.exists() && !path.is_dir() {
         let text = read_text(path).with_context(|| format!("cannot read {program}"))?;
         let name =
             path.file_stem().map_or_else(|| program.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        return Ok(ProgramText { name, path: program.to_owned(), text });
+        return Ok(ProgramText { name, path: program.to_owned(), text, shipped: false });
     }
     if let Some(text) = text(program) {
         return Ok(ProgramText {
             name: program.to_owned(),
             path: format!("{program}.ppl"),
             text: text.to_owned(),
+            shipped: true,
         });
     }
     let names: Vec<_> = all().into_iter().map(|(name, _)| name).collect();

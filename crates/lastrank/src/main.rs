@@ -3,9 +3,6 @@
 
 // The standard macros panic when standard error is a closed pipe or on a full disk. That must not end a run whose
 // samples are not stored yet.
-macro_rules! eprint {
-    ($($words:tt)*) => { $crate::output::say(format_args!($($words)*)) };
-}
 macro_rules! eprintln {
     ($($words:tt)*) => { $crate::output::say(format_args!("{}\n", format_args!($($words)*))) };
 }
@@ -23,5 +20,10 @@ use clap::Parser;
 
 fn main() -> std::process::ExitCode {
     ranks::ignore_file_size_signal();
+    exit::report_bugs();
+    if let Err(error) = ranks::random_numbers() {
+        eprintln!("error: this system gives no random numbers (getrandom: {error}); see its filters of system calls");
+        return exit::Status::Usage.into();
+    }
     exit::report(commands::dispatch(cli::Cli::parse()))
 }

@@ -7,12 +7,17 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, bail};
 use report::ScreenOptions;
+use samples::{visible, visible_in_colour, visible_json};
 
-/// Write `text` to standard output.
+/// Write `text` to standard output; what would command a terminal is made visible.
 ///
 /// A reader that went away (`lastrank … | head`) is no error: the command finishes its work, and the exit
 /// status says how that went.
 pub fn print(text: &str) -> io::Result<()> {
+    print_as_it_is(&visible(text))
+}
+
+fn print_as_it_is(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -23,13 +28,24 @@ pub fn print(text: &str) -> io::Result<()> {
 /// Write `text` to standard output for as long as somebody reads it: a reader that went away is an
 /// [`io::ErrorKind::BrokenPipe`], on which a command that would go on for ever ends (with status 0).
 pub fn tell(text: &str) -> io::Result<()> {
+    tell_as_it_is(&visible(text))
+}
+
+fn tell_as_it_is(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Writes to standard error; a failure is ignored, since there is no other place to report it.
+/// Writes to standard error; what would command a terminal is made visible. A failure is ignored, since there is no
+/// other place to report it.
 pub fn say(words: std::fmt::Arguments<'_>) {
-    let _ = io::stderr().lock().write_fmt(words);
+    let words = words.to_string();
+    let _ = io::stderr().lock().write_all(visible(&words).as_bytes());
+}
+
+/// As [`say`], of text that may be coloured.
+pub fn say_in_colour(words: &str) {
+    let _ = io::stderr().lock().write_all(visible_in_colour(words).as_bytes());
 }
 
 /// Where the one JSON document goes, if standard output is kept for it.
@@ -45,9 +61,9 @@ pub fn keep_for_json() -> anyhow::Result<()> {
 
 /// Write `value` as indented JSON and a final line feed.
 pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
+    let mut text = visible_json(&serde_json::to_string_pretty(value)?).into_owned();
     text.push('\n');
-    let Some(mut document) = DOCUMENT.get() else { return Ok(print(&text)?) };
+    let Some(mut document) = DOCUMENT.get() else { return Ok(print_as_it_is(&text)?) };
     match document.write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
@@ -56,9 +72,9 @@ pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
 
 /// Write `value` as JSON in one line, for as long as somebody reads it (see [`tell`]).
 pub fn json_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string(value)?;
+    let mut text = visible_json(&serde_json::to_string(value)?).into_owned();
     text.push('\n');
-    Ok(tell(&text)?)
+    Ok(tell_as_it_is(&text)?)
 }
 
 /// Whether standard error is a terminal, on which a progress bar can be drawn.

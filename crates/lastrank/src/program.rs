@@ -12,6 +12,7 @@ use crate::{diagnostics, experiments};
 pub struct Program {
     /// The file's stem or the experiment's name.
     pub name: String,
+    shipped: bool,
     /// The text with everything it includes.
     source: Source,
     checked: check::Checked,
@@ -44,7 +45,7 @@ pub fn of_text(found: ProgramText, classic: bool, root: Option<&Path>) -> anyhow
     all.append(&mut checked.diagnostics);
     all.sort_by_key(|diagnostic| diagnostic.span.start);
     checked.diagnostics = all;
-    Ok(Program { name: found.name, source, checked })
+    Ok(Program { name: found.name, shipped: found.shipped, source, checked })
 }
 
 fn lies_below(path: &Path, root: &Path) -> bool {
@@ -57,17 +58,19 @@ fn lies_below(path: &Path, root: &Path) -> bool {
 }
 
 impl Program {
-    /// Everything that is wrong with it in a run with these settings, and the text.
-    pub fn findings(self, settings: &Settings<'_>) -> (Source, Vec<Diagnostic>) {
+    /// Everything that is wrong with it in a run with these settings, the text, and its plan where it has one.
+    pub fn findings(self, settings: &Settings<'_>) -> (Source, Vec<Diagnostic>, Option<Plan>) {
         let Self { source, checked, .. } = self;
-        let (Ok((_, found)) | Err(found)) = plan::plan(checked, &source, settings);
-        (source, found)
+        match plan::plan(checked, &source, settings) {
+            Ok((plan, found)) => (source, found, Some(plan)),
+            Err(found) => (source, found, None),
+        }
     }
 
     /// Adds ranks and parameters; `None` if there are errors. Findings are printed on standard error if this process
     /// `speaks` for its job.
     pub fn plan(self, settings: &Settings<'_>, speaks: bool) -> Option<Planned> {
-        let Self { name, source, checked } = self;
+        let Self { name, shipped, source, checked } = self;
         let show = |source: &Source, findings: &[Diagnostic]| {
             if speaks {
                 diagnostics::show(source, findings);
@@ -76,7 +79,7 @@ impl Program {
         match plan::plan(checked, &source, settings) {
             Ok((plan, findings)) => {
                 show(&source, &findings);
-                Some(Planned { name, text: source.text().to_owned(), plan })
+                Some(Planned { name, text: source.text().to_owned(), shipped, plan })
             }
             Err(findings) => {
                 show(&source, &findings);
@@ -92,6 +95,8 @@ pub struct Planned {
     pub name: String,
     /// The whole text, for the facts.
     pub text: String,
+    /// It ships inside the binary.
+    pub shipped: bool,
     /// What every rank does.
     pub plan: Plan,
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Done, command, of};
+use common::{Done, command, lastrank, of};
 
 const WRITES: &str = "repeat $i 20 { time[\"w\"] write(\"f$$rank\", 100k); }\ndelete(\"f$$rank\");\n";
 
@@ -77,9 +77,14 @@ fn a_run_file_that_cannot_be_written_leaves_nothing_behind_and_is_named() {
                 {WAIT_FOR_BEGUN}; prlimit --pid $! --fsize=8192:unlimited; wait $!"
     );
     let done = shell(folder.path(), &line);
-    assert_eq!(done.status, Some(2), "{}", done.err);
+    assert_eq!(done.status, Some(3), "{}", done.err);
     assert!(done.err.contains("out/a.parquet") && done.err.contains("File too large"), "{}", done.err);
+    assert!(done.err.contains("`lastrank recover`"), "{}", done.err);
     assert_eq!(std::fs::read_dir(folder.path().join("out")).unwrap().count(), 0);
+    // Nothing is lost.
+    let recovered = lastrank(folder.path(), &["recover", "."]);
+    assert_eq!(recovered.status, Some(0), "{}", recovered.err);
+    assert_eq!(samples(folder.path()), 4001);
 }
 
 #[test]

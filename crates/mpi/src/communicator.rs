@@ -1,6 +1,6 @@
 //! Implements [`Comm`] through an MPI library.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 
 use ranks::job::JobIdentity;
@@ -20,6 +20,16 @@ use crate::world::World;
 pub struct Mpi {
     link: Link,
     news: RefCell<PhaseNews>,
+    announced: Cell<Option<Exchange>>,
+}
+
+/// A number and a meeting under way to all ranks of a communicator. After an error the library may still write to its
+/// memory, which is leaked then.
+#[derive(Clone, Copy)]
+struct Exchange {
+    request: Handle,
+    /// What this rank brings, and what all brought.
+    values: *mut [[u64; 3]; 2],
 }
 
 /// The most bytes passed to one MPI call, well within the range of an `int` count.
@@ -39,7 +49,7 @@ impl Mpi {
     ) -> Result<Self, MpiError> {
         let (world, handle) = World::start(library, search, planned, timeout, block)?;
         let link = Link { world, handle, rank: world.rank, members: (0..world.size).collect() };
-        let mpi = Self { link, news: RefCell::default() };
+        let mpi = Self { link, news: RefCell::default(), announced: Cell::default() };
         // A number unique to the job, which distinguishes its files from those left by an earlier job.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let id = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
@@ -58,6 +68,44 @@ impl Mpi {
 
     fn world(&self) -> &'static World {
         self.link.world
+    }
+
+    /// Begins to bring a number, and the meeting that this rank has come to, to all ranks.
+    fn bring(&self, value: u64) -> Result<Exchange, CommError> {
+        let library = self.link.library();
+        let meeting = self.status().meeting(self.world().rank);
+        // The largest of a number and of its complement are the largest and the least number.
+        let values = Box::into_raw(Box::new([[value, meeting, !meeting], [0_u64; 3]]));
+        let mut request: Handle = 0;
+        let code = unsafe {
+            // SAFETY: both triples live until the request is complete, or for ever.
+            (library.f.iallreduce)(
+                values.cast::<c_void>(),
+                values.cast::<[u64; 3]>().add(1).cast::<c_void>(),
+                3,
+                library.k.uint64,
+                library.k.max,
+                self.link.handle,
+                &raw mut request,
+            )
+        };
+        library.check("MPI_Iallreduce", code)?;
+        Ok(Exchange { request, values })
+    }
+
+    /// Waits until all ranks have brought theirs: the largest number, if all came to the same meeting.
+    fn receive(&self, exchange: Exchange) -> Result<u64, CommError> {
+        let Exchange { mut request, values } = exchange;
+        self.world().wait(&mut request, &self.link.members)?;
+        // SAFETY: the request is complete, so that the library no longer uses the box, and `values` was made by `bring`.
+        let values = unsafe { Box::from_raw(values) };
+        let [value, most, least] = values[1];
+        if ranks::meeting::is_same(most, !least) {
+            return Ok(value);
+        }
+        let text = ranks::meeting::apart(most, !least);
+        self.world().part(&text);
+        Err(CommError::Apart { text })
     }
 
     /// Ends MPI after the program: collectively if no rank was lost, immediately otherwise.
@@ -87,38 +135,20 @@ impl Comm for Mpi {
     }
 
     fn barrier(&self, value: u64) -> Result<u64, CommError> {
-        let library = self.link.library();
         if let Some(error) = self.world().stopped() {
             return Err(error);
         }
-        // After an error the library may still write to the box, so it is leaked.
-        let meeting = self.status().meeting(self.world().rank);
-        // The maximum of the complements gives the minimum.
-        let values = Box::into_raw(Box::new([[value, meeting, !meeting], [0_u64; 3]]));
-        let mut request: Handle = 0;
-        let code = unsafe {
-            // SAFETY: both triples live until the request is complete, or are leaked.
-            (library.f.iallreduce)(
-                values.cast::<c_void>(),
-                values.cast::<[u64; 3]>().add(1).cast::<c_void>(),
-                3,
-                library.k.uint64,
-                library.k.max,
-                self.link.handle,
-                &raw mut request,
-            )
-        };
-        library.check("MPI_Iallreduce", code)?;
-        self.world().wait(&mut request, &self.link.members)?;
-        // SAFETY: the request is complete, so the library no longer uses the box.
-        let values = unsafe { Box::from_raw(values) };
-        let [value, most, least] = values[1];
-        if ranks::meeting::is_same(most, !least) {
-            return Ok(value);
-        }
-        let text = ranks::meeting::apart(most, !least);
-        self.abandon(&text);
-        Err(CommError::Apart { text })
+        let exchange = self.bring(value)?;
+        self.receive(exchange)
+    }
+
+    fn announce(&self) -> Result<(), CommError> {
+        self.announced.set(Some(self.bring(0)?));
+        Ok(())
+    }
+
+    fn confirm(&self) -> Result<(), CommError> {
+        self.announced.take().map_or(Ok(()), |exchange| self.receive(exchange).map(drop))
     }
 
     fn broadcast(&self, root: u32, bytes: &mut Vec<u8>) -> Result<(), CommError> {
@@ -177,7 +207,7 @@ impl Comm for Mpi {
         let mut link = Link { world: self.world(), handle, rank, members: vec![0; size as usize] };
         let members = link.all_gather(u64::from(self.world().rank))?;
         link.members = members.into_iter().map(|rank| rank as u32).collect();
-        Ok(Some(Box::new(Self { link, news: RefCell::default() })))
+        Ok(Some(Box::new(Self { link, news: RefCell::default(), announced: Cell::default() })))
     }
 
     fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError> {

@@ -261,10 +261,20 @@ impl World {
 
     /// Notifies every rank of the reason why this one gives up.
     pub(crate) fn abandon(&self, reason: &str) {
+        self.give_up(reason, CommError::RankLost { rank: self.rank, reason: reason.into() });
+    }
+
+    /// Tells every rank that ranks came to different meetings, as `text` says.
+    pub(crate) fn part(&self, text: &str) {
+        let reason = format!("rank {} gave up: {text}", self.rank);
+        self.give_up(&reason, CommError::Apart { text: text.into() });
+    }
+
+    fn give_up(&self, reason: &str, cause: CommError) {
         if self.lost.get().is_none() {
             self.notify_all(&[&[LOST], reason.as_bytes()].concat());
         }
-        let _ = self.lost.set(CommError::RankLost { rank: self.rank, reason: reason.into() });
+        let _ = self.lost.set(cause);
     }
 
     fn notify_all(&self, notice: &[u8]) {
@@ -273,15 +283,25 @@ impl World {
         }
     }
 
-    /// Handles a timeout: ranks that wait notify each other, and those that do not answer are reported as
-    /// missing.
+    /// The time is up: ranks that wait tell each other so, and where; those that do not, or wait elsewhere, are missing.
     fn timed_out(&self, members: &[u32], after: Duration) -> CommError {
-        self.notify(members.iter().copied(), TAG_WAITS, &[]);
-        let mut silent: Vec<u32> = members.iter().copied().filter(|rank| *rank != self.rank).collect();
+        let mine = self.status().meeting(self.rank);
+        self.notify(0..self.size, TAG_WAITS, &mine.to_ne_bytes());
+        let others = members.iter().copied().filter(|rank| *rank != self.rank);
+        // Where those wait that are missing, once they have said so.
+        let mut missing: Vec<(u32, Option<u64>)> = others.map(|rank| (rank, None)).collect();
         let until = Instant::now() + Duration::from_secs(2).min(after);
-        while Instant::now() < until && !silent.is_empty() {
+        while Instant::now() < until && missing.iter().any(|(_, waits)| waits.is_none()) {
             match self.receive(TAG_WAITS) {
-                Ok(Some((rank, _))) => silent.retain(|other| *other != rank),
+                Ok(Some((rank, notice))) => {
+                    let theirs = notice.first_chunk::<8>().map_or(mine, |bytes| u64::from_ne_bytes(*bytes));
+                    if ranks::meeting::is_same(theirs, mine) {
+                        missing.retain(|(other, _)| *other != rank);
+                    }
+                    for (_, waits) in missing.iter_mut().filter(|(other, _)| *other == rank) {
+                        *waits = Some(theirs);
+                    }
+                }
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
                 Err(_) => break,
             }
@@ -291,7 +311,11 @@ impl World {
                 return error.clone();
             }
         }
-        let missing = silent.into_iter().map(|rank| (rank, "it does not answer".to_string())).collect();
+        let stands = |waits: Option<u64>| match waits {
+            Some(theirs) => format!("it waits {}", ranks::meeting::place(theirs)),
+            None => "it does not answer".into(),
+        };
+        let missing = missing.into_iter().map(|(rank, waits)| (rank, stands(waits))).collect();
         let error = CommError::TimedOut { line: self.status().line(), after, missing };
         self.abandon(&error.to_string());
         error

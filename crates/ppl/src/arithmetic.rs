@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::literal;
 use crate::syntax::{BinaryOp, UnaryOp};
-use crate::value::Value;
+use crate::value::{LONGEST_LIST, LONGEST_TEXT, TOO_LONG, Value};
 
 /// Reason why an operation on two values has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +37,12 @@ pub enum ArithmeticError {
         /// The right operand.
         right: String,
     },
+    /// The list would have more items than a list may.
+    #[error("a list has at most {LONGEST_LIST} items")]
+    ListTooLong,
+    /// The string would be longer than a string may be.
+    #[error("{TOO_LONG}")]
+    TextTooLong,
     /// The result of two floats is not finite.
     #[error("the result is not a number or exceeds the largest float")]
     NotFinite,
@@ -75,6 +81,8 @@ impl ArithmeticError {
             ArithmeticError::TooLarge { left, right, .. } => Some([left.to_string(), right.to_string()]),
             ArithmeticError::TooLong { left, right, .. } => Some([left.clone(), right.clone()]),
             ArithmeticError::DivisionByZero
+            | ArithmeticError::ListTooLong
+            | ArithmeticError::TextTooLong
             | ArithmeticError::NotFinite
             | ArithmeticError::Mismatch { .. }
             | ArithmeticError::NoOrder { .. }
@@ -203,6 +211,9 @@ fn number(value: &Value) -> Option<Value> {
 
 fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     if let (Value::List(a), Value::List(b)) = (left, right) {
+        if a.len() + b.len() > LONGEST_LIST {
+            return Err(ArithmeticError::ListTooLong);
+        }
         return Ok(Value::List(Arc::new(a.iter().chain(b.iter()).cloned().collect())));
     }
     let joins = matches!(left, Value::Text(_)) || matches!(right, Value::Text(_));
@@ -213,6 +224,9 @@ fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticErro
         let mut out = Vec::new();
         left.render(&mut out);
         right.render(&mut out);
+        if out.len() > LONGEST_TEXT {
+            return Err(ArithmeticError::TextTooLong);
+        }
         return Ok(Value::Text(String::from_utf8_lossy(&out).into()));
     }
     numbers(BinaryOp::Add, left, right, wraps)

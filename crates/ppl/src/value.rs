@@ -32,6 +32,29 @@ pub enum Value {
 /// nest without limit.
 pub(crate) const MAX_LIST_DEPTH: u32 = 4;
 
+/// Bytes of the longest string, and items of the longest list, that a program can make: a loop that doubles one would
+/// otherwise take all memory.
+pub(crate) const LONGEST_TEXT: usize = 16 << 20;
+pub(crate) const LONGEST_LIST: usize = 1 << 22;
+/// What is said of a longer string.
+pub(crate) const TOO_LONG: &str = "a string has at most 16 MiB";
+
+/// Appends to a vector, up to a length.
+struct Limited<'v> {
+    out: &'v mut Vec<u8>,
+    most: usize,
+}
+
+impl fmt::Write for Limited<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.out.len() + text.len() > self.most {
+            return Err(fmt::Error);
+        }
+        self.out.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
 impl From<Number> for Value {
     fn from(number: Number) -> Self {
         match number {
@@ -101,14 +124,17 @@ impl Value {
         }
     }
 
-    /// Writes the value as in a string, without allocating for numbers.
+    /// Writes the value as in a string, without allocating for numbers. A list is cut off where it passes the longest
+    /// string.
     pub fn render(&self, out: &mut Vec<u8>) {
-        use std::io::Write;
         match self {
             Value::Int(v) => integer(*v, out),
             Value::Text(text) => out.extend_from_slice(text.as_bytes()),
-            // Writing into a vector cannot fail.
-            other => drop(write!(out, "{other}")),
+            other => {
+                let most = out.len() + LONGEST_TEXT;
+                // Where it is cut off nothing else is to be said.
+                let _ = fmt::write(&mut Limited { out, most }, format_args!("{other}"));
+            }
         }
     }
 }

@@ -5,13 +5,16 @@
 //! - [`processes`]: forks ranks and supervises them; [`RankEnds`]: how each ended.
 //! - [`launcher`]: the MPI launcher that started this process, from its environment.
 //! - [`meeting`]: which meeting of the program a rank has come to.
+//! - [`board`]: signals between ranks and workers of one machine.
 //! - [`layout`]: which bytes of a shared file belong to which rank.
 //! - [`job`]: the parts from which `mpi` builds the parent of a single rank.
 
 mod barrier;
+pub mod board;
 mod comm;
 mod control;
 mod ends;
+mod entropy;
 mod error;
 mod fork;
 mod futex;
@@ -33,6 +36,7 @@ mod supervise;
 pub use comm::Comm;
 pub use control::{ControlBlock, StopFlag};
 pub use ends::{RankEnd, RankEnds};
+pub use entropy::random_numbers;
 pub use error::CommError;
 pub use launch::{Launch, LaunchError};
 pub use placement::{Pin, Placement};

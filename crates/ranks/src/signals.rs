@@ -5,7 +5,11 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::time::Duration;
 
 /// Signals that the parent takes one at a time instead of being interrupted by them.
-const SUPERVISED: [i32; 4] = [libc::SIGCHLD, libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+const SUPERVISED: [i32; 6] =
+    [libc::SIGCHLD, libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
+
+/// Those that are none where they are ignored: by `nohup`, or since they have done what they were for.
+const OPTIONAL: [i32; 3] = [libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
 
 /// A set of signals.
 #[derive(Clone, Copy)]
@@ -25,11 +29,13 @@ impl SignalSet {
         }
     }
 
-    /// The signals that the parent takes. A blocked signal is kept even where it is ignored, so one that
-    /// `nohup` ignores is left out.
+    /// The signals that the parent takes. A blocked signal is kept even where it is ignored, so one that is, by
+    /// `nohup` for instance, is left out.
     pub fn supervised() -> Self {
-        let set = Self::of(&SUPERVISED);
-        if is_ignored(libc::SIGHUP) { set.without(libc::SIGHUP) } else { set }
+        OPTIONAL
+            .iter()
+            .filter(|signal| is_ignored(**signal))
+            .fold(Self::of(&SUPERVISED), |set, signal| set.without(*signal))
     }
 
     fn without(mut self, signal: i32) -> Self {
@@ -96,7 +102,7 @@ pub struct HeldSignals {
     _here: std::marker::PhantomData<*const ()>,
 }
 
-/// Lets Ctrl-C, SIGTERM and SIGHUP wait until the answer is dropped: between the end of the ranks and the
+/// Lets Ctrl-C, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 wait until the answer is dropped: between the end of the ranks and the
 /// moment at which their samples are in a file, one of them would cost the whole run. [`crate::processes`]
 /// takes them nevertheless, as long as ranks live.
 #[must_use]
@@ -112,7 +118,7 @@ impl Drop for HeldSignals {
 }
 
 /// Waits for SIGUSR1. `ready` is called when it may come: one that comes earlier ends the process, as
-/// ever. Ctrl-C ends the wait and the process.
+/// ever. Ctrl-C ends the wait and the process. Further ones are ignored from then on.
 ///
 /// # Errors
 /// Where the system cannot wait.
@@ -123,6 +129,10 @@ pub fn await_user_signal(ready: impl FnOnce()) -> io::Result<()> {
     let mut got = 0;
     // SAFETY: a valid set, blocked above, and a place for the answer.
     let errno = unsafe { libc::sigwait(&raw const set.0, &raw mut got) };
+    if errno == 0 {
+        // SAFETY: sets a disposition that runs no code.
+        unsafe { libc::signal(libc::SIGUSR1, libc::SIG_IGN) };
+    }
     before.restore();
     if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
 }
@@ -146,6 +156,9 @@ pub(crate) fn set_rank_handlers() {
         action.sa_sigaction = libc::SIG_IGN;
         libc::sigaction(libc::SIGINT, &raw const action, std::ptr::null_mut());
         libc::sigaction(libc::SIGHUP, &raw const action, std::ptr::null_mut());
+        // Batch systems send these to every process of a job; the parent decides about them as well.
+        libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut());
+        libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut());
         action.sa_sigaction = do_nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
         libc::sigaction(libc::SIGTERM, &raw const action, std::ptr::null_mut());
     }

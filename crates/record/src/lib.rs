@@ -6,6 +6,7 @@
 
 mod counts;
 mod journal;
+pub mod live;
 mod publish;
 mod reader;
 mod recorder;

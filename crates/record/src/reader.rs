@@ -221,6 +221,11 @@ fn read_journal(region: &SampleRegion) -> Result<(Vec<Site>, Vec<Entry>), ReadEr
 }
 
 fn read_spill(region: &SampleRegion, spilled: u64) -> Result<Vec<Sample>, ReadError> {
+    let lie_there = region.spill().metadata().map_or(0, |file| file.len() / size_of::<Sample>() as u64);
+    if spilled > lie_there {
+        let why = "the file is shorter".to_owned();
+        return Err(ReadError::Spill { rank: region.rank(), found: lie_there, expected: spilled, why });
+    }
     let mut samples = vec![Sample::default(); spilled as usize];
     const AT_ONCE: usize = 1 << 16;
     let mut found = 0;

@@ -1,8 +1,8 @@
 //! The shared memory of one rank's samples, laid out so that the death of the rank loses none.
 //!
-//! A memory file (`memfd`) mapped `MAP_SHARED`. The parent creates it before it forks, so parent and rank see
-//! the same pages; what a rank has published is still there after SIGKILL. Under MPI every process creates
-//! its own.
+//! A memory file (`memfd`), or a file with a name (see [`crate::live`]), mapped `MAP_SHARED`. The parent creates it
+//! before it forks, so parent and rank see the same pages; what a rank has published is still there after SIGKILL,
+//! and in a file with a name also when the parent was killed. Under MPI every process creates its own.
 //!
 //! ```text
 //! | header 4 KiB | journal (sparse) | registry of created files (sparse) | tallies (sparse) | samples (sparse) |
@@ -37,7 +37,7 @@ const TALLY_LIMIT: usize = 1 << 12;
 /// has 4 MiB.
 const HALVINGS: u32 = 6;
 const MAGIC: u64 = u64::from_le_bytes(*b"lastrank");
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How far a rank came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -74,6 +74,8 @@ pub(super) struct Header {
     state: AtomicU32,
     /// Tallies in use.
     pub(super) tallies: PublishedCount,
+    /// Bytes of the journal and of the registry, tallies and samples that there is room for.
+    limits: [AtomicU64; 4],
 }
 
 /// The shared memory of one rank.
@@ -112,16 +114,43 @@ impl SampleRegion {
     }
 
     fn try_new(rank: u32, sample_limit: usize, halvings: u32, spill_directory: &Path) -> io::Result<Self> {
+        let memory = File::from(memfd_create(format!("lastrank-{rank}"), MemfdFlags::CLOEXEC)?);
+        Self::laid_out((rank, sample_limit, halvings), memory, unnamed_file(spill_directory)?)
+    }
+
+    /// As [`SampleRegion::new`], in these two empty files.
+    ///
+    /// # Errors
+    /// As mmap(2) and ftruncate(2).
+    pub(super) fn in_files(rank: u32, sample_limit: usize, memory: File, spill: File) -> io::Result<Self> {
+        let mut halvings = 0;
+        loop {
+            let (memory, spill) = (memory.try_clone()?, spill.try_clone()?);
+            match Self::laid_out((rank, sample_limit, halvings), memory, spill) {
+                Err(error)
+                    if halvings < HALVINGS
+                        && matches!(error.raw_os_error(), Some(libc::ENOMEM | libc::EFBIG)) =>
+                {
+                    halvings += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn laid_out(
+        (rank, sample_limit, halvings): (u32, usize, u32),
+        memory: File,
+        spill: File,
+    ) -> io::Result<Self> {
         let (journal_limit, registry_limit) = (JOURNAL_LIMIT >> halvings, REGISTRY_LIMIT >> halvings);
         let tally_limit = TALLY_LIMIT >> halvings;
         // Samples that do not fit go to a file; tallies that do not fit are lost.
         let sample_limit = (sample_limit >> (2 * halvings)).max(64);
         let tallies = tally_limit * STRIDE;
         let bytes = HEADER + journal_limit + registry_limit + tallies + sample_limit * size_of::<Sample>();
-        let memory = File::from(memfd_create(format!("lastrank-{rank}"), MemfdFlags::CLOEXEC)?);
         ftruncate(&memory, bytes as u64)?;
         let mapping = MmapOptions::new().len(bytes).no_reserve_swap().map_raw(&memory)?;
-        let spill = unnamed_file(spill_directory)?;
         let region = Self {
             mapping,
             journal_limit,
@@ -131,11 +160,62 @@ impl SampleRegion {
             spill,
             _memory: memory,
         };
+        // The first page must be there: a store into one that is not ends the process where a file system is full.
+        region.populate(region.base(), HEADER)?;
         let header = region.header();
         header.version.store(VERSION, Ordering::Relaxed);
         header.rank.store(rank, Ordering::Relaxed);
         header.site.store(u32::MAX, Ordering::Relaxed);
+        for (place, limit) in
+            header.limits.iter().zip([journal_limit, registry_limit, tally_limit, sample_limit])
+        {
+            place.store(limit as u64, Ordering::Relaxed);
+        }
         header.magic.store(MAGIC, Ordering::Release);
+        Ok(region)
+    }
+
+    /// The region in a file that a run left, with its spill file. Nothing that the file says is believed: its parts
+    /// must make up exactly its length.
+    ///
+    /// # Errors
+    /// `InvalidData` where it is not such a file of this version; else as mmap(2).
+    pub(super) fn found(memory: File, spill: File) -> io::Result<Self> {
+        let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let length = usize::try_from(memory.metadata()?.len()).map_err(|_| wrong("it is too long"))?;
+        if length < HEADER {
+            return Err(wrong("it is shorter than a page"));
+        }
+        let mapping = MmapOptions::new().len(length).no_reserve_swap().map_raw(&memory)?;
+        let mut region = Self {
+            mapping,
+            journal_limit: 0,
+            registry_limit: 0,
+            tally_limit: 0,
+            sample_limit: 0,
+            spill,
+            _memory: memory,
+        };
+        if !region.intact() {
+            return Err(wrong("it does not begin as the samples of a run of this version do"));
+        }
+        let [journal, registry, tallies, samples] = [0, 1, 2, 3].map(|part: usize| {
+            usize::try_from(region.header().limits[part].load(Ordering::Relaxed)).unwrap_or(usize::MAX)
+        });
+        let parts = [
+            Some(HEADER),
+            Some(journal),
+            Some(registry),
+            tallies.checked_mul(STRIDE),
+            samples.checked_mul(size_of::<Sample>()),
+        ];
+        let all = parts.into_iter().try_fold(0_usize, |sum, part| sum.checked_add(part?));
+        let pages = [journal, registry].iter().all(|part| part.is_multiple_of(4096));
+        if all != Some(length) || !pages {
+            return Err(wrong("its parts do not make up its length"));
+        }
+        (region.journal_limit, region.registry_limit) = (journal, registry);
+        (region.tally_limit, region.sample_limit) = (tallies, samples);
         Ok(region)
     }
 

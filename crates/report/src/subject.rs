@@ -13,7 +13,8 @@ pub struct Step {
     pub iteration: usize,
     /// When the first rank began it, in seconds since the run's epoch.
     pub start_s: f64,
-    /// T: of a gate the longest duration over ranks, otherwise the duration. Seconds.
+    /// T: of a gate the longest duration over ranks, otherwise the duration; of a batch the mean of its operations.
+    /// Seconds.
     pub seconds: f64,
     /// The same without the wait on the run queue that was read. Seconds.
     pub corrected: f64,
@@ -94,6 +95,9 @@ pub struct Subject {
     pub runner_up: Option<(String, f64)>,
     /// Whether T is the maximum over ranks.
     pub gate: bool,
+    /// The fewest and the most operations that one sample timed together; (1, 1) where each was timed by itself.
+    #[serde(skip)]
+    pub batch: (u32, u32),
     /// The ranks that took part, ascending.
     pub ranks: Vec<u32>,
     /// All steps that every rank finished without an error, in time order. Where `gate` is false,
@@ -119,12 +123,17 @@ impl Subject {
         self.steps.iter().any(|step| step.corrected < step.seconds)
     }
 
-    /// `T, the slowest of 16 ranks` or `every write`.
+    /// `T, the slowest of 16 ranks` or `every write`; of batches also that it is of their means.
     pub fn describe(&self) -> String {
-        match (self.gate, self.ranks.len()) {
+        let of = match (self.gate, self.ranks.len()) {
             (true, 1) => format!("{} on the one rank", self.name),
             (true, m) => format!("{}: the slowest of {m} ranks", self.name),
             (false, _) => format!("every {}", self.name),
+        };
+        match self.batch {
+            (_, 0 | 1) => of,
+            (least, most) if least == most => format!("{of}, means of batches of {}", count(most)),
+            (least, most) => format!("{of}, means of batches of {} to {}", count(least), count(most)),
         }
     }
 
@@ -233,6 +242,7 @@ impl Subject {
             share: None,
             runner_up: None,
             gate: gate.unwrap_or(of_rank.len() > 1),
+            batch: batches(&of_rank),
             ranks: of_rank.keys().copied().collect(),
             steps: Vec::new(),
             of_rank: Vec::new(),
@@ -333,6 +343,16 @@ fn by_rank<'a>(run: &'a Run, sites: &[u32]) -> BTreeMap<u32, Vec<&'a Sample>> {
     of_rank
 }
 
+/// The fewest and the most operations in one sample.
+fn batches(of_rank: &BTreeMap<u32, Vec<&Sample>>) -> (u32, u32) {
+    let all = || of_rank.values().flatten().map(|sample| sample.batch.max(1));
+    (all().min().unwrap_or(1), all().max().unwrap_or(1))
+}
+
+fn count(operations: u32) -> String {
+    samples::units::count(u64::from(operations))
+}
+
 fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
     let reached = of_rank.values().map(Vec::len).min().unwrap_or(0);
     let longest = of_rank.values().map(Vec::len).max().unwrap_or(0);
@@ -345,15 +365,15 @@ fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
         }
         let last = row
             .iter()
-            .fold(row[0], |best, next| if next.duration_ps > best.duration_ps { next } else { best });
+            .fold(row[0], |best, next| if next.seconds_each() > best.seconds_each() { next } else { best });
         steps.push(Step {
             iteration,
             start_s: row.iter().map(|sample| sample.start_ns).min().unwrap_or(0) as f64 * 1e-9,
-            seconds: last.seconds(),
-            corrected: row.iter().map(|sample| sample.corrected_seconds()).fold(0.0, f64::max),
+            seconds: last.seconds_each(),
+            corrected: row.iter().map(|sample| sample.corrected_seconds_each()).fold(0.0, f64::max),
             last: last.rank,
         });
-        durations.iter_mut().zip(&row).for_each(|(of_rank, sample)| of_rank.push(sample.seconds()));
+        durations.iter_mut().zip(&row).for_each(|(of_rank, sample)| of_rank.push(sample.seconds_each()));
     }
     let failed = reached - steps.len();
     Subject { steps, of_rank: durations, failed, unfinished: longest - reached, ..whole }
@@ -370,8 +390,8 @@ fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
         .map(|(iteration, sample)| Step {
             iteration,
             start_s: sample.start_ns as f64 * 1e-9,
-            seconds: sample.seconds(),
-            corrected: sample.corrected_seconds(),
+            seconds: sample.seconds_each(),
+            corrected: sample.corrected_seconds_each(),
             last: sample.rank,
         })
         .collect();
@@ -441,6 +461,23 @@ mod tests {
         run.facts.report.clear();
         run.samples.retain(|sample| [of, last - 2, last - 1].contains(&sample.site));
         assert_eq!(Subject::choose(&run, None, Some(false)).unwrap().steps.len(), all, "also unasked");
+    }
+
+    #[test]
+    fn a_batch_counts_as_the_mean_of_its_operations_and_says_so() {
+        let mut run = run();
+        let single = Subject::choose(&run, Some("fwrite"), Some(false)).unwrap();
+        let of = run.sites.iter().position(|site| site.operation == "fwrite").unwrap() as u32;
+        for sample in run.samples.iter_mut().filter(|sample| sample.site == of) {
+            (sample.batch, sample.duration_ps) = (1000, sample.duration_ps * 1000);
+        }
+        for gate in [false, true] {
+            let whole = Subject::choose(&run, Some("fwrite"), Some(gate)).unwrap();
+            let slowest = |subject: &Subject| subject.values().into_iter().fold(0.0, f64::max);
+            assert!((slowest(&whole) / slowest(&single) - 1.0).abs() < 1e-9);
+            assert!(whole.describe().ends_with(", means of batches of 1\u{202f}000"), "{}", whole.describe());
+        }
+        assert!(!single.describe().contains("batch"));
     }
 
     #[test]

@@ -17,15 +17,17 @@ mod sample;
 mod site;
 mod time_use;
 pub mod units;
+mod visible;
 
 pub use attribution::{Attribution, Share, attribute};
 pub use cause::{Cause, Causes, ExcessPart};
 pub use clocks::CommonClock;
 pub use facts::{
-    Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, Coverage, CurvePoint, FACTS_SCHEMA,
-    Facts, FileLayout, HintsOfFile, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, Mount,
-    MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead, PathFacts, Processor,
-    RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck, TourFacts, Virtualisation, Warning,
+    Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, ConfinedBy, ConfinementFacts,
+    Coverage, CurvePoint, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Limits, Load, MACHINE_SCHEMA,
+    MachineFacts, Memory, MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel,
+    OtherFacts, Overhead, PathFacts, Processor, RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck,
+    TourFacts, Virtualisation, Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};
@@ -33,6 +35,7 @@ pub use outcome::Outcome;
 pub use sample::Sample;
 pub use site::{Site, SiteKind};
 pub use time_use::{RankSpan, TimeUse, time_use};
+pub use visible::{commands_a_terminal, visible, visible_in_colour, visible_json};
 
 /// One execution: its samples, their sites and its facts.
 #[derive(Clone, Debug, Default)]

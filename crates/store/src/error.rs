@@ -66,6 +66,19 @@ pub enum Error {
         /// The contradiction.
         what: String,
     },
+    /// A small file whose samples would take far more memory than a run of its size can.
+    #[error(
+        "{} is refused: its {length} bytes would become {unpacked} bytes of samples, as no measured run's do",
+        path.display()
+    )]
+    Bomb {
+        /// The file.
+        path: PathBuf,
+        /// Its length in bytes.
+        length: u64,
+        /// Bytes that its samples would take.
+        unpacked: u64,
+    },
     /// A directory that is not one run.
     #[error("{} is not a run: {what}", path.display())]
     Parts {

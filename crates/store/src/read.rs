@@ -1,5 +1,6 @@
 //! Reads a Parquet file as a run, and says why a file is not one.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +9,7 @@ use std::path::Path;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::FileMetaData;
+use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 use samples::{Facts, Run, Sample, Warning};
@@ -36,13 +37,30 @@ pub fn is_run(path: &Path) -> bool {
     path.is_dir() || (path.is_file() && begins_as_parquet())
 }
 
+thread_local! {
+    static EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Is a panic of this thread, now, an answer of the Parquet library to a damaged file, and no defect of ours? For the
+/// hook of a program that reports panics.
+pub fn panic_is_expected() -> bool {
+    EXPECTED.get()
+}
+
+fn expecting_panics<T>(read: impl FnOnce() -> T) -> std::thread::Result<T> {
+    let before = EXPECTED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(read));
+    EXPECTED.set(before);
+    done
+}
+
 pub(crate) fn read_file(path: &Path) -> Result<Run, Error> {
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(Error::Special { action: "read", path: path.into() });
     }
     let file = open(path)?;
     // The Parquet library answers some damage with a panic: report it as damage, too.
-    catch_unwind(AssertUnwindSafe(|| read_open(path, file))).unwrap_or_else(|_| {
+    expecting_panics(|| read_open(path, file)).unwrap_or_else(|_| {
         Err(Error::Damaged { path: path.into(), what: "the Parquet library cannot make sense of it".into() })
     })
 }
@@ -51,7 +69,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Run, Error> {
 pub(crate) fn facts_of_file(path: &Path) -> Result<samples::Facts, Error> {
     let damaged = |what: String| Error::Damaged { path: path.into(), what };
     let file = open(path)?;
-    let read = catch_unwind(AssertUnwindSafe(|| SerializedFileReader::new(file)))
+    let read = expecting_panics(|| SerializedFileReader::new(file))
         .map_err(|_| damaged("the Parquet library cannot make sense of it".into()))?;
     let reader = read.map_err(|error| Error::parquet("read", path, error))?;
     let pairs = reader.metadata().file_metadata().key_value_metadata();
@@ -164,6 +182,32 @@ impl Footer {
     }
 }
 
+/// Samples of so many bytes are unpacked from any file.
+const FREELY_UNPACKED: u64 = 256 << 20;
+/// More than that only where the file has at least this part of it: real times do not repeat themselves, and take more
+/// than a byte a sample.
+const MOST_UNPACKED: u64 = 64;
+
+/// Bytes of memory that the samples of a file will take, which its groups and columns agree on.
+fn unpacked_bytes(metadata: &ParquetMetaData, rows: i64) -> Result<u64, String> {
+    let mut total = 0_u64;
+    let mut pages = 0_u64;
+    for group in metadata.row_groups() {
+        let count = u64::try_from(group.num_rows()).map_err(|_| "a group of less than no rows".to_owned())?;
+        total = total.saturating_add(count);
+        for column in group.columns() {
+            if u64::try_from(column.num_values()) != Ok(count) {
+                return Err(format!("a column of {} values in a group of {count} rows", column.num_values()));
+            }
+            pages = pages.saturating_add(u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX));
+        }
+    }
+    if u64::try_from(rows) != Ok(total) {
+        return Err(format!("its groups hold {total} samples, its footer says {rows}"));
+    }
+    Ok(total.saturating_mul(size_of::<Sample>() as u64).max(pages))
+}
+
 fn read_open(path: &Path, file: File) -> Result<Run, Error> {
     let parquet = |error| Error::parquet("read", path, error);
     let damaged = |what: String| Error::Damaged { path: path.into(), what };
@@ -183,6 +227,11 @@ fn read_open(path: &Path, file: File) -> Result<Run, Error> {
         let names: Vec<String> = columns.missing.iter().map(|name| format!("`{name}`")).collect();
         notes.push(format!("it has no column {}, which reads as not known", names.join(", ")));
     }
+    let unpacked = unpacked_bytes(reader.metadata(), footer.rows).map_err(damaged)?;
+    let length = path.metadata().map_err(|cause| Error::io("read", path, cause))?.len();
+    if unpacked > FREELY_UNPACKED.max(length.saturating_mul(MOST_UNPACKED)) {
+        return Err(Error::Bomb { path: path.into(), length, unpacked });
+    }
     let checksums = footer.checked(path, &mut notes)?;
     let mut run = Run {
         facts: serde_json::from_str(&footer.facts)
@@ -192,8 +241,7 @@ fn read_open(path: &Path, file: File) -> Result<Run, Error> {
             .map_err(|cause| damaged(format!("its sites are not what this version expects ({cause})")))?,
         samples: Vec::new(),
     };
-    // A footer with a wrong number of rows must not reserve all memory.
-    run.samples.reserve_exact(usize::try_from(footer.rows).unwrap_or(0).min(1 << 24));
+    run.samples.reserve_exact(usize::try_from(footer.rows).unwrap_or(0));
     let mut of_values = crc32fast::Hasher::new();
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(parquet)?;
@@ -383,9 +431,13 @@ fn read_group(
 
 fn values<T: DataType>(group: &dyn RowGroupReader, column: usize) -> Result<Vec<T::T>, ParquetError> {
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
+    let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
     let mut values = Vec::new();
-    // In steps: a footer with a wrong number of rows must not reserve all memory.
-    while reader.read_records(1 << 16, None, None, &mut values)?.0 > 0 {}
+    while reader.read_records((rows + 1 - values.len()).min(1 << 16), None, None, &mut values)?.0 > 0 {
+        if values.len() > rows {
+            return Err(ParquetError::General("a column holds more values than its group has rows".into()));
+        }
+    }
     Ok(values)
 }
 

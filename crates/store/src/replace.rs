@@ -41,6 +41,23 @@ impl Replacement {
     pub fn commit(self) -> io::Result<()> {
         self.content.persist(self.path).map(drop).map_err(|refused| refused.error)
     }
+
+    /// As [`Replacement::commit`], and returns when content and name are on the disk: after a power cut the file is
+    /// whole or not there.
+    ///
+    /// # Errors
+    /// Also as fsync(2); where only the folder could not be synced, the file has its name already.
+    pub fn commit_durably(self) -> io::Result<()> {
+        self.file().sync_all()?;
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).to_owned();
+        self.commit()?;
+        match File::open(folder)?.sync_all() {
+            // Some file systems have no such call for folders.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            result => result,
+        }
+    }
 }
 
 impl Write for Replacement {

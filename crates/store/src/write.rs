@@ -149,7 +149,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the footer with the facts, forces the file to disk and gives it its name.
+    /// Writes the footer with the facts, gives the file its name, and forces both to disk.
     ///
     /// # Errors
     /// [`Error::Io`] where the disk is full or the name is taken by a folder.
@@ -181,8 +181,7 @@ impl Writer {
         let path = self.path;
         let io = |cause| Error::io("write", &path, cause);
         let file = self.file.into_inner().map_err(|error| Error::parquet("write", &path, error))?.file;
-        file.file().sync_all().map_err(io)?;
-        file.commit().map_err(io)
+        file.commit_durably().map_err(io)
     }
 
     fn flush(&mut self) -> Result<(), Error> {

@@ -111,6 +111,23 @@ fn parquet_of_another_tool_is_foreign() {
 }
 
 #[test]
+fn a_small_file_that_would_take_all_memory_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    let sites = vec![Site::default()];
+    let mut writer = store::Writer::create(&path, &sites).unwrap();
+    let alike = vec![Sample { batch: 1, ..Sample::default() }; 1 << 18];
+    // 320 MiB of samples that are all the same.
+    for _ in 0..20 {
+        writer.append(&alike).unwrap();
+    }
+    writer.finish(&samples::Facts::default()).unwrap();
+    let length = path.metadata().unwrap().len();
+    assert!(length < 1 << 20, "{length}");
+    assert!(matches!(store::read(&path).unwrap_err(), Error::Bomb { .. }));
+}
+
+#[test]
 fn an_empty_directory_and_a_missing_file_say_so() {
     let folder = tempfile::tempdir().unwrap();
     assert!(

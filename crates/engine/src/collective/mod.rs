@@ -33,6 +33,11 @@ pub enum GroupFile {
     Library(library::File),
 }
 
+/// Are files of the ranks of `comm` opened and moved by the MPI library?
+pub fn is_of_library(driver: &dyn Driver, comm: &dyn Comm) -> bool {
+    driver.capabilities().local_files && crate::mpi::of(comm).is_some()
+}
+
 /// Opens a file on `comm`, with what was prepared for it; collective.
 ///
 /// # Errors

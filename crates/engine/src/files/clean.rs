@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::entry::{Created, look};
 
@@ -13,6 +13,12 @@ pub struct Cleaned {
     pub removed: usize,
     /// What could not be removed, and why.
     pub left: Vec<(PathBuf, String)>,
+}
+
+/// As [`clean`], of ranks whose working directory was `directory`.
+pub fn clean_in(directory: &Path, created: &[Created]) -> Cleaned {
+    let absolute = |entry: &Created| Created { path: directory.join(&entry.path), ..entry.clone() };
+    clean(&created.iter().map(absolute).collect::<Vec<_>>())
 }
 
 /// Removes what the ranks created. What is gone already is no error; what was born before the call that would have made

@@ -1,16 +1,52 @@
 //! The places that a program may touch.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The directories below which a program may write, and, with a root, read.
+use confine::{Anchor, Held, Rules};
+
+use super::refusal::{Reason, Refusal};
+
+/// The directories below which a program may read and write.
 #[derive(Clone, Debug)]
 pub struct Confinement {
-    places: Vec<PathBuf>,
-    reads_too: bool,
+    places: Vec<Place>,
+    /// `--root`: its directory is the only place.
+    rooted: bool,
+    /// Everything is allowed: the user owns the program.
+    free: bool,
+    /// May programs be started and files be made executable?
+    spawns: bool,
+    /// Hold what is checked by descriptor until it is used: the kernel does not confine this rank.
+    by_descriptor: bool,
     known: HashMap<Box<[u8]>, Result<ParentFacts, PathBuf>>,
+}
+
+/// A directory or file that a program may touch.
+#[derive(Clone, Debug)]
+struct Place {
+    /// Links resolved.
+    path: PathBuf,
+    /// The user named it for that (`--allow`): hidden names, and files that the run did not make, are the program's too.
+    trusted: bool,
+    anchor: Option<Anchor>,
+}
+
+impl Place {
+    fn of(path: &Path, trusted: bool) -> Option<Self> {
+        let path = real_path(path)?;
+        let existing = path.ancestors().find(|ancestor| ancestor.is_dir());
+        let anchor = existing.and_then(|existing| Anchor::of(existing).ok());
+        Some(Self { path, trusted, anchor })
+    }
+
+    /// Does the directory that is held reach further than the place?
+    fn is_wider_than_named(&self) -> bool {
+        !self.path.exists()
+    }
 }
 
 /// What is known of the directory a path lies in.
@@ -20,6 +56,31 @@ pub struct ParentFacts {
     pub birth_times: bool,
     /// Which directory it is: a number made of its path, links resolved.
     pub place: u64,
+    /// The user named a directory around it with `--allow`.
+    pub trusted: bool,
+}
+
+/// A path that may be used, and what must stay open until it was.
+#[derive(Debug)]
+pub struct Reached<'p> {
+    /// For the call.
+    pub path: Cow<'p, CStr>,
+    /// Of the directory around it.
+    pub around: ParentFacts,
+    _held: Option<Held>,
+}
+
+impl<'p> Reached<'p> {
+    /// A path that nobody checks.
+    pub fn unchecked(path: &'p CStr, around: ParentFacts) -> Self {
+        Self { path: Cow::Borrowed(path), around, _held: None }
+    }
+}
+
+/// The number of what is called `path`, in the directory of these facts.
+pub fn name_in(around: ParentFacts, path: &CStr) -> u64 {
+    let path = path.to_bytes();
+    of_place(around.place, split(path.strip_suffix(b"/").unwrap_or(path)).1)
 }
 
 /// The number of the directory or file `name` in the directory with the number `parent` (FNV-1a; Fowler, Noll and Vo
@@ -37,47 +98,74 @@ pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.split_at(slash)
 }
 
-/// A path outside the allowed places.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "refused to {what} \"{path}\"{}: the program may only touch files below {places}; {remedy}",
-    resolved(.path, .real)
-)]
-pub struct Refusal {
-    /// `write to`, `read`, `remove` …
-    pub what: &'static str,
-    /// As the program wrote it.
-    pub path: String,
-    /// Where it really lies, links resolved.
-    pub real: PathBuf,
-    /// The allowed places in words.
-    pub places: String,
-    /// What would allow it.
-    pub remedy: String,
-}
-
-fn resolved(path: &str, real: &Path) -> String {
-    if Path::new(path) == real { String::new() } else { format!(" (that is {})", real.display()) }
-}
-
 impl Confinement {
-    /// Writes are allowed below the working directory, the directory for temporary files and `named`;
-    /// reads everywhere.
-    pub fn new(named: &[PathBuf]) -> Self {
-        let own = [PathBuf::from("."), std::env::temp_dir()];
-        let places = own.iter().chain(named).filter_map(|place| real_path(place)).collect();
-        Self { places, reads_too: false, known: HashMap::new() }
+    /// Allowed are the working directory, the places that the user gave as parameters (`named`), and those that
+    /// the user opened for the program (`trusted`).
+    pub fn new(named: &[PathBuf], trusted: &[PathBuf]) -> Self {
+        let named = std::iter::once(Path::new(".")).chain(named.iter().map(PathBuf::as_path));
+        let named = named.filter_map(|path| Place::of(path, false));
+        let places = named.chain(trusted.iter().filter_map(|path| Place::of(path, true))).collect();
+        Self {
+            places,
+            rooted: false,
+            free: false,
+            spawns: false,
+            by_descriptor: false,
+            known: HashMap::new(),
+        }
     }
 
-    /// Reads and writes are allowed below `root` only.
+    /// Allowed is what lies below `root`.
     pub fn rooted(root: &Path) -> Self {
-        let places = real_path(root).into_iter().collect();
-        Self { places, reads_too: true, known: HashMap::new() }
+        let places = Place::of(root, false).into_iter().collect();
+        Self { places, rooted: true, ..Self::new(&[], &[]) }
     }
 
-    /// Are reads confined as well?
-    pub fn reads_too(&self) -> bool {
-        self.reads_too
+    /// Everything is allowed.
+    pub fn free() -> Self {
+        Self { free: true, spawns: true, ..Self::new(&[], &[]) }
+    }
+
+    /// Programs may be started, and files made executable.
+    #[must_use]
+    pub fn spawning(self, spawns: bool) -> Self {
+        Self { spawns: self.spawns || spawns, ..self }
+    }
+
+    /// The kernel confines the rank (`false`), or directories are to be held between check and use. They are as well
+    /// where the kernel must allow more than was named, because what was named is not there yet.
+    #[must_use]
+    pub fn by_descriptor(self, yes: bool) -> Self {
+        let wider = self.places.iter().any(Place::is_wider_than_named);
+        Self { by_descriptor: !self.free && (yes || wider), ..self }
+    }
+
+    /// What the kernel is to allow.
+    pub fn rules(&self) -> Rules {
+        let held = |trusted: bool| {
+            let places = self.places.iter().filter(move |place| place.trusted == trusted);
+            let path = |place: &Place| match place.is_wider_than_named() {
+                true => place.anchor.as_ref().map_or_else(|| place.path.clone(), |held| held.path().into()),
+                false => place.path.clone(),
+            };
+            places.map(path).collect::<Vec<_>>()
+        };
+        Rules { write: held(false), trusted: held(true), read: Vec::new(), execute: self.spawns }
+    }
+
+    /// Is there any rule?
+    pub fn is_free(&self) -> bool {
+        self.free
+    }
+
+    /// May programs be started and files be made executable?
+    pub fn spawns(&self) -> bool {
+        self.spawns
+    }
+
+    /// Are questions that change nothing and open nothing (`stat`) confined as well?
+    pub fn confines_questions(&self) -> bool {
+        self.rooted && !self.free
     }
 
     /// Checks the directory in which `path` lies; a link at the very end of the path is not followed
@@ -86,34 +174,136 @@ impl Confinement {
     /// The answer for a directory is kept: a second path in it costs one look-up.
     pub fn check(&mut self, what: &'static str, path: &CStr) -> Result<ParentFacts, Refusal> {
         let bytes = path.to_bytes();
-        let directory = match bytes.iter().rposition(|byte| *byte == b'/') {
-            _ if matches!(bytes, b"" | b"." | b"..") => bytes,
-            Some(slash) if matches!(&bytes[slash + 1..], b"" | b"." | b"..") => bytes,
-            Some(slash) => &bytes[..=slash],
-            None => &b""[..],
+        let directory = directory_of(bytes);
+        if is_null(bytes, what) {
+            return Ok(ParentFacts { birth_times: false, place: 0, trusted: true });
+        }
+        let answer = match self.known.get(directory) {
+            Some(answer) => answer.clone(),
+            None => {
+                let answer = self.examine(Path::new(OsStr::from_bytes(directory)));
+                // Where `..` leads from a directory changes when another rank puts a link in its place.
+                if !goes_up(directory) {
+                    self.known.insert(directory.into(), answer.clone());
+                }
+                answer
+            }
         };
-        if bytes == b"/dev/null" && matches!(what, "write to" | "read") {
-            return Ok(ParentFacts { birth_times: false, place: 0 });
+        let name = &bytes[directory.len()..];
+        match answer {
+            Ok(around) if !around.trusted && what != READ && is_hidden(name) => {
+                Err(self.refuse(what, path, Reason::Hidden, &self.real_of(bytes)))
+            }
+            Ok(around) => Ok(around),
+            // The user may have named this very file.
+            Err(directory) => {
+                let real = directory.join(OsStr::from_bytes(name));
+                match self.allowing(&real) {
+                    Some(place) => {
+                        let trusted = place.trusted;
+                        Ok(ParentFacts { birth_times: has_birth_times(&directory), place: 0, trusted })
+                    }
+                    None => Err(self.refuse(what, path, self.reason_against(&real), &real)),
+                }
+            }
         }
-        if let Some(answer) = self.known.get(directory) {
-            return answer.clone().map_err(|real| self.refuse(what, path, real));
+    }
+
+    /// As [`Confinement::check`], with the path by which the call is to be made.
+    ///
+    /// # Errors
+    /// Also where another rank has changed the path meanwhile.
+    pub fn reach<'p>(&mut self, what: &'static str, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
+        let around = self.check(what, path)?;
+        if !self.by_descriptor || is_null(path.to_bytes(), what) {
+            return Ok(Reached { path: Cow::Borrowed(path), around, _held: None });
         }
-        let answer = self.examine(Path::new(OsStr::from_bytes(directory)));
-        // Where `..` leads from a directory changes when another rank puts a link in its place.
-        if !goes_up(directory) {
-            self.known.insert(directory.into(), answer.clone());
+        let bytes = path.to_bytes();
+        let bytes = bytes.strip_suffix(b"/").filter(|rest| !rest.is_empty()).unwrap_or(bytes);
+        let directory = directory_of(bytes);
+        let real = real_path(here(directory));
+        let name = CString::new(&bytes[directory.len()..]).unwrap_or_default();
+        let held = real.as_deref().map(|real| {
+            let whole = real.join(OsStr::from_bytes(name.to_bytes()));
+            let place = self.allowing(real).or_else(|| self.allowing(&whole));
+            match place.and_then(|place| place.anchor.as_ref()) {
+                Some(anchor) => anchor.hold(real),
+                None => Err(std::io::ErrorKind::NotFound.into()),
+            }
+        });
+        match held {
+            Some(Ok(held)) if held.is_directory() => {
+                Ok(Reached { path: Cow::Owned(held.path_of(&name)), around, _held: Some(held) })
+            }
+            Some(Err(error)) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EXDEV)) => {
+                let real = real.unwrap_or_default();
+                Err(self.refuse(what, path, Reason::Changed, &real))
+            }
+            // Calls answer as they would: one of these names has nothing in it, the other is no directory.
+            Some(Ok(_)) => Ok(Reached { path: Cow::Borrowed(c"/dev/null/none"), around, _held: None }),
+            _ => Ok(Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, _held: None }),
         }
-        answer
-            .map_err(|real| self.refuse(what, path, real.join(OsStr::from_bytes(&bytes[directory.len()..]))))
+    }
+
+    /// As [`Confinement::reach`], for a call that opens to read, and follows a link at the end.
+    ///
+    /// # Errors
+    /// As [`Confinement::reach`].
+    pub fn reach_to_read<'p>(&mut self, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
+        let around = self.check(READ, path)?;
+        if self.free || is_null(path.to_bytes(), READ) {
+            return Ok(Reached::unchecked(path, around));
+        }
+        if !self.by_descriptor {
+            self.check_followed(READ, path)?;
+            return Ok(Reached::unchecked(path, around));
+        }
+        Ok(match self.hold(READ, path)? {
+            Some((held, _, open)) => Reached { path: Cow::Owned(held), around, _held: Some(open) },
+            None => Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, _held: None },
+        })
+    }
+
+    /// Must a directory be held between its check and its use?
+    pub fn holds_names(&self) -> bool {
+        self.by_descriptor
+    }
+
+    /// A path by which a call reaches exactly what `path` leads to now, links at its end followed, and its mode. None
+    /// where there is nothing; the call then fails under its own name.
+    ///
+    /// # Errors
+    /// Where it leads outside.
+    pub fn hold(&mut self, what: &'static str, path: &CStr) -> Result<Option<(CString, u32, Held)>, Refusal> {
+        let real = self.check_followed(what, path)?;
+        if !self.free {
+            let inside = CString::new(real.as_os_str().as_bytes()).unwrap_or_default();
+            self.check(what, &inside)?;
+        }
+        let place = self.allowing(&real);
+        let held = place.and_then(|place| place.anchor.as_ref()?.hold(&real).ok());
+        let Some(held) = held else { return Ok(None) };
+        let mode = held.mode().unwrap_or(0);
+        if mode & libc::S_IFMT == libc::S_IFLNK {
+            return Err(self.refuse(what, path, Reason::Changed, &real));
+        }
+        Ok(Some((held.path_of(c""), mode, held)))
+    }
+
+    /// A refusal for another reason than where `path` lies.
+    pub fn refusal(&self, what: &'static str, path: &CStr, reason: Reason) -> Refusal {
+        // The name of a program is no path.
+        let real = if reason == Reason::Starts { PathBuf::new() } else { self.real_of(path.to_bytes()) };
+        self.refuse(what, path, reason, &real)
     }
 
     /// Checks where `path` leads when the link at its end is followed, and returns that place.
     pub fn check_followed(&self, what: &'static str, path: &CStr) -> Result<PathBuf, Refusal> {
         let written = Path::new(OsStr::from_bytes(path.to_bytes()));
         match real_path(written) {
-            Some(real) if self.allows(&real) => Ok(real),
-            Some(real) => Err(self.refuse(what, path, real)),
-            None => Err(self.refuse(what, path, written.to_owned())),
+            Some(real) if self.free || self.allowing(&real).is_some() => Ok(real),
+            Some(real) => Err(self.refuse(what, path, self.reason_against(&real), &real)),
+            None => Err(self.refuse(what, path, Reason::Outside, written)),
         }
     }
 
@@ -122,16 +312,17 @@ impl Confinement {
     pub fn check_target(&self, target: &CStr, path: &CStr) -> Result<(), Refusal> {
         const WHAT: &str = "make a link to";
         let written = Path::new(OsStr::from_bytes(target.to_bytes()));
+        if self.free {
+            return Ok(());
+        }
         if goes_up(target.to_bytes()) {
-            let mut refusal = self.refuse(WHAT, target, written.to_owned());
-            refusal.remedy = "a link may be moved, so name its target by a path without `..`".into();
-            return Err(refusal);
+            return Err(self.refuse(WHAT, target, Reason::LinkUpwards, written));
         }
         let base = Path::new(OsStr::from_bytes(path.to_bytes())).parent().unwrap_or(Path::new(""));
         let leads = base.join(written);
         match real_path(&leads) {
-            Some(real) if self.allows(&real) => Ok(()),
-            real => Err(self.refuse(WHAT, target, real.unwrap_or(leads))),
+            Some(real) if self.allowing(&real).is_some() => Ok(()),
+            real => Err(self.refuse(WHAT, target, Reason::Outside, &real.unwrap_or(leads))),
         }
     }
 
@@ -141,27 +332,82 @@ impl Confinement {
     }
 
     fn examine(&self, directory: &Path) -> Result<ParentFacts, PathBuf> {
-        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let directory = here(directory.as_os_str().as_bytes());
         let real = real_path(directory).ok_or_else(|| directory.to_owned())?;
-        if !self.allows(&real) {
-            return Err(real);
-        }
+        let trusted = match self.allowing(&real) {
+            _ if self.free => true,
+            Some(place) => place.trusted,
+            None => return Err(real),
+        };
         let names = real.components().filter(|part| matches!(part, Component::Normal(_)));
         let place = names.fold(0, |place, name| of_place(place, name.as_os_str().as_bytes()));
-        Ok(ParentFacts { birth_times: has_birth_times(&real), place })
+        Ok(ParentFacts { birth_times: has_birth_times(&real), place, trusted })
     }
 
-    fn allows(&self, real: &Path) -> bool {
-        real == Path::new("/dev/null") || self.places.iter().any(|place| real.starts_with(place))
+    /// The place by which `real` is allowed: a trusted one where there is one.
+    fn allowing(&self, real: &Path) -> Option<&Place> {
+        let around = |place: &&Place| {
+            let Ok(below) = real.strip_prefix(&place.path) else { return false };
+            place.trusted || below.components().all(|part| !is_hidden(part.as_os_str().as_bytes()))
+        };
+        self.places.iter().filter(around).max_by_key(|place| place.trusted)
     }
 
-    fn refuse(&self, what: &'static str, path: &CStr, real: PathBuf) -> Refusal {
-        let places: Vec<String> = self.places.iter().map(|place| place.display().to_string()).collect();
-        let directory = real.parent().filter(|parent| *parent != Path::new("/")).unwrap_or(&real);
-        let flag = if self.reads_too { "--root" } else { "--allow" };
-        let remedy = format!("to allow it, add {flag} {}", directory.display());
-        Refusal { what, path: path.to_string_lossy().into_owned(), places: places.join(", "), remedy, real }
+    /// Why nothing allows `real`.
+    fn reason_against(&self, real: &Path) -> Reason {
+        let below_any = self.places.iter().any(|place| real.starts_with(&place.path));
+        if below_any { Reason::Hidden } else { Reason::Outside }
     }
+
+    fn real_of(&self, path: &[u8]) -> PathBuf {
+        let written = Path::new(OsStr::from_bytes(path));
+        real_path(written).unwrap_or_else(|| written.into())
+    }
+
+    fn refuse(&self, what: &'static str, path: &CStr, reason: Reason, real: &Path) -> Refusal {
+        let places: Vec<String> = self.places.iter().map(|place| place.path.display().to_string()).collect();
+        let directory = real.parent().filter(|parent| *parent != Path::new("/")).unwrap_or(real);
+        let flag = if self.rooted { "--root" } else { "--allow" };
+        Refusal {
+            what,
+            path: path.to_string_lossy().into_owned(),
+            real: real.into(),
+            reason,
+            places: places.join(", "),
+            option: format!("{flag} {}", directory.display()),
+        }
+    }
+}
+
+/// The act of reading, in a refusal.
+pub const READ: &str = "read";
+
+/// `path` as its directory: all of it where it ends in no name.
+fn directory_of(path: &[u8]) -> &[u8] {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        _ if matches!(path, b"" | b"." | b"..") => path,
+        Some(slash) if matches!(&path[slash + 1..], b"" | b"." | b"..") => path,
+        Some(slash) => &path[..=slash],
+        None => &b""[..],
+    }
+}
+
+fn here(directory: &[u8]) -> &Path {
+    if directory.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(directory)) }
+}
+
+/// The devices that may be opened anywhere: to nowhere, and zeros to read.
+fn is_null(path: &[u8], what: &str) -> bool {
+    match path {
+        b"/dev/null" => what == READ || what == "write to",
+        b"/dev/zero" => what == READ,
+        _ => false,
+    }
+}
+
+/// Names that begin with a dot hold settings, keys and hooks of other programs.
+fn is_hidden(name: &[u8]) -> bool {
+    name.first() == Some(&b'.') && !matches!(name, b"." | b"..")
 }
 
 /// Does a path have a `..` in it?

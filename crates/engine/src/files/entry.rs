@@ -1,6 +1,7 @@
 //! One entry of the registry in shared memory, and how the parent reads all of them.
 
 use std::ffi::{CStr, OsString};
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -92,17 +93,45 @@ pub fn created(region: &SampleRegion) -> Vec<Created> {
     found
 }
 
-pub(super) struct FoundFile {
+/// What lies at a path.
+pub struct FoundFile {
     pub(super) directory: bool,
     pub(super) born: Option<Moment>,
+    mode: u32,
+}
+
+impl FoundFile {
+    fn of(found: &rustix::fs::Statx) -> Self {
+        let born = (found.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0)
+            .then(|| Moment::of(found.stx_btime.tv_sec, found.stx_btime.tv_nsec.into()));
+        let mode = u32::from(found.stx_mode);
+        Self { directory: mode & libc::S_IFMT == libc::S_IFDIR, born, mode }
+    }
+
+    /// Was it made since `begun`? Not where the file system does not tell.
+    pub fn is_born_since(&self, begun: Moment) -> bool {
+        self.born.is_some_and(|born| born.is_within((begun, Moment::MAX)))
+    }
+
+    /// Is it a file that somebody may execute?
+    pub fn can_be_executed(&self) -> bool {
+        self.mode & libc::S_IFMT == libc::S_IFREG && self.mode & 0o111 != 0
+    }
 }
 
 /// What lies at `path` itself (a link is not followed), if anything does.
-pub(super) fn look(path: &CStr) -> Option<FoundFile> {
-    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
-    let found =
-        statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS | StatxFlags::BTIME).ok()?;
-    let born = (found.stx_mask & StatxFlags::BTIME.bits() != 0)
-        .then(|| Moment::of(found.stx_btime.tv_sec, found.stx_btime.tv_nsec.into()));
-    Some(FoundFile { directory: u32::from(found.stx_mode) & libc::S_IFMT == libc::S_IFDIR, born })
+pub fn look(path: &CStr) -> Option<FoundFile> {
+    use rustix::fs::{AtFlags, CWD, statx};
+    statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok().map(|found| FoundFile::of(&found))
 }
+
+/// What this descriptor of an open file is.
+pub fn look_at(descriptor: i32) -> Option<FoundFile> {
+    use rustix::fs::{AtFlags, statx};
+    // SAFETY: the descriptor is of a file that the caller holds open.
+    let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
+    statx(file, c"", AtFlags::EMPTY_PATH, WANTED).ok().map(|found| FoundFile::of(&found))
+}
+
+const WANTED: rustix::fs::StatxFlags =
+    rustix::fs::StatxFlags::BASIC_STATS.union(rustix::fs::StatxFlags::BTIME);

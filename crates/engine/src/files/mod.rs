@@ -1,6 +1,6 @@
 //! Which files a program may touch, and which it made.
 //!
-//! [`Confinement`] refuses writes outside the directories that the user named. [`Registry`] remembers
+//! [`Confinement`] refuses what lies outside the directories that the user named. [`Registry`] remembers
 //! in shared memory what a rank created, so that the parent can remove exactly that with [`clean`],
 //! also after the rank was killed.
 
@@ -9,13 +9,15 @@ mod confinement;
 mod earlier;
 mod entry;
 mod moment;
+mod refusal;
 mod registry;
 #[cfg(test)]
 mod tests;
 
-pub use clean::{Cleaned, clean};
-pub use confinement::{Confinement, ParentFacts, Refusal};
+pub use clean::{Cleaned, clean, clean_in};
+pub use confinement::{Confinement, ParentFacts, READ, Reached, name_in};
 pub use earlier::EarlierNames;
-pub use entry::{Created, created};
+pub use entry::{Created, created, look, look_at};
 pub use moment::Moment;
+pub use refusal::{Reason, Refusal};
 pub use registry::{Evidence, Registry};

@@ -128,6 +128,11 @@ impl Registry {
         }
     }
 
+    /// What was born before is not of this run.
+    pub fn begun(&self) -> Moment {
+        self.begun
+    }
+
     /// All workers are gone: what they made is known here.
     pub fn joined(&mut self) {
         for leftover in std::mem::take(&mut *lock(&self.common.leftovers)) {

@@ -46,7 +46,7 @@ fn a_file_that_was_there_before_is_not_removed() {
 fn without_birth_times_the_names_before_the_first_call_tell_what_is_ours() {
     let home = tempfile::tempdir().expect("a directory");
     std::fs::write(home.path().join("old"), "mine").expect("write");
-    let around = ParentFacts { birth_times: false, place: 7 };
+    let around = ParentFacts { birth_times: false, place: 7, trusted: false };
     let mut earlier = EarlierNames::default();
     let new = home.path().join("new");
     assert!(earlier.was_free(&c(&new), around));
@@ -57,7 +57,7 @@ fn without_birth_times_the_names_before_the_first_call_tell_what_is_ours() {
     assert!(!earlier.was_free(&c(&home.path().join("old")), around));
     // Of a directory that cannot be read nothing is known; in one that this rank made all is its own.
     let inside = home.path().join("made/inside");
-    let within = |place| ParentFacts { birth_times: false, place };
+    let within = |place| ParentFacts { birth_times: false, place, trusted: false };
     assert!(!earlier.clone().was_free(&c(&inside), within(9)));
     earlier.made_directory(c"made", around);
     assert!(earlier.was_free(&c(&inside), within(super::confinement::of_place(7, b"made"))));
@@ -266,7 +266,7 @@ fn the_null_device_may_be_written_and_not_removed() {
 #[test]
 fn a_refusal_names_path_place_and_flag() {
     let home = tempfile::tempdir().expect("a directory");
-    let mut rule = Confinement::new(&[home.path().to_owned()]);
+    let mut rule = Confinement::new(&[home.path().to_owned()], &[]);
     let refusal = rule.check("write to", c"/etc/../etc/passwd").expect_err("refused");
     let text = refusal.to_string();
     assert!(text.contains("\"/etc/../etc/passwd\" (that is /etc/passwd)"), "{text}");

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use samples::{
-    Cause, Causes, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, MpiFacts, MpiHints,
-    RankSpan, Run, Sample, Site, Warning, histogram,
+    Cause, Causes, ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, MpiFacts,
+    MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
 };
 
 use super::claims::Claimed;
@@ -47,8 +47,43 @@ pub(super) fn leftovers(
     (records, cleaned)
 }
 
+/// What ranks left whose supervisor was killed; `known` is what was known before the run.
+pub(super) fn collect_left(
+    options: &Options,
+    records: Vec<Result<RankRecord, ReadError>>,
+    ended: RankEnds,
+    known: Facts,
+) -> Outcome {
+    let mut outcome = together(options, (records, ended, None, known.ranks), |virtual_s| {
+        (known.started.clone(), virtual_s, known.clock.clone().unwrap_or_default())
+    });
+    let found = std::mem::take(&mut outcome.run.facts);
+    outcome.run.facts = Facts {
+        ranks: found.ranks,
+        communicator: found.communicator,
+        elapsed_s: found.elapsed_s,
+        clock_offsets: found.clock_offsets,
+        spans: found.spans,
+        complete: found.complete,
+        failures: found.failures,
+        warnings: known.warnings.iter().cloned().chain(found.warnings).collect(),
+        counted: found.counted,
+        coverage: found.coverage,
+        ..known
+    };
+    outcome
+}
+
 pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
     let Parts { records, ended, timing, cleaned, ranks } = parts;
+    together(options, (records, ended, cleaned, ranks), |virtual_s| timing.facts(virtual_s))
+}
+
+fn together(
+    options: &Options,
+    (records, ended, cleaned, ranks): (Vec<Result<RankRecord, ReadError>>, RankEnds, Option<Cleaned>, u32),
+    timing: impl FnOnce(f64) -> (String, f64, ClockFacts),
+) -> Outcome {
     let mut together = Together::default();
     let mut problems = Vec::new();
     together.samples.reserve_exact(records.iter().flatten().map(|record| record.samples.len()).sum());
@@ -62,7 +97,7 @@ pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
     let complete = ended.complete() && problems.is_empty();
     problems.splice(0..0, together.explain(&ended));
     let virtual_s = together.samples.iter().map(end_s).fold(0.0, f64::max);
-    let (started, elapsed_s, clock) = timing.facts(virtual_s);
+    let (started, elapsed_s, clock) = timing(virtual_s);
     let facts = Facts {
         schema: FACTS_SCHEMA.into(),
         seed: options.seed,

@@ -9,7 +9,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Body, Options, Outcome, Recording, RunError, clock_for, collect, facts, work};
+use super::{Body, Options, Outcome, Recording, RunError, clock_for, collect, confined, facts, told, work};
 use crate::files::Moment;
 use crate::mpi::Job;
 use ranks::Comm;
@@ -55,6 +55,7 @@ pub fn job<T: Body>(
     save: impl FnOnce(JobShare),
     watch: impl FnMut(&RanksView),
 ) -> Result<(), RunError> {
+    let confined = confined::decide(options, true)?;
     let begun = Moment::now();
     let rank = job.rank();
     perf::expect(job.ranks().unwrap_or(u32::MAX));
@@ -74,7 +75,12 @@ pub fn job<T: Body>(
         |world| {
             // All epochs begin together, as near as a barrier brings them: clock offsets tell the rest.
             world.barrier(0).map_err(|error| error.to_string())?;
-            let recording = Recording { region: Arc::clone(&region), clock: clock.restarted(), begun };
+            let recording = Recording {
+                region: Arc::clone(&region),
+                clock: clock.restarted(),
+                begun,
+                confined: &confined,
+            };
             work(body, options, world, recording)?;
             hand_over(world, &region, &gathered)
         },
@@ -94,6 +100,7 @@ pub fn job<T: Body>(
                     }
                     let parts = collect::Parts { records, ended, timing, cleaned, ranks };
                     let mut outcome = Box::new(collect::collect(options, parts));
+                    outcome.run.facts.confinement = told(options, confined.clone());
                     body.judge(&mut outcome);
                     if is_whole { JobShare::Whole(outcome) } else { JobShare::Part(outcome) }
                 }

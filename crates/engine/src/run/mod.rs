@@ -5,28 +5,29 @@
 
 mod claims;
 mod collect;
+mod confined;
 mod facts;
 mod job;
+pub mod live;
 mod options;
 mod program;
 mod stonewall;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::content::{Author, run_number};
 use crate::driver::Seat;
 use crate::execute::{Instrument, Session, Settings, Stop};
-use crate::files::{Cleaned, Confinement, Moment, Registry};
+use crate::files::{Cleaned, Moment, Registry};
 use clock::Clock;
 use ranks::{Comm, CommError};
 use ranks::{LaunchError, Placement, RankEnd, RanksView};
 use record::{Entry, Recorder, SampleRegion, StaticSite};
-use samples::{ClockFacts, Coverage};
+use samples::{ClockFacts, ConfinementFacts, Coverage};
 
 pub use crate::driver::BackendKind;
 pub use job::{JobSeat, JobShare, job};
-pub use options::{Clean, Keep, Options};
+pub use options::{Clean, Confine, Keep, Options};
 pub use program::{Program, missing_space, options_of};
 
 /// A program, seen by the engine: its places, and what a rank does.
@@ -87,6 +88,15 @@ pub enum RunError {
         free: String,
         /// What is needed.
         wanted: String,
+    },
+    /// The kernel was to confine the program, and cannot.
+    #[error(
+        "--require-confinement: {why}; without that option only paths are checked, by which a program is confined \
+         as well but for defects of lastrank"
+    )]
+    Unconfined {
+        /// Why.
+        why: String,
     },
     /// Ranks could not be started.
     #[error(transparent)]
@@ -155,18 +165,28 @@ pub fn ranks<T: Body>(
     watch: impl FnMut(&RanksView),
 ) -> Result<Outcome, RunError> {
     options::enough_memory(options.launch.ranks)?;
+    let confined = confined::decide(options, false)?;
     let begun = Moment::now();
     if options.causes {
         perf::prepare(options.launch.ranks);
     }
     let (clock, description) = clock_for(options);
+    ranks::board::prepare(options.launch.timeout)
+        .map_err(|error| LaunchError::Memory { ranks: options.launch.ranks, error })?;
     let limit = options.samples_per_rank(options.launch.ranks);
     options::allow_descriptors(2 * u64::from(options.launch.ranks) + 64);
     let regions: Vec<Arc<SampleRegion>> = (0..options.launch.ranks)
         .map(|rank| {
-            SampleRegion::new(rank, limit, &options.spill_directory)
-                .map(Arc::new)
-                .map_err(|error| RunError::Memory { rank, spill: options.spill_directory.clone(), error })
+            match &options.live {
+                Some(live) => live.region(rank, limit),
+                None => SampleRegion::new(rank, limit, &options.spill_directory),
+            }
+            .map(Arc::new)
+            .map_err(|error| RunError::Memory {
+                rank,
+                spill: options.spill_directory.clone(),
+                error,
+            })
         })
         .collect::<Result<_, _>>()?;
     let mut timing = facts::Timing::begin(clock, description);
@@ -181,7 +201,7 @@ pub fn ranks<T: Body>(
         |world| {
             placement.pin_rank(world.rank());
             let region = Arc::clone(&regions[world.rank() as usize]);
-            work(body, options, &world, Recording { region, clock, begun })
+            work(body, options, &world, Recording { region, clock, begun, confined: &confined })
         },
         watch,
     )?;
@@ -189,6 +209,7 @@ pub fn ranks<T: Body>(
     let (records, cleaned) = collect::leftovers(options, &regions, ended.complete());
     let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
+    outcome.run.facts.confinement = told(options, confined);
     outcome.run.facts.placement = placement.describe();
     body.judge(&mut outcome);
     Ok(outcome)
@@ -210,16 +231,27 @@ fn clock_for(options: &Options) -> (Clock, Option<ClockFacts>) {
     (clock, Some(description))
 }
 
-/// Where a rank records, by which clock, and since when files count as its own.
-struct Recording {
+/// Where a rank records, by which clock, since when files count as its own, and how it is confined.
+struct Recording<'a> {
     region: Arc<SampleRegion>,
     clock: Clock,
     begun: Moment,
+    confined: &'a ConfinementFacts,
+}
+
+/// The fact of a run that touched files.
+fn told(options: &Options, confined: ConfinementFacts) -> Option<ConfinementFacts> {
+    (!options.backend.capabilities().virtual_time).then_some(confined)
 }
 
 /// What one rank does from its birth to its end.
-fn work<T: Body>(body: &T, options: &Options, world: &dyn Comm, recording: Recording) -> Result<(), String> {
-    let Recording { region, clock, begun } = recording;
+fn work<T: Body>(
+    body: &T,
+    options: &Options,
+    world: &dyn Comm,
+    recording: Recording<'_>,
+) -> Result<(), String> {
+    let Recording { region, clock, begun, confined } = recording;
     // A file that grows past `ulimit -f` then fails with EFBIG, which is an answer, instead of killing.
     // SAFETY: ignoring a signal installs no handler.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -249,15 +281,19 @@ fn work<T: Body>(body: &T, options: &Options, world: &dyn Comm, recording: Recor
     let author = Author { run: number, rank: world.rank(), ranks: world.size(), dials: options.dials };
     let seat = Seat { rank: world.rank(), ranks: world.size(), seed: options.seed };
     let driver = options.backend.connect(seat)?;
+    let confinement = confined::checks(options, confined);
     let settings = Settings {
         clock,
         author,
         registry,
-        confinement: confinement(options),
+        confinement: confinement.clone(),
         stop: world.stop_flag(),
         causes: options.causes,
     };
-    let session = Session::new(Instrument::new(driver, settings), recorder, world, body.places());
+    let instrument = Instrument::new(driver, settings);
+    // From here on this thread can open what the program may, and nothing else.
+    confined::enter(&confinement, confined)?;
+    let session = Session::new(instrument, recorder, world, body.places());
     run(body, options, session, planned)
 }
 
@@ -277,11 +313,4 @@ fn run<T: Body>(body: &T, options: &Options, mut session: Session<'_>, planned: 
     }
     session.end(&result);
     result.map_err(|stop| stop.to_string())
-}
-
-fn confinement(options: &Options) -> Confinement {
-    match &options.root {
-        Some(root) => Confinement::rooted(Path::new(root)),
-        None => Confinement::new(&options.allow),
-    }
 }

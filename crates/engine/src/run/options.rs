@@ -1,6 +1,7 @@
 //! What can be chosen about a run besides the program.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use samples::units::bytes;
 
@@ -10,6 +11,7 @@ use crate::driver::BackendKind;
 use crate::execute::OnError;
 use clock::Kind;
 use ranks::{Launch, Pin};
+use record::live::LiveFolder;
 
 /// What is kept of the operations?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,18 @@ pub enum Clean {
     Always,
 }
 
+/// Who confines the program?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Confine {
+    /// The kernel where it can, and our own checks.
+    #[default]
+    BestEffort,
+    /// As `BestEffort`; no run where the kernel cannot.
+    Required,
+    /// Nobody: the user owns the program.
+    Nobody,
+}
+
 /// What can be chosen about a run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -46,9 +60,15 @@ pub struct Options {
     pub dials: Dials,
     /// The clock; `None` for the best there is.
     pub clock: Option<Kind>,
-    /// Directories, besides the working directory and the one for temporary files, below which the
-    /// program may write: those the user named.
+    /// Places, besides the working directory, that the program may read and write: those that the user gave as
+    /// parameters.
+    pub named: Vec<PathBuf>,
+    /// Places in which the program may also remove what the run did not make, and use hidden names and devices.
     pub allow: Vec<PathBuf>,
+    /// May the program start others and make files executable?
+    pub allow_spawn: bool,
+    /// Who confines the program.
+    pub confine: Confine,
     /// The only directory below which the program may read and write.
     pub root: Option<PathBuf>,
     /// When to remove what the run created.
@@ -66,6 +86,8 @@ pub struct Options {
     pub keep: Keep,
     /// Where that file lies, without a name.
     pub spill_directory: PathBuf,
+    /// Where samples survive the death of all processes; `None`: they live as long as one of them.
+    pub live: Option<Arc<LiveFolder>>,
     /// Look for the causes of slow operations where that costs next to nothing (perf events).
     pub causes: bool,
     /// Do not sleep and think, for trying a program out.
@@ -81,7 +103,10 @@ impl Options {
             seed: 1,
             dials: Dials::default(),
             clock: None,
+            named: Vec::new(),
             allow: Vec::new(),
+            allow_spawn: false,
+            confine: Confine::default(),
             root: None,
             clean: Clean::default(),
             on_error: OnError::default(),
@@ -90,6 +115,7 @@ impl Options {
             pin: Pin::default(),
             keep: Keep::default(),
             spill_directory: std::env::temp_dir(),
+            live: None,
             causes: true,
             skip_sleep: false,
         }

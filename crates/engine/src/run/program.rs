@@ -112,7 +112,7 @@ pub fn options_of(plan: &Plan, options: &Options) -> Options {
     options.launch.ranks = plan.ranks;
     options.seed = plan.seed;
     let named = plan.given.iter().filter_map(|name| plan.parameter(name));
-    options.allow.extend(named.flat_map(|value| value.split(',')).map(str::trim).filter_map(as_place));
+    options.named.extend(named.flat_map(|value| value.split(',')).map(str::trim).filter_map(as_place));
     options
 }
 

@@ -4,6 +4,7 @@ use ppl::diagnostic::has_errors;
 use ppl::plan::Settings;
 use serde_json::json;
 
+use super::asks;
 use super::run::{groups, pairs};
 use crate::cli::{CheckArgs, DiagnosticFormat};
 use crate::exit::Status;
@@ -20,16 +21,21 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
         seed: 1,
         tentative: args.ranks.is_none() && args.group.is_empty(),
     };
-    let (source, found) = program::load(&args.program, args.classic, None)?.findings(&settings);
+    let (source, found, plan) = program::load(&args.program, args.classic, None)?.findings(&settings);
+    let asked = plan.as_ref().map(asks::of).unwrap_or_default();
     match args.format {
         DiagnosticFormat::Json => output::json(&json!({
             "schema": "lastrank.check/1",
             "diagnostics": diagnostics::findings(&source, &found),
+            "asks": asked,
         }))?,
         DiagnosticFormat::Text => {
             diagnostics::show(&source, &found);
             if found.is_empty() {
                 output::print(&format!("{}: no mistakes found\n", args.program))?;
+            }
+            if !asked.is_empty() {
+                output::print(&format!("{} asks to\n{}", args.program, asks::text(&asked)))?;
             }
         }
     }

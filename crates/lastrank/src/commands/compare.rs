@@ -11,7 +11,7 @@ use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, read_pair, why_not_comparable};
+use crate::values::{Values, confined_differently, read_pair, why_not_comparable};
 
 /// Below so many new runs each is judged by itself.
 const FEWEST: usize = 10;
@@ -39,6 +39,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     let mut warnings: Vec<String> = quiet.warnings().into_iter().chain(new.warnings()).collect();
     warnings.extend(unmatched);
     warnings.extend(why_not_comparable(&quiet, &new));
+    warnings.extend(confined_differently(&quiet, &new));
     let lower = if new.numbers.len() < FEWEST {
         if args.output.is_some() {
             bail!(

@@ -6,6 +6,7 @@ use ppl::plan::{Plan, Settings};
 use samples::units::{bytes, count, duration};
 use serde_json::json;
 
+use super::asks;
 use super::run::{groups, pairs};
 use crate::cli::ExplainArgs;
 use crate::exit::Status;
@@ -38,6 +39,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
             "program": planned.name,
             "parameters": plan.parameters,
             "space": space,
+            "asks": asks::of(plan),
             "explanation": found,
         }))?;
     } else {
@@ -65,6 +67,11 @@ fn text(name: &str, plan: &Plan, found: &Explanation) -> String {
     }
     for layout in &found.patterns {
         text += &pattern(layout);
+    }
+    let asked = asks::of(plan);
+    if !asked.is_empty() {
+        text += "\nAsks to\n";
+        text += &asks::text(&asked);
     }
     text += "\nWhere ranks meet\n";
     text += &meetings(found);

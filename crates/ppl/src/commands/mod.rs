@@ -6,9 +6,11 @@
 mod functions;
 pub mod mode;
 mod table;
+mod wish;
 
 pub use functions::{Function, FunctionKind, FunctionSpec};
 pub use table::{CollectiveCommand, Command, CommandByClass, FileCommand, KernelCommand, LanguageCommand};
+pub use wish::Wish;
 
 /// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -249,6 +251,8 @@ pub struct CommandSpec {
     pub submits: bool,
     /// For [`Class::Collective`]: whether ranks meet in it only at some levels of its pattern.
     pub by_pattern: bool,
+    /// What it asks for, beside what its effect says; see [`CommandSpec::wish`].
+    pub(crate) asks: Option<Wish>,
     /// Its origin.
     pub since: Since,
     /// Description in Markdown.

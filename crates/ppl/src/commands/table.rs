@@ -1,4 +1,6 @@
 //! Lists the commands by class: name, arguments, value, origin, `[properties]`, documentation, example.
+//!
+//! Long because: it is one table, a few lines for each command.
 
 use super::Default::{Absent, Int, Many, Required};
 use super::Kind::{
@@ -53,6 +55,7 @@ macro_rules! commands {
                 dry_value: 0,
                 submits: false,
                 by_pattern: false,
+                asks: None,
                 since: Since::$since,
                 text: $text,
                 errors: None,
@@ -222,6 +225,12 @@ Language LanguageCommand "A command that the interpreter executes, through a sep
     Glob "glob" ("pattern" Text Required) List Lastrank []
         "The names that match a pattern with `*` and `?`, sorted."
         example "for $f in glob(\"*.none\") delete($f);";
+    Signal "signal" ("name" Text Required) Nothing Lastrank []
+        "Tells the ranks and workers that `await` the name, once more each time. Operations that an `async` block started are done before. Ranks must be of one machine, and not started by an MPI launcher."
+        example "signal(\"ready\"); await(\"ready\");";
+    Await "await" ("name" Text Required, "count" Count Int(1)) Nothing Lastrank []
+        "Waits until all ranks and workers together gave the signal so often. The wait is no part of a sample."
+        example "signal(\"go\"); signal(\"go\"); await(\"go\", 2);";
 }
 
 File FileCommand "A command that a driver executes: one call, or open, transfer and close." {
@@ -341,14 +350,14 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Tests whether a file exists (`access` with `F_OK`)."
         errors "ENOENT"
         example "create(\"a.dat\"); lookup(\"a.dat\"); delete(\"a.dat\");";
-    Chmod "chmod" ("name" Path Required, "permissions" Permissions Required) Nothing Lastrank []
+    Chmod "chmod" ("name" Path Required, "permissions" Permissions Required) Nothing Lastrank [changes_permissions]
         "Changes the permissions of a file; `0o644` is `rw-r--r--`."
         errors "ENOENT, EPERM"
         example "create(\"a.dat\"); chmod(\"a.dat\", 0o600); delete(\"a.dat\");";
-    Sync "sync" () Nothing Lastrank []
+    Sync "sync" () Nothing Lastrank [syncs_all]
         "Writes all dirty data of the system, of all programs, to the devices."
         example "sync();";
-    DropCaches "drop_caches" () Nothing Lastrank []
+    DropCaches "drop_caches" () Nothing Lastrank [drops_caches]
         "Empties the page cache of the machine; needs root."
         errors "EACCES, EPERM"
         example "drop_caches();";
@@ -360,7 +369,7 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Frees memory of `alloc`."
         errors "EBADF (freed already)"
         example "$b = alloc(1MiB); free($b);";
-    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing Lastrank []
+    Stripe "stripe" ("name" Path Required, "count" Integer Required, "size" Bytes Absent("the file system's")) Nothing Lastrank [lays_out_files]
         "Sets over how many targets of a Lustre file system new files are striped (`lfs setstripe`). On other file systems it does nothing and adds a note."
         errors "ENOENT, EINVAL"
         example "mkdir(\"d\"); stripe(\"d\", 4); rmdir(\"d\");";
@@ -459,7 +468,7 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         "Creates a process that exits immediately, and waits for it; `resident` bytes of extra touched memory make the page tables to copy larger."
         errors "EAGAIN, ENOMEM"
         example "fork();";
-    Spawn "spawn" ("program" Text Required) Int Lastrank []
+    Spawn "spawn" ("program" Text Required) Int Lastrank [starts_programs]
         "Starts a program, words separated by blanks, and waits for it. The value is its exit status."
         errors "ENOENT, EACCES"
         example "spawn(\"true\");";

@@ -7,7 +7,7 @@ use crate::claim;
 use crate::code::{Builtin, Call, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::commands::Function;
 use crate::syntax::BinaryOp;
-use crate::value::{MAX_LIST_DEPTH, Value, integer};
+use crate::value::{LONGEST_TEXT, MAX_LIST_DEPTH, TOO_LONG, Value, integer};
 
 use super::interpreter::{EarlyEnd, Interpreter, stack_position};
 use super::machine::Machine;
@@ -197,16 +197,22 @@ impl<M: Machine> Interpreter<'_, M> {
         }
     }
 
-    /// Renders a string with its variables substituted.
+    /// Renders a string with its variables substituted, at most the longest string.
     #[inline]
     pub(super) fn render(&mut self, template: Template, out: &mut Vec<u8>) -> Result<(), EarlyEnd> {
         let code = self.code;
+        let begin = out.len();
         for piece in &code.pieces[template.first as usize..(template.first + template.count) as usize] {
             match *piece {
                 Piece::Text(at) => out.extend_from_slice(code.text(at).as_bytes()),
                 Piece::Slot(slot) => match self.slot(slot) {
                     Value::Int(value) => integer(*value, out),
-                    Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+                    Value::Text(text) => {
+                        out.extend_from_slice(text.as_bytes());
+                        if out.len() - begin > LONGEST_TEXT {
+                            return Err(self.fault(TOO_LONG));
+                        }
+                    }
                     Value::Unset => return Err(self.unset(slot)),
                     other => other.render(out),
                 },

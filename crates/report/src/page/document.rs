@@ -3,9 +3,13 @@
 //! Plotly's JavaScript is embedded once; a content-security policy in the page forbids every request,
 //! so that what the page shows is what is in the file.
 
+use std::sync::LazyLock;
+
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use maud::{Markup, PreEscaped, html};
 use samples::{Facts, Warning};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::parts;
 use crate::{Chapter, Figure};
@@ -16,8 +20,17 @@ const PLOTLY: &str = include_str!("plotly/plotly-basic.min.js");
 const SCRIPT: &str = include_str!("page.js");
 const MARK: &str = r##"<svg viewBox="0 0 24 24" aria-hidden="true"><g fill="#3b82c4"><rect x="1" y="3" width="10" height="3.4" rx="1.7"/><rect x="1" y="8" width="12" height="3.4" rx="1.7"/><rect x="1" y="18" width="9" height="3.4" rx="1.7"/></g><rect x="1" y="13" width="22" height="3.4" rx="1.7" fill="#e0852b"/></svg>"##;
 
-const POLICY: &str =
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+/// What a browser may run and load: the two scripts of this page, known by their hashes, and nothing else. Styles may
+/// stand anywhere, since the figures set them.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = |script: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(script)));
+    format!(
+        "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; \
+         form-action 'none'",
+        hash(PLOTLY),
+        hash(SCRIPT)
+    )
+});
 
 /// Chapters from which on a page begins with a list of them.
 const CONTENTS_FROM: usize = 4;
@@ -105,7 +118,7 @@ impl Document<'_> {
                 head {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta http-equiv="Content-Security-Policy" content=(*POLICY);
                     meta name="color-scheme" content="light dark";
                     title { (without_forbidden_characters(self.title)) " – lastrank" }
                     style { (PreEscaped(CSS)) }

@@ -165,6 +165,22 @@ mod tests {
     }
 
     #[test]
+    fn sizes_with_a_few_observations_have_no_median_in_a_curve() {
+        let mut run = Run::default();
+        for (site, count) in [1, 1, FEWEST_SAMPLES - 1, FEWEST_SAMPLES, 50, 20].into_iter().enumerate() {
+            let labels = vec![format!("local {}", 64 << site)];
+            run.sites.push(Site { labels, operation: "fwrite".into(), line: 3, ..Site::default() });
+            let sample = Sample { site: site as u32, batch: 1, duration_ps: 7, ..Sample::default() };
+            run.samples.extend(vec![sample; count]);
+        }
+        let found = all(&Place::all(&run));
+        let sizes: Vec<f64> = found[0].members.iter().map(|member| member.0).collect();
+        assert_eq!((found.len(), sizes), (1, vec![512.0, 1024.0, 2048.0]));
+        run.samples.dedup_by_key(|sample| sample.site);
+        assert_eq!(all(&Place::all(&run)), []);
+    }
+
+    #[test]
     fn two_sizes_are_no_curve_and_words_are_no_sizes() {
         assert_eq!(all(&places(&[("a 1", "stat", 0), ("a 2", "stat", 0), ("4x 3y", "stat", 0)])), []);
         assert_eq!(

@@ -191,6 +191,10 @@ impl Layer {
         verify: bool,
     ) -> Result<Option<Submission<'c>>, Refusal> {
         let limit = SCRATCH_LIMIT as u64;
+        if self.guard.holds_names() {
+            // What is checked must stay open until the call is done: in order.
+            return Ok(None);
+        }
         let no_follow = self.guard.no_follow();
         Ok(match call {
             Call::WriteFile { path, length, offset, flags, buffer } => {
@@ -199,7 +203,8 @@ impl Layer {
                 if length > limit || (append && self.verifying) {
                     return Ok(None);
                 }
-                self.may_make(job, ("write to", Makes::Perhaps), path)?;
+                let makes = if append { Makes::Keeps } else { Makes::Perhaps };
+                self.may_make(job, ("write to", makes), path)?;
                 job.meaning = Meaning::Bytes;
                 job.again = Some(Again::WriteFile { length, offset, flags, buffer });
                 let file = self.file_name(path);
@@ -224,7 +229,7 @@ impl Layer {
                 Some(Submission::Create { path, flags })
             }
             Call::ReadFile { path, length, offset, flags } => {
-                self.guard.may_read(path)?;
+                self.guard.reach_to_read(path)?;
                 let expected = length.unwrap_or_else(|| driver.stat(path).value.saturating_sub(offset));
                 let asked =
                     if flags & libc::O_DIRECT == 0 { expected } else { expected.next_multiple_of(4096) };
@@ -238,7 +243,7 @@ impl Layer {
                 Some(Submission::ReadFile { path, flags, into, length: asked, offset, expected })
             }
             Call::Stat { path } => {
-                self.guard.may_read(path)?;
+                self.guard.may_ask(path)?;
                 Some(Submission::Stat { path })
             }
             Call::Delete { path } => {
@@ -254,6 +259,7 @@ impl Layer {
                 Some(Submission::RemoveDirectory { path })
             }
             Call::MakeDirectory { path, mode } => {
+                self.guard.may_have_mode("make", path, mode, true)?;
                 self.may_make(job, ("make", Makes::Surely), path)?;
                 Some(Submission::MakeDirectory { path, mode })
             }
@@ -288,7 +294,8 @@ impl Layer {
     }
 
     fn may_remove(&mut self, job: &mut AsyncJob, path: &CStr) -> Result<(), Refusal> {
-        self.guard.check("remove", path)?;
+        let around = self.guard.check("remove", path)?;
+        self.guard.own("remove", path, around)?;
         job.after = After::Forget;
         job.path.extend_from_slice(path.to_bytes_with_nul());
         Ok(())

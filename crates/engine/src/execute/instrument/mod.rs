@@ -28,7 +28,7 @@ use std::ffi::CStr;
 use ppl::commands::Command;
 use samples::Warning;
 
-use super::call::{Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Timed};
+use super::call::{Call, Collective, Completed, NoKernel, Patience, Started, Timed};
 use crate::content::Wrong;
 use crate::driver::{AnyDriver, Driver, each_driver};
 use crate::files::Refusal;
@@ -74,7 +74,7 @@ impl Instrument {
                 Ok(layer.read(driver, file, length, offset))
             }
             (AnyDriver::Posix(driver), Call::Stat { path }) => {
-                layer.reading(driver, path, Meaning::Value, |driver, path| driver.stat(path))
+                layer.asking(driver, path, |driver, path| driver.stat(path))
             }
             (driver, call) => each_driver!(driver, driver => {
                 driver.make_room();
@@ -160,7 +160,8 @@ impl Instrument {
 
     /// Names that match a shell pattern.
     pub fn glob(&mut self, pattern: &str) -> Vec<String> {
-        self.driver.as_dyn().glob(pattern)
+        let found = self.driver.as_dyn().glob(pattern);
+        self.layer.guard.sifted(found)
     }
 
     /// Is time virtual? Then ranks see nothing of each other but at barriers, and workers take turns.

@@ -15,9 +15,6 @@ use crate::files::Refusal;
 use crate::flags;
 use probes::Request;
 
-/// Programs that any program of the language may start: they do nothing.
-const HARMLESS: [&str; 3] = ["true", "false", "sh -c :"];
-
 impl Layer {
     /// Checks and registers what surrounds a call that may make `path`, and times it. `call` gets the path to use
     /// and flags to add to an `open`.
@@ -28,19 +25,21 @@ impl Layer {
         path: &CStr,
         call: impl Fn(&mut D, &CStr, i32) -> Outcome,
     ) -> Result<Timed, Refusal> {
-        let around = self.guard.check(what, path)?;
+        let reached = self.guard.reach(what, path)?;
+        let around = reached.around;
         let no_follow = self.guard.no_follow();
         self.guard.intend(path, around, makes);
-        let mut timed = self.bracket.time(driver, meaning, |driver| call(driver, path, no_follow));
+        let mut timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, no_follow));
         self.guard.settle(path, around, makes, timed.outcome.errno);
         if timed.outcome.errno == libc::ELOOP {
             // A link at the end of the path: where it leads must be allowed as well.
             let real = self.guard.check_followed(what, path)?;
             let real = real.and_then(|real| CString::new(real.as_os_str().as_bytes()).ok());
             let Some(real) = real else { return Ok(timed) };
-            let around = self.guard.check(what, &real)?;
+            let reached = self.guard.reach(what, &real)?;
+            let around = reached.around;
             self.guard.intend(&real, around, makes);
-            timed = self.bracket.time(driver, meaning, |driver| call(driver, &real, no_follow));
+            timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, no_follow));
             self.guard.settle(&real, around, makes, timed.outcome.errno);
         }
         Ok(timed)
@@ -52,14 +51,26 @@ impl Layer {
         driver: &mut D,
         what: &'static str,
         path: &CStr,
-        call: impl Fn(&mut D) -> Outcome,
+        call: impl Fn(&mut D, &CStr) -> Outcome,
     ) -> Result<Timed, Refusal> {
-        self.guard.check(what, path)?;
-        Ok(self.bracket.time(driver, Meaning::Value, |driver| call(driver)))
+        let reached = self.guard.reach(what, path)?;
+        self.guard.own(what, path, reached.around)?;
+        Ok(self.bracket.time(driver, Meaning::Value, |driver| call(driver, &reached.path)))
     }
 
-    /// Times a call that changes nothing.
+    /// Times a call that asks about a name and opens nothing.
     #[inline(always)]
+    pub(super) fn asking<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        path: &CStr,
+        call: impl Fn(&mut D, &CStr) -> Outcome,
+    ) -> Result<Timed, Refusal> {
+        self.guard.may_ask(path)?;
+        Ok(self.bracket.time(driver, Meaning::Value, |driver| call(driver, path)))
+    }
+
+    /// Times a call that opens something to read.
     pub(super) fn reading<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
@@ -67,8 +78,8 @@ impl Layer {
         meaning: Meaning,
         call: impl Fn(&mut D, &CStr) -> Outcome,
     ) -> Result<Timed, Refusal> {
-        self.guard.may_read(path)?;
-        Ok(self.bracket.time(driver, meaning, |driver| call(driver, path)))
+        let reached = self.guard.reach_to_read(path)?;
+        Ok(self.bracket.time(driver, meaning, |driver| call(driver, &reached.path)))
     }
 
     pub(super) fn open<D: Driver + ?Sized>(
@@ -79,26 +90,32 @@ impl Layer {
         mode: u32,
     ) -> Result<Timed, Refusal> {
         let nameless = open_flags & libc::O_TMPFILE == libc::O_TMPFILE;
-        let makes = if open_flags & libc::O_EXCL != 0 { Makes::Surely } else { Makes::Perhaps };
+        let creates = open_flags & libc::O_CREAT != 0 || nameless;
+        let makes = match open_flags & (libc::O_EXCL | libc::O_TRUNC) {
+            0 => Makes::Keeps,
+            libc::O_TRUNC => Makes::Perhaps,
+            _ => Makes::Surely,
+        };
+        if creates {
+            self.guard.may_have_mode("make", path, mode, false)?;
+        }
         let mut timed = if open_flags & libc::O_CREAT != 0 && !nameless {
             self.creating(driver, ("write to", Meaning::Value, makes), path, |driver, path, more| {
                 driver.open(path, open_flags | more, mode)
             })?
         } else if flags::writes(open_flags) {
-            self.guard.check("write to", path)?;
-            let more = if nameless { 0 } else { self.guard.no_follow() };
-            let first = self
-                .bracket
-                .time(driver, Meaning::Value, |driver| driver.open(path, open_flags | more, mode));
-            if first.outcome.errno == libc::ELOOP {
-                self.guard.check_followed("write to", path)?;
-                self.bracket.time(driver, Meaning::Value, |driver| driver.open(path, open_flags, mode))
-            } else {
-                first
-            }
+            self.open_to_write(driver, path, (open_flags, mode))?
         } else {
             self.reading(driver, path, Meaning::Value, |driver, path| driver.open(path, open_flags, mode))?
         };
+        if timed.outcome.ok() && flags::writes(open_flags) && makes == Makes::Keeps && !nameless {
+            let around = self.guard.check("write to", path)?;
+            let handle = Handle(timed.outcome.value);
+            if let Err(refusal) = self.guard.no_script(path, around, handle) {
+                driver.close(handle);
+                return Err(refusal);
+            }
+        }
         if timed.outcome.ok() {
             let handle = Handle(timed.outcome.value);
             let name = self.file_name(path);
@@ -111,15 +128,43 @@ impl Layer {
         Ok(timed)
     }
 
+    /// Opens what is there, for writing.
+    fn open_to_write<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        path: &CStr,
+        (open_flags, mode): (i32, u32),
+    ) -> Result<Timed, Refusal> {
+        let nameless = open_flags & libc::O_TMPFILE == libc::O_TMPFILE;
+        let more = if nameless { 0 } else { self.guard.no_follow() };
+        let reached = self.guard.reach("write to", path)?;
+        let first = self
+            .bracket
+            .time(driver, Meaning::Value, |driver| driver.open(&reached.path, open_flags | more, mode));
+        if first.outcome.errno != libc::ELOOP {
+            return Ok(first);
+        }
+        let real = self.guard.check_followed("write to", path)?;
+        let Some(real) = real.and_then(|real| CString::new(real.as_os_str().as_bytes()).ok()) else {
+            return Ok(first);
+        };
+        let reached = self.guard.reach("write to", &real)?;
+        Ok(self
+            .bracket
+            .time(driver, Meaning::Value, |driver| driver.open(&reached.path, open_flags | more, mode)))
+    }
+
     pub(super) fn rename<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
         from: &CStr,
         to: &CStr,
     ) -> Result<Timed, Refusal> {
-        self.guard.check("rename", from)?;
-        let around = self.guard.check("rename to", to)?;
-        let timed = self.bracket.time(driver, Meaning::Value, |driver| driver.rename(from, to));
+        let old = self.guard.reach("rename", from)?;
+        self.guard.own("rename", from, old.around)?;
+        let new = self.guard.reach("rename to", to)?;
+        let around = new.around;
+        let timed = self.bracket.time(driver, Meaning::Value, |driver| driver.rename(&old.path, &new.path));
         if timed.outcome.ok() {
             let name = self.file_name(from);
             self.content_removed(from);
@@ -162,8 +207,9 @@ impl Layer {
         count: u32,
         size: Option<u64>,
     ) -> Result<Timed, Refusal> {
-        let around = self.guard.check("stripe", path)?;
-        let prepared = driver.prepare_stripe(path, count, size);
+        let reached = self.guard.reach("stripe", path)?;
+        let around = reached.around;
+        let prepared = driver.prepare_stripe(&reached.path, count, size);
         let mut striping = match prepared {
             Ok(striping) => striping,
             Err(note) => {
@@ -171,7 +217,7 @@ impl Layer {
                 Striping::default()
             }
         };
-        self.guard.intend(path, around, Makes::Perhaps);
+        self.guard.intend(path, around, Makes::Keeps);
         let (timed, ()) = self.bracket.time_unwatched(driver, |_| striping.set());
         let outcome = match striping.failure() {
             None => Outcome::default(),
@@ -180,7 +226,7 @@ impl Layer {
                 Outcome::error(libc::EIO)
             }
         };
-        self.guard.settle(path, around, Makes::Perhaps, outcome.errno);
+        self.guard.settle(path, around, Makes::Keeps, outcome.errno);
         Ok(Timed { outcome, ..timed })
     }
 
@@ -190,24 +236,34 @@ impl Layer {
         if let Some(directory) = request.writes_in() {
             self.guard.check_local_directory("make files in", &named(directory.join("x")))?;
         }
-        if let Request::Spawn { program } = request
-            && !HARMLESS.contains(&program.as_str())
-        {
-            let first = program.split_whitespace().next().unwrap_or_default();
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            let found =
-                std::env::split_paths(&path).map(|folder| folder.join(first)).find(|path| path.is_file());
-            let found = found.filter(|_| !first.contains('/')).unwrap_or_else(|| PathBuf::from(first));
-            self.guard.check_local("start", &named(found))?;
+        if let Request::Spawn { program } = request {
+            self.guard.may_start(&CString::new(program.as_bytes()).unwrap_or_default())?;
         }
         Ok(())
+    }
+
+    /// Gives `path` other permissions. What it leads to is held meanwhile, so that no link in its place is followed.
+    pub(super) fn change_mode<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        path: &CStr,
+        mode: u32,
+    ) -> Result<Timed, Refusal> {
+        const WHAT: &str = "change";
+        let around = self.guard.check(WHAT, path)?;
+        self.guard.own(WHAT, path, around)?;
+        let held = self.guard.hold(WHAT, path)?;
+        let is_directory = held.as_ref().is_some_and(|(_, found, _)| found & libc::S_IFMT == libc::S_IFDIR);
+        self.guard.may_have_mode(WHAT, path, mode, is_directory)?;
+        let reached = held.as_ref().map_or(path, |(held, ..)| held);
+        Ok(self.bracket.time(driver, Meaning::Value, |driver| driver.chmod(reached, mode)))
     }
 
     pub(super) fn removing<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
         path: &CStr,
-        call: impl Fn(&mut D) -> Outcome,
+        call: impl Fn(&mut D, &CStr) -> Outcome,
     ) -> Result<Timed, Refusal> {
         let timed = self.changing(driver, "remove", path, call)?;
         if timed.outcome.ok() {

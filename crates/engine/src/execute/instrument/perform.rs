@@ -33,7 +33,7 @@ impl Layer {
                 self.write(driver, file, Span { length, offset }, buffer)
             }
             Call::Read { file, length, offset } => self.read(driver, file, length, offset),
-            Call::Stat { path } => self.reading(driver, path, VALUE, |driver, path| driver.stat(path))?,
+            Call::Stat { path } => self.asking(driver, path, |driver, path| driver.stat(path))?,
             Call::Open { path, flags, mode } => self.open(driver, path, flags, mode)?,
             Call::Close { file } => match self.files.take(file).and_then(|open| open.handle) {
                 Some(handle) => self.bracket.time(driver, VALUE, |driver| driver.close(handle)),
@@ -64,10 +64,13 @@ impl Layer {
                 }
                 timed
             }
-            Call::Delete { path } => self.removing(driver, path, |driver| delete(driver, path))?,
-            Call::Unlink { path } => self.removing(driver, path, |driver| driver.unlink(path))?,
-            Call::RemoveDirectory { path } => self.removing(driver, path, |driver| driver.rmdir(path))?,
+            Call::Delete { path } => self.removing(driver, path, delete)?,
+            Call::Unlink { path } => self.removing(driver, path, |driver, path| driver.unlink(path))?,
+            Call::RemoveDirectory { path } => {
+                self.removing(driver, path, |driver, path| driver.rmdir(path))?
+            }
             Call::MakeDirectory { path, mode } => {
+                self.guard.may_have_mode("make", path, mode, true)?;
                 let how = ("make", VALUE, Makes::Surely);
                 let timed = self.creating(driver, how, path, |driver, path, _| driver.mkdir(path, mode))?;
                 if timed.outcome.ok() {
@@ -78,9 +81,10 @@ impl Layer {
             }
             Call::Rename { from, to } => self.rename(driver, from, to)?,
             Call::Link { from, to } => {
-                self.guard.check("link", from)?;
+                let old = self.guard.reach("link", from)?;
+                self.guard.own("link", from, old.around)?;
                 let how = ("make", VALUE, Makes::Surely);
-                let timed = self.creating(driver, how, to, |driver, to, _| driver.link(from, to))?;
+                let timed = self.creating(driver, how, to, |driver, to, _| driver.link(&old.path, to))?;
                 if timed.outcome.ok() {
                     let name = self.file_name(from);
                     self.content_renamed(name, to);
@@ -88,11 +92,8 @@ impl Layer {
                 timed
             }
             Call::SymbolicLink { target, path } => self.symbolic_link(driver, target, path)?,
-            Call::Lookup { path } => self.reading(driver, path, VALUE, |driver, path| driver.lookup(path))?,
-            Call::ChangeMode { path, mode } => {
-                self.guard.check_followed("change", path)?;
-                self.changing(driver, "change", path, |driver| driver.chmod(path, mode))?
-            }
+            Call::Lookup { path } => self.asking(driver, path, |driver, path| driver.lookup(path))?,
+            Call::ChangeMode { path, mode } => self.change_mode(driver, path, mode)?,
             Call::Truncate { file, length } => {
                 self.on_file(driver, file, |driver, handle| driver.truncate(handle, length))
             }

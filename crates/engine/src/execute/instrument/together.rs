@@ -23,14 +23,40 @@ impl Layer {
         what: Collective<'_>,
         comm: &dyn Comm,
     ) -> Result<Timed, Refusal> {
-        let timed = match what {
+        // A library waits by itself, so that the others learn from an announcement where this rank is.
+        let announced = collective::is_of_library(driver, comm);
+        if announced && comm.announce().is_err() {
+            return Ok(self.bracket.failed(driver, libc::ECANCELED));
+        }
+        let mut timed = self.one_together(driver, what, comm)?;
+        if announced && comm.confirm().is_err() {
+            timed.outcome = Outcome::error(libc::ECANCELED);
+        }
+        if !self.bracket.is_virtual() {
+            return Ok(timed);
+        }
+        // In virtual time it ends when it has ended on the last rank.
+        Ok(match self.bracket.barrier(comm) {
+            Ok((_, end)) => Timed { end, ..timed },
+            Err(_) => Timed { outcome: Outcome::error(libc::ECANCELED), ..timed },
+        })
+    }
+
+    fn one_together(
+        &mut self,
+        driver: &mut dyn Driver,
+        what: Collective<'_>,
+        comm: &dyn Comm,
+    ) -> Result<Timed, Refusal> {
+        Ok(match what {
             Collective::Open(path, mode) => self.open_together(driver, path, mode, comm)?,
             Collective::Close(file) => match self.files.take(file).and_then(|open| open.group) {
                 Some(group) => self.bracket.time(driver, Meaning::Value, |driver| group.close(driver, comm)),
                 None => self.bracket.failed(driver, libc::EBADF),
             },
             Collective::Delete(path) => {
-                self.guard.check("remove", path)?;
+                let around = self.guard.check("remove", path)?;
+                self.guard.own("remove", path, around)?;
                 let timed = self
                     .bracket
                     .time(driver, Meaning::Value, |driver| collective::delete(driver, comm, path));
@@ -41,14 +67,6 @@ impl Layer {
             Collective::Transfer(target, direction, layout) => {
                 self.transfer_together(driver, target, (direction, &layout), comm)?
             }
-        };
-        if !self.bracket.is_virtual() {
-            return Ok(timed);
-        }
-        // In virtual time it ends when it has ended on the last rank.
-        Ok(match self.bracket.barrier(comm) {
-            Ok((_, end)) => Timed { end, ..timed },
-            Err(_) => Timed { outcome: Outcome::error(libc::ECANCELED), ..timed },
         })
     }
 
@@ -94,16 +112,16 @@ impl Layer {
         if write {
             let around = self.guard.check("write to", path)?;
             self.guard.check_followed("write to", path)?;
-            self.guard.intend(path, around, Makes::Perhaps);
+            self.guard.intend(path, around, Makes::Keeps);
             return Ok(around);
         }
         self.guard.may_read_followed(path)?;
-        Ok(ParentFacts { birth_times: true, place: 0 })
+        Ok(ParentFacts { birth_times: true, place: 0, trusted: false })
     }
 
     fn settle(&mut self, path: &CStr, around: ParentFacts, write: bool, errno: i32) {
         if write {
-            self.guard.settle(path, around, Makes::Perhaps, errno);
+            self.guard.settle(path, around, Makes::Keeps, errno);
         }
     }
 

@@ -152,7 +152,7 @@ impl Layer {
         let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
         let stop = self.stop;
         let at_once = buffer.is_some() || !self.content;
-        let making = ("write to", Meaning::Bytes, Makes::Perhaps);
+        let making = ("write to", Meaning::Bytes, if append { Makes::Keeps } else { Makes::Perhaps });
         let timed = self.creating(driver, making, path, |driver, path, more| {
             let opened = driver.open(path, how | more, 0o666);
             if !opened.ok() {

@@ -1,7 +1,7 @@
 //! What a rank prints, warns of and asserts, and its last words.
 
 use ppl::interpret::Times;
-use samples::Warning;
+use samples::{Warning, visible};
 
 use super::stop::Stop;
 use super::work::Session;
@@ -17,7 +17,8 @@ impl Session<'_> {
             self.recorder.note(&Entry::Print { at, text })?;
             return Ok(());
         }
-        match ranks::print(lines) {
+        // What a program prints is shown by the terminal of whoever runs it.
+        match ranks::print(visible(&String::from_utf8_lossy(lines)).as_bytes()) {
             Ok(()) => Ok(()),
             Err(error) => self.warn(Warning {
                 code: "print-lost".into(),

@@ -1,5 +1,6 @@
 //! Writes a run as CSV: one line per sample.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -9,11 +10,11 @@ use serde::Serialize;
 /// The columns of the run file but for those that point into its footer.
 #[derive(Serialize)]
 struct Row<'a> {
-    label: &'a str,
-    operation: &'a str,
+    label: Cow<'a, str>,
+    operation: Cow<'a, str>,
     kind: SiteKind,
     line: u32,
-    group: &'a str,
+    group: Cow<'a, str>,
     rank: u32,
     iteration: u64,
     start_ns: u64,
@@ -51,6 +52,15 @@ const COLUMNS: [&str; 17] = [
     "blocked_ns",
 ];
 
+/// A text as a field that no spreadsheet takes for a formula: one that begins like a formula gets a quote in front, as
+/// OWASP's "CSV injection" advises.
+fn plain(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// Writes a header and the samples.
 pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(out);
@@ -61,11 +71,11 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let site = run.sites.get(sample.site as usize).unwrap_or(&unknown);
         let iteration = iterations.entry((sample.rank, sample.site)).or_default();
         out.serialize(Row {
-            label: site.labels.last().map(String::as_str).unwrap_or_default(),
-            operation: &site.operation,
+            label: plain(site.labels.last().map(String::as_str).unwrap_or_default()),
+            operation: plain(&site.operation),
             kind: site.kind,
             line: site.line,
-            group: &site.group,
+            group: plain(&site.group),
             rank: sample.rank,
             iteration: *iteration,
             start_ns: sample.start_ns,

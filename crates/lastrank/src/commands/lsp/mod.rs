@@ -6,6 +6,7 @@
 mod answers;
 mod complete;
 mod document;
+mod frames;
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ use document::Document;
 
 /// Serve until the editor says goodbye.
 pub fn run() -> anyhow::Result<Status> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = frames::connection();
     let served = serve(&connection);
     drop(connection);
     // After an error the threads could wait for ever for an editor that has gone.

@@ -5,6 +5,7 @@ use ppl::count::{DEFAULT_BUDGET, Tally, count};
 use samples::units::{bytes, count as number, duration};
 use serde_json::json;
 
+use crate::commands::asks;
 use crate::exit::Status;
 use crate::output;
 use crate::program::Planned;
@@ -39,6 +40,7 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
             "seed": plan.seed,
             "backend": options.backend.name(),
             "space": space,
+            "asks": asks::of(plan),
             "per_rank": tallies,
         }))?;
         return Ok(Status::Ok);
@@ -58,6 +60,11 @@ fn text(planned: &Planned, options: &Options, tallies: &[Tally]) -> String {
     for space in &plan.space {
         let place = space.directory.as_deref().or_else(|| plan.parameter("dir")).unwrap_or(".");
         text += &format!("  needs {} free in {place}\n", bytes(space.bytes));
+    }
+    let asked = asks::of(plan);
+    if !asked.is_empty() {
+        text += "it asks to\n";
+        text += &asks::text(&asked);
     }
     text.push('\n');
     let mut rank = 0;

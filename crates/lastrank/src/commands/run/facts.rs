@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
-use engine::run::Options;
-use samples::{Facts, MachineFacts, PathFacts, Warning};
+use engine::run::{Options, Program};
+use samples::{FACTS_SCHEMA, Facts, MachineFacts, PathFacts, Warning, units};
 
 use crate::cli::RunArgs;
 use crate::program::Planned;
@@ -25,6 +26,30 @@ impl MachineBefore {
         let paths = directories(planned);
         let before = Some(describe(&paths));
         Self { before, paths }
+    }
+
+    /// What is known of a run before it begins: all that a recovered one would otherwise lack.
+    pub fn facts_before(&self, runnable: &Program<'_>, planned: &Planned) -> Facts {
+        let mut facts = Facts {
+            schema: FACTS_SCHEMA.into(),
+            seed: planned.plan.seed,
+            ranks: planned.plan.ranks,
+            backend: "posix".into(),
+            started: units::utc(
+                SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            ),
+            ..Facts::default()
+        };
+        runnable.complete_facts(&mut facts);
+        facts.name.clone_from(&planned.name);
+        facts.program.clone_from(&planned.text);
+        facts.versions = versions();
+        facts.command_line = std::env::args().collect();
+        if let Some(before) = &self.before {
+            let (machine, file_systems) = sections(before);
+            (facts.machine, facts.file_systems) = (Some(machine), file_systems);
+        }
+        facts
     }
 
     /// Fill in what the engine does not know.

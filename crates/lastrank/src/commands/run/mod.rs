@@ -5,6 +5,7 @@ mod facts;
 mod progress;
 mod results;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
@@ -12,15 +13,16 @@ use engine::content::Dials;
 use engine::mpi::MpiChoice;
 use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
-    BackendKind, Clean, JobSeat, JobShare, Keep, Options, Outcome, Program as Runnable, missing_space,
-    options_of,
+    BackendKind, Clean, Confine, JobSeat, JobShare, Keep, Options, Outcome, Program as Runnable, live,
+    missing_space, options_of,
 };
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
-use samples::Warning;
+use record::live::LiveFolder;
+use samples::{ConfinedBy, Facts, Warning};
 
 pub use facts::{sections, versions};
-pub use results::stamped;
+pub use results::{complain, stamped};
 
 use crate::cli::{PinTo, ProgressKind, Record, RunArgs, RunOptions};
 use crate::exit::Status;
@@ -34,7 +36,7 @@ pub fn run_made(name: &str, text: String, options: RunOptions) -> anyhow::Result
 }
 
 fn made(name: &str, text: &str) -> ProgramText {
-    ProgramText { name: name.to_owned(), path: format!("{name}.ppl"), text: text.to_owned() }
+    ProgramText { name: name.to_owned(), path: format!("{name}.ppl"), text: text.to_owned(), shipped: true }
 }
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
@@ -100,13 +102,24 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
     let runnable = Runnable::new(&planned.plan);
     let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name, args.progress);
     let held = hold_signals();
-    let mut outcome = engine::run::ranks(&runnable, options, |watch| bar.look(watch))
-        .with_context(|| format!("{} did not begin", planned.name))?;
+    let live = live::begin(options, paths.run_file(), machine.facts_before(&runnable, planned));
+    let with_live = Options { live: live.clone(), ..options.clone() };
+    let begun = engine::run::ranks(&runnable, &with_live, |watch| bar.look(watch));
+    drop(with_live);
+    let live = live.and_then(Arc::into_inner);
+    let mut outcome = match begun {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            live.map(LiveFolder::remove);
+            return Err(error).with_context(|| format!("{} did not begin", planned.name));
+        }
+    };
     bar.finish();
+    tell_confinement(&outcome.run.facts);
     runnable.complete_facts(&mut outcome.run.facts);
     machine.complete(&mut outcome.run.facts, planned);
     facts::label(&mut outcome.run.facts, args);
-    results::deliver(args, &paths.still_free(args), &outcome, Some(held))?;
+    results::deliver(args, &paths.still_free(args), &outcome, (Some(held), live))?;
     Ok(status(&outcome))
 }
 
@@ -137,7 +150,8 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
             JobShare::AtRankZero => Ok(Status::Ok),
             JobShare::Whole(outcome) => {
                 let outcome = complete(outcome);
-                let delivered = results::deliver(args, &paths, &outcome, None);
+                tell_confinement(&outcome.run.facts);
+                let delivered = results::deliver(args, &paths, &outcome, (None, None));
                 if delivered.is_ok() {
                     results::replace_parts(&paths, &outcome.run.facts.job);
                 }
@@ -177,6 +191,16 @@ fn other_ranks(planned: &Planned, said: Option<u32>) -> Option<Warning> {
     })
 }
 
+/// Says so where the kernel did not confine a program that touched files of this machine.
+fn tell_confinement(facts: &Facts) {
+    if let Some(confinement) = facts.confinement.as_ref().filter(|found| found.by == ConfinedBy::Paths) {
+        eprintln!(
+            "note: the kernel did not confine the program ({}); lastrank checked every path itself",
+            confinement.why
+        );
+    }
+}
+
 fn await_signal() -> anyhow::Result<()> {
     let process = std::process::id();
     let said = || eprintln!("note: ready; `kill -USR1 {process}` begins");
@@ -211,6 +235,13 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     let mut options = options_of(&planned.plan, &Options::new(planned.plan.ranks));
     options.backend = backend;
     options.allow.extend(args.allow.iter().cloned());
+    // An experiment that ships inside the binary is no stranger's.
+    options.allow_spawn = args.allow_spawn || planned.shipped;
+    options.confine = match (args.unconfined, args.require_confinement) {
+        (true, _) => Confine::Nobody,
+        (false, true) => Confine::Required,
+        (false, false) => Confine::BestEffort,
+    };
     options.root.clone_from(&args.root);
     options.skip_sleep = args.skip_sleep;
     options.dials = Dials { compressible: args.compressible, dedupe: args.dedupe };

@@ -3,18 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use engine::run::{Options, Outcome};
 use ranks::{HeldSignals, RankEnd};
+use record::live::{Claim, LiveFolder};
 use samples::units;
 
 use crate::cli::RunArgs;
 use crate::commands::report::{Told, document, write_page};
+use crate::exit::Misplaced;
 use crate::output;
 use crate::program::Planned;
 
 /// Where the run file and the page go.
 pub struct OutputPaths {
+    /// Held until the run ends; none where names make themselves unique, and in a job.
+    _claim: Option<Claim>,
     run: PathBuf,
     page: Option<PathBuf>,
     /// Whether the name was made of the program's name and the time, to the second.
@@ -38,10 +42,10 @@ impl OutputPaths {
         for (path, option) in std::iter::once((&run, "-o")).chain(page.iter().map(|page| (page, "--report")))
         {
             output::refuse_overwriting(path, option, &[Path::new(&args.program)])?;
-            let folder =
-                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            writable(folder).with_context(|| {
-                format!("cannot write below {}; name another place with `{option} FILE`", folder.display())
+            // Made beside it and removed again.
+            store::Replacement::of(path).map(drop).with_context(|| {
+                let folder = folder_of(path).display();
+                format!("cannot write below {folder}; name another place with `{option} FILE`")
             })?;
         }
         if page.as_ref() == Some(&run) {
@@ -51,7 +55,11 @@ impl OutputPaths {
             );
         }
         let stamped = args.output.is_none() && !in_job && !options.backend.capabilities().virtual_time;
-        Ok(Self { run, page, stamped })
+        let claim = match &args.output {
+            Some(_) if !in_job && !args.dry_run => Some(Self::claim(&run)?),
+            _ => None,
+        };
+        Ok(Self { _claim: claim, run, page, stamped })
     }
 
     /// The same paths, or others if a run that began in the same second has taken the name. An empty file reserves
@@ -72,6 +80,22 @@ impl OutputPaths {
             }
         }
         self
+    }
+
+    fn claim(run: &Path) -> anyhow::Result<Claim> {
+        let claimed =
+            Claim::of(run).with_context(|| format!("cannot claim {} for this run", run.display()))?;
+        claimed.ok_or_else(|| {
+            anyhow!(
+                "another run that is under way writes to {}; name another file with `-o FILE`",
+                run.display()
+            )
+        })
+    }
+
+    /// The run file.
+    pub fn run_file(&self) -> &Path {
+        &self.run
     }
 
     /// The directory of the run file.
@@ -103,10 +127,51 @@ pub fn stamped(name: &str) -> PathBuf {
     format!("{name}-{}.parquet", stamp.replace('T', "-")).into()
 }
 
-fn writable(folder: &Path) -> std::io::Result<()> {
-    let probe = folder.join(format!(".lastrank-{}", std::process::id()));
-    std::fs::OpenOptions::new().write(true).create_new(true).open(&probe)?;
-    std::fs::remove_file(probe)
+/// Where the samples are now.
+enum Kept {
+    There,
+    /// Somewhere else, and why.
+    Elsewhere(PathBuf, store::Error),
+    Nowhere(store::Error),
+}
+
+/// Writes the samples to `path`; where that fails, below the directory for temporary files or the home directory.
+fn keep(path: &Path, run: &samples::Run) -> Kept {
+    let Err(error) = store::write(path, run) else { return Kept::There };
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let moment = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let name = format!("{name}-{moment:x}.parquet");
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    for folder in std::iter::once(std::env::temp_dir()).chain(home) {
+        let other = folder.join(&name);
+        if store::write(&other, run).is_ok() {
+            return Kept::Elsewhere(other, error);
+        }
+    }
+    Kept::Nowhere(error)
+}
+
+/// What a reader is told where the samples are not in `path`.
+fn misplaced(path: &Path, kept: Kept, still_live: bool) -> Result<(), Misplaced> {
+    let words = match kept {
+        Kept::There => return Ok(()),
+        Kept::Elsewhere(other, why) => {
+            format!(
+                "the samples could not be kept in {} ({why}); they are in {}",
+                path.display(),
+                other.display()
+            )
+        }
+        Kept::Nowhere(why) if still_live => format!(
+            "the samples could not be kept in {} ({why}), nor in TMPDIR or HOME; they are in memory: make room, \
+             then `lastrank recover`",
+            path.display()
+        ),
+        Kept::Nowhere(why) => {
+            format!("the samples could not be kept in {} ({why}), nor in TMPDIR or HOME", path.display())
+        }
+    };
+    Err(Misplaced(words))
 }
 
 /// Writes the run file and the page, and prints the result. Signals that `held` keeps back are delivered as soon
@@ -115,19 +180,24 @@ pub fn deliver(
     args: &RunArgs,
     paths: &OutputPaths,
     outcome: &Outcome,
-    held: Option<HeldSignals>,
+    (held, live): (Option<HeldSignals>, Option<LiveFolder>),
 ) -> anyhow::Result<()> {
     // The samples first: printing may fail or block.
-    let stored = store::write(&paths.run, &outcome.run);
-    if stored.is_err() && paths.stamped {
+    let kept = keep(&paths.run, &outcome.run);
+    let stored = matches!(kept, Kept::There);
+    if !stored && paths.stamped {
         drop(std::fs::remove_file(&paths.run));
+    }
+    let still_live = live.is_some();
+    if !matches!(kept, Kept::Nowhere(_)) {
+        live.map(LiveFolder::remove);
     }
     drop(held);
     output::print(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.json || !args.quiet;
     // The document is made of what was stored, so that `lastrank report --json` gives the same to the last digit.
-    let again = (args.json && stored.is_ok()).then(|| store::read(&paths.run).ok()).flatten();
+    let again = (args.json && stored).then(|| store::read(&paths.run).ok()).flatten();
     let run = again.as_ref().unwrap_or(&outcome.run);
     let report = read.then(|| report::build(run, &report::ReportOptions::default()));
     let page = match (&paths.page, &report) {
@@ -142,7 +212,7 @@ pub fn deliver(
     }
     complain(outcome, true);
     // Report what failed only now: the page is written although the samples could not be, and vice versa.
-    stored.with_context(|| format!("the samples could not be kept in {}", paths.run.display()))?;
+    misplaced(&paths.run, kept, still_live)?;
     page?;
     Ok(())
 }
@@ -231,7 +301,7 @@ fn remove_earlier_parts(parts: &Path, job: &str) {
 }
 
 /// Prints what went wrong on standard error; failures of ranks only if this process reports them (`own`).
-fn complain(outcome: &Outcome, own: bool) {
+pub fn complain(outcome: &Outcome, own: bool) {
     for failure in outcome.run.facts.failures.iter().filter(|_| own) {
         eprintln!("error: {failure}");
     }

@@ -1,0 +1,157 @@
+//! Holds directories and files by descriptor: what a name led to stays what it is, whoever renames it.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat, openat2};
+use rustix::io::Errno;
+
+/// A directory below which names are looked up, held open.
+#[derive(Clone, Debug)]
+pub struct Anchor {
+    path: PathBuf,
+    directory: Arc<OwnedFd>,
+}
+
+/// A directory or file that was found below an [`Anchor`], held open without the right to read or write.
+#[derive(Debug)]
+pub struct Held(OwnedFd);
+
+impl Anchor {
+    /// Holds the directory or file `path`, in which no links are left.
+    ///
+    /// # Errors
+    /// As open(2).
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let directory = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())?;
+        Ok(Self { path: path.into(), directory: Arc::new(directory) })
+    }
+
+    /// Its path when it was taken.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Holds what `real` leads to, which lies below this anchor, and in which no link and no `..` may be on the way.
+    ///
+    /// Neither a link that was put in the place of a directory since, nor a directory that was moved, leads elsewhere:
+    /// the call fails.
+    ///
+    /// # Errors
+    /// ELOOP where a link has come into the path; EXDEV where it leads outside; else as open(2).
+    pub fn hold(&self, real: &Path) -> io::Result<Held> {
+        let below = real.strip_prefix(&self.path).map_err(|_| io::Error::from(Errno::XDEV))?;
+        if below.components().any(|part| !matches!(part, Component::Normal(_))) {
+            return Err(Errno::XDEV.into());
+        }
+        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        let how = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let rules = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        // EAGAIN: something was renamed or mounted at the same time.
+        for _ in 0..8 {
+            match openat2(&*self.directory, below, how, Mode::empty(), rules) {
+                Ok(found) => return Ok(Held(found)),
+                Err(Errno::AGAIN) => {}
+                // Before Linux 5.6, or a filter of a container.
+                Err(Errno::NOSYS | Errno::PERM) => return self.walk(below),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Errno::AGAIN.into())
+    }
+
+    /// As [`Anchor::hold`], name by name.
+    fn walk(&self, below: &Path) -> io::Result<Held> {
+        let how = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let mut here = openat(&*self.directory, ".", how, Mode::empty());
+        for part in below.components().filter(|part| matches!(part, Component::Normal(_))) {
+            let next = openat(here?, part.as_os_str(), how, Mode::empty())?;
+            if FileType::from_raw_mode(fstat(&next)?.st_mode) == FileType::Symlink {
+                return Err(Errno::LOOP.into());
+            }
+            here = Ok(next);
+        }
+        Ok(Held(here?))
+    }
+}
+
+impl Held {
+    /// A path by which calls reach exactly this, or `name` in it: `/proc/self/fd/7/NAME`.
+    pub fn path_of(&self, name: &CStr) -> CString {
+        let mut path = format!("/proc/self/fd/{}", self.0.as_raw_fd()).into_bytes();
+        if !name.is_empty() {
+            path.push(b'/');
+            path.extend_from_slice(name.to_bytes());
+        }
+        // Neither part has a NUL in it.
+        CString::new(path).unwrap_or_default()
+    }
+
+    /// The kind and the permissions of what is held.
+    ///
+    /// # Errors
+    /// As fstat(2).
+    pub fn mode(&self) -> io::Result<u32> {
+        Ok(fstat(&self.0)?.st_mode)
+    }
+
+    /// Does it hold a directory?
+    pub fn is_directory(&self) -> bool {
+        self.mode().is_ok_and(|mode| FileType::from_raw_mode(mode) == FileType::Directory)
+    }
+}
+
+/// What `path` itself is, where a link at its end is not followed: its mode.
+///
+/// # Errors
+/// As open(2).
+pub fn mode_of(path: &CStr) -> io::Result<u32> {
+    let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+    let found = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())?;
+    Ok(fstat(&found)?.st_mode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn real(path: &Path) -> PathBuf {
+        path.canonicalize().expect("there")
+    }
+
+    #[test]
+    fn what_is_held_stays_what_it_is_when_its_name_leads_elsewhere() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (inside, outside) = (real(home.path()).join("in"), real(home.path()).join("out"));
+        std::fs::create_dir_all(inside.join("m")).expect("mkdir");
+        std::fs::create_dir(&outside).expect("mkdir");
+        let anchor = Anchor::of(&inside).expect("there");
+        let held = anchor.hold(&inside.join("m")).expect("there");
+        std::fs::rename(inside.join("m"), inside.join("o")).expect("rename");
+        std::os::unix::fs::symlink(&outside, inside.join("m")).expect("symlink");
+        let path = held.path_of(c"f");
+        std::fs::write(OsStr::from_bytes(path.to_bytes()), "x").expect("write");
+        assert!(inside.join("o/f").exists() && !outside.join("f").exists());
+        for again in [anchor.hold(&inside.join("m/f")), anchor.walk(Path::new("m/f"))] {
+            assert!(again.is_err(), "a link has come into the path");
+        }
+    }
+
+    #[test]
+    fn what_lies_outside_is_not_held() {
+        let home = tempfile::tempdir().expect("a directory");
+        let inside = real(home.path()).join("in");
+        std::fs::create_dir(&inside).expect("mkdir");
+        let anchor = Anchor::of(&inside).expect("there");
+        for outside in ["/etc/passwd", "/"] {
+            assert!(anchor.hold(Path::new(outside)).is_err(), "{outside}");
+        }
+        assert!(anchor.hold(&inside.join("../x")).is_err());
+        assert!(anchor.hold(&inside).expect("itself").is_directory());
+        assert!(anchor.walk(Path::new(".")).expect("itself").is_directory());
+    }
+}

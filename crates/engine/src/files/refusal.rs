@@ -1,0 +1,82 @@
+//! What a program was refused, why, and what would allow it.
+
+use std::path::{Path, PathBuf};
+
+/// Why a program may not do something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It lies outside of the allowed places.
+    Outside,
+    /// A name in it begins with a dot.
+    Hidden,
+    /// Another rank changed the path while it was looked up.
+    Changed,
+    /// The target of a link has `..` in it.
+    LinkUpwards,
+    /// It was there before the run.
+    NotMade,
+    /// It would become executable, or run with the rights of its owner.
+    Executable,
+    /// It would be appended to a file that can be executed.
+    Script,
+    /// It would start a program.
+    Starts,
+}
+
+/// Something that a program may not do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("refused to {what} \"{path}\"{}: {}", resolved(.path, .real), self.because())]
+pub struct Refusal {
+    /// `write to`, `read`, `remove` …
+    pub what: &'static str,
+    /// As the program wrote it.
+    pub path: String,
+    /// Where it really lies, links resolved.
+    pub real: PathBuf,
+    /// Why.
+    pub reason: Reason,
+    /// The allowed places in words.
+    pub places: String,
+    /// The option that would allow it, where it is one of a directory.
+    pub option: String,
+}
+
+fn resolved(path: &str, real: &Path) -> String {
+    if Path::new(path) == real || !real.is_absolute() {
+        String::new()
+    } else {
+        format!(" (that is {})", real.display())
+    }
+}
+
+impl Refusal {
+    fn because(&self) -> String {
+        let Self { places, option, .. } = self;
+        match self.reason {
+            Reason::Outside => {
+                format!("the program may only touch files below {places}; to allow it, add {option}")
+            }
+            Reason::Hidden => format!(
+                "names that begin with a dot hold settings and keys of other programs; to allow it, add {option}"
+            ),
+            Reason::Changed => "another rank changed where this path leads while it was looked up".into(),
+            Reason::LinkUpwards => {
+                format!(
+                    "the program may only touch files below {places}; a link may be moved, so name its target by a \
+                     path without `..`"
+                )
+            }
+            Reason::NotMade => {
+                format!("this run did not make it; to let the program have it all the same, add {option}")
+            }
+            Reason::Executable => {
+                "a program may make files executable only with --allow-spawn; other permissions are free"
+                    .into()
+            }
+            Reason::Script => {
+                "this run did not make it, and it can be executed; to allow it, add --allow-spawn".into()
+            }
+            Reason::Starts => "a program may start others only with --allow-spawn".into(),
+        }
+    }
+}

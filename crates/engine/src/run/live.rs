@@ -1,0 +1,214 @@
+//! Keeps the samples of a run where they survive the death of all its processes, and makes a run of what was left.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use record::live::{Found, LeftFolder, LiveFolder};
+use record::{RecordState, SampleRegion, read};
+use samples::Facts;
+use serde::{Deserialize, Serialize};
+
+use super::{Options, Outcome, collect};
+use crate::files;
+use ranks::{RankEnd, RankEnds};
+
+/// The schema of [`Manifest`].
+const SCHEMA: &str = "lastrank.live/1";
+/// Folders of live samples begin so, and the user's number follows.
+const PREFIX: &str = "lastrank-live";
+/// Ranks of a run that was left, at most.
+const MOST_RANKS: u32 = 1 << 16;
+
+/// What was run, written before the first rank begins.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Manifest {
+    /// `lastrank.live/1`.
+    pub schema: String,
+    /// Where the samples were to go.
+    pub run_file: PathBuf,
+    /// To which the names in the registry are relative.
+    pub working_directory: PathBuf,
+    /// Are files those of this machine, and to be removed?
+    pub local_files: bool,
+    /// The boot of the machine: after another one, what was not written back is gone.
+    pub boot: String,
+    /// The process that supervised the ranks.
+    pub process: u32,
+    /// What is known before the run.
+    pub facts: Facts,
+}
+
+fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// Folders in memory that have names, and so survive every process: of the machine, of the user.
+fn memory_folders() -> Vec<PathBuf> {
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    std::iter::once(PathBuf::from("/dev/shm")).chain(own).filter(|folder| folder.is_dir()).collect()
+}
+
+/// The user's folders of live samples begin with this.
+fn prefix() -> String {
+    format!("{PREFIX}-{}-", rustix::process::geteuid().as_raw())
+}
+
+fn device(place: &Path) -> Option<u64> {
+    let existing = place.ancestors().find(|place| place.exists())?;
+    let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
+    rustix::fs::stat(existing).ok().map(|found| found.st_dev)
+}
+
+fn has_room(folder: &Path, bytes: u64) -> bool {
+    rustix::fs::statvfs(folder).is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= bytes)
+}
+
+/// Makes a folder for the samples of a run: in memory that has a name; else beside the run file, if that is not on a
+/// device that the run measures. `None` where there is no such place with room for them: the samples then live as long
+/// as a process of the run.
+pub fn begin(options: &Options, run_file: &Path, facts: Facts) -> Option<Arc<LiveFolder>> {
+    if options.backend.capabilities().virtual_time {
+        return None;
+    }
+    let ranks = u64::from(options.launch.ranks.max(1));
+    let each = options.samples_per_rank(options.launch.ranks) * size_of::<samples::Sample>() + (16 << 20);
+    let needed = ranks * each as u64;
+    let beside = run_file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let beside = std::path::absolute(beside.unwrap_or(Path::new("."))).ok()?;
+    let measured: Vec<_> = std::iter::once(Path::new("."))
+        .chain(options.named.iter().map(PathBuf::as_path))
+        .map(device)
+        .collect();
+    let is_measured = |folder: &Path| measured.contains(&device(folder));
+    let stem = run_file.file_stem().unwrap_or_default().to_string_lossy();
+    let (process, now) = (std::process::id(), SystemTime::now().duration_since(UNIX_EPOCH).ok()?);
+    let unique = format!("{process}-{:x}", now.as_nanos());
+    let in_memory = memory_folders().into_iter().map(|folder| folder.join(prefix() + &unique));
+    let places = in_memory.chain([beside.join(format!(".{stem}.{PREFIX}-{unique}"))]);
+    let manifest = Manifest {
+        schema: SCHEMA.into(),
+        run_file: std::path::absolute(run_file).ok()?,
+        working_directory: std::env::current_dir().ok()?,
+        local_files: options.backend.capabilities().local_files,
+        boot: boot(),
+        process,
+        facts,
+    };
+    let manifest = serde_json::to_vec(&manifest).ok()?;
+    places
+        .filter(|place| place.parent().is_some_and(|folder| !is_measured(folder) && has_room(folder, needed)))
+        .find_map(|place| LiveFolder::make(&place, &options.spill_directory, &manifest).ok())
+        .map(Arc::new)
+}
+
+/// A run that was left.
+#[derive(Debug)]
+pub struct LeftRun {
+    folder: LeftFolder,
+    /// What was run.
+    pub manifest: Manifest,
+}
+
+/// What was found where a run may have left samples.
+#[derive(Debug)]
+pub enum LeftRuns {
+    /// A run that is over.
+    Left(Box<LeftRun>),
+    /// One that is under way; its folder.
+    UnderWay(PathBuf),
+    /// A folder that cannot be read: which, and why.
+    Strange(PathBuf, String),
+}
+
+/// The runs that were left in memory folders, and in `folder`. Without a `folder` those of the working directory are
+/// looked for as well.
+///
+/// # Errors
+/// Where `folder` cannot be listed.
+pub fn left(folder: Option<&Path>) -> std::io::Result<Vec<LeftRuns>> {
+    let own = prefix();
+    let mut candidates: Vec<PathBuf> = Vec::new();
+    for place in memory_folders() {
+        let listed = std::fs::read_dir(place).into_iter().flatten().flatten();
+        let named = listed.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own));
+        candidates.extend(named.map(|entry| entry.path()));
+    }
+    let beside = format!(".{PREFIX}-");
+    for entry in std::fs::read_dir(folder.unwrap_or(Path::new(".")))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.contains(&beside) {
+            candidates.push(entry.path());
+        }
+    }
+    let wanted = folder.map(|folder| folder.canonicalize()).transpose()?;
+    let is_wanted = |manifest: &Manifest| match &wanted {
+        None => true,
+        Some(wanted) => {
+            manifest.working_directory == *wanted || manifest.run_file.parent() == Some(wanted.as_path())
+        }
+    };
+    Ok(candidates.into_iter().filter_map(|path| seen(path, &is_wanted)).collect())
+}
+
+fn seen(path: PathBuf, is_wanted: &dyn Fn(&Manifest) -> bool) -> Option<LeftRuns> {
+    let folder = match LeftFolder::look(&path) {
+        Ok(Found::Left(folder)) => folder,
+        Ok(Found::UnderWay) => return Some(LeftRuns::UnderWay(path)),
+        Err(error) => return Some(LeftRuns::Strange(path, error.to_string())),
+    };
+    match serde_json::from_slice::<Manifest>(folder.manifest()) {
+        Ok(manifest) if manifest.schema == SCHEMA => {
+            is_wanted(&manifest).then(|| LeftRuns::Left(Box::new(LeftRun { folder, manifest })))
+        }
+        Ok(_) => Some(LeftRuns::Strange(path, "another version of lastrank wrote it".into())),
+        Err(error) => Some(LeftRuns::Strange(path, error.to_string())),
+    }
+}
+
+impl LeftRun {
+    /// Makes a run of what the ranks published, and removes the files that they had created.
+    pub fn outcome(&self) -> Outcome {
+        let ranks = self.manifest.facts.ranks.min(MOST_RANKS);
+        let regions: Vec<SampleRegion> = (0..ranks).map_while(|rank| self.folder.region(rank).ok()).collect();
+        let ends = regions.iter().map(|region| end_of(region.state())).collect();
+        let ended = RankEnds { ends, ..RankEnds::default() };
+        let created: Vec<_> = regions.iter().flat_map(files::created).collect();
+        let from = &self.manifest.working_directory;
+        let cleaned =
+            (self.manifest.local_files && !created.is_empty()).then(|| files::clean_in(from, &created));
+        let records = regions.iter().map(read).collect();
+        let options = Options { seed: self.manifest.facts.seed, ..Options::new(ranks) };
+        let mut outcome = collect::collect_left(&options, records, ended, self.manifest.facts.clone());
+        let facts = &mut outcome.run.facts;
+        facts.complete = false;
+        let mut why = vec!["lastrank itself was killed; the samples were recovered".to_owned()];
+        if self.manifest.boot != boot() {
+            why.push(
+                "the machine was started anew since: samples that were not on the disk are missing".into(),
+            );
+        }
+        if regions.len() < ranks as usize {
+            why.push(format!("only {} of {ranks} ranks left samples that can be read", regions.len()));
+        }
+        facts.failures.splice(0..0, why);
+        outcome.cleaned = cleaned;
+        outcome
+    }
+
+    /// Removes what was left: the samples are in their file.
+    pub fn remove(self) {
+        self.folder.remove();
+    }
+}
+
+fn end_of(state: RecordState) -> RankEnd {
+    match state {
+        RecordState::Finished => RankEnd::Finished,
+        RecordState::Stopped => RankEnd::Left("it stopped".into()),
+        RecordState::New | RecordState::Running => RankEnd::Killed(libc::SIGKILL),
+    }
+}

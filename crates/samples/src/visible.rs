@@ -1,0 +1,90 @@
+//! Makes characters visible that would command a terminal or turn the order of what is read.
+
+use std::borrow::Cow;
+
+/// Would this character do something to a terminal, or to the order of its neighbours, instead of being shown? Line
+/// feeds and tabs are none of them.
+pub fn commands_a_terminal(character: char) -> bool {
+    match character {
+        '\n' | '\t' => false,
+        // Bidirectional marks, embeddings, overrides and isolates (Unicode 16, annex 9).
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        // Separators of lines and paragraphs, and letters of no width that hide in names.
+        '\u{2028}' | '\u{2029}' | '\u{200b}' | '\u{feff}' => true,
+        other => other.is_control(),
+    }
+}
+
+/// `text` as a terminal may show it: escape sequences and the like stand as `\u{1b}`.
+///
+/// ```
+/// assert_eq!(samples::visible("plain\n"), "plain\n");
+/// assert_eq!(samples::visible("\x1b]52;c;bHM=\x07"), "\\u{1b}]52;c;bHM=\\u{7}");
+/// ```
+pub fn visible(text: &str) -> Cow<'_, str> {
+    replaced(text, |character| character.escape_unicode().to_string())
+}
+
+/// JSON as a terminal may show it: the same characters as the escapes of JSON, in whose strings alone they can stand.
+///
+/// ```
+/// assert_eq!(samples::visible_json("\"\u{9b}31m\""), r#""\u009b31m""#);
+/// ```
+pub fn visible_json(json: &str) -> Cow<'_, str> {
+    replaced(json, |character| format!("\\u{:04x}", u32::from(character)))
+}
+
+/// As [`visible`], of text with colours (`ESC [ … m`), which are kept.
+///
+/// ```
+/// assert_eq!(samples::visible_in_colour("\x1b[1;31mred\x1b[0m\x1b[2J"), "\x1b[1;31mred\x1b[0m\\u{1b}[2J");
+/// ```
+pub fn visible_in_colour(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut shown = visible(parts.next().unwrap_or_default()).into_owned();
+    for part in parts {
+        let code = part.strip_prefix('[').and_then(|rest| rest.split_once('m'));
+        let is_colour = code.is_some_and(|(code, _)| code.chars().all(|c| c.is_ascii_digit() || c == ';'));
+        shown += if is_colour { "\u{1b}" } else { "\\u{1b}" };
+        shown += &visible(part);
+    }
+    shown
+}
+
+fn replaced(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
+    if !text.chars().any(commands_a_terminal) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        // The end of a line of other systems.
+        let ends_a_line = character == '\r' && characters.peek() == Some(&'\n');
+        if commands_a_terminal(character) && !ends_a_line {
+            shown += &escape(character);
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_commands_a_terminal_is_left() {
+        let all: String = (0..0x3000).filter_map(char::from_u32).collect();
+        for shown in [visible(&all), visible_json(&all)] {
+            assert!(!shown.chars().any(commands_a_terminal));
+        }
+        assert_eq!(visible("a\r\nb\rc"), "a\r\nb\\u{d}c");
+    }
+
+    #[test]
+    fn letters_of_all_scripts_are_left_alone() {
+        let text = "Größe, размер, 大小, גודל, حجم, 😀 µs\n\tx";
+        assert!(matches!(visible(text), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,121 @@
+"""Calls that fail, at each place, one at a time: never a wrong success, a panic or a half file."""
+
+import os
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from filesystems.measured import Lastrank
+
+NIGHTLY = os.environ.get("LASTRANK_LONG_TESTS") == "1"
+SEED = 14
+CALLS = {
+    "openat": "EMFILE",
+    "write": "ENOSPC",
+    "fsync": "EIO",
+    "rename": "EDQUOT",
+    "mmap": "ENOMEM",
+    "ftruncate": "ENOSPC",
+    "madvise": "EFAULT",
+    "memfd_create": "EMFILE",
+    "getrandom": "ENOSYS",
+    "clone": "EAGAIN",
+    "landlock_create_ruleset": "EPERM",
+    "landlock_restrict_self": "E2BIG",
+    "flock": "ENOLCK",
+    "unlink": "EACCES",
+}
+PROGRAM = 'repeat 20 write("f", 1000);\ndelete("f");\n'
+
+
+def samples_in(file: Path) -> int:
+    """How many there are; fails where the file is not whole."""
+    import pyarrow.parquet
+
+    return pyarrow.parquet.read_table(file).num_rows
+
+
+def run(lastrank: Lastrank, folder: Path, call: str, errno: str, when: str) -> tuple[int, str]:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "a.ppl").write_text(PROGRAM)
+    command = [
+        "strace", "-f", "-qq", "-o", folder / "trace", "-e", f"trace={call}",
+        "-e", f"inject={call}:error={errno}:when={when}",
+        lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "10",
+    ]  # fmt: skip
+    environment = os.environ | {"TMPDIR": str(folder), "HOME": str(folder)}
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=120, check=False, env=environment
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_call_that_fails_anywhere_is_told(lastrank: Lastrank) -> None:
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    chance = random.Random(SEED)
+    injected = told = 0
+    for call, errno in CALLS.items():
+        folder = lastrank.folder / call
+        status, said = run(lastrank, folder, call, errno, "60000")
+        assert status == 0, (call, said)
+        count = len(re.findall(rf"\b{call}\(", (folder / "trace").read_text()))
+        places = list(range(1, count + 1))
+        if not NIGHTLY:
+            places = sorted(chance.sample(places, min(len(places), 3)))
+        for place in places:
+            status, said = run(lastrank, folder, call, errno, str(place))
+            injected += 1
+            told += status != 0
+            where = (call, place, status, said)
+            if "error while loading shared libraries" in said:
+                continue  # before the first instruction of ours
+            assert "panicked" not in said and "bug of lastrank" not in said, where
+            assert 0 <= status <= 3, where
+            if status == 0:
+                assert samples_in(folder / "a.parquet") == 21, where
+            for file in folder.glob("**/*.parquet"):
+                samples_in(file)
+            # What cannot be removed stays.
+            assert call == "unlink" or not list(folder.glob("**/*.partial")), where
+    print(f"{injected} faults injected, {told} told by the exit status, no wrong success")
+    subprocess.run([lastrank.program, "recover", "."], cwd=lastrank.folder, capture_output=True, check=False)
+
+
+def test_a_mutated_run_file_is_read_or_refused(lastrank: Lastrank) -> None:
+    """Every command that reads run files: an exit status, within bounded memory."""
+    folder = lastrank.folder
+    (folder / "a.ppl").write_text(PROGRAM)
+    command = [lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none"]
+    subprocess.run(command, cwd=folder, check=True)
+    whole = (folder / "a.parquet").read_bytes()
+    chance = random.Random(SEED)
+    trials = 2000 if NIGHTLY else 60
+    refused = 0
+    for trial in range(trials):
+        bytes_ = bytearray(whole)
+        for _ in range(chance.randint(1, 8)):
+            at = chance.randrange(len(bytes_))
+            match chance.randrange(4):
+                case 0:
+                    bytes_[at] = chance.randrange(256)
+                case 1:
+                    bytes_[at : at + 4] = b"\xff\xff\xff\x7f"
+                case 2:
+                    del bytes_[at : at + chance.randint(1, 100)]
+                case 3:
+                    bytes_[at:at] = bytes_[: chance.randint(1, 1000)]
+        (folder / "m.parquet").write_bytes(bytes_)
+        done = subprocess.run(
+            ["prlimit", f"--as={2 << 30}", lastrank.program, "export", "m.parquet", "--to", "csv", "-o", "m.csv"],
+            cwd=folder, capture_output=True, text=True, errors="replace", timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode in (0, 2, 3), (trial, done.returncode, done.stderr)
+        assert "panicked" not in done.stderr and "bug of lastrank" not in done.stderr, (trial, done.stderr)
+        refused += done.returncode != 0
+    print(f"{trials} mutated run files, {refused} refused, no crash")

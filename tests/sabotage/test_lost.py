@@ -1,0 +1,150 @@
+"""A run whose supervisor dies, at any moment, of any signal: no sample of an operation that returned is lost."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from filesystems.measured import Lastrank
+
+TRIALS = int(os.environ.get("LASTRANK_STORMS", "60"))
+"""So many in CI; 1000 in a nightly run."""
+SEED = 20261122
+
+PROGRAM = """
+define ranks 2;
+create("log-$$rank");
+repeat 1000000 append("log-$$rank", 1);
+"""
+
+
+def start(lastrank: Lastrank, folder: Path, *options: str) -> subprocess.Popen:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "a.ppl").write_text(PROGRAM)
+    command = [lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none", *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def appended(folder: Path) -> list[int]:
+    """How often each rank's call of append has had an effect: it returned, but for the last one perhaps."""
+    return [path.stat().st_size if (path := folder / f"log-{rank}").exists() else 0 for rank in range(2)]
+
+
+def until(condition, what: str, seconds: float = 60):
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, what
+        time.sleep(0.002)
+    return found
+
+
+def children(process: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def samples_of(file: Path) -> list[int]:
+    import pandas
+
+    table = pandas.read_parquet(file)
+    return [int(((table.operation == "append") & (table["rank"] == rank)).sum()) for rank in range(2)]
+
+
+@pytest.fixture
+def fresh(lastrank: Lastrank) -> Lastrank:
+    """No run of an earlier test is left."""
+    subprocess.run([lastrank.program, "recover"], cwd=lastrank.folder, capture_output=True, check=False)
+    return lastrank
+
+
+def test_a_supervisor_killed_at_any_moment_loses_no_sample(fresh: Lastrank) -> None:
+    chance = random.Random(SEED)
+    recovered = 0
+    for trial in range(TRIALS):
+        folder = fresh.folder / f"trial-{trial}"
+        deadly = chance.choice([signal.SIGKILL, signal.SIGABRT, signal.SIGQUIT])
+        pause = chance.uniform(0, 0.03)
+        with start(fresh, folder) as run:
+            ranks = until(lambda run=run: len(found := children(run.pid)) == 2 and found, "no ranks")
+            until(lambda folder=folder: all(appended(folder)), "nothing was appended")
+            time.sleep(pause)
+            run.send_signal(deadly)
+            run.wait(60)
+        until(lambda ranks=ranks: not any(map(is_alive, ranks)), "ranks outlive their supervisor")
+        did = appended(folder)
+        done = subprocess.run([fresh.program, "recover", "."], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (trial, done.stdout, done.stderr)
+        kept = samples_of(folder / "a.parquet")
+        # The last append may have had its effect without having returned.
+        assert all(many - 1 <= samples <= many for many, samples in zip(did, kept, strict=True)), (trial, did, kept)
+        assert not list(folder.glob("log-*")), "recover removes what the run had made"
+        recovered += sum(kept)
+    print(f"{TRIALS} killed supervisors, {recovered} samples recovered, none lost")
+
+
+@pytest.mark.parametrize("asked", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_of_a_batch_system_ends_the_run_in_order(fresh: Lastrank, asked: signal.Signals) -> None:
+    folder = fresh.folder / "asked"
+    with start(fresh, folder) as run:
+        until(lambda: all(appended(folder)), "nothing was appended")
+        run.send_signal(asked)
+        said = run.communicate(timeout=60)[1]
+    assert run.returncode == 3, said
+    assert all(samples_of(folder / "a.parquet")), said
+    left = subprocess.run([fresh.program, "recover", "."], cwd=folder, capture_output=True, text=True, check=False)
+    assert "no run left samples" in left.stdout, left
+
+
+def test_a_run_that_waits_for_its_signal_does_not_end_by_a_second_one(fresh: Lastrank) -> None:
+    folder = fresh.folder / "waits"
+    folder.mkdir()
+    (folder / "a.ppl").write_text('create("begun"); sleep(300ms); write("f", 10);')
+    command = [fresh.program, "run", "a.ppl", "--wait", "-s", "-o", "a.parquet", "--report", "none"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as run:
+        assert "ready" in run.stderr.readline()
+        run.send_signal(signal.SIGUSR1)
+        until((folder / "begun").exists, "it did not begin")
+        run.send_signal(signal.SIGUSR1)
+        said = run.communicate(timeout=60)[1]
+    assert run.returncode == 0, said
+
+
+def test_two_runs_do_not_write_one_file(fresh: Lastrank) -> None:
+    folder = fresh.folder / "two"
+    with start(fresh, folder) as first:
+        until(lambda: all(appended(folder)), "nothing was appended")
+        with start(fresh, folder) as second:
+            said = second.communicate(timeout=60)[1]
+        assert (second.returncode, "another run" in said) == (2, True), said
+        first.send_signal(signal.SIGINT)
+        first.wait(60)
+    assert sum(samples_of(folder / "a.parquet")) > 0
+
+
+def test_a_folder_that_is_gone_sends_the_samples_elsewhere(fresh: Lastrank) -> None:
+    folder, other = fresh.folder / "work", fresh.folder / "other"
+    for place in (folder, folder / "out", other):
+        place.mkdir()
+    (folder / "a.ppl").write_text('create("begun"); sleep(200ms); repeat 10 stat(".");')
+    command = [fresh.program, "run", "a.ppl", "-s", "-o", "out/a.parquet", "--report", "none"]
+    environment = os.environ | {"TMPDIR": str(other)}
+    with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as run:
+        until((folder / "begun").exists, "it did not begin")
+        (folder / "out").rename(folder / "gone")
+        said = run.communicate(timeout=60)[1]
+    found = list(other.glob("a-*.parquet"))
+    assert (run.returncode, len(found)) == (3, 1), said
+    assert str(found[0]) in said and "out/a.parquet" in said, said
