@@ -3,6 +3,9 @@
 
 // The table prints columns that the tests do not read.
 #[allow(dead_code)]
+#[path = "../examples/calibration/counted.rs"]
+mod counted;
+#[allow(dead_code)]
 #[path = "../examples/calibration/models.rs"]
 mod models;
 #[allow(dead_code)]
@@ -71,6 +74,11 @@ fn a_small_cluster_and_a_periodic_flush_are_found() {
 #[test]
 fn comparisons_cover_and_keep_their_size() {
     check(&studies::comparisons(200, &[60]));
+}
+
+#[test]
+fn counted_alarms_keep_their_rate_whatever_the_law() {
+    check(&counted::counted_alarms(20, 4_000));
 }
 
 #[test]

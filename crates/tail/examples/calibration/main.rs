@@ -2,10 +2,11 @@
 //!
 //! `cargo run --release -p lastrank-tail --example calibration -- [SHARE] [SECTION …]`: SHARE of the full numbers of
 //! samples, 1 without it; sections are intervals, ends, models, stage-one, power, fit-tests, likelihood-ratios, verdicts,
-//! comparisons, whole-comparisons, other-sizes, alarms, extremal-index and latencies, all without one. Seeded: every
+//! comparisons, whole-comparisons, other-sizes, alarms, counted-alarms, extremal-index and latencies, all without one. Seeded: every
 //! run prints the same numbers. In full about an hour of one core; RAYON_NUM_THREADS=1 keeps it to one.
 
 mod answers;
+mod counted;
 mod models;
 mod studies;
 mod verdicts;
@@ -65,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let alarm_cases = [alarm(400, 1e-2, 1.05), alarm(400, 1e-3, 1.02), alarm(100, 1e-2, 1.05)];
     let shapes = [-0.4, -0.2, 0.0, 0.2, 0.5, 1.0];
     type Study<'a> = (&'static str, Box<dyn Fn() -> Vec<Cell> + 'a>);
-    let all: [Study; 14] = [
+    let all: [Study; 15] = [
         (
             "intervals",
             Box::new(|| {
@@ -122,6 +123,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }),
         ),
         ("alarms", Box::new(|| studies::alarms(of(500), 4_000, &alarm_cases))),
+        ("counted-alarms", Box::new(|| counted::counted_alarms(of(500), 4_000))),
         ("extremal-index", Box::new(|| studies::extremal_index(of(200), 50_000))),
         ("latencies", Box::new(|| studies::latencies(of(3_000), of(120), 20_000))),
     ];

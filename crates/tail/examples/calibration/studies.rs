@@ -47,7 +47,7 @@ pub fn share(study: &'static str, what: String, nominal: f64, accepted: (f64, f6
 }
 
 /// A mean.
-fn mean(study: &'static str, what: String, nominal: f64, accepted: (f64, f64), values: &[f64]) -> Cell {
+pub fn mean(study: &'static str, what: String, nominal: f64, accepted: (f64, f64), values: &[f64]) -> Cell {
     let samples = values.len();
     let mean = values.iter().sum::<f64>() / samples as f64;
     let square = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (samples as f64 - 1.0);
