@@ -13,6 +13,7 @@ mod lsp;
 mod machine;
 mod plan_runs;
 mod recover;
+mod redact;
 mod report;
 mod run;
 mod scale;
