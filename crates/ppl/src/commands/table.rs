@@ -1,4 +1,6 @@
 //! Lists the commands by class: name, arguments, value, origin, `[properties]`, documentation, example.
+//!
+//! Long because: it is one table, a few lines for each command.
 
 use super::Default::{Absent, Int, Many, Required};
 use super::Kind::{
@@ -223,6 +225,12 @@ Language LanguageCommand "A command that the interpreter executes, through a sep
     Glob "glob" ("pattern" Text Required) List Lastrank []
         "The names that match a pattern with `*` and `?`, sorted."
         example "for $f in glob(\"*.none\") delete($f);";
+    Signal "signal" ("name" Text Required) Nothing Lastrank []
+        "Tells the ranks and workers that `await` the name, once more each time. Operations that an `async` block started are done before. Ranks must be of one machine, and not started by an MPI launcher."
+        example "signal(\"ready\"); await(\"ready\");";
+    Await "await" ("name" Text Required, "count" Count Int(1)) Nothing Lastrank []
+        "Waits until all ranks and workers together gave the signal so often. The wait is no part of a sample."
+        example "signal(\"go\"); signal(\"go\"); await(\"go\", 2);";
 }
 
 File FileCommand "A command that a driver executes: one call, or open, transfer and close." {
