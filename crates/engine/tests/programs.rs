@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 
-use engine::run::{BackendKind, Options, Outcome, options_of};
+use engine::run::{BackendKind, Confine, Options, Outcome, options_of};
 use ppl::Source;
 use ppl::plan::{Plan, Settings};
 use support::alone;
@@ -144,13 +144,18 @@ fn verified_reads_find_a_byte_that_someone_else_changed() {
 #[test]
 fn foretold_failures_are_fine_and_others_are_told_with_line_path_and_errno() {
     let said = alone("foretold_failures_are_fine_and_others_are_told_with_line_path_and_errno", || {
-        let (_, outcome) = here(
+        let home = tempfile::tempdir().expect("a directory");
+        // A stranger's program may not read there.
+        let own = Options { confine: Confine::Nobody, ..Options::new(1) };
+        let outcome = run_in(
+            home.path(),
             "expect errno == ENOENT { stat(\"nothing\"); }\n\
              repeat $i 10 delete(\"no-$i\");\n\
              $f = fopen(\"no\", \"r\");\n\
              fread($f, 10);\n\
              read(\"/proc/self/mem\", 10);",
             1,
+            &own,
         );
         told(&outcome)
     });

@@ -170,6 +170,9 @@ pub struct RunOptions {
     /// Let the program start other programs and make files executable
     #[arg(long)]
     pub allow_spawn: bool,
+    /// Let one write take more than nine tenths of what is free
+    #[arg(long)]
+    pub fill: bool,
     /// Confine the program to this directory tree
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
@@ -207,6 +210,9 @@ pub struct RunOptions {
     /// MPI library to use, or `none` [default: found by the launcher's environment]
     #[arg(long, value_name = "PATH|none")]
     pub mpi: Option<String>,
+    /// Hide host, command line, paths and user in the run file and the report
+    #[arg(long)]
+    pub redact: bool,
     /// Accept the original's lexing: unknown words and characters are ignored with a warning
     #[arg(long)]
     pub classic: bool,
@@ -360,6 +366,9 @@ pub struct ReportArgs {
     /// The document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
     #[arg(long, conflicts_with_all = ["verbose", "one_line"])]
     pub json: bool,
+    /// Hide host, command line, paths and user
+    #[arg(long)]
+    pub redact: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -387,6 +396,9 @@ pub struct ExportArgs {
     /// Where it goes, or `-` for standard output [default: beside the run file]
     #[arg(short, long, value_name = "FILE|-")]
     pub output: Option<PathBuf>,
+    /// Hide host, command line, paths and user
+    #[arg(long)]
+    pub redact: bool,
 }
 
 #[derive(Debug, Args)]

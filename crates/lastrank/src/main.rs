@@ -22,7 +22,9 @@ fn main() -> std::process::ExitCode {
     ranks::ignore_file_size_signal();
     exit::report_bugs();
     if let Err(error) = ranks::random_numbers() {
-        eprintln!("error: this system gives no random numbers (getrandom: {error}); see its filters of system calls");
+        eprintln!(
+            "error: this system gives no random numbers (getrandom: {error}); see its filters of system calls"
+        );
         return exit::Status::Usage.into();
     }
     exit::report(commands::dispatch(cli::Cli::parse()))

@@ -20,6 +20,8 @@ pub struct Confinement {
     free: bool,
     /// May programs be started and files be made executable?
     spawns: bool,
+    /// May one write fill the file system?
+    fills: bool,
     /// Hold what is checked by descriptor until it is used: the kernel does not confine this rank.
     by_descriptor: bool,
     known: HashMap<Box<[u8]>, Result<ParentFacts, PathBuf>>,
@@ -110,6 +112,7 @@ impl Confinement {
             rooted: false,
             free: false,
             spawns: false,
+            fills: false,
             by_descriptor: false,
             known: HashMap::new(),
         }
@@ -130,6 +133,17 @@ impl Confinement {
     #[must_use]
     pub fn spawning(self, spawns: bool) -> Self {
         Self { spawns: self.spawns || spawns, ..self }
+    }
+
+    /// One write may fill the file system.
+    #[must_use]
+    pub fn filling(self, fills: bool) -> Self {
+        Self { fills, ..self }
+    }
+
+    /// May one write fill the file system?
+    pub fn fills(&self) -> bool {
+        self.fills
     }
 
     /// The kernel confines the rank (`false`), or directories are to be held between check and use. They are as well
@@ -348,7 +362,11 @@ impl Confinement {
     fn allowing(&self, real: &Path) -> Option<&Place> {
         let around = |place: &&Place| {
             let Ok(below) = real.strip_prefix(&place.path) else { return false };
-            place.trusted || below.components().all(|part| !is_hidden(part.as_os_str().as_bytes()))
+            // A name that does not exist may still have `..` in it.
+            below.components().all(|part| match part {
+                Component::Normal(name) => place.trusted || !is_hidden(name.as_bytes()),
+                Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => false,
+            })
         };
         self.places.iter().filter(around).max_by_key(|place| place.trusted)
     }

@@ -247,7 +247,7 @@ fn a_link_may_not_lead_up_since_it_may_be_moved() {
         let refused = rule.check_target(target, &c(&inside.join("a/b/link")));
         assert!(refused.is_err(), "{target:?} was allowed");
     }
-    for target in [c"x", c".", c"..x/y"] {
+    for target in [c"x", c".", c"x../y"] {
         assert!(rule.check_target(target, &c(&inside.join("a/b/link"))).is_ok(), "{target:?} was refused");
     }
     assert!(rule.check_target(&c(&inside.join("a")), &c(&inside.join("a/b/link"))).is_ok());

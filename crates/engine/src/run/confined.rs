@@ -51,7 +51,8 @@ pub(super) fn checks(options: &Options, facts: &ConfinementFacts) -> Confinement
         (Some(root), _) => Confinement::rooted(Path::new(root)),
         (None, _) => Confinement::new(&options.named, &options.allow),
     };
-    confinement.spawning(options.allow_spawn).by_descriptor(facts.by != ConfinedBy::Kernel)
+    let confinement = confinement.spawning(options.allow_spawn).filling(options.fill);
+    confinement.by_descriptor(facts.by != ConfinedBy::Kernel)
 }
 
 /// Restricts this thread and those that it starts, where the kernel is to do it.

@@ -67,6 +67,8 @@ pub struct Options {
     pub allow: Vec<PathBuf>,
     /// May the program start others and make files executable?
     pub allow_spawn: bool,
+    /// May one write take more than nine tenths of what is free?
+    pub fill: bool,
     /// Who confines the program.
     pub confine: Confine,
     /// The only directory below which the program may read and write.
@@ -106,6 +108,7 @@ impl Options {
             named: Vec::new(),
             allow: Vec::new(),
             allow_spawn: false,
+            fill: false,
             confine: Confine::default(),
             root: None,
             clean: Clean::default(),

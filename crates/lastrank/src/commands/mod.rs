@@ -22,6 +22,7 @@ mod meta;
 mod plan_runs;
 mod record;
 mod recover;
+mod redact;
 mod replay;
 mod report;
 mod run;

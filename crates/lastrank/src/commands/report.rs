@@ -6,6 +6,7 @@ use anyhow::Context;
 use report::{Report, WrittenFiles};
 use serde_json::{Value, json};
 
+use super::redact::redact;
 use crate::cli::ReportArgs;
 use crate::exit::Status;
 use crate::output;
@@ -17,7 +18,10 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     if let Some(page) = &page {
         output::refuse_overwriting(page, "-o", &[&args.run])?;
     }
-    let run = store::read(&args.run)?;
+    let mut run = store::read(&args.run)?;
+    if args.redact {
+        redact(&mut run);
+    }
     let options = report::ReportOptions { site: args.label.clone(), ..Default::default() };
     let report = report::build(&run, &options);
     if let Some(page) = &page {

@@ -1,8 +1,9 @@
 //! What a program may touch, and what it created, where files are those of this machine.
 
 use std::collections::HashSet;
-use std::ffi::{CStr, CString};
-use std::path::PathBuf;
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use confine::Held;
 
@@ -172,6 +173,22 @@ impl Guard {
         path: &CStr,
     ) -> Result<Option<(CString, u32, Held)>, Refusal> {
         if self.local && !self.confinement.is_free() { self.confinement.hold(what, path) } else { Ok(None) }
+    }
+
+    /// Bytes that are free for the file `path`, which may be new; `None` where it may be filled, where nobody can say,
+    /// and of devices.
+    pub(super) fn room_at(&self, path: &CStr) -> Option<u64> {
+        if !self.local || self.confinement.fills() {
+            return None;
+        }
+        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
+        let place = match path.metadata() {
+            Ok(found) if !found.is_file() => return None,
+            Ok(_) => path,
+            Err(_) => path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+        };
+        let found = rustix::fs::statvfs(place).ok()?;
+        Some(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
     /// May a program be started?

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use samples::Outcome;
+use samples::{Outcome, Warning, units};
 
 use super::guard::Makes;
 use super::layer::Layer;
@@ -46,12 +46,15 @@ impl Layer {
         let advances = offset.is_none();
         let offset = if open.shared { Some(offset.unwrap_or(position)) } else { offset };
         let to = Destined { file: open.name, place: offset.unwrap_or(position), appended: false };
+        let whole = self.is_whole(length, buffer);
+        if !whole && self.would_fill_file(file, length) {
+            return self.bracket.failed(driver, libc::ENOSPC);
+        }
         let from = match self.source(to, length, buffer) {
             Ok(from) => from,
             Err(errno) => return self.bracket.failed(driver, errno),
         };
         let stop = self.stop;
-        let whole = self.is_whole(length, buffer);
         let bytes = length as usize;
         // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
         let timed = unsafe {
@@ -145,6 +148,9 @@ impl Layer {
             (true, false) => (self.catalogue.append(file, length), true),
         };
         let to = Destined { file, place, appended };
+        if !self.is_whole(length, buffer) && self.would_fill(path, length) {
+            return Ok(self.bracket.failed(driver, libc::ENOSPC));
+        }
         let from = match self.source(to, length, buffer) {
             Ok(from) => from,
             Err(errno) => return Ok(self.bracket.failed(driver, errno)),
@@ -254,6 +260,31 @@ impl Layer {
             driver.close(handle);
             got
         })
+    }
+
+    /// As [`Layer::would_fill`], of an open file.
+    #[cold]
+    fn would_fill_file(&mut self, file: u32, length: u64) -> bool {
+        let Some(path) = self.files.get(file).map(|open| open.path.clone()) else { return false };
+        self.would_fill(&path, length)
+    }
+
+    /// Would a write of so many bytes take more than nine tenths of what is free there? Asked before transfers of several
+    /// pieces only; a note says so.
+    #[cold]
+    fn would_fill(&mut self, path: &CStr, length: u64) -> bool {
+        let Some(free) = self.guard.room_at(path).filter(|free| length > free / 10 * 9) else { return false };
+        self.notes.push(Warning {
+            code: "would-fill".into(),
+            text: format!(
+                "a write of {} to \"{}\" was not begun: {} are free there",
+                units::bytes(length),
+                path.to_string_lossy(),
+                units::bytes(free)
+            ),
+            advice: "write less, or say --fill to fill the file system".into(),
+        });
+        true
     }
 
     /// Is a transfer of our own memory, or of a buffer, one call?

@@ -11,13 +11,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use samples::Run;
 
+use super::redact::redact;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit::Status;
 use crate::{output, values};
 
 /// Read the run, write it in the format asked for.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Status> {
-    let run = values::open(&args.run)?;
+    let mut run = values::open(&args.run)?;
+    if args.redact {
+        redact(&mut run);
+    }
     values::every_sample(&run, &args.run)?;
     if args.output.as_deref() == Some(Path::new("-")) {
         let mut text = Vec::new();

@@ -24,6 +24,7 @@ use samples::{ConfinedBy, Facts, Warning};
 pub use facts::{sections, versions};
 pub use results::{complain, stamped};
 
+use super::redact::redact;
 use crate::cli::{PinTo, ProgressKind, Record, RunArgs, RunOptions};
 use crate::exit::Status;
 use crate::experiments::ProgramText;
@@ -119,6 +120,9 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
     runnable.complete_facts(&mut outcome.run.facts);
     machine.complete(&mut outcome.run.facts, planned);
     facts::label(&mut outcome.run.facts, args);
+    if args.redact {
+        redact(&mut outcome.run);
+    }
     results::deliver(args, &paths.still_free(args), &outcome, (Some(held), live))?;
     Ok(status(&outcome))
 }
@@ -144,6 +148,9 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
             machine.complete(&mut outcome.run.facts, planned);
             facts::label(&mut outcome.run.facts, args);
             outcome.run.facts.warnings.extend(other_ranks.clone());
+            if args.redact {
+                redact(&mut outcome.run);
+            }
             outcome
         };
         delivered = match share {
@@ -237,6 +244,7 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     options.allow.extend(args.allow.iter().cloned());
     // An experiment that ships inside the binary is no stranger's.
     options.allow_spawn = args.allow_spawn || planned.shipped;
+    options.fill = args.fill;
     options.confine = match (args.unconfined, args.require_confinement) {
         (true, _) => Confine::Nobody,
         (false, true) => Confine::Required,
