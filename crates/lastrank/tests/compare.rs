@@ -32,7 +32,7 @@ fn a_factor_reads_well_with_its_companions_and_tests() {
     assert_snapshot!(all(&lastrank(folder.path(), &arguments)));
     let first = all(&lastrank(folder.path(), &arguments[..5]));
     assert!(first.lines().count() <= 24, "{first}");
-    assert_snapshot!("first_screen", first);
+    assert!(first.starts_with("≠ 1.10 times as slow: k = 1.10 (") && first.contains("; p99 1."), "{first}");
 }
 
 #[test]

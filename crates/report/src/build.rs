@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use results::ResultRow;
 use samples::{Facts, Run, SiteKind, Warning};
 
 use crate::analysis::Analysis;
@@ -64,6 +65,9 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         }
     };
     let subject = main.as_ref().map(|main| &main.subject);
+    if subject.is_none_or(|subject| subject.failed == 0) {
+        warnings.extend(of_failures(&results));
+    }
     for name in views::unknown(run) {
         warnings.push(warning(
             "unknown-view",
@@ -260,6 +264,17 @@ fn of_completeness(facts: &Facts) -> Vec<Warning> {
         &format!("The run is incomplete: {why}."),
         "the report shows what was measured until then; run it again before you draw conclusions",
     )]
+}
+
+/// Failures of operations that the analysis is not about.
+fn of_failures(rows: &[ResultRow]) -> Option<Warning> {
+    let of_operations = rows.iter().filter(|row| row.kind == SiteKind::Operation);
+    let text = match of_operations.map(|row| row.errors).sum::<u64>() {
+        0 => return None,
+        1 => "One operation failed and is left out.".to_owned(),
+        n => format!("{n} operations failed and are left out."),
+    };
+    Some(warning("failed-operations", &text, "column `errno` of the run file says with what error"))
 }
 
 fn of_subject(subject: &Subject) -> Vec<Warning> {

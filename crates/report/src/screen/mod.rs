@@ -136,7 +136,7 @@ impl Report {
     /// The table, in at most so many lines.
     fn table(&self, canvas: &Canvas, most: usize) -> Vec<String> {
         let operations: Vec<&ResultRow> =
-            self.results.iter().filter(|row| row.kind == SiteKind::Operation && row.timings > 0).collect();
+            self.results.iter().filter(|row| row.kind == SiteKind::Operation).collect();
         let busy = |row: &ResultRow| row.busy_seconds.unwrap_or(row.timings as f64);
         let total: f64 = operations.iter().map(|row| busy(row)).sum();
         let main = answer::subject(self);
@@ -267,7 +267,9 @@ mod tests {
         let mut run = samples::example::parallel_write(2, 40, 1);
         run.facts.complete = false;
         run.samples.iter_mut().filter(|sample| sample.site == 2).for_each(|sample| sample.errno = 28);
-        let text = build(&run, &ReportOptions::default()).first_screen(FILES, ScreenOptions::default());
+        let report = build(&run, &ReportOptions::default());
+        assert_eq!(report.warnings.iter().filter(|one| one.code == "failed-operations").count(), 1);
+        let text = report.first_screen(FILES, ScreenOptions::default());
         assert!(text.contains("✖ incomplete: 320 operations, 80 failed (most with errno 28)"), "{text}");
         run.samples.clear();
         let text = build(&run, &ReportOptions::default()).first_screen(FILES, ScreenOptions::default());

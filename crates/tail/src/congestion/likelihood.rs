@@ -1,10 +1,13 @@
 //! Computes the joint likelihood of a quiet and a congested sample whose laws differ by a factor or a shift.
 
+use std::borrow::Cow;
+
 use crate::gev::{SHAPE_MAX, maximize_maxima};
+use crate::grouped::Grouped;
 use crate::interval_end::{RootDeviance, unbounded_end};
 use crate::newton::{Newton, brent_minimum};
 use crate::status::Interval;
-use crate::surface::{Free, Maxima};
+use crate::surface::{Free, Maxima, StandardMaximum};
 use crate::{Error, Gev, Series};
 
 /// The transformation of quiet values into congested ones.
@@ -20,6 +23,11 @@ pub(super) enum Link {
 pub(super) struct TwoSamples<'a> {
     quiet: &'a [f64],
     new: &'a [f64],
+    /// What the likelihood is climbed with: all values, or groups of many.
+    quiet_points: Cow<'a, [f64]>,
+    new_points: Cow<'a, [f64]>,
+    /// How many values each point stands for, quiet ones first; empty where each stands for itself.
+    weights: Vec<f64>,
     center: f64,
     spread: f64,
     pool: Vec<f64>,
@@ -37,9 +45,19 @@ pub(super) struct Maximum {
 impl<'a> TwoSamples<'a> {
     pub fn new(quiet: &'a Series, new: &'a Series) -> Self {
         let (center, spread) = crate::gev::standardisation(quiet.sorted());
+        let (quiet, new) = (quiet.sorted(), new.sorted());
+        let [(quiet_points, quiet_weights), (new_points, new_weights)] = [quiet, new].map(points);
+        let single = |weights: Option<Vec<f64>>, of: &[f64]| weights.unwrap_or_else(|| vec![1.0; of.len()]);
+        let weights = match (quiet_weights, new_weights) {
+            (None, None) => Vec::new(),
+            (one, other) => [single(one, quiet), single(other, new)].concat(),
+        };
         TwoSamples {
-            quiet: quiet.sorted(),
-            new: new.sorted(),
+            quiet,
+            new,
+            quiet_points,
+            new_points,
+            weights,
             center,
             spread,
             pool: Vec::new(),
@@ -52,27 +70,26 @@ impl<'a> TwoSamples<'a> {
     pub fn profile(&mut self, link: Link, argument: f64) -> f64 {
         let (center, spread) = (self.center, self.spread);
         self.pool.clear();
-        self.pool.extend(self.quiet.iter().map(|x| (x - center) / spread));
+        self.pool.extend(self.quiet_points.iter().map(|x| (x - center) / spread));
         let back = (-argument).exp();
-        self.pool.extend(self.new.iter().map(|y| match link {
+        self.pool.extend(self.new_points.iter().map(|y| match link {
             Link::Factor => (y * back - center) / spread,
             Link::Shift => (y - center) / spread - argument,
         }));
-        let n = self.pool.len();
+        let n = self.quiet.len() + self.new.len();
         let tolerance = 1e-12 * n as f64;
         let ends =
             self.pool.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |e, &y| (e.0.min(y), e.1.max(y)));
         let mut value = None;
         if let Some(start) = self.warm {
-            let maxima = Maxima { y: &self.pool, weights: &[], ends, shape_max: SHAPE_MAX };
+            let maxima = Maxima { y: &self.pool, weights: &self.weights, ends, shape_max: SHAPE_MAX };
             let outcome = self.newton.minimize(&Free(&maxima), &start, tolerance, 0);
             if outcome.converged {
                 value = Some(outcome.value);
             }
         }
         let value = value.unwrap_or_else(|| {
-            self.pool.sort_unstable_by(f64::total_cmp);
-            let best = maximize_maxima(&Maxima::sorted(&self.pool, SHAPE_MAX), &mut self.newton);
+            let best = self.afresh(ends);
             self.newton.at.copy_from_slice(&best.at);
             best.value
         });
@@ -82,6 +99,34 @@ impl<'a> TwoSamples<'a> {
             Link::Shift => 0.0,
         };
         value + n as f64 * spread.ln() + jacobian
+    }
+
+    /// The maximum of the pool without a place to begin; `ends` are its extremes.
+    fn afresh(&mut self, ends: (f64, f64)) -> StandardMaximum {
+        if self.weights.is_empty() {
+            self.pool.sort_unstable_by(f64::total_cmp);
+            return maximize_maxima(&Maxima::sorted(&self.pool, SHAPE_MAX), &mut self.newton);
+        }
+        let mut pairs: Vec<(f64, f64)> =
+            self.pool.iter().copied().zip(self.weights.iter().copied()).collect();
+        pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let (y, weights): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let maxima = Maxima { y: &y, weights: &weights, ends, shape_max: SHAPE_MAX };
+        maximize_maxima(&maxima, &mut self.newton)
+    }
+
+    /// The negative log-likelihood of a maximum, of all values where it was climbed with groups.
+    pub fn of_all_values(&self, link: Link, best: &Maximum) -> f64 {
+        if self.weights.is_empty() {
+            return best.value;
+        }
+        let back = (-best.argument).exp();
+        let of_new = |y: &f64| match link {
+            Link::Factor => best.argument - best.law.ln_pdf(y * back),
+            Link::Shift => -best.law.ln_pdf(y - best.argument * self.spread),
+        };
+        let of_quiet: f64 = self.quiet.iter().map(|x| -best.law.ln_pdf(*x)).sum();
+        of_quiet + self.new.iter().map(of_new).sum::<f64>()
     }
 
     fn law(&self) -> Gev {
@@ -140,6 +185,15 @@ impl<'a> TwoSamples<'a> {
     }
 }
 
+/// What a likelihood of these ascending values is climbed with, and the weights where these are groups.
+fn points(sorted: &[f64]) -> (Cow<'_, [f64]>, Option<Vec<f64>>) {
+    let (center, spread) = crate::gev::standardisation(sorted);
+    match Grouped::of(sorted, center, spread) {
+        Some(grouped) => (Cow::Owned(grouped.points), Some(grouped.weights)),
+        None => (Cow::Borrowed(sorted), None),
+    }
+}
+
 /// The joint likelihood with the argument of the link held.
 struct HeldLink<'a, 'b> {
     joint: &'a mut TwoSamples<'b>,
@@ -164,4 +218,28 @@ pub(super) fn separate(quiet: &Series, new: &Series) -> Result<f64, Error> {
     let one = crate::Likelihood::new(quiet)?.fit();
     let two = crate::Likelihood::new(new)?.fit();
     Ok(one.negative_log_likelihood + two.negative_log_likelihood)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Xoshiro;
+
+    #[test]
+    fn groups_of_many_values_give_the_likelihood_of_all() {
+        let law = Gev { location: 10.0, scale: 0.5, shape: 0.1 };
+        let mut random = Xoshiro::new(4);
+        let mut draw = |k: f64| -> Series {
+            Series::clean(&(0..60_000).map(|_| k * law.sample(&mut random)).collect::<Vec<_>>())
+        };
+        let (quiet, new) = (draw(1.0), draw(1.01));
+        let mut joint = TwoSamples::new(&quiet, &new);
+        assert!(joint.weights.len() < 40_000 && joint.weights.iter().sum::<f64>() == 120_000.0);
+        let best = joint.maximum(Link::Factor, 0.0);
+        assert!((best.argument.exp() - 1.01).abs() < 0.002, "{}", best.argument.exp());
+        assert!((joint.of_all_values(Link::Factor, &best) - best.value).abs() < 0.1);
+        let found = joint.interval(Link::Factor, &best, 0.95);
+        assert!(found.lower < best.argument && best.argument < found.upper, "{found:?}");
+        assert!(found.upper - found.lower < 0.01, "{found:?}");
+    }
 }

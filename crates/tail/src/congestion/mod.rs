@@ -291,7 +291,8 @@ impl Comparison {
 }
 
 fn link(joint: &TwoSamples, link: Link, best: &likelihood::Maximum, at: Interval, separate: f64) -> LinkFit {
-    let statistic = (2.0 * (best.value - separate)).max(0.0);
+    let value = joint.of_all_values(link, best);
+    let statistic = (2.0 * (value - separate)).max(0.0);
     LinkFit {
         value: joint.natural(link, best.argument),
         interval: Interval {
@@ -300,10 +301,10 @@ fn link(joint: &TwoSamples, link: Link, best: &likelihood::Maximum, at: Interval
             ..at
         },
         law: best.law,
-        negative_log_likelihood: best.value,
+        negative_log_likelihood: value,
         statistic,
         p: chi_square_survival(statistic, 2.0),
-        aic: 2.0 * best.value + 8.0,
+        aic: 2.0 * value + 8.0,
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Bar {
     before: Look,
     /// Samples and bytes a second over the last window.
     rates: [f64; 2],
+    /// Samples and bytes at the last look.
+    last: (u64, u64),
 }
 
 enum Shown {
@@ -61,7 +63,7 @@ impl Bar {
             ProgressKind::Auto | ProgressKind::None => Shown::Nothing,
         };
         let began = Instant::now();
-        Self { shown, began, before: Look { at: began, samples: 0, bytes: 0 }, rates: [0.0; 2] }
+        Self { shown, began, before: Look { at: began, samples: 0, bytes: 0 }, rates: [0.0; 2], last: (0, 0) }
     }
 
     /// Show what the ranks have done so far.
@@ -70,6 +72,7 @@ impl Bar {
             return;
         }
         let (samples, bytes) = watch.recorded();
+        self.last = (samples, bytes);
         let now = Instant::now();
         let since = now.duration_since(self.before.at);
         let is_new = since >= WINDOW;
@@ -120,7 +123,7 @@ impl Bar {
         match &self.shown {
             Shown::Nothing => {}
             Shown::Line(bar) => bar.finish_and_clear(),
-            Shown::Json => self.tell(self.before.samples, self.before.bytes, Some(1.0)),
+            Shown::Json => self.tell(self.last.0, self.last.1, Some(1.0)),
         }
     }
 }
