@@ -3,7 +3,7 @@
 use super::state::{Follower, Kind, Living, OpenDescription, Slot, call};
 use crate::event::{Asked, Event, From};
 use crate::flags::{O_CLOEXEC, O_DIRECTORY, O_PATH};
-use crate::model::{Call, IMPLIED, NONE, Op, UNKNOWN};
+use crate::model::{Call, IMPLIED, NONE, Op, Sighting, UNKNOWN, Was};
 use crate::names::resolve;
 
 impl Follower {
@@ -72,7 +72,7 @@ impl Follower {
         let Some(name) = self.resolved(living, path) else {
             return self.trace.leave_out("opens below a directory that was opened before the trace began");
         };
-        let directory = flags & O_DIRECTORY != 0 || flags & O_PATH == O_PATH;
+        let directory = flags & O_DIRECTORY != 0 || flags & O_PATH == O_PATH || self.is_directory(name);
         if event.result >= 0 {
             let kind = if directory { Kind::Directory } else { Kind::File };
             self.bind(living, event.result as i32, kind, name, flags);
@@ -89,6 +89,10 @@ impl Follower {
             };
             self.push(opened);
         }
+    }
+
+    pub(super) fn is_directory(&self, name: u32) -> bool {
+        matches!(self.trace.sightings.get(&name), Some(Sighting { was: Was::Directory, .. }))
     }
 
     pub(super) fn close(&mut self, living: Living, event: &Event<'_>, descriptor: i32, flags: u32) {
