@@ -120,7 +120,7 @@ fn slot(name: &str) -> Result<&'static Slot, BoardError> {
     Err(BoardError::Full)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

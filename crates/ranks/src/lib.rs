@@ -10,6 +10,7 @@
 //! - [`job`]: the parts from which `mpi` builds the parent of a single rank.
 
 mod barrier;
+#[cfg(not(loom))]
 pub mod board;
 mod comm;
 mod control;

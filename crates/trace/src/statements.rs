@@ -291,7 +291,10 @@ impl Maker<'_> {
             self.trace.leave_out("calls on files that another process opened and that have no name any more");
             return None;
         }
-        let flags = self.facts.flags.get(&call.file).copied().unwrap_or(2) & !(O_CREAT | O_EXCL | O_TRUNC);
+        // Of a file that was open before, or a directory that is synced.
+        let otherwise = if matches!(call.op, Op::Sync | Op::DataSync) { 0 } else { 2 };
+        let flags =
+            self.facts.flags.get(&call.file).copied().unwrap_or(otherwise) & !(O_CREAT | O_EXCL | O_TRUNC);
         let variable = self.scope.take(call.file);
         self.out.implied_opens += 1;
         self.push(Shape { variable, flags, ..plain(Verb::Open) }, [call.path, NONE], [0; 2], 0);
