@@ -5,12 +5,14 @@ use std::path::PathBuf;
 mod choice;
 mod fit;
 mod statistics;
+mod workloads;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use choice::{Choice, TimeUnit};
 pub use fit::{CompareArgs, FitArgs, Model};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
+pub use workloads::{AbArgs, IoArgs, LineArgs, LsArgs, MemArgs, MemoryKind};
 
 /// How long do operations on this machine really take, and is that tail normal?
 ///
@@ -38,6 +40,18 @@ pub enum Command {
     Run(RunArgs),
     /// Make run files of the samples that killed runs left, and remove the files that they had made
     Recover(RecoverArgs),
+    /// Read and write files as fio does: `lastrank io randread --bs 4k --depth 16 --time 10s`
+    Io(Box<IoArgs>),
+    /// Create, ask for and remove files and directories as mdtest does, with mdtest's options
+    Meta(LineArgs),
+    /// Write and read from many ranks as IOR does, with IOR's options
+    Ior(LineArgs),
+    /// Latency and bandwidth of memory
+    Mem(MemArgs),
+    /// Is B slower than A? Interleaved runs of two commands or programs until that is decided
+    Ab(AbArgs),
+    /// The runs of a folder as a table
+    Ls(LsArgs),
     /// Make the report of a run file again
     Report(ReportArgs),
     /// Fit extreme-value models to a run, a CSV file or a file with one number a line
@@ -60,7 +74,7 @@ pub enum Command {
     Lsp,
     /// Write a run in the formats of Parabench (text, XML, report) or as CSV
     Export(ExportArgs),
-    /// Make a program of what an application did: from a trace of strace, or a log of fio
+    /// Make a program of a trace of strace, a log or job file of fio, or a command line of IOR or mdtest
     Import(ImportArgs),
 }
 
@@ -75,6 +89,24 @@ pub struct RunArgs {
     pub program: String,
     /// Parameters of the program as NAME=VALUE, the classic way
     pub parameters: Vec<String>,
+    #[command(flatten)]
+    pub options: RunOptions,
+    /// The text of the program, where lastrank made it and `program` is its name
+    #[arg(skip)]
+    pub made: Option<String>,
+}
+
+impl std::ops::Deref for RunArgs {
+    type Target = RunOptions;
+
+    fn deref(&self) -> &RunOptions {
+        &self.options
+    }
+}
+
+/// How any program is run, whether it came from a file or was made by `io` and its like.
+#[derive(Debug, Args)]
+pub struct RunOptions {
     /// Number of ranks (processes on this machine) [default: what the program says, else 1]
     #[arg(short = 'n', long, value_name = "RANKS")]
     pub ranks: Option<u32>,
@@ -90,6 +122,12 @@ pub struct RunArgs {
     /// Where the report goes, or `none` [default: beside the run file, ending in .html]
     #[arg(long, value_name = "FILE|none")]
     pub report: Option<PathBuf>,
+    /// A sentence that is kept with the run and shown by `lastrank ls`
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    /// A name with a value that is kept with the run (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub tag: Vec<String>,
     /// Say what would be done (operations, bytes, files, space for each rank) and stop
     #[arg(long, short = 'd')]
     pub dry_run: bool,
@@ -346,9 +384,12 @@ pub struct ExportArgs {
 #[command(after_help = "Examples:\n  \
     strace -f -ttt -T -o app.strace ./app && lastrank import app.strace -o app.ppl\n  \
     lastrank import app.strace --only /scratch/run7 | less\n  \
-    fio --write_iolog=job.log job.fio && lastrank import job.log -o job.ppl")]
+    fio --write_iolog=job.log job.fio && lastrank import job.log -o job.ppl\n  \
+    lastrank import job.fio -o job.ppl\n  \
+    lastrank import 'mpirun -n 4 ior -a POSIX -b 16m -t 1m' -o ior.ppl")]
 pub struct ImportArgs {
-    /// A trace of `strace -f -ttt -T -o FILE`, or of `fio --write_iolog=FILE` (versions 2 and 3)
+    /// A trace of `strace -f -ttt -T -o FILE` or of `fio --write_iolog=FILE` (versions 2 and 3), a job file of fio, or a
+    /// command line of IOR or mdtest, in quotes or in a file
     pub trace: PathBuf,
     /// Where the program goes [default: standard output]
     #[arg(short, long, value_name = "FILE")]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ppl::plan::{Plan, Settings};
 use ppl::{Diagnostic, Source, check, plan, syntax};
 
+use crate::experiments::ProgramText;
 use crate::{diagnostics, experiments};
 
 /// A program that was parsed and checked.
@@ -21,7 +22,11 @@ pub struct Program {
 ///
 /// With a `root`, only files below it are included.
 pub fn load(program: &str, classic: bool, root: Option<&Path>) -> anyhow::Result<Program> {
-    let found = experiments::load(program)?;
+    of_text(experiments::load(program)?, classic, root)
+}
+
+/// Parse and check a program whose text is at hand, as [`load`] does.
+pub fn of_text(found: ProgramText, classic: bool, root: Option<&Path>) -> anyhow::Result<Program> {
     let folder: PathBuf = Path::new(&found.path).parent().map(Path::to_path_buf).unwrap_or_default();
     let mut source = Source::new(&found.path, &found.text);
     let mut read = |name: &str| {

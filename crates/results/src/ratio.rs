@@ -1,5 +1,6 @@
 //! The rows of two runs beside each other: by what factor quantiles and rates differ, and whether it is the same work.
 
+use samples::SiteKind;
 use serde::Serialize;
 
 use crate::interval::QuantileInterval;
@@ -47,6 +48,8 @@ impl QuantileRatio {
 pub struct RowRatio {
     /// `write / fwrite`.
     pub name: String,
+    /// Operation, block or wait.
+    pub kind: SiteKind,
     /// Medians of the old and of the new run, in seconds.
     pub p50_seconds: [f64; 2],
     /// Their ratio.
@@ -116,6 +119,7 @@ impl RowRatio {
         let rate = old.operations_per_second.zip(new.operations_per_second);
         Some(RowRatio {
             name: old.name(),
+            kind: old.kind,
             p50_seconds: [old.headline()?.p50, new.headline()?.p50],
             p50: ratio(0.5)?,
             p99: ratio(0.99),

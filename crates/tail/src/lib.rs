@@ -44,6 +44,7 @@ pub mod gof;
 pub mod gpd;
 pub mod gumbel;
 pub mod independence;
+pub mod interleaved;
 pub mod interval;
 pub mod kernel;
 pub mod latency;

@@ -134,7 +134,7 @@ fn ior_posix() {
 
 #[test]
 fn ior_file_per_rank_random_and_stonewalled() {
-    let options = words("-F -z -w -r -C -b 1m -t 64k -D 10 --posix.odirect -k -R");
+    let options = words("-F -z -w -b 1m -t 64k -D 10 --posix.odirect -k");
     insta::assert_snapshot!(checked(Ior::of_words(&options).unwrap().program("ior …").unwrap()));
 }
 
@@ -160,9 +160,10 @@ fn mdtest_of_files_in_one_directory() {
 
 #[test]
 fn every_command_line_of_ior_and_mdtest_is_right() {
-    for rest in
-        ["", "-e", "-Y -e", "-k", "-E -r", "-w", "-g -d 1", "-i 3 -z", "-C -Q 2", "-F -C", "-D 3", "-B", "-R"]
-    {
+    for rest in [
+        "", "-e", "-Y -e", "-k", "-E -r", "-w", "-g -d 1", "-i 3 -z", "-C -Q 2", "-F -C", "-D 3 -w", "-z -R",
+        "-B", "-R",
+    ] {
         let options = words(&format!("-b 1m -t 256k -s 2 {rest}"));
         checked(Ior::of_words(&options).unwrap().program("ior").unwrap());
     }
@@ -263,6 +264,7 @@ fn what_cannot_be_done_is_refused_by_name() {
         "-Q x",
         "--posix.foo",
         "-O x",
+        "-D 3",
         "file",
         "-o a@b",
         "-J 3",
@@ -295,4 +297,130 @@ fn names_that_no_program_can_spell_are_refused() {
     // A command line is a comment: nothing in it begins a line.
     let text = fio::program(&job, &Place::in_directory("."), "lastrank io\ndelete(\"/\");").unwrap();
     assert!(text.contains("`lastrank io delete"), "{text}");
+}
+
+mod any {
+    //! Any input is refused, or becomes a program that the language accepts.
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A name and a value that fio might have, or not.
+    fn option() -> impl Strategy<Value = String> {
+        let names = [
+            "rw",
+            "bs",
+            "bsrange",
+            "bssplit",
+            "size",
+            "iodepth",
+            "numjobs",
+            "runtime",
+            "time_based",
+            "ramp_time",
+            "io_size",
+            "number_ios",
+            "direct",
+            "sync",
+            "fsync",
+            "fdatasync",
+            "end_fsync",
+            "rate",
+            "rate_iops",
+            "rate_process",
+            "thinktime",
+            "rwmixread",
+            "random_distribution",
+            "overwrite",
+            "invalidate",
+            "fallocate",
+            "stonewall",
+            "offset",
+            "filename",
+            "directory",
+            "ioengine",
+            "unlink",
+            "thread",
+            "buffered",
+        ];
+        let values = [
+            "0",
+            "1",
+            "2",
+            "4k",
+            "64k",
+            "1m",
+            "8k-64k",
+            "4k/50:8k/50",
+            "1k/:512",
+            "randrw",
+            "read",
+            "write",
+            "randwrite",
+            "zipf:1.2",
+            "pareto:0.5",
+            "normal:3",
+            "zoned:1/99:99/1",
+            "poisson",
+            "psync",
+            "libaio",
+            "100/s",
+            "3s",
+            "70",
+            "dsync",
+            "native",
+            "a b",
+            "x$y",
+            "\"q\"",
+            "9223372036854775807",
+            "18446744073709551616",
+            "-1",
+            "",
+        ];
+        (proptest::sample::select(names.to_vec()), proptest::sample::select(values.to_vec()))
+            .prop_map(|(name, value)| format!("{name}={value}"))
+    }
+
+    fn accepted(text: &str) {
+        let mut source = ppl::Source::new("made.ppl", text);
+        if let Err(found) = ppl::compile(&mut source, &Settings::default(), false, None) {
+            let words: Vec<_> = found.iter().map(|one| one.message.as_str()).collect();
+            panic!("{words:?}\n{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn job_files(sections in prop::collection::vec(prop::collection::vec(option(), 0..7), 1..4)) {
+            let mut text = String::from("[global]\nsize=1m\n");
+            for (number, options) in sections.iter().enumerate() {
+                text += &format!("[job {number}]\n{}\n", options.join("\n"));
+            }
+            if let Ok(program) = JobFile::read(&text).and_then(|file| file.program("x")) {
+                accepted(&program);
+            }
+        }
+
+        #[test]
+        fn texts(text in "(\\PC|\n){0,200}") {
+            let _ = JobFile::read(&text).and_then(|file| file.program(&text));
+            if let Some(words) = ior::words(&text) {
+                let _ = Ior::of_words(&words).and_then(|ior| ior.program(&text));
+                let _ = Mdtest::of_words(&words).and_then(|mdtest| mdtest.program(&text));
+            }
+        }
+
+        #[test]
+        fn command_lines(words in prop::collection::vec(proptest::sample::select(vec![
+            "-a", "POSIX", "MPIIO", "-b", "1m", "-t", "64k", "-s", "2", "-F", "-C", "-e", "-w", "-r", "-z", "-i", "3", "-D",
+            "-E", "-k", "-n", "10", "-u", "-L", "-N", "1", "-T", "-R", "-I", "-d", "x", "-y", "9223372036854775807", "-Q",
+        ]), 0..9)) {
+            let words: Vec<String> = words.into_iter().map(String::from).collect();
+            if let Ok(text) = Ior::of_words(&words).and_then(|ior| ior.program("x")) {
+                accepted(&text);
+            }
+            if let Ok(text) = Mdtest::of_words(&words).and_then(|mdtest| mdtest.program("x")) {
+                accepted(&text);
+            }
+        }
+    }
 }

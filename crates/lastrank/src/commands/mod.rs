@@ -1,5 +1,6 @@
 //! The subcommands, one module each, and their dispatch.
 
+mod ab;
 mod asks;
 mod check;
 mod compare;
@@ -9,8 +10,14 @@ mod export;
 mod fit;
 mod fmt;
 mod import;
+mod io;
+mod ior;
+mod line;
+mod ls;
 mod lsp;
 mod machine;
+mod mem;
+mod meta;
 mod plan_runs;
 mod recover;
 mod report;
@@ -38,6 +45,12 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::PlanRuns(args) => plan_runs::run(&args),
         Command::Try(args) => tour::run(&args),
         Command::Recover(args) => recover::run(&args),
+        Command::Io(args) => io::run(*args),
+        Command::Meta(args) => meta::run(args),
+        Command::Ior(args) => ior::run(args),
+        Command::Mem(args) => mem::run(args),
+        Command::Ab(args) => ab::run(&args),
+        Command::Ls(args) => ls::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Import(args) => import::run(&args),

@@ -1,4 +1,6 @@
 //! Lists the commands by class: name, arguments, value, origin, `[properties]`, documentation, example.
+//!
+//! Long because: it is one table, a few lines for each command.
 
 use super::Default::{Absent, Int, Many, Required};
 use super::Kind::{

@@ -99,7 +99,7 @@ pub(super) fn sentences(report: &Report) -> String {
         (false, None) => format!("One {}", main.subject.name),
     };
     text.extend(quantiles.map(|found| typical_and_slow(&who, found, intervals)));
-    if let Some(share) = main.subject.share {
+    if let Some(share) = main.subject.share.filter(|_| main.subject.runner_up.is_some()) {
         let next = main.subject.runner_up.as_ref();
         let next = next.map_or(String::new(), |(name, share)| format!(", {name} {}", percent(round(*share))));
         text.push(format!("This is of {} ({} of the time{next}).", main.subject.name, percent(round(share))));

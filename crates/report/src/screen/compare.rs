@@ -1,6 +1,7 @@
 //! The first screen of a comparison: the figure to trust, its tail, row by row.
 
 use results::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_values};
+use samples::SiteKind;
 use tail::congestion::{Comparison, ComparisonCode};
 
 use super::ScreenOptions;
@@ -106,7 +107,9 @@ impl CompareAnswer<'_> {
 
     fn table(&self, canvas: &mut Canvas) {
         let Some(rows) = self.rows.filter(|rows| rows.rows.len() > 1) else { return };
-        let cells: Vec<[String; 5]> = rows.rows.iter().take(MOST_ROWS).map(cells).collect();
+        let operations: Vec<&RowRatio> =
+            rows.rows.iter().filter(|row| row.kind == SiteKind::Operation).collect();
+        let cells: Vec<[String; 5]> = operations.iter().take(MOST_ROWS).map(|row| cells(row)).collect();
         let head = ["", "quiet", "new", "p50 (95 %)", "p99 (95 %)"].map(str::to_owned);
         let all: Vec<&[String; 5]> = std::iter::once(&head).chain(&cells).collect();
         let widths: [usize; 5] =
@@ -126,7 +129,7 @@ impl CompareAnswer<'_> {
             let line = cut(line.trim_end(), canvas.width());
             canvas.line(line);
         }
-        let left = rows.rows.len().saturating_sub(MOST_ROWS);
+        let left = operations.len().saturating_sub(MOST_ROWS);
         if left > 0 {
             canvas.line(format!("  and {left} more with less of the time"));
         }
@@ -164,10 +167,14 @@ fn cells(row: &RowRatio) -> [String; 5] {
     ]
 }
 
-/// `1.24 (1.22–1.27)`; an open end is `…`.
+/// `1.24 (1.22–1.27)`, `1.61 (1.2 or more)`.
 fn ratio(found: &QuantileRatio) -> String {
-    let end = |end: Option<f64>| end.map_or("…".into(), three);
-    format!("{} ({}–{})", three(found.value), end(found.lower), end(found.upper))
+    match (found.lower, found.upper) {
+        (Some(lower), Some(upper)) => format!("{} ({}–{})", three(found.value), three(lower), three(upper)),
+        (Some(lower), None) => format!("{} ({} or more)", three(found.value), three(lower)),
+        (None, Some(upper)) => format!("{} (up to {})", three(found.value), three(upper)),
+        (None, None) => format!("{} (open)", three(found.value)),
+    }
 }
 
 fn capital(text: &str) -> String {

@@ -35,6 +35,15 @@ pub struct FitAnswer<'a> {
     pub options: &'a AssessOptions,
 }
 
+/// A period: `10`, `1 000`.
+fn whole(period: f64) -> String {
+    if period < 1e15 && period == period.trunc() {
+        samples::units::count(period as u64)
+    } else {
+        three(period)
+    }
+}
+
 impl FitAnswer<'_> {
     /// The answer in at most 24 lines: whether to extrapolate, what holds in any case, levels, stretches, what to do.
     pub fn screen(&self, options: ScreenOptions) -> String {
@@ -85,7 +94,7 @@ impl FitAnswer<'_> {
             let beyond = if level.observed { "" } else { ", extrapolated" };
             let text = format!(
                 "Once in {} {}s: {}{ends}{beyond}",
-                three(level.period),
+                whole(level.period),
                 self.what,
                 show(level.level)
             );

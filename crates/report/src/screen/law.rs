@@ -120,7 +120,7 @@ pub(super) fn stretches(found: &[Stretch], what: &str, show: Show) -> Vec<String
         .map(|(at, one)| {
             let when = match at {
                 0 => format!("Since {what} {}", one.from),
-                _ => format!("{what} {} to {}", one.from, one.from + one.n - 1),
+                _ => format!("From {what} {} to {}", one.from, one.from + one.n - 1),
             };
             let held = holds(one.quantiles.as_ref(), &one.intervals, (one.n, what), show);
             let law = match one.verdict {

@@ -30,6 +30,9 @@ const MOST_LINES: usize = 24;
 /// Columns of a picture over time.
 const PICTURE: usize = 32;
 
+/// Timings from which on a row is shown before those of fewer.
+const MANY: u64 = 30;
+
 /// Stretches between changes of the level that a screen tells.
 const MOST_STRETCHES: usize = 2;
 
@@ -145,10 +148,13 @@ impl Report {
         // Blank line, head, the line of a gate, what is left out.
         let room = most.saturating_sub(3 + usize::from(gate.is_some()));
         if kept.len() > room {
-            let mut by_time: Vec<f64> = kept.iter().map(|row| busy(row)).collect();
-            by_time.sort_unstable_by(|a, b| b.total_cmp(a));
-            let least = by_time.get(room.saturating_sub(1)).copied().unwrap_or(f64::INFINITY);
-            kept.retain(|row| busy(row) >= least);
+            // Rows of many timings before those of a few, then by time.
+            let weight = |row: &ResultRow| (row.timings >= MANY, busy(row));
+            let mut order: Vec<(bool, f64)> = kept.iter().map(|row| weight(row)).collect();
+            let descending = |a: &(bool, f64), b: &(bool, f64)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1));
+            order.sort_unstable_by(descending);
+            let least = order.get(room.saturating_sub(1)).copied().unwrap_or((true, f64::INFINITY));
+            kept.retain(|row| descending(&weight(row), &least).is_le());
             kept.truncate(room);
         }
         let about = answer::operation(self);
@@ -191,8 +197,13 @@ impl Report {
         let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
         let most = rates.iter().copied().fold(0.0, f64::max);
         let name = format!("{}/s", row.operation);
+        // The table divides by the time inside passes; a series goes on between them.
+        let pauses = match (row.wall_seconds, row.span_seconds) {
+            (Some(wall), Some(span)) if wall < 0.9 * span => " with pauses",
+            (Some(_) | None, Some(_) | None) => "",
+        };
         let text = format!(
-            "{} to {} in bins of {}; {}",
+            "{} to {} in bins of {}{pauses}; {}",
             three(least),
             three(most),
             time(series.bin_seconds),

@@ -81,7 +81,8 @@ impl Canvas {
     /// A text behind a sign in its tone, wrapped to at most so many lines, the further ones indented.
     pub fn said(&mut self, sign: &str, tone: Tone, text: &str, most: usize) {
         let indent = if sign.is_empty() { 0 } else { width(sign) + 1 };
-        let mut lines = wrapped(text, self.width() - indent);
+        let mut lines = wrapped(&glued(text), self.width() - indent);
+        lines.iter_mut().for_each(|line| *line = line.replace(GLUE, " "));
         if lines.len() > most {
             lines.truncate(most);
             if let Some(last) = lines.last_mut() {
@@ -102,6 +103,28 @@ impl Canvas {
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
+}
+
+/// Stands for a blank at which no line breaks: of the width of one, and in no text of ours.
+const GLUE: char = '\u{e000}';
+
+/// The text with numbers and their units kept together.
+fn glued(text: &str) -> String {
+    const UNITS: [&str; 14] =
+        ["%", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "KiB/s", "MiB/s", "GiB/s"];
+    let is_unit = |word: &str| UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+    let mut out = String::new();
+    for word in text.replace('\u{202f}', " ").split_whitespace() {
+        let after_number = out.ends_with(|last: char| last.is_ascii_digit());
+        let begins = word.trim_start_matches('(');
+        let group = begins.len() >= 3 && begins.bytes().take(3).all(|byte| byte.is_ascii_digit());
+        if !out.is_empty() {
+            let joined = after_number && (is_unit(word) || (group && word == begins));
+            out.push(if joined { GLUE } else { ' ' });
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// The text, or its beginning and `…` where it takes more columns.
@@ -133,6 +156,13 @@ mod tests {
         assert!(text.lines().all(|line| width(line) <= 60), "{text}");
         assert_eq!(canvas.height(), 4);
         assert!(text.ends_with("…\n") && text.starts_with("long title"), "{text}");
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        let mut canvas = Canvas::new(ScreenOptions { width: 60, colour: false });
+        canvas.said("", Tone::Good, &format!("{} 98 %, 12 612 runs of 1.5 ms.", "x".repeat(57)), 3);
+        assert_eq!(canvas.text().lines().nth(1), Some("98 %, 12 612 runs of 1.5 ms."));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod alarm;
 pub mod comparison;
 mod independence;
+pub mod interleaved;
 mod json;
 mod latency;
 mod number;

@@ -43,6 +43,12 @@ pub struct Facts {
     pub schema: String,
     /// Name of the program: the file's stem or the experiment's name.
     pub name: String,
+    /// What the user said about the run (`--note`). Empty where nothing was said.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// Names with values that the user gave it (`--tag`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
     /// The whole program text.
     pub program: String,
     /// Parameters as they were used, defaults included.

@@ -37,6 +37,9 @@ pub enum OpenSync {
     DataSync,
 }
 
+/// The most bytes of all files, so that no calculation of a program overflows.
+const MOST_BYTES: u128 = 1 << 56;
+
 /// A job of fio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -143,6 +146,16 @@ impl Job {
     pub(super) fn check(&self) -> Result<(), Refusal> {
         let together = |words: String| Err(Refusal::Together(words));
         let most = self.sizes.most();
+        let bytes = u128::from(self.size.unwrap_or(0)) + u128::from(self.offset);
+        if bytes * u128::from(self.jobs) > MOST_BYTES {
+            return together("size, offset and numjobs make files of more than 64 PiB".into());
+        }
+        let blocks = self.size.unwrap_or(0) / self.sizes.least();
+        if matches!(self.distribution, Distribution::Zipf(_)) && blocks > 1 << 33 {
+            return together(
+                "zipf takes at most 8 thousand million blocks: make size smaller or bs larger".into(),
+            );
+        }
         if let Some(size) = self.size.filter(|size| *size < most) {
             return together(format!(
                 "a file of {} holds no block of {}: make size larger or bs smaller",

@@ -1,6 +1,6 @@
 //! Reads a job file: sections of options, with what `[global]` says for those after it.
 
-use super::job::Job;
+use super::job::{Extent, Job};
 use super::option;
 use super::several;
 use crate::Refusal;
@@ -60,7 +60,8 @@ impl JobFile {
         if jobs.is_empty() {
             return Err(Refusal::Nothing("the job file has no section of a job, such as `[randread]`"));
         }
-        for job in &jobs {
+        for job in &mut jobs {
+            stop_at_size(job);
             job.check().map_err(|why| in_section(&job.name, why))?;
         }
         Ok(Self { jobs })
@@ -72,6 +73,13 @@ impl JobFile {
     /// A job without a size; names that no program can spell.
     pub fn program(&self, made_by: &str) -> Result<String, Refusal> {
         several::program(&self.jobs, made_by)
+    }
+}
+
+/// fio stops at the size of the file even if `number_ios` is more.
+fn stop_at_size(job: &mut Job) {
+    if let (Extent::Operations(count), Some(size)) = (job.extent, job.size) {
+        job.extent = Extent::Operations(count.min((size / job.sizes.least()).max(1)));
     }
 }
 

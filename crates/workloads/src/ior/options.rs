@@ -223,11 +223,19 @@ impl Ior {
             ));
         }
         let whole = u128::from(self.block) * u128::from(self.segments) * u128::from(self.ranks.unwrap_or(1));
-        if whole > i64::MAX as u128 {
-            return together("-b, -s and -N make a file of more than 2⁶³ bytes".into());
+        if whole > 1 << 56 {
+            return together("-b, -s and -N make a file of more than 64 PiB".into());
+        }
+        if self.random && self.block / self.transfer > 1 << 33 {
+            return together("-z takes at most 8 thousand million transfers of a block".into());
         }
         if !self.writes && !self.existing {
             return together("-r reads a file that is there: add -E, or -w to write it first".into());
+        }
+        if self.deadline > 0 && self.reads && self.writes {
+            return together(
+                "-D ends writing early, and -r would miss what was not written: give -w alone".into(),
+            );
         }
         if self.collective && self.api == Api::Posix {
             return together("-c is for -a MPIIO: POSIX has no collective calls".into());

@@ -1,12 +1,13 @@
-//! `lastrank import`: makes a program of what an application did, from a trace.
+//! `lastrank import`: makes a program of what an application did, from a trace, or of the options of another tool.
 //!
 //! [`formats`] lists the formats, [`trace`] is what each of them gives, [`needs`] finds what must be there before
-//! the first call, [`mod@write`] makes the program.
+//! the first call, [`mod@write`] makes the program. [`workload`] is for job files and command lines.
 
 mod formats;
 mod names;
 mod needs;
 mod trace;
+mod workload;
 mod write;
 
 use anyhow::{Context, bail};
@@ -15,17 +16,34 @@ use crate::cli::ImportArgs;
 use crate::exit::Status;
 use crate::output;
 
-/// Reads a trace and writes the program.
+/// Reads a trace, a job file or a command line, and writes the program.
 pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
-    let bytes =
-        std::fs::read(&args.trace).with_context(|| format!("cannot read {}", args.trace.display()))?;
-    let text = String::from_utf8_lossy(&bytes);
-    let Some(format) = formats::ALL.into_iter().find(|format| (format.detect)(&text)) else {
-        let known: Vec<String> =
-            formats::ALL.iter().map(|format| format!("{} (`{}`)", format.name, format.made_by)).collect();
-        bail!("{} is no trace of {}", args.trace.display(), known.join(" or of "));
+    let name = args.trace.display().to_string();
+    let text = match std::fs::read(&args.trace) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        // A command line in quotes is no file.
+        Err(error) => match workload::program(&name, "a command line")? {
+            Some(program) => return deliver(args, &program, "the command line"),
+            None => return Err(error).with_context(|| format!("cannot read {name}")),
+        },
     };
-    let trace = (format.parse)(&text, args)?;
+    let format = formats::ALL.into_iter().find(|format| (format.detect)(&text));
+    if let Some(format) = format {
+        return of_trace(args, &text, format);
+    }
+    if let Some(program) = workload::program(&text, &name)? {
+        return deliver(args, &program, &name);
+    }
+    let known: Vec<String> =
+        formats::ALL.iter().map(|format| format!("{} (`{}`)", format.name, format.made_by)).collect();
+    bail!(
+        "{name} is no trace of {}, no job file of fio and no command line of ior or mdtest",
+        known.join(" or of ")
+    )
+}
+
+fn of_trace(args: &ImportArgs, text: &str, format: &trace::Format) -> anyhow::Result<Status> {
+    let trace = (format.parse)(text, args)?;
     if trace.ranks.is_empty() {
         bail!(
             "no call in {} works on a file; with --all, files of the system count too",
@@ -33,26 +51,29 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
         );
     }
     let program = write::program(format.name, &trace, args);
+    deliver(args, &program, &format!("{} calls", trace.calls().count()))
+}
+
+/// Writes the program; `what` it came of is told.
+fn deliver(args: &ImportArgs, program: &str, what: &str) -> anyhow::Result<Status> {
     // A generated program that does not parse is a bug in lastrank, not in the trace.
-    let mut source = ppl::Source::new("imported.ppl", &program);
+    let mut source = ppl::Source::new("imported.ppl", program);
     if let Err(found) = ppl::compile(&mut source, &ppl::plan::Settings::default(), false, None) {
         let first = found.iter().find(|one| one.is_error()).map_or("", |one| one.message.as_str());
-        bail!("the program that came of it is wrong ({first}); please report this trace");
+        bail!("the program that came of it is wrong ({first}); please report this");
     }
     match &args.output {
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
-            std::fs::write(path, &program).with_context(|| format!("cannot write {}", path.display()))?;
-            let calls = trace.calls().count();
+            std::fs::write(path, program).with_context(|| format!("cannot write {}", path.display()))?;
             eprintln!(
-                "note: {} of {} calls; `lastrank explain {}` says what it does, `lastrank run {} -c` does it",
+                "note: {} of {what}; `lastrank explain {}` says what it does, `lastrank run {} -c` does it",
                 path.display(),
-                calls,
                 path.display(),
                 path.display()
             );
         }
-        None => output::print(&program)?,
+        None => output::print(program)?,
     }
     Ok(Status::Ok)
 }

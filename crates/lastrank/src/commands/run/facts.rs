@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use anyhow::bail;
 use engine::run::{Options, Program};
 use samples::{FACTS_SCHEMA, Facts, MachineFacts, PathFacts, Warning, units};
 
+use crate::cli::RunArgs;
 use crate::program::Planned;
 
 /// The machine before the run, to be compared with the machine after it.
@@ -116,6 +118,21 @@ fn directories(planned: &Planned) -> Vec<String> {
         found.insert(".".into());
     }
     found.into_iter().collect()
+}
+
+/// Fills in what the user says about the run.
+pub fn label(facts: &mut Facts, args: &RunArgs) {
+    facts.note = args.note.clone().unwrap_or_default();
+    facts.tags = tags(&args.tag).unwrap_or_default();
+}
+
+/// Names and values of `--tag`.
+pub fn tags(tags: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+    let one = |tag: &String| match tag.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => bail!("`--tag {tag}` gives no name a value: write --tag NAME=VALUE"),
+    };
+    tags.iter().map(one).collect()
 }
 
 /// Versions of lastrank, its compiler and its target.

@@ -24,10 +24,20 @@ use samples::{ConfinedBy, Facts, Warning};
 pub use facts::{sections, versions};
 pub use results::{complain, stamped};
 
-use crate::cli::{PinTo, ProgressKind, Record, RunArgs};
+use crate::cli::{PinTo, ProgressKind, Record, RunArgs, RunOptions};
 use crate::exit::Status;
+use crate::experiments::ProgramText;
 use crate::output;
 use crate::program::{self, Planned};
+
+/// Run a program that lastrank made, under `name`.
+pub fn run_made(name: &str, text: String, options: RunOptions) -> anyhow::Result<Status> {
+    run(&RunArgs { program: name.to_owned(), parameters: Vec::new(), options, made: Some(text) })
+}
+
+fn made(name: &str, text: &str) -> ProgramText {
+    ProgramText { name: name.to_owned(), path: format!("{name}.ppl"), text: text.to_owned() }
+}
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.
 pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
@@ -40,6 +50,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         Surroundings::Job(job) => Some(job),
     };
     let environment = |name: &str| std::env::var(name).ok();
+    facts::tags(&args.tag)?;
     let settings = Settings {
         // If the launcher does not say how many ranks it started, -n does; MPI's own number decides.
         ranks: job.as_ref().map(|job| job.ranks().or(args.ranks).unwrap_or(1)).or(args.ranks),
@@ -63,9 +74,11 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         );
     }
     let speaks = job.as_ref().is_none_or(|job| job.rank() == 0);
-    let Some(planned) =
-        program::load(&args.program, args.classic, args.root.as_deref())?.plan(&settings, speaks)
-    else {
+    let loaded = match &args.made {
+        Some(text) => program::of_text(made(&args.program, text), args.classic, args.root.as_deref())?,
+        None => program::load(&args.program, args.classic, args.root.as_deref())?,
+    };
+    let Some(planned) = loaded.plan(&settings, speaks) else {
         return Ok(Status::Usage);
     };
     for note in planned.plan.notes.iter().filter(|_| speaks) {
@@ -105,6 +118,7 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
     tell_confinement(&outcome.run.facts);
     runnable.complete_facts(&mut outcome.run.facts);
     machine.complete(&mut outcome.run.facts, planned);
+    facts::label(&mut outcome.run.facts, args);
     results::deliver(args, &paths.still_free(args), &outcome, (Some(held), live))?;
     Ok(status(&outcome))
 }
@@ -128,6 +142,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
         let complete = |mut outcome: Box<Outcome>| {
             runnable.complete_facts(&mut outcome.run.facts);
             machine.complete(&mut outcome.run.facts, planned);
+            facts::label(&mut outcome.run.facts, args);
             outcome.run.facts.warnings.extend(other_ranks.clone());
             outcome
         };

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Compares `lastrank io` with fio on the same work: operations, bytes, rates and percentiles.
+
+    python3 benches/io/compare.py [--directory .] [--seconds 5] [--turns 3] [--size 256m]
+
+Both read or write the same file in turns. The first table has fixed numbers of operations: operations and bytes must be
+equal, or the comparison ends with status 1. The second has runs over a time: medians over the turns, and lastrank's over
+fio's. Needs fio and a built lastrank.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+# What is done, and the options of both.
+WORK = [
+    ("randread, direct, depth 1", ["rw=randread", "bs=4k", "direct=1"]),
+    ("randread, direct, depth 16", ["rw=randread", "bs=4k", "direct=1", "iodepth=16"]),
+    ("randread, page cache", ["rw=randread", "bs=4k", "invalidate=0"]),
+    ("read, direct, 1 MiB", ["rw=read", "bs=1m", "direct=1"]),
+    ("write, 64 KiB, fsync of 8", ["rw=write", "bs=64k", "fsync=8"]),
+    ("randwrite, dsync", ["rw=randwrite", "bs=4k", "sync=dsync"]),
+    ("randrw 70:30, direct, depth 8", ["rw=randrw", "bs=4k", "direct=1", "iodepth=8", "rwmixread=70"]),
+]
+DIRECTIONS = {"read": "fread", "write": "fwrite"}
+
+
+def ours(arguments: argparse.Namespace, folder: str, options: list[str], extent: str) -> dict:
+    """For each direction: operations, bytes, rate, p50 and p99 in microseconds."""
+    words = [f"--{option}" for option in [*options, f"size={arguments.size}", extent]]
+    run = [arguments.lastrank, "io", "data", "--overwrite-existing", "--json", "--report", "none", "-o", "run.parquet"]
+    done = subprocess.run(run + words, cwd=folder, check=True, capture_output=True, text=True)
+    label = options[0].removeprefix("rw=")
+    found = {}
+    for direction, operation in DIRECTIONS.items():
+        for row in json.loads(done.stdout)["results"]:
+            if (row["label"], row["operation"]) == (label, operation):
+                quantiles = row["quantiles_seconds"]
+                found[direction] = (
+                    row["operations"],
+                    row["bytes"],
+                    row["operations_per_second"],
+                    quantiles["p50"] * 1e6,
+                    (quantiles["p99"] or quantiles["max"]) * 1e6,
+                )
+    return found
+
+
+def fio(arguments: argparse.Namespace, folder: str, options: list[str], extent: str) -> dict:
+    """The same of fio."""
+    extents = {"ops": "number_ios", "time": "runtime"}
+    name, value = extent.split("=")
+    engine = "io_uring" if any(option.startswith("iodepth") for option in options) else "psync"
+    words = [f"--{option}" for option in [*options, f"size={arguments.size}", f"{extents[name]}={value}"]]
+    # Beyond the end of the file fio goes on only if io_size says so.
+    words += ["--time_based"] if name == "time" else ["--io_size=1t"]
+    job = ["fio", "--name=io", "--filename=data", f"--ioengine={engine}", "--norandommap", "--fallocate=none", "--thread"]
+    done = subprocess.run(
+        [*job, *words, "--output-format=json"], cwd=folder, check=True, capture_output=True, text=True
+    )
+    report = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
+    found = {}
+    for direction in DIRECTIONS:
+        part = report[direction]
+        if part["total_ios"]:
+            quantiles = part["clat_ns"]["percentile"]
+            rate = part["iops"]
+            both = (quantiles["50.000000"] / 1e3, quantiles["99.000000"] / 1e3)
+            found[direction] = (part["total_ios"], part["io_bytes"], rate, *both)
+    return found
+
+
+def same_amounts(arguments: argparse.Namespace, folder: str) -> bool:
+    """Whether both do as many operations and bytes where their number is given."""
+    right = True
+    print(f"{'200 operations':32} {'lastrank':>24} {'fio':>24}")
+    for name, options in WORK:
+        sides = [side(arguments, folder, options, "ops=200") for side in (ours, fio)]
+        # Of a mix the number of both together is given; each side draws which is which.
+        totals = [tuple(sum(row[at] for row in side.values()) for at in (0, 1)) for side in sides]
+        shown = [f"{count} ops, {size} B" for count, size in totals]
+        right &= totals[0] == totals[1]
+        print(f"{name:32} {shown[0]:>24} {shown[1]:>24}{'' if totals[0] == totals[1] else '  DIFFERENT'}")
+    return right
+
+
+def rates(arguments: argparse.Namespace, folder: str) -> None:
+    """Rates and percentiles over a time, in turns."""
+    print(f"\n{'lastrank / fio':32} {'':5} {'per second':>24} {'p50 µs':>22} {'p99 µs':>22}")
+    for name, options in WORK:
+        turns = [[side(arguments, folder, options, f"time={arguments.seconds}s") for side in (ours, fio)] for _ in range(arguments.turns)]
+        for direction in DIRECTIONS:
+            if direction not in turns[0][0]:
+                continue
+            cells = []
+            for at in (2, 3, 4):
+                a, b = (statistics.median(turn[side][direction][at] for turn in turns) for side in (0, 1))
+                cells.append(f"{a:.0f} / {b:.0f} = {a / b:.2f}")
+            print(f"{name:32} {direction:5} {cells[0]:>24} {cells[1]:>22} {cells[2]:>22}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--directory", default=".")
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--size", default="256m")
+    parser.add_argument("--lastrank", default=str(TARGET / "release" / "lastrank"))
+    arguments = parser.parse_args()
+    arguments.lastrank = str(Path(arguments.lastrank).resolve())
+    with tempfile.TemporaryDirectory(dir=arguments.directory) as folder:
+        lay_out = ["--rw=write", "--bs=1m", f"--size={arguments.size}", "--end_fsync=1", "--filename=data", "--name=x"]
+        subprocess.run(["fio", *lay_out], cwd=folder, check=True, capture_output=True)
+        right = same_amounts(arguments, folder)
+        rates(arguments, folder)
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+//! `lastrank ior`: many ranks write and read files, as the options of IOR say.
+
+use std::path::Path;
+
+use workloads::ior::Ior;
+
+use crate::cli::LineArgs;
+use crate::commands::line;
+use crate::exit::Status;
+
+/// Makes the program of the options and runs it.
+pub fn run(args: LineArgs) -> anyhow::Result<Status> {
+    let (mut own, words) = line::divide(&args.words);
+    let ior = Ior::of_words(&words)?;
+    let text = ior.program(&line::typed("ior", &args.words))?;
+    own.may_write_beside(Path::new(&ior.file));
+    line::run("ior", text, own, ior.keep || ior.existing)
+}

@@ -1,0 +1,72 @@
+//! Divides a command line between another tool's options and those of `lastrank run`.
+
+use std::path::Path;
+
+use clap::{CommandFactory, Parser};
+
+use crate::cli::RunOptions;
+use crate::commands::run;
+use crate::exit::Status;
+use crate::output;
+
+/// The long options that stand among the tool's own.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+pub struct OwnOptions {
+    /// Print the program instead of running it
+    #[arg(long)]
+    print_program: bool,
+    #[command(flatten)]
+    run: RunOptions,
+}
+
+/// Takes the long options of `lastrank run` out of `words`; the rest is the tool's.
+pub fn divide(words: &[String]) -> (OwnOptions, Vec<String>) {
+    let command = OwnOptions::command();
+    let takes_value = |name: &str| {
+        let option = command.get_arguments().find(|option| option.get_long() == Some(name))?;
+        Some(option.get_action().takes_values())
+    };
+    let (mut own, mut rest) = (Vec::new(), Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let name = word.strip_prefix("--").map(|word| word.split('=').next().unwrap_or(word));
+        match name.and_then(takes_value) {
+            None => rest.push(word.clone()),
+            Some(value) => {
+                own.push(word.clone());
+                if value && !word.contains('=') {
+                    own.extend(words.next().cloned());
+                }
+            }
+        }
+    }
+    (OwnOptions::try_parse_from(own).unwrap_or_else(|error| error.exit()), rest)
+}
+
+/// Prints the program, or runs it under `name`. What it makes is removed.
+pub fn run(name: &str, text: String, mut own: OwnOptions, keeps: bool) -> anyhow::Result<Status> {
+    if own.print_program {
+        output::print(&text)?;
+        return Ok(Status::Ok);
+    }
+    own.run.clean |= !keeps;
+    run::run_made(name, text, own.run)
+}
+
+/// A command line as it can be typed again.
+pub fn typed(name: &str, words: &[String]) -> String {
+    let quoted = words.iter().map(|word| match word.contains(|c: char| c.is_whitespace() || c == '\'') {
+        true => format!("'{}'", word.replace('\'', "'\\''")),
+        false => word.clone(),
+    });
+    std::iter::once(format!("lastrank {name}")).chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+impl OwnOptions {
+    /// The user named this path, so the program may write in the directory around it.
+    pub fn may_write_beside(&mut self, path: &Path) {
+        let around = path.parent().filter(|around| !around.as_os_str().is_empty());
+        self.run.allow.extend(around.map(Path::to_path_buf));
+    }
+}

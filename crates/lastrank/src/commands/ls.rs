@@ -1,0 +1,204 @@
+//! `lastrank ls`: the runs of a folder as a table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use report::Table;
+use results::ResultRow;
+use samples::{Facts, units};
+use serde::Serialize;
+
+use crate::cli::LsArgs;
+use crate::exit::Status;
+use crate::output;
+
+/// One run of a folder.
+#[derive(Debug, Serialize)]
+struct ListedRun {
+    file: PathBuf,
+    started: String,
+    host: Option<String>,
+    program: String,
+    ranks: u32,
+    complete: bool,
+    note: String,
+    tags: BTreeMap<String, String>,
+    /// What the numbers are of: `read / fread`.
+    of: Option<String>,
+    errors: u64,
+    operations_per_second: Option<f64>,
+    bytes_per_second: Option<f64>,
+    p50_seconds: Option<f64>,
+    p99_seconds: Option<f64>,
+}
+
+/// Lists the runs of a folder, oldest first.
+pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
+    let mut runs = Vec::new();
+    let mut unreadable = Vec::new();
+    for path in candidates(&args.directory)? {
+        match store::read(&path) {
+            Ok(run) => runs.push(listed(path, &run)),
+            Err(why) => unreadable.push(why),
+        }
+    }
+    runs.sort_by(|a, b| (&a.started, &a.file).cmp(&(&b.started, &b.file)));
+    for why in &unreadable {
+        eprintln!("note: {why}");
+    }
+    if args.json {
+        output::json(&serde_json::json!({ "schema": "lastrank.ls/1", "runs": runs }))?;
+    } else if args.csv {
+        output::print(&csv_of(&runs)?)?;
+    } else if runs.is_empty() {
+        output::print(&format!(
+            "no run in {}; `lastrank run PROGRAM` keeps one\n",
+            args.directory.display()
+        ))?;
+    } else {
+        output::print(&table(&args.directory, &runs))?;
+    }
+    Ok(Status::Ok)
+}
+
+/// Files that look like runs, and directories of parts.
+fn candidates(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries =
+        std::fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot read {}", directory.display()))?.path();
+        let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let is_run = if path.is_dir() { store::has_parts(&path) } else { store::is_run(&path) };
+        if is_run && !is_hidden {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn listed(file: PathBuf, run: &samples::Run) -> ListedRun {
+    let rows = results::of_run(run);
+    let row = subject(&run.facts, &rows);
+    let quantiles = row.and_then(ResultRow::headline);
+    let facts = &run.facts;
+    ListedRun {
+        file,
+        started: facts.started.clone(),
+        host: facts.machine.as_ref().and_then(|machine| machine.host.clone()),
+        program: facts.name.clone(),
+        ranks: facts.ranks,
+        complete: facts.complete,
+        note: facts.note.clone(),
+        tags: facts.tags.clone(),
+        of: row.map(ResultRow::name),
+        errors: rows.iter().map(|row| row.errors).sum(),
+        operations_per_second: row.and_then(|row| row.operations_per_second),
+        bytes_per_second: row.and_then(|row| row.bytes_per_second).filter(|rate| *rate > 0.0),
+        p50_seconds: quantiles.map(|quantiles| quantiles.p50),
+        p99_seconds: quantiles.and_then(|quantiles| quantiles.p99),
+    }
+}
+
+/// What the program says its report is about, else what has most of the time; nothing where no row has.
+fn subject<'a>(facts: &Facts, rows: &'a [ResultRow]) -> Option<&'a ResultRow> {
+    let named = facts.report.get("samples").or_else(|| facts.report.get("gate"));
+    let by_name = named.and_then(|name| rows.iter().find(|row| row.name() == *name));
+    by_name
+        .or_else(|| results::choose(rows).filter(|choice| choice.dominates()).map(|choice| &rows[choice.row]))
+}
+
+/// The table for a terminal; the host is in its title where all runs have the same.
+fn table(directory: &Path, runs: &[ListedRun]) -> String {
+    let hosts: BTreeSet<&str> = runs.iter().filter_map(|run| run.host.as_deref()).collect();
+    let one_host = hosts.len() < 2;
+    let on = hosts.first().filter(|_| one_host).map_or(String::new(), |host| format!(" on {host}"));
+    let title = format!("{}{on}", directory.display());
+    let mut columns =
+        vec!["<file", "<started (UTC)", "<machine", "<program", "throughput", "p50", "p99", "<note"];
+    if one_host {
+        columns.retain(|column| *column != "<machine");
+    }
+    let mut table = Table::new(&title, &columns);
+    for run in runs {
+        let mut cells = cells(run).to_vec();
+        if one_host {
+            cells.remove(2);
+        }
+        table.push(false, cells);
+    }
+    table.text()
+}
+
+/// The cells of a row of the table.
+fn cells(run: &ListedRun) -> [String; 8] {
+    let seconds = |value: Option<f64>| value.map_or("–".into(), units::duration);
+    let throughput = match (run.bytes_per_second, run.operations_per_second) {
+        (Some(bytes), _) => format!("{}/s", units::bytes(bytes as u64)),
+        (None, Some(rate)) => format!("{}/s", units::count(rate.round() as u64)),
+        (None, None) => "–".into(),
+    };
+    let mut note = run.note.clone();
+    if run.errors > 0 {
+        note = format!("{} errors {note}", units::count(run.errors));
+    }
+    if !run.complete {
+        note = format!("incomplete {note}");
+    }
+    for (name, value) in &run.tags {
+        note += &format!(" {name}={value}");
+    }
+    [
+        run.file.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned()),
+        run.started.replace('T', " ").chars().take(16).collect(),
+        run.host.clone().unwrap_or_default(),
+        run.program.clone(),
+        throughput,
+        seconds(run.p50_seconds),
+        seconds(run.p99_seconds),
+        note.trim().to_owned(),
+    ]
+}
+
+fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record([
+        "file",
+        "started",
+        "host",
+        "program",
+        "ranks",
+        "complete",
+        "of",
+        "errors",
+        "operations_per_second",
+        "bytes_per_second",
+        "p50_seconds",
+        "p99_seconds",
+        "note",
+        "tags",
+    ])?;
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    for run in runs {
+        let tags: Vec<String> = run.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        writer.write_record([
+            run.file.display().to_string(),
+            run.started.clone(),
+            run.host.clone().unwrap_or_default(),
+            run.program.clone(),
+            run.ranks.to_string(),
+            run.complete.to_string(),
+            run.of.clone().unwrap_or_default(),
+            run.errors.to_string(),
+            number(run.operations_per_second),
+            number(run.bytes_per_second),
+            number(run.p50_seconds),
+            number(run.p99_seconds),
+            run.note.clone(),
+            tags.join(" "),
+        ])?;
+    }
+    Ok(String::from_utf8(writer.into_inner().context("the table cannot be written")?)?)
+}

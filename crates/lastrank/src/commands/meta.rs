@@ -1,0 +1,18 @@
+//! `lastrank meta`: files and directories are created, asked for and removed, as the options of mdtest say.
+
+use std::path::Path;
+
+use workloads::mdtest::Mdtest;
+
+use crate::cli::LineArgs;
+use crate::commands::line;
+use crate::exit::Status;
+
+/// Makes the program of the options and runs it.
+pub fn run(args: LineArgs) -> anyhow::Result<Status> {
+    let (mut own, words) = line::divide(&args.words);
+    let mdtest = Mdtest::of_words(&words)?;
+    let text = mdtest.program(&line::typed("meta", &args.words))?;
+    own.may_write_beside(Path::new(&mdtest.directory));
+    line::run("meta", text, own, !mdtest.removes)
+}
