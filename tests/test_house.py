@@ -36,20 +36,22 @@ MAY_USE = {
     "perf": "samples clock machine",
     "record": "samples ppl perf",
     "probes": "samples clock machine perf",
+    "trace": "ppl",
+    "tracer": "trace",
     "engine": "samples ppl confine clock machine perf ranks mpi record probes",
-    "lastrank": "samples ppl tail store workloads results report confine clock machine perf ranks mpi record probes engine",
+    "lastrank": "samples ppl tail store workloads results report confine clock machine perf ranks mpi record probes engine trace tracer",
 }
 
 # Crates that make system calls and share memory; every other one says `#![forbid(unsafe_code)]`.
-MAY_BE_UNSAFE = {"confine", "clock", "machine", "perf", "ranks", "mpi", "record", "probes", "engine"}
+MAY_BE_UNSAFE = {"confine", "clock", "machine", "perf", "ranks", "mpi", "record", "probes", "engine", "tracer"}
 
 # Recipes of ARCHITECTURE.md of the form "one file and its entry in a list": the files, the list, the crate's source
 # in which nothing else may name them.
 ONE_FILE_ONE_ENTRY = {
     "a trace format": (
-        ["crates/lastrank/src/commands/import/formats/*"],
-        "crates/lastrank/src/commands/import/formats.rs",
-        "crates/lastrank/src",
+        ["crates/trace/src/formats/*"],
+        "crates/trace/src/formats.rs",
+        "crates/trace/src",
     ),
     "a back end": (
         ["crates/engine/src/driver/nfs.rs", "crates/engine/src/driver/posix", "crates/engine/src/driver/simulate"],

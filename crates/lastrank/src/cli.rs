@@ -5,6 +5,7 @@ use std::path::PathBuf;
 mod choice;
 mod fit;
 mod statistics;
+mod traces;
 mod workloads;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use choice::{Choice, TimeUnit};
 pub use fit::{CompareArgs, FitArgs, Model};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
+pub use traces::{FidelityArgs, ImportArgs, RecordArgs, ReplayArgs, TraceChoice};
 pub use workloads::{AbArgs, IoArgs, LineArgs, LsArgs, MemArgs, MemoryKind};
 
 /// How long do operations on this machine really take, and is that tail normal?
@@ -74,8 +76,15 @@ pub enum Command {
     Lsp,
     /// Write a run in the formats of Parabench (text, XML, report) or as CSV
     Export(ExportArgs),
-    /// Make a program of a trace of strace, a log or job file of fio, or a command line of IOR or mdtest
+    /// Run an application and record every call on files that it and its children make
+    Record(RecordArgs),
+    /// Make a program of what an application did (a recording, or a trace of another tool), of a job file of fio, or of
+    /// a command line of IOR or mdtest
     Import(ImportArgs),
+    /// Do again what an application did, with its pauses, faster or without them
+    Replay(ReplayArgs),
+    /// How like the application is its replay: operations, bytes, durations, with intervals
+    Fidelity(FidelityArgs),
 }
 
 #[derive(Debug, Args)]
@@ -378,34 +387,6 @@ pub struct ExportArgs {
     /// Where it goes, or `-` for standard output [default: beside the run file]
     #[arg(short, long, value_name = "FILE|-")]
     pub output: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    strace -f -ttt -T -o app.strace ./app && lastrank import app.strace -o app.ppl\n  \
-    lastrank import app.strace --only /scratch/run7 | less\n  \
-    fio --write_iolog=job.log job.fio && lastrank import job.log -o job.ppl\n  \
-    lastrank import job.fio -o job.ppl\n  \
-    lastrank import 'mpirun -n 4 ior -a POSIX -b 16m -t 1m' -o ior.ppl")]
-pub struct ImportArgs {
-    /// A trace of `strace -f -ttt -T -o FILE` or of `fio --write_iolog=FILE` (versions 2 and 3), a job file of fio, or a
-    /// command line of IOR or mdtest, in quotes or in a file
-    pub trace: PathBuf,
-    /// Where the program goes [default: standard output]
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Only files whose paths begin so (repeatable)
-    #[arg(long, value_name = "PATH")]
-    pub only: Vec<String>,
-    /// Files of the system too (/usr, /lib, /etc …), but for /proc, /sys and /dev
-    #[arg(long)]
-    pub all: bool,
-    /// The working directory of the application [default: what it asked for with getcwd]
-    #[arg(long, value_name = "DIR")]
-    pub cwd: Option<String>,
-    /// Gaps between calls shorter than so many microseconds are left out
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 10.0)]
-    pub least_gap_us: f64,
 }
 
 #[derive(Debug, Args)]

@@ -83,21 +83,14 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
         subject(&runs[1], files[1], choice)?
     } else {
         every_sample(&runs[1], files[1])?;
-        Subject::of_keys(&runs[1], one.keys.clone(), gate).with_context(|| {
-            format!(
-                "{} has no sample of `{}`, which {} is about: choose with --label what both have",
-                files[1].display(),
-                one.name,
-                files[0].display()
-            )
-        })?
+        Subject::of_keys(&runs[1], one.keys.clone(), gate)
+            .with_context(|| has_none(files[1], &one.name, &files[0].display()))?
     };
     let shared: Vec<PlaceKey> = one.keys.iter().filter(|key| other.keys.contains(key)).cloned().collect();
     let mut notes = Vec::new();
     for (keys, file, without) in [(&one.keys, files[0], files[1]), (&other.keys, files[1], files[0])] {
         for key in keys.iter().filter(|key| !shared.contains(key)) {
-            let (file, without) = (file.display(), without.display());
-            notes.push(format!("`{key}` of {file} has no counterpart in {without} and is left out"));
+            notes.push(left_out(key, file, &without.display()));
         }
     }
     let none = || {
@@ -119,6 +112,57 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
     let one = Values { rows: old_rows, ..Values::of_subject(one, quiet.facts, files[0]) };
     let other = Values { rows: new_rows, ..Values::of_subject(other, new.facts, files[1]) };
     Ok(([one, other], notes))
+}
+
+fn has_none(file: &Path, name: &str, other: &dyn std::fmt::Display) -> String {
+    format!(
+        "{} has no sample of `{name}`, which {other} is about: choose with --label what both have",
+        file.display()
+    )
+}
+
+fn left_out(key: &PlaceKey, file: &Path, other: &dyn std::fmt::Display) -> String {
+    format!("`{key}` of {} has no counterpart in {other} and is left out", file.display())
+}
+
+/// The durations of a run that stand against those of an earlier one, matched by label and operation; what of this run
+/// has no counterpart is left out, and told in the notes. Plain numbers stand against whatever is wanted.
+///
+/// # Errors
+/// Where this run lacks something that the earlier one has, or has another number of ranks.
+pub fn of_run_like(
+    run: Run,
+    file: &Path,
+    choice: &Choice,
+    quiet: &Values,
+) -> anyhow::Result<(Values, Vec<String>)> {
+    let Some(like) = &quiet.subject else { return Ok((of_run(run, file, choice)?, Vec::new())) };
+    let found = if choice.label.is_some() {
+        subject(&run, file, choice)?
+    } else {
+        every_sample(&run, file)?;
+        Subject::of_keys(&run, like.keys.clone(), Some(like.gate))
+            .with_context(|| has_none(file, &like.name, &quiet.name))?
+    };
+    if let Some(key) = like.keys.iter().find(|key| !found.keys.contains(key)) {
+        bail!(
+            "`{key}` of {} has no counterpart in {}: choose with --label what both have",
+            quiet.name,
+            file.display()
+        );
+    }
+    let extra = found.keys.iter().filter(|key| !like.keys.contains(key));
+    let notes: Vec<String> = extra.map(|key| left_out(key, file, &quiet.name)).collect();
+    let matched = match notes.is_empty() {
+        true => found,
+        false => Subject::of_keys(&run, like.keys.clone(), Some(found.gate))
+            .with_context(|| has_none(file, &like.name, &quiet.name))?,
+    };
+    let found = Values::of_subject(matched, run.facts, file);
+    match why_not_comparable(quiet, &found) {
+        Some(why) => bail!("{why}"),
+        None => Ok((found, notes)),
+    }
 }
 
 /// Refuses a run that counted its operations: its samples are the slowest only.
@@ -152,12 +196,12 @@ pub fn reject_run_options_of_stream(
     if baseline_is_run { Ok(()) } else { reject_run_options(file, choice) }
 }
 
-/// Why the values of two runs cannot be compared: other operations, other numbers of ranks. Plain numbers can be
-/// compared with anything.
+/// Why values of the same label and operation of two runs cannot be compared: single samples and slowest ranks, or the
+/// slowest of other numbers of ranks. Plain numbers can be compared with anything.
 pub fn why_not_comparable(one: &Values, other: &Values) -> Option<String> {
     let (a, b) = (one.subject.as_ref()?, other.subject.as_ref()?);
     let ranks = |subject: &Subject| if subject.gate { subject.ranks.len() } else { 1 };
-    let alike = a.name == b.name && a.gate == b.gate && ranks(a) == ranks(b);
+    let alike = a.gate == b.gate && ranks(a) == ranks(b);
     (!alike).then(|| {
         format!(
             "{} cannot be compared with {}: choose the same samples with --label and --gate, of runs with as \

@@ -113,6 +113,40 @@ fn one_value_a_call_with_a_state_finds_what_one_long_stream_finds() {
 }
 
 #[test]
+fn runs_are_matched_with_the_baseline_by_label_and_operation_and_the_rest_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, blocks: &[(&str, u32)]| {
+        let text: Vec<String> = blocks
+            .iter()
+            .map(|(label, count)| format!("time[\"{label}\"] {{ repeat {count} {{ write(\"a\", 4k); }} }}\n"))
+            .collect();
+        std::fs::write(folder.path().join("p.ppl"), text.concat()).unwrap();
+        let backend = "simulate:gev(10ms,300us,0.05)";
+        let arguments = ["run", "p.ppl", "--backend", backend, "--report", "none", "-o", name];
+        let done = lastrank(folder.path(), &arguments);
+        assert_eq!(done.status, Some(0), "{}", done.err);
+    };
+    run("quiet.parquet", &[("one", 200)]);
+    run("more.parquet", &[("three", 300), ("one", 30)]);
+    run("both.parquet", &[("one", 100), ("two", 100)]);
+    let values = |arguments: &[&str]| {
+        let done =
+            lastrank(folder.path(), &[&["watch"], arguments, &["--label", "write", "--json"]].concat());
+        (lines(&done.out).pop().and_then(|end| end["values"].as_u64()), done.err)
+    };
+    // All of `one`, also where another label has more time and stands before it.
+    let (count, told) = values(&["quiet.parquet", "more.parquet"]);
+    assert_eq!(count, Some(30), "{told}");
+    assert!(
+        told.contains("note: `three / write` of more.parquet has no counterpart in quiet.parquet"),
+        "{told}"
+    );
+    // A baseline of two operations is none for one of them.
+    let (_, told) = values(&["both.parquet", "quiet.parquet"]);
+    assert!(told.contains("`two / write` of both.parquet") && told.contains("no counterpart in"), "{told}");
+}
+
+#[test]
 fn a_growing_file_is_read_from_where_the_last_call_ended() {
     let folder = folder();
     let path = folder.path().join("stream.txt");

@@ -37,6 +37,12 @@ pub enum ArithmeticError {
         /// The right operand.
         right: String,
     },
+    /// The list would have more items than a list may.
+    #[error("a list has at most {LONGEST_LIST} items")]
+    ListTooLong,
+    /// The string would be longer than a string may be.
+    #[error("{TOO_LONG}")]
+    TextTooLong,
     /// The result of two floats is not finite.
     #[error("the result is not a number or exceeds the largest float")]
     NotFinite,
@@ -58,12 +64,6 @@ pub enum ArithmeticError {
         /// The kind of the right value.
         right: &'static str,
     },
-    /// A list longer than [`LONGEST_LIST`].
-    #[error("a list has at most {LONGEST_LIST} items")]
-    LongList,
-    /// A string longer than [`LONGEST_TEXT`].
-    #[error("{TOO_LONG}")]
-    LongText,
     /// A time and a value that is not a time.
     #[error("{left} cannot be compared with {right}; a time needs a unit, such as `5ms`")]
     NoUnit {
@@ -81,11 +81,11 @@ impl ArithmeticError {
             ArithmeticError::TooLarge { left, right, .. } => Some([left.to_string(), right.to_string()]),
             ArithmeticError::TooLong { left, right, .. } => Some([left.clone(), right.clone()]),
             ArithmeticError::DivisionByZero
+            | ArithmeticError::ListTooLong
+            | ArithmeticError::TextTooLong
             | ArithmeticError::NotFinite
             | ArithmeticError::Mismatch { .. }
             | ArithmeticError::NoOrder { .. }
-            | ArithmeticError::LongList
-            | ArithmeticError::LongText
             | ArithmeticError::NoUnit { .. } => None,
         }
     }
@@ -212,7 +212,7 @@ fn number(value: &Value) -> Option<Value> {
 fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticError> {
     if let (Value::List(a), Value::List(b)) = (left, right) {
         if a.len() + b.len() > LONGEST_LIST {
-            return Err(ArithmeticError::LongList);
+            return Err(ArithmeticError::ListTooLong);
         }
         return Ok(Value::List(Arc::new(a.iter().chain(b.iter()).cloned().collect())));
     }
@@ -225,7 +225,7 @@ fn add(left: &Value, right: &Value, wraps: bool) -> Result<Value, ArithmeticErro
         left.render(&mut out);
         right.render(&mut out);
         if out.len() > LONGEST_TEXT {
-            return Err(ArithmeticError::LongText);
+            return Err(ArithmeticError::TextTooLong);
         }
         return Ok(Value::Text(String::from_utf8_lossy(&out).into()));
     }

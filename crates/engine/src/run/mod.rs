@@ -171,6 +171,8 @@ pub fn ranks<T: Body>(
         perf::prepare(options.launch.ranks);
     }
     let (clock, description) = clock_for(options);
+    ranks::board::prepare(options.launch.timeout)
+        .map_err(|error| LaunchError::Memory { ranks: options.launch.ranks, error })?;
     let limit = options.samples_per_rank(options.launch.ranks);
     options::allow_descriptors(2 * u64::from(options.launch.ranks) + 64);
     let regions: Vec<Arc<SampleRegion>> = (0..options.launch.ranks)

@@ -7,6 +7,7 @@ mod compare;
 mod experiments;
 mod explain;
 mod export;
+mod fidelity;
 mod fit;
 mod fmt;
 mod import;
@@ -19,7 +20,9 @@ mod machine;
 mod mem;
 mod meta;
 mod plan_runs;
+mod record;
 mod recover;
+mod replay;
 mod report;
 mod run;
 mod scale;
@@ -53,7 +56,10 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Ls(args) => ls::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Import(args) => import::run(&args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Fidelity(args) => fidelity::run(&args),
         Command::Machine(args) => machine::run(&args),
     }
 }

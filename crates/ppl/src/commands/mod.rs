@@ -6,9 +6,11 @@
 mod functions;
 pub mod mode;
 mod table;
+mod wish;
 
 pub use functions::{Function, FunctionKind, FunctionSpec};
 pub use table::{CollectiveCommand, Command, CommandByClass, FileCommand, KernelCommand, LanguageCommand};
+pub use wish::Wish;
 
 /// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -228,24 +230,6 @@ pub enum Since {
     Lastrank,
 }
 
-/// What a command asks for beyond files of the run's own below its directories.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wish {
-    /// To start other programs.
-    StartPrograms,
-    /// To have Lustre's own program lay out files.
-    LayOutFiles,
-    /// To change permissions.
-    ChangePermissions,
-    /// To remove or rename files and directories.
-    Remove,
-    /// To empty the page cache of the machine.
-    DropCaches,
-    /// To have everything written back, of all programs.
-    SyncAll,
-}
-
 /// One command.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
@@ -280,22 +264,6 @@ pub struct CommandSpec {
 }
 
 impl CommandSpec {
-    /// What it asks for beyond files of the run's own.
-    pub fn wish(&self) -> Option<Wish> {
-        match self.effect {
-            Effect::Removes | Effect::Renames => Some(Wish::Remove),
-            Effect::Nothing
-            | Effect::Creates
-            | Effect::MakesDirectory
-            | Effect::Appends
-            | Effect::Extends
-            | Effect::Seeks
-            | Effect::Closes
-            | Effect::AnswersSize
-            | Effect::Frees => self.asks,
-        }
-    }
-
     /// The form of a call: `fseek($file, offset[, whence = SEEK_SET])`.
     pub fn form(&self) -> String {
         let mut out = String::from(match self.yields {

@@ -7,7 +7,7 @@ use super::Kind::{
     Any, Buffer, Bytes, BytesOrBuffer, Count, Distance, File, Group, Integer, Microseconds, Mode, Path,
     Pattern, Permissions, Text, Whence,
 };
-use super::{ArgumentSpec, Class, CommandSpec, Effect, Moves, Since, Wish, Yields};
+use super::{ArgumentSpec, Class, CommandSpec, Effect, Moves, Since, Yields};
 
 macro_rules! commands {
     ($(
@@ -150,31 +150,6 @@ impl CommandSpec {
         self
     }
 
-    const fn starts_programs(mut self) -> Self {
-        self.asks = Some(Wish::StartPrograms);
-        self
-    }
-
-    const fn changes_permissions(mut self) -> Self {
-        self.asks = Some(Wish::ChangePermissions);
-        self
-    }
-
-    const fn lays_out_files(mut self) -> Self {
-        self.asks = Some(Wish::LayOutFiles);
-        self
-    }
-
-    const fn drops_caches(mut self) -> Self {
-        self.asks = Some(Wish::DropCaches);
-        self
-    }
-
-    const fn syncs_all(mut self) -> Self {
-        self.asks = Some(Wish::SyncAll);
-        self
-    }
-
     const fn dry_value(mut self, value: i64) -> Self {
         self.dry_value = value;
         self
@@ -250,6 +225,12 @@ Language LanguageCommand "A command that the interpreter executes, through a sep
     Glob "glob" ("pattern" Text Required) List Lastrank []
         "The names that match a pattern with `*` and `?`, sorted."
         example "for $f in glob(\"*.none\") delete($f);";
+    Signal "signal" ("name" Text Required) Nothing Lastrank []
+        "Tells the ranks and workers that `await` the name, once more each time. Operations that an `async` block started are done before. Ranks must be of one machine, and not started by an MPI launcher."
+        example "signal(\"ready\"); await(\"ready\");";
+    Await "await" ("name" Text Required, "count" Count Int(1)) Nothing Lastrank []
+        "Waits until all ranks and workers together gave the signal so often. The wait is no part of a sample."
+        example "signal(\"go\"); signal(\"go\"); await(\"go\", 2);";
 }
 
 File FileCommand "A command that a driver executes: one call, or open, transfer and close." {

@@ -76,6 +76,17 @@ impl<M: Machine> Interpreter<'_, M> {
                 self.machine.wait(ns, Wait::Sleep);
                 Ok(Reply::done())
             }
+            LanguageCommand::Signal => {
+                let name = self.value(first)?.to_string();
+                self.machine.signal(&name).map_err(Box::new)?;
+                Ok(Reply::done())
+            }
+            LanguageCommand::Await => {
+                let name = self.value(first)?.to_string();
+                let times = if count > 1 { self.integer(first + 1, "the count of `await`")? } else { 1 };
+                self.machine.await_signal(&name, u64::try_from(times).unwrap_or(0)).map_err(Box::new)?;
+                Ok(Reply::done())
+            }
             LanguageCommand::Glob => {
                 let pattern = self.value(first)?.to_string();
                 let names =

@@ -298,6 +298,24 @@ pub trait Machine: Sized {
         let _ = on;
     }
 
+    /// Counts a signal once more. Machines that run one rank after the other do nothing.
+    ///
+    /// # Errors
+    /// Where the ranks cannot give signals.
+    fn signal(&mut self, name: &str) -> Result<(), Stop> {
+        let _ = name;
+        Ok(())
+    }
+
+    /// Waits until a signal was given so often by all ranks together.
+    ///
+    /// # Errors
+    /// Where the wait was broken off.
+    fn await_signal(&mut self, name: &str, count: u64) -> Result<(), Stop> {
+        let _ = (name, count);
+        Ok(())
+    }
+
     /// Names that match a pattern with `*` and `?`, sorted.
     fn glob(&mut self, pattern: &str) -> Vec<String> {
         let _ = pattern;

@@ -292,6 +292,33 @@ impl Machine for Rank<'_, '_> {
         self.halted().map_or(Ok(()), Err)
     }
 
+    fn signal(&mut self, name: &str) -> Result<(), Halt> {
+        let all = self.session.complete_all();
+        self.note(all);
+        if let Err(error) = ranks::board::signal(name) {
+            self.stop(Stop::Failed(error.to_string()));
+        }
+        self.halted().map_or(Ok(()), Err)
+    }
+
+    fn await_signal(&mut self, name: &str, count: u64) -> Result<(), Halt> {
+        let all = self.session.complete_all();
+        self.note(all);
+        let mut stop = self.stop.take();
+        let session = &self.session;
+        let waited = ranks::board::wait(name, count, || {
+            if stop.is_none() {
+                stop = session.interrupted();
+            }
+            stop.is_some()
+        });
+        self.stop = stop;
+        if let Err(error) = waited {
+            self.stop(Stop::Failed(error.to_string()));
+        }
+        self.halted().map_or(Ok(()), Err)
+    }
+
     fn verify(&mut self, on: bool) {
         self.verify = on;
     }

@@ -1,12 +1,36 @@
 //! Programs of job files of fio and of command lines of IOR and mdtest.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use anyhow::Context;
+use trace::{format::Reading, formats, recording};
 use workloads::fio::{JobFile, looks_like_a_job_file};
 use workloads::ior::{self, Ior};
 use workloads::mdtest::{self, Mdtest};
 
+/// A longer file is none.
+const LONGEST: u64 = 1 << 20;
+
+/// The program, if `path` is a job file or a command line, or the name of a file that holds one, and not a trace.
+pub fn program_of(path: &Path) -> anyhow::Result<Option<String>> {
+    let name = path.display().to_string();
+    let Ok(file) = File::open(path) else {
+        // A command line in quotes is no file.
+        return program(&name, "a command line");
+    };
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
+    let is_trace = recording::detect(&bytes) || formats::detect(&bytes, &Reading::default()).is_some();
+    if is_trace || bytes.len() as u64 > LONGEST {
+        return Ok(None);
+    }
+    program(&String::from_utf8_lossy(&bytes), &name)
+}
+
 /// The program, if `text` is a job file or a command line; `name` is what it is called.
-pub fn program(text: &str, name: &str) -> anyhow::Result<Option<String>> {
+fn program(text: &str, name: &str) -> anyhow::Result<Option<String>> {
     let made_by = format!("lastrank import {name}");
     if looks_like_a_job_file(text) {
         let file = JobFile::read(text)

@@ -36,7 +36,7 @@ pub fn run_made(name: &str, text: String, options: RunOptions) -> anyhow::Result
 }
 
 fn made(name: &str, text: &str) -> ProgramText {
-    ProgramText { name: name.to_owned(), path: format!("{name}.ppl"), text: text.to_owned() }
+    ProgramText { name: name.to_owned(), path: format!("{name}.ppl"), text: text.to_owned(), shipped: true }
 }
 
 /// Run a program or a shipped experiment: on ranks of our own, or as one process of an MPI job.

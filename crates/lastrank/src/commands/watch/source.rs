@@ -251,10 +251,9 @@ fn directory(path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Re
     Ok(())
 }
 
-/// The values of a run, if they can be compared with the baseline.
+/// The values of a run that stand against those of the baseline; what has no counterpart there is told.
 fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &Session) -> anyhow::Result<Values> {
     let choice = Choice { label: args.choice.label.clone(), gate: args.choice.gate, ..Choice::default() };
-    let found = values::of_run(run, path, &choice)?;
     let quiet = &session.quiet().values;
     if !quiet.seconds {
         bail!(
@@ -263,11 +262,9 @@ fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &Session) -
             quiet.name
         );
     }
-    if let Some(why) = values::why_not_comparable(quiet, &found) {
-        bail!("{why}");
-    }
-    for warning in found.warnings() {
-        session.note(&warning);
+    let (found, notes) = values::of_run_like(run, path, &choice, quiet)?;
+    for note in notes.into_iter().chain(found.warnings()) {
+        session.note(&note);
     }
     Ok(found)
 }

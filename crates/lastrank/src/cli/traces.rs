@@ -1,0 +1,105 @@
+//! Arguments of the commands about applications: record, import, replay, fidelity.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank record -o app.parquet -- ./app --size 3\n  \
+    lastrank import app.parquet -o app.ppl --only /scratch/run7")]
+pub struct RecordArgs {
+    /// Where the recording goes [default: the application's name, ending in .parquet]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The application with its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank record -o app.parquet -- ./app && lastrank import app.parquet -o app.ppl\n  \
+    strace -f -ttt -T -o app.strace ./app && lastrank import app.strace -o app.ppl\n  \
+    lastrank import app.strace --only /scratch/run7 | less\n  \
+    fio --write_iolog=job.log job.fio && lastrank import job.log -o job.ppl")]
+pub struct ImportArgs {
+    /// A recording of `lastrank record`, a trace of `strace -f -ttt -T -o FILE` (of `-ff`: FILE without the numbers
+    /// behind it), a log of `fio --write_iolog=FILE`
+    pub trace: PathBuf,
+    /// Where the program goes [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub choice: TraceChoice,
+    /// Gaps between calls shorter than so many microseconds are left out
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 10.0)]
+    pub least_gap_us: f64,
+    /// Write every call, without loops
+    #[arg(long)]
+    pub verbatim: bool,
+    /// Give files other names, the same for the same name, so that the program can be sent away
+    #[arg(long)]
+    pub anonymise: bool,
+}
+
+/// Which calls of a trace count.
+#[derive(Debug, Args)]
+pub struct TraceChoice {
+    /// Only files in this directory (repeatable)
+    #[arg(long, value_name = "DIR")]
+    pub only: Vec<String>,
+    /// Files of the system too (/usr, /lib, /etc …), but for /proc, /sys and /dev
+    #[arg(long)]
+    pub all: bool,
+    /// What the lines of a trace mean that is of no known format: columns, or a regular expression (see docs/import.md)
+    #[arg(long, value_name = "FILE")]
+    pub description: Option<PathBuf>,
+    /// The working directory of the application [default: what the trace says]
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank replay app.ppl --set dir=/mnt/nfs/replay\n  \
+    lastrank replay app.parquet --only /scratch/run7 --as-fast-as-possible -o replay.parquet")]
+pub struct ReplayArgs {
+    /// A program of `lastrank import`, or a recording or trace that is imported first
+    pub application: PathBuf,
+    /// With the pauses that the application made (the default)
+    #[arg(long)]
+    pub as_recorded: bool,
+    /// Without its pauses
+    #[arg(long, conflicts_with_all = ["as_recorded", "speed"])]
+    pub as_fast_as_possible: bool,
+    /// With pauses so many times as short
+    #[arg(long, value_name = "FACTOR", conflicts_with = "as_recorded")]
+    pub speed: Option<f64>,
+    #[command(flatten)]
+    pub choice: TraceChoice,
+    /// Set a parameter of the program, such as dir=/mnt/nfs/replay
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Where the samples go [default: the application's name, ending in -replay.parquet]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Remove what the replay created, and only that, when it ends
+    #[arg(long, short = 'c')]
+    pub clean: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank fidelity app.parquet replay.parquet\n  \
+    lastrank fidelity app.parquet replay-*.parquet --only /scratch/run7")]
+pub struct FidelityArgs {
+    /// The recording or trace of the application
+    pub application: PathBuf,
+    /// Run files of its replays; from three on there is an interval of deviance
+    #[arg(required = true)]
+    pub replays: Vec<PathBuf>,
+    #[command(flatten)]
+    pub choice: TraceChoice,
+}

@@ -1,0 +1,191 @@
+//! `lastrank import`: makes a program of what an application did, from a trace, or of the options of another tool.
+//!
+//! The crate `trace` does the work; here are files, messages and the exit status. [`workload`] is for job files and
+//! command lines.
+
+mod workload;
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use trace::Trace;
+use trace::check::Difference;
+use trace::description::Description;
+use trace::format::Reading;
+use trace::formats;
+use trace::import::{Imported, Options};
+use trace::recording::{self, About};
+use trace::select::Choice;
+
+use crate::cli::{ImportArgs, TraceChoice};
+use crate::exit::Status;
+use crate::output;
+
+/// So much of a file is looked at to tell its format.
+const HEAD: u64 = 1 << 16;
+
+/// Reads a trace, a job file or a command line, and writes the program.
+pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
+    if args.choice.description.is_none()
+        && let Some(program) = workload::program_of(&args.trace)?
+    {
+        return deliver_workload(args, &program);
+    }
+    let (mut trace, _) = read(&args.trace, &args.choice)?;
+    let options = Options {
+        choice: choice(&args.choice)?,
+        anonymise: args.anonymise,
+        verbatim: args.verbatim,
+        least_gap: (args.least_gap_us.max(0.0) * 1000.0) as u64,
+    };
+    let made = trace::import(&mut trace, &options);
+    usable(&made, &args.trace)?;
+    match &args.output {
+        Some(path) => {
+            output::refuse_overwriting(path, "-o", &[&args.trace])?;
+            std::fs::write(path, &made.text).with_context(|| format!("cannot write {}", path.display()))?;
+            tell(path, &trace, &made);
+        }
+        None => {
+            for note in &trace.notes {
+                eprintln!("note: {note}");
+            }
+            output::print(&made.text)?;
+        }
+    }
+    Ok(Status::Ok)
+}
+
+fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> {
+    match &args.output {
+        Some(path) => {
+            output::refuse_overwriting(path, "-o", &[&args.trace])?;
+            std::fs::write(path, program).with_context(|| format!("cannot write {}", path.display()))?;
+            let shown = path.display();
+            eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
+        }
+        None => output::print(program)?,
+    }
+    Ok(Status::Ok)
+}
+
+/// Which files of a trace count. A relative name counts from here.
+pub fn choice(args: &TraceChoice) -> anyhow::Result<Choice> {
+    let here = std::env::current_dir().context("cannot tell the working directory")?;
+    let whole = |text: &String| {
+        let given = here.join(text);
+        // As the application saw it: links in the middle are followed where the directory is there.
+        let whole = given.canonicalize().unwrap_or(given);
+        trace::names::resolve(b"/", whole.as_os_str().as_bytes())
+    };
+    Ok(Choice { only: args.only.iter().map(whole).collect(), all: args.all })
+}
+
+/// Refuses what came of a trace without calls, or differs from it.
+pub fn usable(made: &Imported, path: &Path) -> anyhow::Result<()> {
+    if made.calls == 0 {
+        bail!("no call in {} works on a file; with --all, files of the system count too", path.display());
+    }
+    if let Some(difference) = &made.difference {
+        bail!("{}; please report this trace", words(difference));
+    }
+    Ok(())
+}
+
+/// What came of it, on standard error.
+fn tell(path: &Path, trace: &Trace, made: &Imported) {
+    for note in &trace.notes {
+        eprintln!("note: {note}");
+    }
+    let shown = path.display();
+    let workers = if made.workers > 1 { format!(", up to {} workers", made.workers) } else { String::new() };
+    let ranks = if made.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", made.ranks) };
+    eprintln!("{shown}: {} calls in {} lines, {ranks}{workers}", made.calls, made.lines);
+    eprintln!("checked: a dry run makes these {} calls, in order", made.calls);
+    for (why, count) in &trace.left_out {
+        eprintln!("left out: {count} {why}");
+    }
+    eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
+}
+
+fn words(difference: &Difference) -> String {
+    match difference {
+        Difference::NoProgram(why) => format!("the program that came of it is wrong ({why})"),
+        Difference::Ended(why) => format!("a dry run of the program ended early: {why}"),
+        Difference::Call { rank, at, does, should } => format!(
+            "a dry run of the program differs from the trace: call {at} of rank {rank}, which makes {does} calls for \
+             {should}"
+        ),
+    }
+}
+
+/// Reads a trace of any format; what is known beside its calls where it is a recording.
+pub fn read(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
+    let described = args.description.as_ref().map(|file| described(file)).transpose()?;
+    let directory = args.cwd.as_ref().map(|cwd| cwd.as_bytes().to_vec());
+    let reading = Reading { directory, description: described };
+    let mut reader: Box<dyn BufRead> = match File::open(path) {
+        Ok(file) => Box::new(BufReader::with_capacity(1 << 20, file)),
+        Err(error) => match parts(path) {
+            parts if parts.is_empty() => {
+                return Err(error).with_context(|| format!("cannot read {}", path.display()));
+            }
+            parts => Box::new(Cursor::new(merged(&parts)?)),
+        },
+    };
+    let mut head = Vec::new();
+    (&mut reader)
+        .take(HEAD)
+        .read_to_end(&mut head)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    if recording::detect(&head) {
+        reader.read_to_end(&mut head).with_context(|| format!("cannot read {}", path.display()))?;
+        return recording::read(head.into()).with_context(|| format!("{}", path.display()));
+    }
+    let Some(format) = formats::detect(&head, &reading) else {
+        let known: Vec<String> =
+            formats::ALL.iter().map(|format| format!("{} (`{}`)", format.name, format.made_by)).collect();
+        bail!(
+            "{} is no trace of {}, no job file of fio and no command line of ior or mdtest",
+            path.display(),
+            known.join(" or of ")
+        );
+    };
+    let mut whole = Cursor::new(head).chain(reader);
+    let trace = trace::import::read(format, &mut whole, &reading);
+    Ok((trace.with_context(|| format!("{}", path.display()))?, About::default()))
+}
+
+fn described(path: &Path) -> anyhow::Result<Description> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Description::read(&text).with_context(|| format!("{}", path.display()))
+}
+
+/// The files of `strace -ff -o PATH`: `PATH.NUMBER`.
+fn parts(path: &Path) -> Vec<(u32, PathBuf)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Some(name) = path.file_name().map(|name| format!("{}.", name.to_string_lossy())) else {
+        return Vec::new();
+    };
+    let number = |entry: std::fs::DirEntry| {
+        let file = entry.file_name();
+        let number = file.to_str()?.strip_prefix(&name)?.parse().ok()?;
+        Some((number, entry.path()))
+    };
+    let mut all: Vec<(u32, PathBuf)> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(number).collect();
+    all.sort_unstable();
+    all
+}
+
+fn merged(parts: &[(u32, PathBuf)]) -> anyhow::Result<Vec<u8>> {
+    let mut texts = Vec::new();
+    for (thread, path) in parts {
+        let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        texts.push((*thread, text));
+    }
+    Ok(formats::merge_parts(&texts))
+}

@@ -1,0 +1,81 @@
+//! `lastrank record`: runs an application and records every call on files that it and its children make.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use store::Replacement;
+use trace::recording::{self, About};
+use tracer::{Recorded, Seen};
+
+use crate::cli::RecordArgs;
+use crate::exit::Status;
+
+/// Below this share of reads and writes a recording is refused as incomplete.
+const ENOUGH: f64 = 0.95;
+
+/// Runs the application, writes the recording and says how much of it was seen.
+pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
+    let path = args.output.clone().unwrap_or_else(|| beside(&args.command[0]));
+    if path.is_dir() {
+        bail!("{} is a directory; -o names the file of the recording", path.display());
+    }
+    // A place that cannot be written must not show after an hour of work.
+    let file = Replacement::of(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let recorded = tracer::record(&args.command)?;
+    let Recorded { trace, seen, cost_ns, elapsed_ns, status } = recorded;
+    let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let about = About { command, elapsed_ns, recorded: seen.recorded, counted: seen.counted };
+    recording::write(file.file(), &trace, &about)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    file.commit().with_context(|| format!("cannot write {}", path.display()))?;
+    let shown = path.display();
+    let threads = trace.threads.len();
+    eprintln!(
+        "{shown}: {} calls of {threads} {}; {} were seen",
+        trace.calls.len(),
+        if threads == 1 { "thread" } else { "threads" },
+        share(seen)
+    );
+    eprintln!(
+        "recording cost {:.1} µs a call; calls that have nothing to do with files ran freely",
+        cost_ns as f64 / 1e3
+    );
+    for (why, count) in &trace.left_out {
+        eprintln!("not recorded: {count} {why}");
+    }
+    eprintln!("`lastrank import {shown} -o app.ppl` makes a program of it");
+    if exit_status(status) != Some(0) {
+        eprintln!("warning: the application {}", ended(status));
+    }
+    if seen.counted > 0 && (seen.recorded as f64) < ENOUGH * seen.counted as f64 {
+        eprintln!("warning: too few reads and writes were seen for a faithful replay");
+        return Ok(Status::Incomplete);
+    }
+    Ok(if exit_status(status) == Some(0) { Status::Ok } else { Status::Incomplete })
+}
+
+/// `99.9 % (1,000 of 1,001) of its reads and writes`.
+fn share(seen: Seen) -> String {
+    if seen.counted == 0 {
+        return format!("{} reads and writes", seen.recorded);
+    }
+    let percent = 100.0 * seen.recorded as f64 / seen.counted as f64;
+    format!("{:.1} % ({} of {}) of its reads and writes", percent.min(100.0), seen.recorded, seen.counted)
+}
+
+/// The exit status of a process that ended by itself.
+fn exit_status(status: i32) -> Option<i32> {
+    (status & 0x7f == 0).then_some((status >> 8) & 0xff)
+}
+
+fn ended(status: i32) -> String {
+    match exit_status(status) {
+        Some(code) => format!("ended with status {code}"),
+        None => format!("was ended by signal {}", status & 0x7f),
+    }
+}
+
+fn beside(command: &std::ffi::OsStr) -> PathBuf {
+    let name = Path::new(command).file_name().unwrap_or(command);
+    PathBuf::from(name).with_extension("parquet")
+}

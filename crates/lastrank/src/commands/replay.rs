@@ -1,0 +1,71 @@
+//! `lastrank replay`: does again what an application did.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use trace::import::Options;
+
+use super::{import, run};
+use crate::cli::{Cli, Command, ReplayArgs};
+use crate::exit::Status;
+use crate::output;
+
+/// Imports the trace where it is one, and runs the program.
+pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
+    let path = &args.application;
+    let output = args.output.clone().unwrap_or_else(|| named(path));
+    let is_program = path.extension().is_some_and(|end| end == "ppl" || end == "pbl");
+    let program = if is_program { path.clone() } else { imported(args, &output)? };
+    let text =
+        std::fs::read_to_string(&program).with_context(|| format!("cannot read {}", program.display()))?;
+    let mut words =
+        vec!["lastrank".into(), "run".into(), program.into_os_string(), "-o".into(), output.into()];
+    for set in &args.set {
+        words.extend(["--set".into(), set.into()]);
+    }
+    if let Some(pace) = pace(args)? {
+        if text.contains("define param \"pace\"") {
+            words.extend(["--set".into(), format!("pace={pace}").into()]);
+        } else {
+            output::say(format_args!(
+                "note: the program has no pauses, so that it is as fast as possible already\n"
+            ));
+        }
+    }
+    if args.clean {
+        words.push("-c".into());
+    }
+    match Cli::try_parse_from(words)?.command {
+        Command::Run(args) => run::run(&args),
+        _ => bail!("the arguments of `run` were not understood"),
+    }
+}
+
+/// By what pauses are multiplied; `None`: as the program says.
+fn pace(args: &ReplayArgs) -> anyhow::Result<Option<f64>> {
+    match args.speed {
+        _ if args.as_fast_as_possible => Ok(Some(0.0)),
+        Some(speed) if speed > 0.0 && speed.is_finite() => Ok(Some(1.0 / speed)),
+        Some(speed) => bail!("--speed {speed}: a factor is above 0; --as-fast-as-possible leaves pauses out"),
+        None => Ok(None),
+    }
+}
+
+/// The program of a recording or trace, written beside the samples of its replay.
+fn imported(args: &ReplayArgs, output: &Path) -> anyhow::Result<PathBuf> {
+    let (mut trace, _) = import::read(&args.application, &args.choice)?;
+    let options = Options { choice: import::choice(&args.choice)?, least_gap: 10_000, ..Options::default() };
+    let made = trace::import(&mut trace, &options);
+    import::usable(&made, &args.application)?;
+    let program = output.with_extension("ppl");
+    output::refuse_overwriting(&program, "-o", &[&args.application])?;
+    std::fs::write(&program, &made.text).with_context(|| format!("cannot write {}", program.display()))?;
+    eprintln!("{}: {} calls in {} lines", program.display(), made.calls, made.lines);
+    Ok(program)
+}
+
+fn named(path: &Path) -> PathBuf {
+    let stem = path.file_stem().map_or_else(|| "app".into(), |stem| stem.to_string_lossy().into_owned());
+    PathBuf::from(format!("{stem}-replay.parquet"))
+}

@@ -1,0 +1,140 @@
+//! Tests of `lastrank record`, `replay` and `fidelity`: an application is recorded, imported and replayed in an empty
+//! directory, without failures and with the same operations, bytes and final tree.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use common::lastrank;
+
+/// Names below a directory with their kind and size. Symbolic links are named by their text.
+fn tree(folder: &Path) -> BTreeMap<String, String> {
+    fn walk(folder: &Path, above: &str, all: &mut BTreeMap<String, String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{above}{}", entry.file_name().to_string_lossy());
+            let found = entry.path().symlink_metadata().unwrap();
+            if found.is_dir() {
+                all.insert(format!("{name}/"), String::new());
+                walk(&entry.path(), &format!("{name}/"), all);
+            } else if found.is_symlink() {
+                all.insert(name, std::fs::read_link(entry.path()).unwrap().to_string_lossy().into_owned());
+            } else {
+                all.insert(name, found.len().to_string());
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    walk(folder, "", &mut all);
+    all
+}
+
+/// Records `command` in a directory that `prepare` fills, and holds its replay against it. The text of the program.
+fn same(prepare: impl Fn(&Path), command: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    prepare(&home);
+    let mut words = vec!["record", "-o", "../app.parquet", "--"];
+    words.extend(command);
+    let recorded = lastrank(&home, &words);
+    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+    assert!(recorded.err.contains("of its reads and writes"), "{}", recorded.err);
+    let here = home.canonicalize().unwrap();
+    let only = here.to_str().unwrap();
+    let made = lastrank(folder.path(), &["import", "app.parquet", "-o", "app.ppl", "--only", only]);
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    assert!(made.err.contains("checked: a dry run makes these"), "{}", made.err);
+    let text = std::fs::read_to_string(folder.path().join("app.ppl")).unwrap();
+    let run = lastrank(
+        folder.path(),
+        &["run", "app.ppl", "-s", "-o", "r.parquet", "--report", "none", "--set", "pace=0"],
+    );
+    let run = match run.err.contains("pace") {
+        true => lastrank(folder.path(), &["run", "app.ppl", "-s", "-o", "r.parquet", "--report", "none"]),
+        false => run,
+    };
+    assert_eq!(run.status, Some(0), "{}\n{text}", run.err);
+    let alike = lastrank(folder.path(), &["fidelity", "app.parquet", "r.parquet", "--only", only]);
+    assert!(alike.out.contains("moves the same bytes, and none fails"), "{}\n{text}", alike.out);
+    let (own, replayed) = (tree(&home), tree(&folder.path().join("imported")));
+    let missing: Vec<_> = replayed.iter().filter(|(name, found)| own.get(*name) != Some(found)).collect();
+    assert!(missing.is_empty(), "the replay has other files: {missing:?}\n{text}");
+    text
+}
+
+fn files(home: &Path) {
+    std::fs::create_dir_all(home.join("src/inner")).unwrap();
+    for number in 0..30 {
+        std::fs::write(home.join(format!("src/inner/f-{number:03}")), vec![7; 500 * number]).unwrap();
+    }
+    std::os::unix::fs::symlink("f-001", home.join("src/inner/link")).unwrap();
+}
+
+#[test]
+fn a_shell_with_commands_and_pipes_is_replayed() {
+    let text = same(
+        files,
+        &[
+            "sh",
+            "-c",
+            "mkdir out; for i in 1 2 3 4 5 6; do cat src/inner/f-00$i > out/a$i; mv out/a$i out/b$i; done; \
+             cat src/inner/f-010 src/inner/f-011 | cat > out/piped; rm out/b1",
+        ],
+    );
+    assert!(text.contains("rename("), "{text}");
+}
+
+#[test]
+fn an_archive_is_written_and_read() {
+    same(files, &["tar", "cf", "all.tar", "src"]);
+    let archive = |home: &Path| {
+        files(home);
+        let made =
+            std::process::Command::new("tar").args(["cf", "all.tar", "src"]).current_dir(home).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        std::fs::remove_dir_all(home.join("src")).unwrap();
+    };
+    same(archive, &["tar", "xf", "all.tar"]);
+}
+
+#[test]
+fn a_tree_is_copied_and_searched() {
+    same(files, &["cp", "-r", "src", "copy"]);
+    same(files, &["grep", "-r", "-c", "", "src"]);
+}
+
+#[test]
+fn threads_become_workers() {
+    let program = "import threading\n\
+        def work(k):\n    for i in range(5):\n        with open(f't{k}-{i}', 'wb', buffering=0) as f:\n            \
+        for _ in range(3): f.write(b'x' * 4096)\n\
+        all = [threading.Thread(target=work, args=(k,)) for k in range(4)]\n\
+        [one.start() for one in all]\n[one.join() for one in all]\n";
+    if !Path::new("/usr/bin/python3").exists() {
+        eprintln!("skipped: /usr/bin/python3 is not installed");
+        return;
+    }
+    same(|home| std::fs::write(home.join("app.py"), program).unwrap(), &["/usr/bin/python3", "-S", "app.py"]);
+}
+
+#[test]
+fn the_status_of_the_application_and_a_missing_one_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = lastrank(folder.path(), &["record", "--", "no-such-program-here"]);
+    assert_eq!(missing.status, Some(2), "{}", missing.err);
+    assert!(missing.err.contains("no program no-such-program-here in PATH"), "{}", missing.err);
+    let failed =
+        lastrank(folder.path(), &["record", "-o", "f.parquet", "--", "sh", "-c", "echo x > f; exit 4"]);
+    assert_eq!(failed.status, Some(3), "{}", failed.err);
+    assert!(failed.err.contains("ended with status 4"), "{}", failed.err);
+    // What an application did until it was killed is kept.
+    let killed = lastrank(
+        folder.path(),
+        &["record", "-o", "k.parquet", "--", "sh", "-c", "echo x > kept; kill -9 $$"],
+    );
+    assert!(killed.err.contains("was ended by signal 9"), "{}", killed.err);
+    let made = lastrank(folder.path(), &["import", "k.parquet", "--only", "."]);
+    assert!(made.out.contains("$dir/kept") && made.out.contains("fwrite("), "{}{}", made.out, made.err);
+}

@@ -1,0 +1,196 @@
+//! Checks a program against the calls of its trace: a dry run of its text must make the same calls, in order.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ppl::code::{GroupId, SiteId};
+use ppl::commands::{Command, Kind, Yields};
+use ppl::interpret::{Arguments, Machine, Reply, Stop, run};
+use ppl::plan::Plan;
+use ppl::value::Value;
+
+use crate::flags;
+use crate::lanes::Lanes;
+use crate::program::Paths;
+use crate::statements::{Statement, Statements, Verb};
+
+/// Where a program does something else than its trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// The text is no program.
+    NoProgram(String),
+    /// A rank ended early.
+    Ended(String),
+    /// A rank does another call than the trace.
+    Call {
+        /// The rank.
+        rank: u32,
+        /// Which of its calls, from 0.
+        at: usize,
+        /// How many it does.
+        does: usize,
+        /// How many it should do.
+        should: usize,
+    },
+}
+
+/// One call, as far as it is compared: the command, its names and its numbers.
+fn entry(command: &str, texts: &[&str], numbers: &[i64]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (command, texts, numbers).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What each rank must do, in order; workers of a `parallel` block one after the other.
+pub fn expected(lanes: &Lanes, statements: &Statements, paths: &Paths) -> Vec<Vec<u64>> {
+    let mut all = Vec::new();
+    for rank in &lanes.ranks {
+        let mut calls = Vec::new();
+        let mut open: Vec<String> = Vec::new();
+        for segment in &rank.segments {
+            let outer = open.clone();
+            for strand in segment {
+                let mut own = outer.clone();
+                for one in &statements.strands[*strand as usize] {
+                    calls.extend(expected_entry(one, statements, paths, &mut own));
+                }
+                if segment.len() == 1 {
+                    open = own;
+                }
+            }
+        }
+        all.push(calls);
+    }
+    all
+}
+
+fn expected_entry(one: &Statement, of: &Statements, paths: &Paths, open: &mut Vec<String>) -> Option<u64> {
+    let shape = of.shapes.get(one.shape);
+    let names: Vec<String> = one.names.iter().map(|name| paths.whole(*name, "imported")).collect();
+    let mode = flags::mode(shape.flags);
+    let file = |open: &Vec<String>| open.get(shape.variable as usize).cloned().unwrap_or_default();
+    let numbers = &one.numbers[..usize::from(shape.numbers)];
+    let on_file = |word: &str| entry(word, &[&file(open)], numbers);
+    Some(match shape.verb {
+        Verb::Open => {
+            let at = shape.variable as usize;
+            if open.len() <= at {
+                open.resize(at + 1, String::new());
+            }
+            open[at] = names[0].clone();
+            entry("fopen", &[&names[0], &mode], &[])
+        }
+        Verb::OpenFails => entry("fopen", &[&names[0], &mode], &[]),
+        Verb::Close => on_file("fclose"),
+        Verb::Read | Verb::ReadEnd => on_file("fread"),
+        Verb::Write => on_file("fwrite"),
+        Verb::Seek => on_file("fseek"),
+        Verb::Sync => on_file("fsync"),
+        Verb::DataSync => on_file("fdatasync"),
+        Verb::Truncate => on_file("ftruncate"),
+        Verb::Allocate => on_file("fallocate"),
+        Verb::Name(word) => entry(word, &[&names[0]], &[]),
+        Verb::NameAndMode(word) => {
+            let bits = i64::from(shape.permissions.unwrap_or(0));
+            entry(word, &[&names[0]], &[bits])
+        }
+        Verb::TwoNames(word) => entry(word, &[&names[0], &names[1]], &[]),
+        Verb::Make => entry("write", &[&names[0]], numbers),
+        Verb::Signal | Verb::Await => return None,
+    })
+}
+
+/// Dry-runs the text of a program and compares what it does with what it must do.
+pub fn check(text: &str, expected: &[Vec<u64>]) -> Result<u64, Difference> {
+    let mut source = ppl::Source::new("imported.ppl", text);
+    let (plan, _) =
+        ppl::compile(&mut source, &ppl::plan::Settings::default(), false, None).map_err(|found| {
+            let first = found.iter().find(|one| one.is_error());
+            Difference::NoProgram(first.map_or(String::new(), |one| {
+                let line = text[..(one.span.start as usize).min(text.len())].matches('\n').count() + 1;
+                format!("line {line}: {}", one.message)
+            }))
+        })?;
+    let mut total = 0;
+    for (rank, should) in expected.iter().enumerate() {
+        let mut log = Log { plan: &plan, should, at: 0, wrong: None, begun: false, open: Vec::new() };
+        run(&plan, rank as u32, &mut log).map_err(|stop| Difference::Ended(stop.to_string()))?;
+        let does = log.at;
+        let rank = rank as u32;
+        if let Some(at) = log.wrong.or((does != should.len()).then_some(does)) {
+            return Err(Difference::Call { rank, at, does, should: should.len() });
+        }
+        total += does as u64;
+    }
+    Ok(total)
+}
+
+/// A machine that compares each call with the one that the trace has next.
+struct Log<'a> {
+    plan: &'a Plan,
+    should: &'a [u64],
+    at: usize,
+    wrong: Option<usize>,
+    /// What existed before was made: behind the first barrier.
+    begun: bool,
+    open: Vec<Option<String>>,
+}
+
+impl Machine for Log<'_> {
+    fn command(&mut self, command: Command, _: SiteId, arguments: &Arguments) -> Reply {
+        let spec = command.spec();
+        let mut reply = Reply::done();
+        let mut texts: Vec<&str> = Vec::new();
+        let mut numbers = Vec::new();
+        let mut closes = None;
+        let opens = spec.yields == Yields::File;
+        for (at, argument) in spec.arguments.iter().enumerate() {
+            match argument.kind {
+                Kind::File => {
+                    let file = arguments.file(at).map_or(usize::MAX, |file| file as usize);
+                    texts.push(self.open.get(file).and_then(Option::as_deref).unwrap_or(""));
+                    closes = Some(file);
+                }
+                kind if kind.is_text() => texts.push(arguments.text(at)),
+                Kind::Permissions if opens => {}
+                _ => numbers.extend(arguments.int(at)),
+            }
+        }
+        let name = spec.name;
+        match name {
+            // What a program leaves out is the default.
+            "fseek" => {
+                texts.truncate(1);
+                numbers.truncate(1);
+            }
+            "mkdir" if numbers == [0o755] => numbers.clear(),
+            _ => {}
+        }
+        let own = entry(name, &texts, &numbers);
+        if name == "fclose"
+            && let Some(file) = closes.and_then(|file| self.open.get_mut(file))
+        {
+            *file = None;
+        } else if opens {
+            let path = Some(arguments.text(0).to_owned());
+            let at = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
+            if at == self.open.len() {
+                self.open.push(None);
+            }
+            self.open[at] = path;
+            reply = Reply::value(Value::File(at as u32));
+        }
+        if self.begun {
+            if self.wrong.is_none() && self.should.get(self.at) != Some(&own) {
+                self.wrong = Some(self.at);
+            }
+            self.at += 1;
+        }
+        reply
+    }
+
+    fn barrier(&mut self, _: SiteId, _: GroupId) -> Result<(), Stop> {
+        let _ = self.plan;
+        self.begun = true;
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! System calls as a recorder or a parser gives them: descriptors are numbers, names may be relative.
+
+/// The directory from which a relative name counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// The working directory.
+    Here,
+    /// The directory behind a descriptor.
+    Descriptor(i32),
+}
+
+/// A name as the application gave it.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// From where it counts.
+    pub from: From,
+    /// Its bytes, without escapes.
+    pub name: &'a [u8],
+}
+
+/// What `stat` told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// `st_mode`, with the type.
+    pub mode: u32,
+    /// `st_size`.
+    pub size: u64,
+}
+
+/// What a system call was asked to do.
+#[derive(Clone, Debug)]
+pub enum Asked<'a> {
+    /// `open` and its kin.
+    Open { path: Given<'a>, flags: u32, permissions: u32 },
+    /// `close`
+    Close { descriptor: i32 },
+    /// `close_range`
+    CloseRange { first: u32, last: u32 },
+    /// `read` and its kin; `offset` where the call names one.
+    Read { descriptor: i32, offset: Option<u64> },
+    /// `write` and its kin.
+    Write { descriptor: i32, offset: Option<u64> },
+    /// `sendfile`, `copy_file_range`, `splice`.
+    Copy { from: i32, to: i32 },
+    /// `lseek`
+    Seek { descriptor: i32 },
+    /// `fsync`, `fdatasync`
+    Sync { descriptor: i32, data_only: bool },
+    /// `ftruncate`
+    Truncate { descriptor: i32, length: u64 },
+    /// `fallocate`
+    Allocate { descriptor: i32, offset: u64, length: u64 },
+    /// `dup` and its kin; the result is the new number.
+    Duplicate { descriptor: i32, close_on_exec: bool },
+    /// `fcntl(F_SETFD)`
+    CloseOnExec { descriptor: i32, on: bool },
+    /// `stat` by name.
+    Stat { path: Given<'a>, follow: bool, found: Option<Attributes> },
+    /// `fstat`
+    StatOpen { descriptor: i32, found: Option<Attributes> },
+    /// `access` and its kin.
+    Lookup { path: Given<'a> },
+    /// `unlink`
+    Unlink { path: Given<'a> },
+    /// `rmdir`
+    Rmdir { path: Given<'a> },
+    /// `mkdir`
+    Mkdir { path: Given<'a>, permissions: u32 },
+    /// `getdents64`
+    Readdir { descriptor: i32 },
+    /// `rename`
+    Rename { from: Given<'a>, to: Given<'a> },
+    /// `link`
+    Link { from: Given<'a>, to: Given<'a> },
+    /// `symlink`
+    Symlink { target: &'a [u8], path: Given<'a> },
+    /// `readlink`; what it gave.
+    Readlink { path: Given<'a>, target: Option<&'a [u8]> },
+    /// `chmod`
+    Chmod { path: Given<'a>, permissions: u32 },
+    /// `fchmod`
+    ChmodOpen { descriptor: i32, permissions: u32 },
+    /// `mmap` of a file.
+    Map { descriptor: i32, length: u64, shared_write: bool },
+    /// `chdir`
+    Chdir { path: Given<'a> },
+    /// `fchdir`
+    ChdirOpen { descriptor: i32 },
+    /// `getcwd`; what it gave.
+    WorkingDirectory { path: &'a [u8] },
+    /// `fork`, `clone`; the result is the child.
+    Spawn { shares_memory: bool, shares_descriptors: bool, shares_directory: bool },
+    /// `execve`
+    Exec { path: &'a [u8] },
+    /// The thread ended.
+    Exit,
+    /// `wait4` and its kin; the result is the child.
+    Wait,
+    /// `pipe`: the ends.
+    Pipe { read: i32, write: i32 },
+    /// `socket`, `accept`: the result is the new number.
+    Socket,
+    /// `socketpair`: the ends.
+    SocketPair { one: i32, other: i32 },
+    /// A call on files that has no place in the model, by a reason.
+    Other { why: &'a str },
+}
+
+/// One system call.
+#[derive(Clone, Debug)]
+pub struct Event<'a> {
+    /// The thread's number in the traced system.
+    pub thread: u32,
+    /// When it began, in nanoseconds.
+    pub start: u64,
+    /// How long it took, in nanoseconds.
+    pub duration: u64,
+    /// What it gave; -1 where it failed.
+    pub result: i64,
+    /// The errno with which it failed, 0 where it succeeded.
+    pub errno: u16,
+    /// Where its descriptor results lead, if the trace says so (`strace -y`).
+    pub leads_to: Option<&'a [u8]>,
+    /// What it was asked to do.
+    pub asked: Asked<'a>,
+}

@@ -1,0 +1,290 @@
+//! Folds a sequence of statements into loops.
+//!
+//! Only shapes decide what is folded; names and numbers become columns, a value for each execution, so that nothing is
+//! lost ([`unfold`] gives the sequence back). Each statement is a loop of one iteration at first. After each
+//! statement the end of the sequence is looked at: where its last nodes are the body of the loop before them they become
+//! its next iteration, where they are equal to the nodes before them both become a loop.
+
+use std::collections::HashMap;
+
+use crate::statements::Statement;
+
+/// The longest body of a loop, in nodes.
+const LONGEST_BODY: usize = 96;
+
+/// A statement or a loop of the folded program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A statement.
+    Site(Site),
+    /// A loop.
+    Loop(Loop),
+}
+
+/// A statement with its values in the order of its executions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// Its shape, by number.
+    pub shape: u32,
+    /// Names of each execution.
+    pub names: [Vec<u32>; 2],
+    /// Numbers of each execution.
+    pub numbers: [Vec<i64>; 2],
+    /// Pauses before each execution, in nanoseconds.
+    pub gaps: Vec<u64>,
+}
+
+/// A loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Its form: equal for loops with equal bodies, whatever their numbers of iterations.
+    form: u32,
+    /// Iterations of each execution.
+    pub counts: Vec<u32>,
+    /// What is repeated.
+    pub body: Vec<Node>,
+}
+
+/// Numbers of the forms of nodes.
+#[derive(Debug, Default)]
+struct Forms {
+    numbers: HashMap<Vec<u32>, u32>,
+}
+
+/// Forms of statements lie above those of loops.
+const SITES: u32 = 1 << 31;
+
+impl Forms {
+    fn of(&mut self, body: &[u32]) -> u32 {
+        let next = self.numbers.len() as u32;
+        match self.numbers.get(body) {
+            Some(known) => *known,
+            None => {
+                self.numbers.insert(body.to_vec(), next);
+                next
+            }
+        }
+    }
+}
+
+/// The folded program of a sequence of statements.
+pub fn fold(statements: &[Statement]) -> Vec<Node> {
+    let mut folder = Folder { forms: Forms::default(), nodes: Vec::new(), shapes: Vec::new() };
+    for statement in statements {
+        folder.push(statement);
+    }
+    folder.nodes
+}
+
+/// The same without any loop: every statement once.
+pub fn verbatim(statements: &[Statement]) -> Vec<Node> {
+    statements.iter().map(|statement| Node::Site(Site::of(statement))).collect()
+}
+
+struct Folder {
+    forms: Forms,
+    nodes: Vec<Node>,
+    /// The form of each node.
+    shapes: Vec<u32>,
+}
+
+impl Site {
+    fn of(statement: &Statement) -> Self {
+        let [one, two] = statement.names;
+        let [first, second] = statement.numbers;
+        Self {
+            shape: statement.shape,
+            names: [vec![one], vec![two]],
+            numbers: [vec![first], vec![second]],
+            gaps: vec![statement.gap],
+        }
+    }
+}
+
+impl Node {
+    /// Takes the executions of a node of the same form behind its own.
+    pub fn take(&mut self, other: Node) {
+        match (self, other) {
+            (Node::Site(own), Node::Site(other)) => {
+                for (own, other) in own.names.iter_mut().zip(other.names) {
+                    own.extend(other);
+                }
+                for (own, other) in own.numbers.iter_mut().zip(other.numbers) {
+                    own.extend(other);
+                }
+                own.gaps.extend(other.gaps);
+            }
+            (Node::Loop(own), Node::Loop(other)) => {
+                own.counts.extend(other.counts);
+                for (own, other) in own.body.iter_mut().zip(other.body) {
+                    own.take(other);
+                }
+            }
+            // Nodes of one form are of one kind.
+            (Node::Site(_), Node::Loop(_)) | (Node::Loop(_), Node::Site(_)) => {}
+        }
+    }
+}
+
+impl Folder {
+    fn push(&mut self, statement: &Statement) {
+        let form = self.forms.of(&[SITES | statement.shape]);
+        let body = vec![Node::Site(Site::of(statement))];
+        self.nodes.push(Node::Loop(Loop { form, counts: vec![1], body }));
+        self.shapes.push(form);
+        while self.join() || self.absorb() || self.pair() {}
+    }
+
+    fn body_at(&self, at: usize) -> Option<&Loop> {
+        match &self.nodes[at] {
+            Node::Loop(one) => Some(one),
+            Node::Site(_) => None,
+        }
+    }
+
+    /// Two loops of one form, one behind the other, are one.
+    fn join(&mut self) -> bool {
+        let count = self.nodes.len();
+        if count < 2 || self.shapes[count - 1] != self.shapes[count - 2] {
+            return false;
+        }
+        let (Some(Node::Loop(last)), Some(Node::Loop(before))) = (self.nodes.pop(), self.nodes.last_mut())
+        else {
+            return false;
+        };
+        self.shapes.pop();
+        before.counts[0] += last.counts[0];
+        for (own, other) in before.body.iter_mut().zip(last.body) {
+            own.take(other);
+        }
+        true
+    }
+
+    /// The last nodes are one more iteration of the loop before them.
+    fn absorb(&mut self) -> bool {
+        let count = self.nodes.len();
+        for width in 2..=LONGEST_BODY.min(count.saturating_sub(1)) {
+            let at = count - 1 - width;
+            let Some(before) = self.body_at(at).filter(|one| one.body.len() == width) else { continue };
+            let same =
+                before.body.iter().zip(&self.shapes[at + 1..]).all(|(node, form)| form_of(node) == *form);
+            if !same {
+                continue;
+            }
+            let iteration = self.nodes.split_off(at + 1);
+            self.shapes.truncate(at + 1);
+            if let Some(Node::Loop(before)) = self.nodes.last_mut() {
+                before.counts[0] += 1;
+                for (own, other) in before.body.iter_mut().zip(iteration) {
+                    own.take(other);
+                }
+            }
+            return true;
+        }
+        false
+    }
+
+    /// The last nodes are equal to those before them.
+    fn pair(&mut self) -> bool {
+        let count = self.shapes.len();
+        for width in 2..=LONGEST_BODY.min(count / 2) {
+            let (first, second) = (count - 2 * width, count - width);
+            if self.shapes[first..second] != self.shapes[second..] {
+                continue;
+            }
+            let form = self.forms.of(&self.shapes[second..]);
+            let iteration = self.nodes.split_off(second);
+            let mut body = self.nodes.split_off(first);
+            for (own, other) in body.iter_mut().zip(iteration) {
+                own.take(other);
+            }
+            self.nodes.push(Node::Loop(Loop { form, counts: vec![2], body }));
+            self.shapes.truncate(first);
+            self.shapes.push(form);
+            return true;
+        }
+        false
+    }
+}
+
+fn form_of(node: &Node) -> u32 {
+    match node {
+        Node::Site(site) => SITES | site.shape,
+        Node::Loop(one) => one.form,
+    }
+}
+
+/// The sequence of statements that a folded program does.
+pub fn unfold(nodes: &[Node]) -> Vec<Statement> {
+    let mut out = Vec::new();
+    let mut cursors = HashMap::new();
+    walk(nodes, &mut cursors, &mut out);
+    out
+}
+
+/// Does nodes once; `cursors` holds how often each was done, by its address.
+fn walk(nodes: &[Node], cursors: &mut HashMap<*const Node, usize>, out: &mut Vec<Statement>) {
+    for node in nodes {
+        let cursor = cursors.entry(std::ptr::from_ref(node)).or_default();
+        let at = *cursor;
+        *cursor += 1;
+        match node {
+            Node::Site(site) => out.push(Statement {
+                shape: site.shape,
+                names: [site.names[0][at], site.names[1][at]],
+                numbers: [site.numbers[0][at], site.numbers[1][at]],
+                gap: site.gaps[at],
+            }),
+            Node::Loop(one) => {
+                for _ in 0..one.counts[at] {
+                    walk(&one.body, cursors, out);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn statement(shape: u32, number: i64) -> Statement {
+        Statement { shape, names: [7, 8], numbers: [number, 0], gap: 5 }
+    }
+
+    #[test]
+    fn repeated_bodies_become_nested_loops() {
+        let mut all = Vec::new();
+        for file in 0..100 {
+            all.push(statement(1, file));
+            for part in 0..file % 5 + 1 {
+                all.push(statement(2, part));
+            }
+            all.push(statement(3, 0));
+        }
+        let folded = fold(&all);
+        assert_eq!(folded.len(), 1);
+        let Node::Loop(outer) = &folded[0] else { panic!("no loop") };
+        assert_eq!((outer.counts.as_slice(), outer.body.len()), (&[100][..], 3));
+        assert_eq!(unfold(&folded), all);
+    }
+
+    proptest! {
+        #[test]
+        fn unfolding_gives_the_sequence_back(
+            blocks in prop::collection::vec((prop::collection::vec((0_u32..4, -9_i64..9), 1..9), 1_usize..7), 0..14)
+        ) {
+            let mut all = Vec::new();
+            for (body, times) in &blocks {
+                for _ in 0..*times {
+                    all.extend(body.iter().map(|(shape, number)| statement(*shape, *number)));
+                }
+            }
+            let folded = fold(&all);
+            prop_assert_eq!(unfold(&folded), all.clone());
+            prop_assert_eq!(unfold(&verbatim(&all)), all);
+        }
+    }
+}

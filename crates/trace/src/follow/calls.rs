@@ -1,0 +1,169 @@
+//! Calls on open files and on names.
+
+use super::state::{Follower, Kind, Living, call};
+use crate::event::{Asked, Attributes, Event};
+use crate::flags::O_APPEND;
+use crate::model::{BY_FILE, Call, EXPLICIT, NO_FOLLOW, Op, UNKNOWN};
+
+impl Follower {
+    pub(super) fn transfer(
+        &mut self,
+        living: Living,
+        event: &Event<'_>,
+        descriptor: i32,
+        how: (Option<u64>, bool),
+    ) {
+        let (offset, writes) = how;
+        let Some(at) = self.description(living, event, descriptor) else {
+            return self.trace.leave_out("transfers on descriptors that were open before the trace began");
+        };
+        let bytes = u64::try_from(event.result).unwrap_or(0);
+        let description = &mut self.descriptions[at as usize];
+        let path = description.path;
+        let op = match (description.kind, writes) {
+            (Kind::File, false) => Op::Read,
+            (Kind::File, true) => Op::Write,
+            (Kind::PipeEnd(_), false) => Op::PipeRead,
+            (Kind::PipeEnd(_), true) => Op::PipeWrite,
+            (Kind::Socket, false) => Op::Receive,
+            (Kind::Socket, true) => Op::Send,
+            (Kind::Directory, _) => return,
+        };
+        if let Kind::PipeEnd(pipe) = description.kind {
+            if event.result > 0 || (!writes && event.result == 0) {
+                self.push(Call { file: pipe, bytes, ..call(op, living, event) });
+            }
+            return;
+        }
+        let place = match offset {
+            Some(offset) => offset,
+            None if writes && description.flags & O_APPEND != 0 => UNKNOWN,
+            None => {
+                let here = description.position;
+                description.position = here.saturating_add(bytes);
+                here
+            }
+        };
+        let flags = if offset.is_some() { EXPLICIT } else { 0 };
+        self.push(Call { file: at, path, bytes, flags, offset: place, ..call(op, living, event) });
+    }
+
+    pub(super) fn on_open_file(&mut self, living: Living, event: &Event<'_>) {
+        let (descriptor, op) = match event.asked {
+            Asked::Seek { descriptor } => (descriptor, Op::Seek),
+            Asked::Sync { descriptor, data_only } => {
+                (descriptor, if data_only { Op::DataSync } else { Op::Sync })
+            }
+            Asked::Truncate { descriptor, .. } => (descriptor, Op::Truncate),
+            Asked::Allocate { descriptor, .. } => (descriptor, Op::Allocate),
+            Asked::StatOpen { descriptor, .. } => (descriptor, Op::Stat),
+            Asked::ChmodOpen { descriptor, .. } => (descriptor, Op::Chmod),
+            Asked::Readdir { descriptor } => (descriptor, Op::Readdir),
+            Asked::Map { descriptor, .. } => (descriptor, Op::Map),
+            _ => return,
+        };
+        let Some(at) = self.description(living, event, descriptor) else { return };
+        let description = &mut self.descriptions[at as usize];
+        if !matches!(description.kind, Kind::File | Kind::Directory) {
+            return;
+        }
+        let mut made = Call { file: at, path: description.path, ..call(op, living, event) };
+        match event.asked {
+            Asked::Seek { .. } => {
+                let to = u64::try_from(event.result).unwrap_or(0);
+                if event.result >= 0 && description.kind == Kind::File {
+                    description.position = to;
+                }
+                made.offset = to;
+                if description.kind == Kind::Directory {
+                    return;
+                }
+            }
+            Asked::Truncate { length, .. } => made.bytes = length,
+            Asked::Allocate { offset, length, .. } => (made.offset, made.bytes) = (offset, length),
+            Asked::StatOpen { found, .. } => {
+                made.flags = BY_FILE;
+                attributes(&mut made, found);
+            }
+            Asked::ChmodOpen { permissions, .. } => made.offset = u64::from(permissions & 0o7777),
+            Asked::Map { length, shared_write, .. } => {
+                made.bytes = length;
+                made.flags = u32::from(shared_write);
+            }
+            // One reading of a directory takes several calls.
+            Asked::Readdir { .. } => {
+                description.kind = Kind::Directory;
+                if std::mem::replace(&mut description.listed, true) {
+                    return;
+                }
+            }
+            _ => {}
+        }
+        self.push(made);
+    }
+
+    pub(super) fn on_name(&mut self, living: Living, event: &Event<'_>) {
+        let (given, op) = match event.asked {
+            Asked::Stat { path, .. } => (path, Op::Stat),
+            Asked::Lookup { path } => (path, Op::Lookup),
+            Asked::Unlink { path } => (path, Op::Unlink),
+            Asked::Rmdir { path } => (path, Op::Rmdir),
+            Asked::Mkdir { path, .. } => (path, Op::Mkdir),
+            Asked::Rename { from, .. } => (from, Op::Rename),
+            Asked::Link { from, .. } => (from, Op::Link),
+            Asked::Symlink { path, .. } => (path, Op::Symlink),
+            Asked::Readlink { path, .. } => (path, Op::Readlink),
+            Asked::Chmod { path, .. } => (path, Op::Chmod),
+            _ => return,
+        };
+        let Some(path) = self.resolved(living, given) else {
+            return self.trace.leave_out("names below a directory that was opened before the trace began");
+        };
+        let mut made = Call { path, ..call(op, living, event) };
+        match event.asked {
+            Asked::Stat { follow, found, .. } => {
+                made.flags = if follow { 0 } else { NO_FOLLOW };
+                attributes(&mut made, found);
+            }
+            Asked::Mkdir { permissions, .. } | Asked::Chmod { permissions, .. } => {
+                made.offset = u64::from(permissions & 0o7777);
+            }
+            Asked::Rename { to, .. } | Asked::Link { to, .. } => {
+                let Some(other) = self.resolved(living, to) else { return };
+                made.other = other;
+            }
+            Asked::Symlink { target, .. } => made.other = self.trace.names.intern(target),
+            Asked::Readlink { target: Some(target), .. } => made.other = self.trace.names.intern(target),
+            _ => {}
+        }
+        if op == Op::Rename && event.result >= 0 {
+            self.renamed(made.path, made.other);
+        }
+        self.push(made);
+    }
+
+    /// Open files and working directories below a directory that got another name.
+    pub(super) fn renamed(&mut self, from: u32, to: u32) {
+        let (from_name, to_name) = (self.trace.names.get(from).to_vec(), self.trace.names.get(to).to_vec());
+        let mut below = from_name.clone();
+        below.push(b'/');
+        for directory in &mut self.directories {
+            if *directory == from_name || directory.starts_with(&below) {
+                let rest = directory[from_name.len()..].to_vec();
+                *directory = [to_name.as_slice(), &rest].concat();
+            }
+        }
+        for at in 0..self.descriptions.len() {
+            if self.descriptions[at].references > 0 && self.descriptions[at].path == from {
+                self.descriptions[at].path = to;
+            }
+        }
+    }
+}
+
+fn attributes(made: &mut Call, found: Option<Attributes>) {
+    match found {
+        Some(found) => (made.bytes, made.offset) = (found.size, u64::from(found.mode)),
+        None => made.bytes = UNKNOWN,
+    }
+}

@@ -1,0 +1,200 @@
+//! Descriptors: what opens, copies, passes on and closes them.
+
+use super::state::{Follower, Kind, Living, OpenDescription, Slot, call};
+use crate::event::{Asked, Event, From};
+use crate::flags::{O_CLOEXEC, O_DIRECTORY, O_PATH};
+use crate::model::{Call, IMPLIED, NONE, Op, Sighting, UNKNOWN, Was};
+use crate::names::resolve;
+
+impl Follower {
+    pub(super) fn slot(&self, living: Living, descriptor: i32) -> Option<u32> {
+        self.tables[living.table as usize].get(&descriptor).map(|slot| slot.description)
+    }
+
+    /// The description behind a descriptor; one that the trace only names is opened now.
+    pub(super) fn description(&mut self, living: Living, event: &Event<'_>, descriptor: i32) -> Option<u32> {
+        if let Some(at) = self.slot(living, descriptor) {
+            return Some(at);
+        }
+        let leads_to = event.leads_to?;
+        self.open_untold(living, descriptor, leads_to);
+        self.slot(living, descriptor)
+    }
+
+    /// A descriptor of which only the trace says where it leads.
+    pub(super) fn open_untold(&mut self, living: Living, descriptor: i32, leads_to: &[u8]) {
+        if leads_to.starts_with(b"/") {
+            let name = self.trace.names.intern(&resolve(b"/", leads_to));
+            self.bind(living, descriptor, Kind::File, name, 2);
+        } else if leads_to.starts_with(b"pipe:") {
+            let pipe = match self.pipes.get(leads_to) {
+                Some(known) => *known,
+                None => {
+                    let pipe = self.new_pipe();
+                    self.pipes.insert(leads_to.to_vec(), pipe);
+                    pipe
+                }
+            };
+            self.bind_pipe(living, descriptor, pipe);
+        } else if leads_to.starts_with(b"socket:") || leads_to.starts_with(b"TCP") {
+            self.bind(living, descriptor, Kind::Socket, NONE, 0);
+        }
+    }
+
+    pub(super) fn new_pipe(&mut self) -> u32 {
+        self.pipe_count += 1;
+        self.pipe_count - 1
+    }
+
+    pub(super) fn bind_pipe(&mut self, living: Living, descriptor: i32, pipe: u32) {
+        self.bind(living, descriptor, Kind::PipeEnd(pipe), NONE, 0);
+    }
+
+    pub(super) fn bind(&mut self, living: Living, descriptor: i32, kind: Kind, path: u32, flags: u32) {
+        let description = OpenDescription { kind, path, flags, position: 0, references: 1, listed: false };
+        self.descriptions.push(description);
+        let slot =
+            Slot { description: self.descriptions.len() as u32 - 1, close_on_exec: flags & O_CLOEXEC != 0 };
+        if let Some(old) = self.tables[living.table as usize].insert(descriptor, slot) {
+            self.descriptions[old.description as usize].references -= 1;
+        }
+    }
+
+    pub(super) fn open(&mut self, living: Living, event: &Event<'_>) {
+        let Asked::Open { path, flags, permissions } = event.asked else { return };
+        // `strace -y` says where the new descriptor leads: names need no working directory then.
+        let told = event.leads_to.filter(|to| event.result >= 0 && to.first() == Some(&b'/'));
+        if let (Some(to), From::Here) = (told, path.from)
+            && let Some(directory) = to.strip_suffix(path.name).and_then(|rest| rest.strip_suffix(b"/"))
+        {
+            self.told(living, if directory.is_empty() { b"/" } else { directory });
+        }
+        let Some(name) = self.resolved(living, path) else {
+            return self.trace.leave_out("opens below a directory that was opened before the trace began");
+        };
+        let directory = flags & O_DIRECTORY != 0 || flags & O_PATH == O_PATH || self.is_directory(name);
+        if event.result >= 0 {
+            let kind = if directory { Kind::Directory } else { Kind::File };
+            self.bind(living, event.result as i32, kind, name, flags);
+        }
+        if event.result < 0 || !directory {
+            let file = if event.result >= 0 { self.descriptions.len() as u32 - 1 } else { NONE };
+            let opened = Call {
+                path: name,
+                file,
+                flags,
+                offset: u64::from(permissions & 0o7777),
+                bytes: UNKNOWN,
+                ..call(Op::Open, living, event)
+            };
+            self.push(opened);
+        }
+    }
+
+    pub(super) fn is_directory(&self, name: u32) -> bool {
+        matches!(self.trace.sightings.get(&name), Some(Sighting { was: Was::Directory, .. }))
+    }
+
+    pub(super) fn close(&mut self, living: Living, event: &Event<'_>, descriptor: i32, flags: u32) {
+        let Some(slot) = self.tables[living.table as usize].remove(&descriptor) else { return };
+        let at = slot.description;
+        let description = &mut self.descriptions[at as usize];
+        description.references = description.references.saturating_sub(1);
+        let (last, path) = (description.references == 0, description.path);
+        match description.kind {
+            Kind::File if last => {
+                self.push(Call { file: at, path, flags, ..call(Op::Close, living, event) });
+            }
+            Kind::File if flags == 0 => self.trace.leave_out("closes of copies of a descriptor"),
+            Kind::PipeEnd(pipe) if last => {
+                // The end of the last writer is what a read of 0 bytes waits for.
+                self.push(Call { file: pipe, ..call(Op::PipeWrite, living, event) });
+            }
+            Kind::File | Kind::Directory | Kind::PipeEnd(_) | Kind::Socket => {}
+        }
+    }
+
+    pub(super) fn duplicate(&mut self, living: Living, event: &Event<'_>, old: i32, close_on_exec: bool) {
+        let new = event.result as i32;
+        let Some(at) = self.description(living, event, old) else { return };
+        if old == new {
+            return;
+        }
+        self.descriptions[at as usize].references += 1;
+        self.close(living, event, new, IMPLIED);
+        self.tables[living.table as usize].insert(new, Slot { description: at, close_on_exec });
+    }
+
+    pub(super) fn spawn(&mut self, living: Living, event: &Event<'_>) {
+        let Asked::Spawn { shares_memory, shares_descriptors, shares_directory } = event.asked else {
+            return;
+        };
+        let id = event.result as u32;
+        let table = if shares_descriptors {
+            self.users[living.table as usize] += 1;
+            living.table
+        } else {
+            let copy = self.tables[living.table as usize].clone();
+            for slot in copy.values() {
+                self.descriptions[slot.description as usize].references += 1;
+            }
+            self.tables.push(copy);
+            self.users.push(1);
+            self.tables.len() as u32 - 1
+        };
+        let directory = if shares_directory {
+            living.directory
+        } else {
+            self.directories.push(self.directories[living.directory as usize].clone());
+            self.directories.len() as u32 - 1
+        };
+        let thread = self.new_thread(id, shares_memory.then_some(living.thread));
+        if !shares_memory {
+            self.trace.threads[thread as usize].name =
+                self.trace.threads[living.thread as usize].name.clone();
+        }
+        self.living.insert(id, Living { thread, table, directory });
+        self.push(Call { file: thread, ..call(Op::Spawn, living, event) });
+    }
+
+    pub(super) fn exec(&mut self, living: Living, event: &Event<'_>, path: &[u8]) {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+        self.trace.threads[living.thread as usize].name = String::from_utf8_lossy(name).into_owned();
+        // A table that others share is copied first.
+        let mut living = living;
+        if self.users[living.table as usize] > 1 {
+            self.users[living.table as usize] -= 1;
+            let copy = self.tables[living.table as usize].clone();
+            for slot in copy.values() {
+                self.descriptions[slot.description as usize].references += 1;
+            }
+            self.tables.push(copy);
+            self.users.push(1);
+            living.table = self.tables.len() as u32 - 1;
+            self.living.insert(event.thread, living);
+        }
+        let mut closed: Vec<i32> = self.tables[living.table as usize]
+            .iter()
+            .filter(|(_, slot)| slot.close_on_exec)
+            .map(|(number, _)| *number)
+            .collect();
+        closed.sort_unstable();
+        for number in closed {
+            self.close(living, event, number, IMPLIED);
+        }
+    }
+
+    pub(super) fn exit(&mut self, living: Living, event: &Event<'_>) {
+        let users = &mut self.users[living.table as usize];
+        *users = users.saturating_sub(1);
+        if *users == 0 {
+            let mut open: Vec<i32> = self.tables[living.table as usize].keys().copied().collect();
+            open.sort_unstable();
+            for number in open {
+                self.close(living, event, number, IMPLIED);
+            }
+        }
+        self.push(call(Op::Exit, living, event));
+        self.living.remove(&event.thread);
+    }
+}

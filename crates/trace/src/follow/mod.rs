@@ -1,0 +1,272 @@
+//! Follows the descriptors, working directories and positions of a traced application: system calls in, the calls of
+//! the model out.
+
+mod calls;
+mod descriptors;
+mod state;
+
+use std::collections::HashMap;
+
+use crate::event::{Asked, Event, From, Given};
+use crate::model::{Call, IMPLIED, NONE, NameTable, Op, Sighting, Thread, Trace, Was};
+use crate::names::resolve;
+use state::{Kind, Living, call};
+
+pub use state::Follower;
+
+/// Stands for a working directory that the trace has not told yet.
+const UNTOLD: &[u8] = b"/\x01";
+
+impl Follower {
+    /// Before the first call; `directory` is the working directory of the application, where known.
+    pub fn new(format: &str, directory: Option<&[u8]>) -> Self {
+        Self {
+            trace: Trace { format: format.to_owned(), ..Trace::default() },
+            living: HashMap::new(),
+            tables: Vec::new(),
+            users: Vec::new(),
+            directories: Vec::new(),
+            descriptions: Vec::new(),
+            pipes: HashMap::new(),
+            pipe_count: 0,
+            start_directory: directory.map_or_else(|| UNTOLD.to_vec(), |known| resolve(b"/", known)),
+            told: None,
+            last_thread: HashMap::new(),
+        }
+    }
+
+    /// Whether a thread of that number is alive.
+    pub fn knows(&self, id: u32) -> bool {
+        self.living.contains_key(&id)
+    }
+
+    /// The number of a name in the model, absolute.
+    pub fn name(&mut self, thread: u32, given: Given<'_>) -> Option<u32> {
+        let living = self.living(thread);
+        self.resolved(living, given)
+    }
+
+    /// Keeps what the recorder saw of a name before its first use.
+    pub fn sight(&mut self, name: u32, sighting: Sighting) {
+        self.trace.sightings.entry(name).or_insert(sighting);
+    }
+
+    /// A descriptor that is open when the trace begins.
+    pub fn inherit(&mut self, thread: u32, descriptor: i32, leads_to: &[u8]) {
+        let living = self.living(thread);
+        self.open_untold(living, descriptor, leads_to);
+    }
+
+    /// The trace, with all names absolute that can be.
+    pub fn finish(mut self) -> Trace {
+        let known = match &self.told {
+            Some(told) => told.clone(),
+            None => b"/cwd".to_vec(),
+        };
+        let untold = self.trace.names.iter().any(|name| name.starts_with(UNTOLD));
+        if untold {
+            rename_untold(&mut self.trace, &known);
+            if self.told.is_none() {
+                self.trace.notes.push(
+                    "the working directory is not in the trace: relative names are taken to lie in /cwd; --cwd DIR \
+                     says where they lie"
+                        .to_owned(),
+                );
+            }
+        }
+        self.trace
+    }
+
+    fn living(&mut self, id: u32) -> Living {
+        if let Some(known) = self.living.get(&id) {
+            return *known;
+        }
+        self.directories.push(self.start_directory.clone());
+        self.tables.push(HashMap::new());
+        self.users.push(1);
+        let thread = self.new_thread(id, None);
+        let living = Living {
+            thread,
+            table: self.tables.len() as u32 - 1,
+            directory: self.directories.len() as u32 - 1,
+        };
+        self.living.insert(id, living);
+        living
+    }
+
+    fn new_thread(&mut self, id: u32, of: Option<u32>) -> u32 {
+        let number = self.trace.threads.len() as u32;
+        let (process, name) = match of {
+            Some(other) => {
+                let other = &self.trace.threads[other as usize];
+                (other.process, other.name.clone())
+            }
+            None => (number, String::new()),
+        };
+        self.trace.threads.push(Thread { id, process, name });
+        self.last_thread.insert(id, number);
+        number
+    }
+
+    /// Takes one system call.
+    pub fn take(&mut self, event: &Event<'_>) {
+        let living = self.living(event.thread);
+        let failed = event.result < 0;
+        match &event.asked {
+            Asked::Open { .. } => self.open(living, event),
+            Asked::Close { descriptor } if !failed => self.close(living, event, *descriptor, 0),
+            Asked::CloseRange { first, last } if !failed => {
+                let in_range = |number: &i32| (*first..=*last).contains(&(*number as u32));
+                let mut numbers: Vec<i32> =
+                    self.tables[living.table as usize].keys().copied().filter(in_range).collect();
+                numbers.sort_unstable();
+                for number in numbers {
+                    self.close(living, event, number, IMPLIED);
+                }
+            }
+            Asked::Duplicate { descriptor, close_on_exec } if !failed => {
+                self.duplicate(living, event, *descriptor, *close_on_exec);
+            }
+            Asked::CloseOnExec { descriptor, on } => {
+                if let Some(slot) = self.tables[living.table as usize].get_mut(descriptor) {
+                    slot.close_on_exec = *on;
+                }
+            }
+            Asked::Spawn { .. } if event.result > 0 => self.spawn(living, event),
+            Asked::Exec { path } if !failed => self.exec(living, event, path),
+            Asked::Exit => self.exit(living, event),
+            Asked::Wait if event.result > 0 => {
+                if let Some(child) = self.last_thread.get(&(event.result as u32)) {
+                    let child = *child;
+                    self.push(Call { file: child, ..call(Op::Wait, living, event) });
+                }
+            }
+            Asked::Chdir { path } if !failed => {
+                if let Some(name) = self.absolute(living, *path) {
+                    self.directories[living.directory as usize] = name;
+                }
+            }
+            Asked::ChdirOpen { descriptor } if !failed => {
+                if let Some(at) = self.slot(living, *descriptor) {
+                    let name = self.trace.names.get(self.descriptions[at as usize].path).to_vec();
+                    self.directories[living.directory as usize] = name;
+                }
+            }
+            Asked::WorkingDirectory { path } => self.told(living, path),
+            Asked::Pipe { read, write } if !failed => {
+                let pipe = self.new_pipe();
+                self.bind_pipe(living, *read, pipe);
+                self.bind_pipe(living, *write, pipe);
+            }
+            Asked::Socket if !failed => self.bind(living, event.result as i32, Kind::Socket, NONE, 0),
+            Asked::SocketPair { one, other } if !failed => {
+                self.bind(living, *one, Kind::Socket, NONE, 0);
+                self.bind(living, *other, Kind::Socket, NONE, 0);
+            }
+            Asked::Other { why } => self.trace.leave_out(why),
+            Asked::Close { .. }
+            | Asked::CloseRange { .. }
+            | Asked::Duplicate { .. }
+            | Asked::Spawn { .. }
+            | Asked::Exec { .. }
+            | Asked::Wait
+            | Asked::Chdir { .. }
+            | Asked::ChdirOpen { .. }
+            | Asked::Pipe { .. }
+            | Asked::Socket
+            | Asked::SocketPair { .. } => {}
+            Asked::Read { descriptor, offset } => self.transfer(living, event, *descriptor, (*offset, false)),
+            Asked::Write { descriptor, offset } => self.transfer(living, event, *descriptor, (*offset, true)),
+            Asked::Copy { from, to } => {
+                self.transfer(living, event, *from, (None, false));
+                self.transfer(living, event, *to, (None, true));
+            }
+            Asked::Seek { .. }
+            | Asked::Sync { .. }
+            | Asked::Truncate { .. }
+            | Asked::Allocate { .. }
+            | Asked::StatOpen { .. }
+            | Asked::ChmodOpen { .. }
+            | Asked::Readdir { .. }
+            | Asked::Map { .. } => self.on_open_file(living, event),
+            Asked::Stat { .. }
+            | Asked::Lookup { .. }
+            | Asked::Unlink { .. }
+            | Asked::Rmdir { .. }
+            | Asked::Mkdir { .. }
+            | Asked::Rename { .. }
+            | Asked::Link { .. }
+            | Asked::Symlink { .. }
+            | Asked::Readlink { .. }
+            | Asked::Chmod { .. } => self.on_name(living, event),
+        }
+    }
+
+    /// Adds a call of the model that needs nothing to be followed.
+    pub fn push(&mut self, call: Call) {
+        self.trace.calls.push(call);
+    }
+
+    /// The thread of a number in the model, made where it is new.
+    pub fn thread(&mut self, id: u32) -> u32 {
+        self.living(id).thread
+    }
+
+    fn told(&mut self, living: Living, path: &[u8]) {
+        let here = &mut self.directories[living.directory as usize];
+        if here.starts_with(UNTOLD) && path.first() == Some(&b'/') {
+            if here.as_slice() == UNTOLD && self.told.is_none() {
+                self.told = Some(path.to_vec());
+            }
+            *here = resolve(b"/", path);
+            if self.start_directory == UNTOLD {
+                self.start_directory = resolve(b"/", path);
+            }
+        }
+    }
+
+    fn absolute(&self, living: Living, given: Given<'_>) -> Option<Vec<u8>> {
+        if given.name.first() == Some(&b'/') {
+            return Some(resolve(b"/", given.name));
+        }
+        let from: &[u8] = match given.from {
+            From::Here => &self.directories[living.directory as usize],
+            From::Descriptor(number) => {
+                let at = self.slot(living, number)?;
+                self.trace.names.get(self.descriptions[at as usize].path)
+            }
+        };
+        Some(resolve(from, given.name))
+    }
+
+    fn resolved(&mut self, living: Living, given: Given<'_>) -> Option<u32> {
+        let name = self.absolute(living, given)?;
+        Some(self.trace.names.intern(&name))
+    }
+}
+
+/// Names that were counted from a working directory which the trace told later.
+fn rename_untold(trace: &mut Trace, directory: &[u8]) {
+    let mut names = NameTable::default();
+    let rest_of =
+        |name: &[u8]| name.strip_prefix(UNTOLD).map(|rest| resolve(directory, &[b"./", rest].concat()));
+    let map: Vec<u32> = trace
+        .names
+        .iter()
+        .map(|name| match rest_of(name) {
+            Some(whole) => names.intern(&whole),
+            None => names.intern(name),
+        })
+        .collect();
+    trace.calls.rename(&map);
+    trace.sightings = std::mem::take(&mut trace.sightings)
+        .into_iter()
+        .map(|(name, mut sighting)| {
+            if let Was::Link(target) = sighting.was {
+                sighting.was = Was::Link(map[target as usize]);
+            }
+            (map[name as usize], sighting)
+        })
+        .collect();
+    trace.names = names;
+}

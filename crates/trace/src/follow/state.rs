@@ -1,0 +1,66 @@
+//! What is known of a traced application at some moment.
+
+use std::collections::HashMap;
+
+use crate::event::Event;
+use crate::model::{Call, Op, Trace};
+
+/// What an open file description is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Directory,
+    PipeEnd(u32),
+    Socket,
+}
+
+/// What descriptors share after `dup` and `fork`.
+#[derive(Debug)]
+pub(super) struct OpenDescription {
+    pub(super) kind: Kind,
+    pub(super) path: u32,
+    pub(super) flags: u32,
+    pub(super) position: u64,
+    pub(super) references: u32,
+    /// Bytes that a read of its directory gave.
+    pub(super) listed: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) description: u32,
+    pub(super) close_on_exec: bool,
+}
+
+/// One thread that is alive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Living {
+    pub(super) thread: u32,
+    pub(super) table: u32,
+    pub(super) directory: u32,
+}
+
+/// Follows a traced application.
+#[derive(Debug)]
+pub struct Follower {
+    /// The trace so far.
+    pub trace: Trace,
+    pub(super) living: HashMap<u32, Living>,
+    pub(super) tables: Vec<HashMap<i32, Slot>>,
+    /// How many threads use each table.
+    pub(super) users: Vec<u32>,
+    pub(super) directories: Vec<Vec<u8>>,
+    pub(super) descriptions: Vec<OpenDescription>,
+    pub(super) pipes: HashMap<Vec<u8>, u32>,
+    pub(super) pipe_count: u32,
+    /// Where a thread begins whose start is not in the trace.
+    pub(super) start_directory: Vec<u8>,
+    pub(super) told: Option<Vec<u8>>,
+    /// How many threads have the number of each that is alive; numbers are used again.
+    pub(super) last_thread: HashMap<u32, u32>,
+}
+
+/// The model's call of an event.
+pub(super) fn call(op: Op, living: Living, event: &Event<'_>) -> Call {
+    Call { errno: event.errno, ..Call::new(op, living.thread, event.start, event.duration) }
+}

@@ -1,0 +1,202 @@
+//! Reads a trace of `strace -f -ttt -T`, also with `-y`, `-xx` and `-ff`.
+//!
+//! [`mod@line`] cuts a line into its parts, [`calls`] says what each system call asks for.
+
+mod calls;
+mod line;
+
+use std::collections::HashMap;
+
+use crate::event::{Asked, Event};
+use crate::follow::Follower;
+use crate::format::{Format, Reading};
+use crate::input::{Input, TraceError};
+use crate::model::Trace;
+use line::{Head, Line};
+
+pub(super) const FORMAT: Format = Format {
+    name: "strace",
+    made_by: "strace -f -ttt -T -o FILE COMMAND",
+    detect: |head| head.split(|byte| *byte == b'\n').take(200).any(line::is_call),
+    parse,
+};
+
+/// Calls that start a thread, and may be under way when its first line comes.
+const STARTING: [&[u8]; 5] = [b"clone", b"clone3", b"fork", b"vfork", b"clone2"];
+
+/// A line that waits for the call that started its thread.
+struct Waiting {
+    time: u64,
+    text: Vec<u8>,
+}
+
+/// Reads lines in the order of the file.
+struct Reader {
+    follower: Follower,
+    /// The beginning of calls during which another thread ran.
+    unfinished: HashMap<u32, (u64, Vec<u8>)>,
+    /// Lines of threads whose start is under way.
+    waiting: HashMap<u32, Vec<Waiting>>,
+    /// How many calls that start a thread are under way.
+    starting: usize,
+    /// Time of the line before, of traces without times.
+    now: u64,
+    without_times: bool,
+    restarted: u64,
+}
+
+fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> {
+    let mut reader = Reader {
+        follower: Follower::new(FORMAT.name, reading.directory.as_deref()),
+        unfinished: HashMap::new(),
+        waiting: HashMap::new(),
+        starting: 0,
+        now: 0,
+        without_times: false,
+        restarted: 0,
+    };
+    let (mut lines, mut calls) = (0_u64, 0_u64);
+    while let Some(text) = input.line()? {
+        let Some(head) = line::head(text) else {
+            lines += u64::from(!text.is_empty());
+            continue;
+        };
+        lines += 1;
+        calls += u64::from(reader.line(&head));
+    }
+    if calls == 0 && lines > 0 {
+        return Err(TraceError::File(format!("none of its {lines} lines is a call of strace")));
+    }
+    let left: Vec<u32> = reader.waiting.keys().copied().collect();
+    for thread in left {
+        reader.release(thread);
+    }
+    let cut = reader.unfinished.len();
+    let mut trace = reader.follower.finish();
+    if cut > 0 {
+        trace.left_out.insert("calls under way when the trace ends".to_owned(), cut as u64);
+    }
+    if reader.restarted > 0 {
+        trace.left_out.insert("calls that a signal broke off".to_owned(), reader.restarted);
+    }
+    if reader.without_times {
+        trace
+            .notes
+            .push("lines without times: only their order is known (strace -ttt -T gives times)".to_owned());
+    }
+    if lines > calls.saturating_mul(2) + 10 {
+        trace.notes.push(format!("{} of {lines} lines are no calls", lines - calls));
+    }
+    Ok(trace)
+}
+
+impl Reader {
+    /// Takes a line; whether it is one of strace.
+    fn line(&mut self, head: &Head<'_>) -> bool {
+        let time = match head.time {
+            Some(time) => time,
+            None => {
+                self.without_times = true;
+                self.now += 1000;
+                self.now
+            }
+        };
+        let known = self.follower.knows(head.thread);
+        if !known && (self.starting > 0 || self.waiting.contains_key(&head.thread)) {
+            let line = Waiting { time, text: head.rest.to_vec() };
+            self.waiting.entry(head.thread).or_default().push(line);
+            return true;
+        }
+        self.text(head.thread, time, head.rest)
+    }
+
+    fn text(&mut self, thread: u32, time: u64, rest: &[u8]) -> bool {
+        match line::kind(rest) {
+            Line::Unfinished(begun) => {
+                self.starting += usize::from(starts(begun));
+                self.unfinished.insert(thread, (time, begun.to_vec()));
+                true
+            }
+            Line::Resumed(tail) => {
+                let Some((start, mut whole)) = self.unfinished.remove(&thread) else { return true };
+                let starting = starts(&whole);
+                whole.extend_from_slice(tail);
+                let done = self.call(thread, start, &whole);
+                if starting {
+                    self.starting -= 1;
+                    if self.starting == 0 {
+                        let left: Vec<u32> = self.waiting.keys().copied().collect();
+                        for thread in left {
+                            self.release(thread);
+                        }
+                    }
+                }
+                done
+            }
+            Line::Exited => {
+                let event = Event {
+                    thread,
+                    start: time,
+                    duration: 0,
+                    result: 0,
+                    errno: 0,
+                    leads_to: None,
+                    asked: Asked::Exit,
+                };
+                self.follower.take(&event);
+                true
+            }
+            Line::Signal => true,
+            Line::Call => self.call(thread, time, rest),
+        }
+    }
+
+    fn call(&mut self, thread: u32, start: u64, text: &[u8]) -> bool {
+        let Some(call) = line::call(text) else { return false };
+        let Some(result) = call.result else {
+            self.restarted += u64::from(call.broken_off);
+            return true;
+        };
+        calls::take(&mut self.follower, (thread, start), &call, result);
+        if result > 0 && starts(text) {
+            self.release(result as u32);
+        }
+        true
+    }
+
+    /// Takes the lines that waited for the start of a thread.
+    fn release(&mut self, thread: u32) {
+        for line in self.waiting.remove(&thread).unwrap_or_default() {
+            self.text(thread, line.time, &line.text);
+        }
+    }
+}
+
+fn starts(text: &[u8]) -> bool {
+    let name = text.split(|byte| *byte == b'(').next().unwrap_or(text);
+    STARTING.contains(&name)
+}
+
+/// One trace of the files that `strace -ff` writes: thread and text of each. Lines are merged by their times.
+pub fn merge_parts(parts: &[(u32, Vec<u8>)]) -> Vec<u8> {
+    let mut lines: Vec<(u64, u32, &[u8])> = Vec::new();
+    for (thread, text) in parts {
+        let mut before = 0;
+        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            before = line::head(line).and_then(|head| head.time).unwrap_or(before);
+            lines.push((before, *thread, line));
+        }
+    }
+    // Stable: lines of one thread keep their order.
+    lines.sort_by_key(|(time, ..)| *time);
+    let mut out = Vec::new();
+    for (_, thread, line) in lines {
+        out.extend_from_slice(format!("{thread} ").as_bytes());
+        out.extend_from_slice(line);
+        out.push(b'\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,329 @@
+//! Cuts a line of strace into its parts, as bytes.
+
+use crate::input::{nanoseconds, whole};
+
+/// Thread, time and the rest of a line.
+pub struct Head<'a> {
+    /// 0 where the trace names none.
+    pub thread: u32,
+    /// Nanoseconds, where the line has a time.
+    pub time: Option<u64>,
+    /// The call.
+    pub rest: &'a [u8],
+}
+
+/// What the rest of a line is.
+pub enum Line<'a> {
+    /// A whole call.
+    Call,
+    /// The beginning of a call during which another thread ran.
+    Unfinished(&'a [u8]),
+    /// Its end.
+    Resumed(&'a [u8]),
+    /// The thread ended.
+    Exited,
+    /// A signal, or a message of strace.
+    Signal,
+}
+
+/// One call, cut into its parts.
+pub struct LineParts<'a> {
+    pub name: &'a [u8],
+    arguments: Vec<&'a [u8]>,
+    /// What it returned; `None` where the line says `?`.
+    pub result: Option<i64>,
+    /// Where the resulting descriptor leads (`-y`).
+    pub leads_to: Option<Vec<u8>>,
+    pub errno: u16,
+    /// A signal broke it off; it comes again.
+    pub broken_off: bool,
+    /// How long it took, in nanoseconds.
+    pub duration: u64,
+}
+
+fn trim(bytes: &[u8]) -> &[u8] {
+    bytes.trim_ascii()
+}
+
+/// Thread, time and rest of a line; `None` of what is none of strace.
+pub fn head(line: &[u8]) -> Option<Head<'_>> {
+    let mut rest = trim(line);
+    let mut thread = 0;
+    if let Some(inside) = rest.strip_prefix(b"[pid") {
+        let end = inside.iter().position(|byte| *byte == b']')?;
+        thread = u32::try_from(whole(&inside[..end])?).ok()?;
+        rest = trim(&inside[end + 1..]);
+    } else if let Some((first, after)) = word(rest)
+        && first.iter().all(u8::is_ascii_digit)
+        && let Some(number) = whole(first).and_then(|number| u32::try_from(number).ok())
+    {
+        thread = number;
+        rest = after;
+    }
+    let (first, after) = word(rest)?;
+    match clock(first) {
+        Some(time) => Some(Head { thread, time: Some(time), rest: after }),
+        None if first[0].is_ascii_alphabetic() || matches!(first[0], b'<' | b'+' | b'-' | b'_') => {
+            Some(Head { thread, time: None, rest })
+        }
+        None => None,
+    }
+}
+
+/// The first word and what follows it.
+fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = text.iter().position(|byte| *byte == b' ')?;
+    (end > 0).then(|| (&text[..end], trim(&text[end..])))
+}
+
+/// A time: `1595.000123`, `10:20:30` or `10:20:30.000123`.
+fn clock(word: &[u8]) -> Option<u64> {
+    if !word[0].is_ascii_digit() {
+        return None;
+    }
+    let parts: Vec<&[u8]> = word.split(|byte| *byte == b':').collect();
+    match parts[..] {
+        [seconds] => nanoseconds(seconds),
+        [hours, minutes, seconds] => {
+            let minutes = whole(hours)?.checked_mul(60)?.checked_add(whole(minutes)?)?;
+            minutes.checked_mul(60_000_000_000)?.checked_add(nanoseconds(seconds)?)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the line looks like a call.
+pub fn is_call(line: &[u8]) -> bool {
+    let Some(head) = head(line) else { return false };
+    match kind(head.rest) {
+        Line::Call => call(head.rest).is_some(),
+        Line::Unfinished(_) | Line::Resumed(_) => true,
+        Line::Exited | Line::Signal => false,
+    }
+}
+
+/// What the rest of a line is.
+pub fn kind(rest: &[u8]) -> Line<'_> {
+    if let Some(begun) = rest.strip_suffix(b"<unfinished ...>") {
+        return Line::Unfinished(begun.trim_ascii_end());
+    }
+    if let Some(resumed) = rest.strip_prefix(b"<... ") {
+        let at = resumed.windows(8).position(|window| window == b"resumed>");
+        return match at {
+            Some(at) => Line::Resumed(&resumed[at + 8..]),
+            None => Line::Signal,
+        };
+    }
+    match rest {
+        [b'+', b'+', b'+', ..] => Line::Exited,
+        [b'-', b'-', b'-', ..] => Line::Signal,
+        rest if rest.starts_with(b"strace: ") => Line::Signal,
+        _ => Line::Call,
+    }
+}
+
+/// The arguments of a call, split at the commas outside of strings and brackets, and what follows the bracket.
+fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
+    let (mut out, mut from, mut depth, mut at) = (Vec::new(), 0, 0_i32, 0);
+    while at < text.len() {
+        match text[at] {
+            b'"' => at = end_of_string(text, at)?,
+            b'<' if at > 0 && opens_path(text, at) => at = end_of_path(text, at)?,
+            b'/' if text[at..].starts_with(b"/*") => {
+                at += text[at..].windows(2).position(|window| window == b"*/")? + 1;
+            }
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' if depth == 0 => {
+                out.push(trim(&text[from..at]));
+                return Some((out, &text[at + 1..]));
+            }
+            b')' | b']' | b'}' => depth -= 1,
+            b',' if depth == 0 => {
+                out.push(trim(&text[from..at]));
+                from = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where the string that begins at `at` ends.
+fn end_of_string(text: &[u8], at: usize) -> Option<usize> {
+    let mut here = at + 1;
+    while here < text.len() {
+        match text[here] {
+            b'\\' => here += 1,
+            b'"' => return Some(here),
+            _ => {}
+        }
+        here += 1;
+    }
+    None
+}
+
+/// Whether a `<` begins the path of a descriptor: `3</path>`, `AT_FDCWD</path>`, `4<pipe:[5]>`.
+fn opens_path(text: &[u8], at: usize) -> bool {
+    (text[at - 1].is_ascii_digit() || text[at - 1] == b'D')
+        && text.get(at + 1).is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'\\'))
+}
+
+/// Where the path in angle brackets that begins at `at` ends.
+fn end_of_path(text: &[u8], at: usize) -> Option<usize> {
+    let is_path = matches!(text.get(at + 1), Some(b'/' | b'\\'));
+    let mut depth = 0_i32;
+    for (here, byte) in text.iter().enumerate().skip(at + 1) {
+        match byte {
+            b'[' if !is_path => depth += 1,
+            b']' if !is_path => depth -= 1,
+            b'>' if depth <= 0 => return Some(here),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The call that `text` holds: `name(arguments) = result errno (words) <seconds>`.
+pub fn call(text: &[u8]) -> Option<LineParts<'_>> {
+    let open = text.iter().position(|byte| *byte == b'(')?;
+    let name = &text[..open];
+    if name.is_empty() || !name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+        return None;
+    }
+    let (arguments, rest) = arguments(&text[open + 1..])?;
+    let rest = trim(trim(rest).strip_prefix(b"=")?);
+    let duration = match (rest.iter().rposition(|byte| *byte == b'<'), rest.strip_suffix(b">")) {
+        (Some(at), Some(whole)) => nanoseconds(&whole[at + 1..]).unwrap_or(0),
+        _ => 0,
+    };
+    let number_end = rest.iter().position(|byte| matches!(byte, b' ' | b'<')).unwrap_or(rest.len());
+    let number = &rest[..number_end];
+    let after = &rest[number_end..];
+    let leads_to = match after.first() {
+        Some(b'<') => end_of_path(after, 0).map(|end| unescape(&after[1..end])),
+        _ => None,
+    };
+    let (errno, broken_off) = match std::str::from_utf8(trim(after)).unwrap_or("").split([' ', '(']).next() {
+        Some(word) if word.starts_with("ERESTART") => (0, true),
+        Some(word) => (u16::try_from(ppl::errno::number(word).unwrap_or(0)).unwrap_or(0), false),
+        None => (0, false),
+    };
+    let result = match number {
+        b"?" => None,
+        [b'0', b'x', hex @ ..] => {
+            Some(i64::from_str_radix(std::str::from_utf8(hex).ok()?, 16).unwrap_or(i64::MAX))
+        }
+        number => Some(std::str::from_utf8(number).ok()?.parse().ok()?),
+    };
+    // An errno that is not in the table still is a failure.
+    let errno = if result.is_some_and(|result| result < 0) && errno == 0 { 5 } else { errno };
+    Some(LineParts { name, arguments, result, leads_to, errno, broken_off, duration })
+}
+
+impl<'a> LineParts<'a> {
+    /// The text of an argument, from 0.
+    pub fn argument(&self, at: usize) -> &'a [u8] {
+        self.arguments.get(at).copied().unwrap_or(b"")
+    }
+
+    /// How many arguments the line shows.
+    pub fn count(&self) -> usize {
+        self.arguments.len()
+    }
+
+    /// An argument that is a whole number: decimal, octal or hexadecimal.
+    pub fn number(&self, at: usize) -> Option<u64> {
+        number(self.argument(at))
+    }
+
+    /// An argument that is a descriptor: `3`, or `3</path>` with `-y`.
+    pub fn descriptor(&self, at: usize) -> Option<i32> {
+        let digits = self.argument(at).split(|byte| *byte == b'<').next()?;
+        std::str::from_utf8(digits).ok()?.parse().ok()
+    }
+
+    /// Where a descriptor argument leads, with `-y`.
+    pub fn path_of(&self, at: usize) -> Option<Vec<u8>> {
+        let text = self.argument(at);
+        let open = text.iter().position(|byte| *byte == b'<')?;
+        let inside = text[open + 1..].strip_suffix(b">")?;
+        Some(unescape(inside))
+    }
+
+    /// An argument that is a string, without its escapes.
+    pub fn string(&self, at: usize) -> Option<Vec<u8>> {
+        let text = self.argument(at);
+        let inner = text.strip_prefix(b"\"")?;
+        let end = inner.iter().rposition(|byte| *byte == b'"')?;
+        Some(unescape(&inner[..end]))
+    }
+
+    /// An argument as text; empty where it is none.
+    pub fn words(&self, at: usize) -> &'a str {
+        std::str::from_utf8(self.argument(at)).unwrap_or("")
+    }
+
+    /// Whether any argument contains `word`.
+    pub fn mentions(&self, word: &[u8]) -> bool {
+        self.arguments.iter().any(|argument| argument.windows(word.len()).any(|window| window == word))
+    }
+}
+
+/// A whole number: decimal, octal or hexadecimal.
+pub fn number(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?;
+    match text.as_bytes() {
+        [b'0', b'x', ..] => u64::from_str_radix(&text[2..], 16).ok(),
+        [b'0', _, ..] => u64::from_str_radix(&text[1..], 8).ok(),
+        _ => text.parse().ok(),
+    }
+}
+
+/// What strace wrote, without its escapes: `\"`, `\n`, `\303`, `\x2f`.
+pub fn unescape(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while at < text.len() {
+        let byte = text[at];
+        at += 1;
+        if byte != b'\\' || at == text.len() {
+            out.push(byte);
+            continue;
+        }
+        let escape = text[at];
+        at += 1;
+        match escape {
+            b'n' => out.push(b'\n'),
+            b't' => out.push(b'\t'),
+            b'r' => out.push(b'\r'),
+            b'v' => out.push(0x0b),
+            b'f' => out.push(0x0c),
+            b'x' => {
+                let digits = text.get(at..at + 2).and_then(|two| std::str::from_utf8(two).ok());
+                match digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+                    Some(value) => {
+                        out.push(value);
+                        at += 2;
+                    }
+                    None => out.push(b'x'),
+                }
+            }
+            b'0'..=b'7' => {
+                let mut value = u32::from(escape - b'0');
+                for _ in 0..2 {
+                    match text.get(at) {
+                        Some(digit @ b'0'..=b'7') => {
+                            value = value * 8 + u32::from(digit - b'0');
+                            at += 1;
+                        }
+                        _ => break,
+                    }
+                }
+                out.push(value as u8);
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,117 @@
+//! Tests of the reader of strace.
+
+use super::*;
+use crate::model::{Call, NONE, Op};
+
+fn read(text: &[u8]) -> Trace {
+    let mut reader = text;
+    parse(&mut Input::new(&mut reader), &Reading::default()).unwrap()
+}
+
+/// Operation, name, bytes and offset of each call.
+fn calls(trace: &Trace) -> Vec<(Op, String, u64, u64)> {
+    let shown = |call: Call| {
+        let name = String::from_utf8_lossy(trace.names.get(call.path)).into_owned();
+        (call.op, name, call.bytes, call.offset)
+    };
+    trace.calls.iter().filter(|call| call.path != NONE).map(shown).collect()
+}
+
+#[test]
+fn relative_and_absolute_names_are_one_tree_even_where_the_directory_is_told_late() {
+    let trace = read(
+        b"7 1.0 openat(AT_FDCWD, \"a\", O_RDONLY) = 3 <0.1>\n\
+          7 2.0 getcwd(\"/home/u\", 99) = 8 <0.1>\n\
+          7 3.0 stat(\"/home/u/a\", {st_mode=S_IFREG|0640, st_size=12, ...}) = 0 <0.1>\n",
+    );
+    let all = calls(&trace);
+    assert_eq!(all[0].1, "/home/u/a");
+    assert_eq!(all[1], (Op::Stat, "/home/u/a".into(), 12, 0o100_640));
+    assert_eq!(trace.names.find(b"/home/u/a"), Some(trace.calls.get(1).path));
+}
+
+#[test]
+fn a_call_that_is_resumed_is_one_call_with_its_own_beginning() {
+    let trace = read(
+        b"1 1.0 openat(AT_FDCWD, \"/a\", O_RDWR) = 3 <0.1>\n\
+          1 2.0 read(3,  <unfinished ...>\n\
+          2 2.1 getpid() = 2 <0.1>\n\
+          1 2.5 <... read resumed>\"\\\"x) = 4\"..., 4096) = 10 <0.5>\n",
+    );
+    let read = trace.calls.get(1);
+    assert_eq!((read.op, read.bytes, read.start, read.duration), (Op::Read, 10, 2_000_000_000, 500_000_000));
+}
+
+#[test]
+fn lines_of_a_child_may_come_before_its_start_is_told() {
+    let trace = read(
+        b"1 1.0 openat(AT_FDCWD, \"/log\", O_WRONLY|O_APPEND) = 5 <0.1>\n\
+          1 2.0 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n\
+          9 2.1 write(5, \"x\", 1) = 1 <0.1>\n\
+          1 2.2 <... clone resumed>, child_tidptr=0x7f) = 9 <0.3>\n\
+          9 2.3 +++ exited with 0 +++\n\
+          1 3.0 wait4(9, NULL, 0, NULL) = 9 <0.1>\n",
+    );
+    let ops: Vec<Op> = trace.calls.iter().map(|call| call.op).collect();
+    assert_eq!(ops, [Op::Open, Op::Spawn, Op::Write, Op::Exit, Op::Wait]);
+    assert_eq!(trace.names.get(trace.calls.get(2).path), b"/log");
+    assert_eq!(trace.calls.get(4).file, trace.calls.get(2).thread);
+}
+
+#[test]
+fn descriptors_follow_dup_and_close_on_exec() {
+    let trace = read(
+        b"1 1.0 openat(AT_FDCWD, \"/a\", O_RDWR|O_CLOEXEC) = 3 <0.1>\n\
+          1 2.0 dup2(3, 7) = 7 <0.1>\n\
+          1 3.0 close(3) = 0 <0.1>\n\
+          1 4.0 write(7, \"abc\"..., 300) = 300 <0.1>\n\
+          1 5.0 lseek(7, 0, SEEK_CUR) = 300 <0.1>\n\
+          1 6.0 fcntl(7, F_SETFD, FD_CLOEXEC) = 0 <0.1>\n\
+          1 7.0 execve(\"/bin/true\", [\"true\"], 0x7 /* 9 vars */) = 0 <0.1>\n\
+          1 8.0 write(7, \"abc\", 3) = -1 EBADF (Bad file descriptor) <0.1>\n",
+    );
+    let ops: Vec<(Op, u64)> = trace.calls.iter().map(|call| (call.op, call.offset)).collect();
+    assert_eq!(ops[1..3], [(Op::Write, 0), (Op::Seek, 300)]);
+    assert_eq!((trace.calls.get(3).op, trace.calls.get(3).flags), (Op::Close, crate::model::IMPLIED));
+    assert_eq!(trace.threads[0].name, "true");
+}
+
+#[test]
+fn paths_behind_descriptors_and_hexadecimal_strings_are_read() {
+    let trace = read(
+        b"1 1.0 openat(AT_FDCWD</w>, \"\\x61\\x2f\\xff\", O_RDONLY) = 3</w/a/\\377> <0.1>\n\
+          1 2.0 read(0</w/in) = 3, [>, \"\"..., 9) = 9 <0.1>\n\
+          1 3.0 write(1<pipe:[77]>, \"x\", 1) = 1 <0.1>\n",
+    );
+    assert_eq!(trace.names.get(trace.calls.get(0).path), b"/w/a/\xff");
+    assert_eq!(trace.names.get(trace.calls.get(1).path), b"/w/in) = 3, [");
+    assert_eq!(trace.calls.get(2).op, Op::PipeWrite);
+}
+
+#[test]
+fn names_may_hold_quotes_and_line_feeds() {
+    let trace = read(b"1 1.0 mkdir(\"/a\\\"b) = 0\\nc\\303\\251\", 0777) = 0 <0.1>\n");
+    assert_eq!(trace.names.get(trace.calls.get(0).path), "/a\"b) = 0\nc\u{e9}".as_bytes());
+}
+
+#[test]
+fn files_of_strace_ff_are_merged_by_time() {
+    let parts = [
+        (5, b"1.0 chdir(\"/w\") = 0 <0.1>\n3.0 mkdir(\"x\", 0777) = 0 <0.1>\n".to_vec()),
+        (6, b"2.0 mkdir(\"/y\", 0777) = 0 <0.1>\n".to_vec()),
+    ];
+    let merged = merge_parts(&parts);
+    let names: Vec<String> = calls(&read(&merged)).into_iter().map(|(_, name, ..)| name).collect();
+    assert_eq!(names, ["/y", "/w/x"]);
+}
+
+#[test]
+fn what_is_no_call_is_an_error_and_odd_lines_do_no_harm() {
+    let mut text: &[u8] = b"hello\nworld\n";
+    let error = parse(&mut Input::new(&mut text), &Reading::default()).unwrap_err();
+    assert!(error.to_string().contains("none of its 2 lines"));
+    let mut odd = b"1 1.0 mkdir(\"/a\", 0777) = 0 <0.1>\n1 2.0 write(3, \"\0\xff".to_vec();
+    odd.extend(vec![b'x'; 1_000_000]);
+    odd.extend(b"\n1 3.0 <... read resumed>) = 3\n1 4.0 clone(= ?\n1 5.0 +++ killed by SIGKILL +++\n");
+    assert_eq!(calls(&read(&odd)).len(), 1);
+}

@@ -1,0 +1,95 @@
+//! From a file to a program: all steps at once.
+
+use std::io::BufRead;
+
+use crate::before::before;
+use crate::check::{Difference, check, expected};
+use crate::format::{Format, Reading};
+use crate::input::{Input, TraceError};
+use crate::lanes::{Lanes, lanes};
+use crate::model::Trace;
+use crate::order::order;
+use crate::program::{Parts, Program, program};
+use crate::select::{Choice, select};
+use crate::statements::statements;
+
+/// How a program is made of a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Which files it touches.
+    pub choice: Choice,
+    /// Whether names must tell nothing.
+    pub anonymise: bool,
+    /// Whether each call is written, without loops.
+    pub verbatim: bool,
+    /// Pauses shorter than so many nanoseconds are left out.
+    pub least_gap: u64,
+}
+
+/// A program with what is known of it.
+#[derive(Clone, Debug, Default)]
+pub struct Imported {
+    /// Its text.
+    pub text: String,
+    /// How many calls of the trace it does.
+    pub calls: u64,
+    /// How many calls a dry run of its text made, all those of the trace among them and in order.
+    pub checked: Option<u64>,
+    /// Where a dry run of its text does something else.
+    pub difference: Option<Difference>,
+    /// Ranks.
+    pub ranks: usize,
+    /// Most workers of a rank.
+    pub workers: usize,
+    /// Lines of its text that are no comments.
+    pub lines: usize,
+    /// The calls of the trace that it does, by their indices.
+    pub done: Vec<u32>,
+}
+
+/// Reads a trace.
+///
+/// # Errors
+/// Where a line is not what the format says.
+pub fn read(format: &Format, reader: &mut dyn BufRead, reading: &Reading) -> Result<Trace, TraceError> {
+    (format.parse)(&mut Input::new(reader), reading)
+}
+
+/// Makes a program of a trace; what is left out is counted in the trace.
+pub fn import(trace: &mut Trace, options: &Options) -> Imported {
+    let kept = select(trace, &options.choice);
+    let lanes = lanes(trace, &kept);
+    let order = order(trace, &lanes);
+    let mut statements = statements(trace, &lanes, &order);
+    let before = before(trace, &kept);
+    let only = match options.choice.only.as_slice() {
+        [only] => Some(only.as_slice()),
+        _ => None,
+    };
+    let Program { text, paths } = program(&mut Parts {
+        trace,
+        lanes: &lanes,
+        statements: &mut statements,
+        before: &before,
+        only,
+        anonymise: options.anonymise,
+        verbatim: options.verbatim,
+        least_gap: options.least_gap,
+    });
+    let done = check(&text, &expected(&lanes, &statements, &paths));
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
+    Imported {
+        calls: statements.calls,
+        checked: done.as_ref().ok().copied(),
+        difference: done.err(),
+        ranks: lanes.ranks.len(),
+        workers: workers(&lanes),
+        lines,
+        done: statements.done,
+        text,
+    }
+}
+
+fn workers(lanes: &Lanes) -> usize {
+    lanes.ranks.iter().flat_map(|rank| &rank.segments).map(Vec::len).max().unwrap_or(1)
+}

@@ -1,0 +1,138 @@
+//! Lines of a trace, one at a time, and errors that name them.
+
+use std::io::BufRead;
+
+/// The longest line that is read, in bytes.
+const LONGEST: usize = 1 << 24;
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// A line does not say what it should.
+    #[error("line {line}: {what}")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read: {0}")]
+    Read(#[from] std::io::Error),
+    /// The file as a whole is not what it should be.
+    #[error("{0}")]
+    File(String),
+}
+
+/// A trace as lines.
+pub struct Input<'a> {
+    reader: &'a mut dyn BufRead,
+    buffer: Vec<u8>,
+    line: u64,
+}
+
+impl<'a> Input<'a> {
+    /// Reads lines from `reader`.
+    pub fn new(reader: &'a mut dyn BufRead) -> Self {
+        Self { reader, buffer: Vec::new(), line: 0 }
+    }
+
+    /// The next line without its end, `None` behind the last one.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or a line is longer than 16 MiB.
+    pub fn line(&mut self) -> Result<Option<&[u8]>, TraceError> {
+        self.buffer.clear();
+        self.line += 1;
+        loop {
+            let ready = self.reader.fill_buf()?;
+            if ready.is_empty() {
+                break;
+            }
+            let end = ready.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(ready.len(), |at| at + 1);
+            self.buffer.extend_from_slice(&ready[..end.unwrap_or(taken)]);
+            self.reader.consume(taken);
+            if self.buffer.len() > LONGEST {
+                return Err(self.wrong("the line is longer than 16 MiB"));
+            }
+            if end.is_some() {
+                if self.buffer.last() == Some(&b'\r') {
+                    self.buffer.pop();
+                }
+                return Ok(Some(&self.buffer));
+            }
+        }
+        Ok(if self.buffer.is_empty() { None } else { Some(&self.buffer) })
+    }
+
+    /// The line that was read last.
+    pub fn last(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Whether the line that was read last is empty.
+    pub fn is_blank(&self) -> bool {
+        self.buffer.trim_ascii().is_empty()
+    }
+
+    /// The number of the line that was read last, from 1.
+    pub fn number(&self) -> u64 {
+        self.line
+    }
+
+    /// An error about the line that was read last.
+    pub fn wrong(&self, what: impl Into<String>) -> TraceError {
+        TraceError::Line { line: self.line, what: what.into() }
+    }
+}
+
+/// A line as words for a message, shortened.
+pub fn shown(bytes: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(&bytes[..bytes.len().min(60)])
+        .chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect();
+    if bytes.len() > 60 { format!("{text}…") } else { text }
+}
+
+/// A whole number in decimal.
+pub fn whole(bytes: &[u8]) -> Option<u64> {
+    std::str::from_utf8(bytes).ok()?.trim().parse().ok()
+}
+
+/// Nanoseconds of a time in seconds such as `1595.000123`, exactly.
+pub fn nanoseconds(bytes: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(bytes).ok()?.trim();
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let (seconds, digits): (u64, &str) = (seconds.parse().ok()?, fraction.get(..9).unwrap_or(fraction));
+    let part: u64 = if digits.is_empty() { 0 } else { digits.parse().ok()? };
+    seconds.checked_mul(1_000_000_000)?.checked_add(part * 10_u64.pow(9 - digits.len() as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_exact() {
+        assert_eq!(nanoseconds(b"1595.000123"), Some(1_595_000_123_000));
+        assert_eq!(nanoseconds(b"2"), Some(2_000_000_000));
+        assert_eq!(nanoseconds(b"0.1234567891"), Some(123_456_789));
+        assert_eq!(nanoseconds(b"x.1"), None);
+        assert_eq!(nanoseconds(b"99999999999999999999.0"), None);
+    }
+
+    #[test]
+    fn lines_are_numbered() {
+        let mut text: &[u8] = b"a\r\nb\n\nlast";
+        let mut input = Input::new(&mut text);
+        let mut seen = Vec::new();
+        while let Some(line) = input.line().unwrap() {
+            seen.push(line.to_vec());
+        }
+        assert_eq!(seen, [&b"a"[..], b"b", b"", b"last"]);
+        let mut text: &[u8] = &[b'x'; LONGEST + 2];
+        assert!(Input::new(&mut text).line().unwrap_err().to_string().starts_with("line 1:"));
+    }
+}

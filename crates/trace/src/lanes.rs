@@ -1,0 +1,244 @@
+//! Decides which rank, and which worker of it, does the calls of each thread.
+//!
+//! Threads of a process are workers of one rank, processes are ranks. A process for whose end its parent waits without
+//! doing anything meanwhile is written where it was waited for, and a rank whose process has ended takes the next one:
+//! a shell that starts a thousand commands one after the other is one rank.
+
+use std::collections::BTreeMap;
+
+use crate::model::{NONE, Op, Trace};
+
+/// The calls that one rank, or one worker of it in a `parallel` block, does one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Strand {
+    /// Its rank.
+    pub rank: u32,
+    /// Which of the rank's segments it belongs to.
+    pub segment: u32,
+    /// Its worker in the segment.
+    pub worker: u32,
+    /// Indices of its calls, in the order of their beginning.
+    pub calls: Vec<u32>,
+}
+
+/// A rank of the program: segments one after the other; one with several strands is a `parallel` block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankPlan {
+    /// The programs that its processes ran.
+    pub names: Vec<String>,
+    /// Strands of each segment, by number.
+    pub segments: Vec<Vec<u32>>,
+}
+
+/// Who does what.
+#[derive(Clone, Debug, Default)]
+pub struct Lanes {
+    /// All strands.
+    pub strands: Vec<Strand>,
+    /// All ranks.
+    pub ranks: Vec<RankPlan>,
+    /// The strand of each call of the trace, [`NONE`] of those that no program does.
+    pub strand_of: Vec<u32>,
+}
+
+/// A process, or a thread of one, as an interval of time.
+#[derive(Clone, Debug, Default)]
+struct Interval {
+    /// When it was started.
+    spawn: u64,
+    /// When its last call ended.
+    last: u64,
+    /// When it was waited for, or ended; `None`: the trace does not tell.
+    done: Option<u64>,
+    /// Who started it.
+    parent: Option<usize>,
+    /// Whether it may take the calls of others while it waits.
+    hosts: bool,
+    /// The beginnings of its calls.
+    starts: Vec<u64>,
+}
+
+/// Distributes the calls `kept`, which are in the order of their beginning.
+pub fn lanes(trace: &Trace, kept: &[u32]) -> Lanes {
+    let (threads, processes) = intervals(trace, kept);
+    let mut lanes = Lanes { strand_of: vec![NONE; trace.calls.len()], ..Lanes::default() };
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (thread, of) in trace.threads.iter().enumerate() {
+        if !threads[thread].starts.is_empty() {
+            members.entry(of.process as usize).or_default().push(thread);
+        }
+    }
+    let process_of = |thread: u32| trace.threads[thread as usize].process as usize;
+    let ranks = place(&processes, members.keys().copied());
+    let mut rank_of: BTreeMap<usize, usize> = BTreeMap::new();
+    for (rank, placed) in ranks.iter().enumerate() {
+        let mut names: Vec<String> = Vec::new();
+        for process in placed {
+            rank_of.insert(*process, rank);
+            let name = &trace.threads[*process].name;
+            if !name.is_empty() && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        lanes.ranks.push(RankPlan { names, segments: Vec::new() });
+    }
+    let mut calls_of: Vec<Vec<u32>> = vec![Vec::new(); ranks.len()];
+    for at in kept {
+        let thread = trace.calls.get(*at as usize).thread;
+        calls_of[rank_of[&process_of(thread)]].push(*at);
+    }
+    for (rank, calls) in calls_of.into_iter().enumerate() {
+        let periods: Vec<Period> =
+            ranks[rank].iter().filter_map(|process| Period::of(&threads, &members[process])).collect();
+        lanes.divide(trace, rank as u32, &calls, periods);
+    }
+    lanes
+}
+
+/// Each thread and each process as an interval of time.
+fn intervals(trace: &Trace, kept: &[u32]) -> (Vec<Interval>, Vec<Interval>) {
+    let count = trace.threads.len();
+    let mut threads = vec![Interval { hosts: true, ..Interval::default() }; count];
+    let mut processes = threads.clone();
+    let process_of = |thread: u32| trace.threads[thread as usize].process as usize;
+    for at in kept {
+        let call = trace.calls.get(*at as usize);
+        for one in [&mut threads[call.thread as usize], &mut processes[process_of(call.thread)]] {
+            if one.starts.is_empty() && one.spawn == 0 {
+                one.spawn = call.start;
+            }
+            one.starts.push(call.start);
+            one.last = one.last.max(call.end());
+        }
+    }
+    for call in trace.calls.iter() {
+        match call.op {
+            Op::Spawn => {
+                let child = call.file;
+                threads[child as usize].spawn = call.start;
+                threads[child as usize].parent = Some(call.thread as usize);
+                if process_of(child) != process_of(call.thread) {
+                    processes[process_of(child)].spawn = call.start;
+                    processes[process_of(child)].parent = Some(process_of(call.thread));
+                }
+            }
+            Op::Exit => {
+                threads[call.thread as usize].done = Some(call.start);
+            }
+            Op::Wait if call.errno == 0 => processes[process_of(call.file)].done = Some(call.end()),
+            _ => {}
+        }
+    }
+    let mut with_calls = vec![0_u32; count];
+    for (thread, interval) in threads.iter().enumerate() {
+        with_calls[process_of(thread as u32)] += u32::from(!interval.starts.is_empty());
+    }
+    for (process, interval) in processes.iter_mut().enumerate() {
+        interval.hosts = with_calls[process] <= 1;
+    }
+    (threads, processes)
+}
+
+/// Puts intervals into as few lanes as causes allow; gives the members of each lane.
+fn place(intervals: &[Interval], which: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = which.collect();
+    order.sort_by_key(|at| (intervals[*at].spawn, *at));
+    let mut lanes: Vec<Vec<usize>> = Vec::new();
+    // Members that could still be in the way, by lane; those that are done by now are dropped.
+    let mut busy: Vec<Vec<usize>> = Vec::new();
+    for at in order {
+        let own = &intervals[at];
+        let fits = |other: &usize| lets_in(intervals, *other, at);
+        for members in &mut busy {
+            members.retain(|member| intervals[*member].done.is_none_or(|done| done > own.spawn));
+        }
+        match busy.iter().position(|members| members.iter().all(fits)) {
+            Some(lane) => {
+                lanes[lane].push(at);
+                busy[lane].push(at);
+            }
+            None => {
+                lanes.push(vec![at]);
+                busy.push(vec![at]);
+            }
+        }
+    }
+    lanes
+}
+
+/// Whether `other`, which is in a lane already, leaves room for `at`.
+fn lets_in(intervals: &[Interval], other: usize, at: usize) -> bool {
+    let (own, other_one) = (&intervals[at], &intervals[other]);
+    let Some(done) = own.done else { return false };
+    let mut above = own.parent;
+    let mut steps = 0;
+    while let Some(ancestor) = above.filter(|ancestor| *ancestor != other) {
+        above = intervals[ancestor].parent;
+        steps += 1;
+        if steps > 1000 {
+            return false;
+        }
+    }
+    let next = other_one.starts.partition_point(|start| *start <= own.spawn);
+    let next = other_one.starts.get(next).copied().unwrap_or(u64::MAX);
+    above.is_some() && other_one.hosts && next >= done.max(own.last)
+}
+
+/// The time in which several threads of a process were at work at once.
+struct Period {
+    begin: u64,
+    end: u64,
+    /// The threads of each worker.
+    workers: Vec<Vec<usize>>,
+}
+
+impl Period {
+    /// `None` where the threads work one after the other.
+    fn of(threads: &[Interval], members: &[usize]) -> Option<Self> {
+        let workers = place(threads, members.iter().copied());
+        let others = workers.iter().skip(1).flatten();
+        let begin = others.clone().filter_map(|thread| threads[*thread].starts.first()).min()?;
+        let end = others.map(|thread| threads[*thread].last).max()?;
+        Some(Self { begin: *begin, end, workers })
+    }
+}
+
+impl Lanes {
+    /// Divides the calls of a rank into segments.
+    fn divide(&mut self, trace: &Trace, rank: u32, calls: &[u32], mut periods: Vec<Period>) {
+        periods.sort_by_key(|period| period.begin);
+        let start = |at: &u32| trace.calls.get(*at as usize).start;
+        let mut rest = calls;
+        for period in periods {
+            let first = rest.partition_point(|at| start(at) < period.begin);
+            self.segment(rank, vec![rest[..first].to_vec()]);
+            rest = &rest[first..];
+            let after = rest.partition_point(|at| start(at) < period.end);
+            let mut workers = vec![Vec::new(); period.workers.len()];
+            for at in &rest[..after] {
+                let thread = trace.calls.get(*at as usize).thread as usize;
+                let worker = period.workers.iter().position(|threads| threads.contains(&thread));
+                workers[worker.unwrap_or(0)].push(*at);
+            }
+            self.segment(rank, workers);
+            rest = &rest[after..];
+        }
+        self.segment(rank, vec![rest.to_vec()]);
+    }
+
+    fn segment(&mut self, rank: u32, workers: Vec<Vec<u32>>) {
+        let workers: Vec<Vec<u32>> = workers.into_iter().filter(|calls| !calls.is_empty()).collect();
+        if workers.is_empty() {
+            return;
+        }
+        let segment = self.ranks[rank as usize].segments.len() as u32;
+        let first = self.strands.len() as u32;
+        self.ranks[rank as usize].segments.push((first..first + workers.len() as u32).collect());
+        for (worker, calls) in workers.into_iter().enumerate() {
+            for at in &calls {
+                self.strand_of[*at as usize] = self.strands.len() as u32;
+            }
+            self.strands.push(Strand { rank, segment, worker: worker as u32, calls });
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Traces of applications become programs.
+//!
+//! | step | module | gives |
+//! |---|---|---|
+//! | parse | [`formats`] | system calls, one [`event::Event`] each |
+//! | follow | [`follow`] | the columnar [`model::Trace`]: descriptors, names and positions resolved |
+//! | select | [`select`] | what the program is to do, and what is left out, counted |
+//! | before | [`before`] | what existed before the first call |
+//! | order | [`lanes`], [`order`] | which rank or worker does a call, and who waits for whom |
+//! | fold | [`fold`] | loops |
+//! | write | [`program`] | the text of a program, and the calls that it must make |
+//! | check | [`check`] | whether a dry run of the text makes these calls, in order |
+//!
+//! [`recording`] keeps the model in a Parquet file, [`fidelity`] compares an application with its replay.
+//! Pure: no file, clock, thread, environment or system call.
+#![forbid(unsafe_code)]
+
+pub mod before;
+pub mod check;
+pub mod columns;
+pub mod description;
+pub mod event;
+pub mod fidelity;
+pub mod flags;
+pub mod fold;
+pub mod follow;
+pub mod format;
+pub mod formats;
+pub mod import;
+pub mod input;
+pub mod lanes;
+pub mod model;
+pub mod names;
+pub mod order;
+pub mod program;
+pub mod recording;
+pub mod select;
+pub mod statements;
+mod transfers;
+
+pub use import::{Imported, Options, import};
+pub use model::{Call, Op, Trace};

@@ -1,0 +1,295 @@
+//! Finds which call of one strand must wait for which call of another, by causes.
+//!
+//! Causes are: the start of a process or thread, the wait for its end, the bytes of a pipe, the creation, removal and
+//! renaming of a name, and the bytes of a file that another strand wrote. Calls that share none of these may overlap,
+//! as in resource-oriented replay (Weiss et al., SOSP 2013).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::rc::Rc;
+
+use crate::flags::{O_CREAT, O_TRUNC};
+use crate::lanes::Lanes;
+use crate::model::{Call, NONE, Op, Trace, Was};
+use crate::names::parent;
+
+/// By strand, how many of its calls are known to be done.
+type Clock = BTreeMap<u32, u32>;
+
+/// Who waits for whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// For a call, by its index: strands and how many of their calls must be done before.
+    pub waits: HashMap<u32, Vec<(u32, u32)>>,
+    /// Of each strand, after how many of its calls it tells others.
+    pub tells: BTreeMap<u32, BTreeSet<u32>>,
+}
+
+impl Order {
+    /// Which signal of its strand tells that `calls` calls are done, from 1.
+    pub fn signal(&self, strand: u32, calls: u32) -> u64 {
+        self.tells.get(&strand).map_or(0, |tells| tells.range(..=calls).count() as u64)
+    }
+}
+
+/// What has happened to a name, or to the bytes behind it.
+#[derive(Default)]
+struct Resource {
+    /// The last call of each strand that changed it.
+    changed: Clock,
+    /// The last call of each strand that used it since.
+    used: Clock,
+}
+
+/// Bytes in a pipe, with what their writer knew.
+#[derive(Default)]
+struct Pipe {
+    bytes: VecDeque<(u64, Rc<Clock>)>,
+    last: Option<Rc<Clock>>,
+}
+
+struct Causes<'a> {
+    lanes: &'a Lanes,
+    /// What each thread knows to be done.
+    known: Vec<Clock>,
+    /// What each strand has waited for already, and since which of its calls.
+    enforced: Vec<Vec<(u32, Clock)>>,
+    /// How many calls each strand has done.
+    done: Vec<u32>,
+    names: HashMap<u32, Resource>,
+    contents: HashMap<u32, Resource>,
+    pipes: HashMap<u32, Pipe>,
+    /// Names that an open made and nothing removed.
+    made: BTreeSet<u32>,
+    order: Order,
+}
+
+/// The order that causes demand between strands.
+pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
+    let mut walk = Causes {
+        lanes,
+        known: vec![Clock::new(); trace.threads.len()],
+        enforced: vec![Vec::new(); lanes.strands.len()],
+        done: vec![0; lanes.strands.len()],
+        names: HashMap::new(),
+        contents: HashMap::new(),
+        pipes: HashMap::new(),
+        made: trace
+            .sightings
+            .iter()
+            .filter(|(_, seen)| seen.was != Was::Nothing)
+            .map(|(name, _)| *name)
+            .collect(),
+        order: Order::default(),
+    };
+    if lanes.strands.len() < 2 {
+        return walk.order;
+    }
+    let parents: Vec<u32> =
+        trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
+    // A wait or a read of a pipe tells what it tells at its end; everything else counts from its beginning.
+    let mut at_time: Vec<(u64, u32)> = (0..trace.calls.len() as u32)
+        .map(|at| {
+            let call = trace.calls.get(at as usize);
+            let time = if matches!(call.op, Op::Wait | Op::PipeRead) { call.end() } else { call.start };
+            (time, at)
+        })
+        .collect();
+    at_time.sort_unstable();
+    for (_, at) in at_time {
+        let call = trace.calls.get(at as usize);
+        match lanes.strand_of[at as usize] {
+            NONE => walk.event(&call),
+            strand => walk.call(at, strand, &call, &parents),
+        }
+    }
+    walk.order
+}
+
+fn merge(into: &mut Clock, from: &Clock) {
+    for (strand, count) in from {
+        let own = into.entry(*strand).or_default();
+        *own = (*own).max(*count);
+    }
+}
+
+impl Causes<'_> {
+    /// What is no call of a program but orders those that are.
+    fn event(&mut self, call: &Call) {
+        let thread = call.thread as usize;
+        match call.op {
+            Op::Spawn => self.known[call.file as usize] = self.known[thread].clone(),
+            Op::Wait => {
+                let child = self.known[call.file as usize].clone();
+                merge(&mut self.known[thread], &child);
+            }
+            Op::PipeWrite => {
+                let known = Rc::new(self.known[thread].clone());
+                let pipe = self.pipes.entry(call.file).or_default();
+                if call.bytes > 0 {
+                    pipe.bytes.push_back((call.bytes, Rc::clone(&known)));
+                }
+                pipe.last = Some(known);
+            }
+            Op::PipeRead => {
+                let pipe = self.pipes.entry(call.file).or_default();
+                let mut left = call.bytes;
+                let mut tellers: Vec<Rc<Clock>> = Vec::new();
+                if call.bytes == 0 {
+                    tellers.extend(pipe.last.clone());
+                }
+                while left > 0 {
+                    let Some((bytes, teller)) = pipe.bytes.front_mut() else { break };
+                    tellers.push(Rc::clone(teller));
+                    let taken = left.min(*bytes);
+                    (*bytes, left) = (*bytes - taken, left - taken);
+                    if *bytes == 0 {
+                        pipe.bytes.pop_front();
+                    }
+                }
+                for teller in tellers {
+                    merge(&mut self.known[thread], &teller);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, at: u32, strand: u32, call: &Call, parents: &[u32]) {
+        let thread = call.thread as usize;
+        let mut needs = Clock::new();
+        let makes = call.op == Op::Open
+            && call.errno == 0
+            && call.flags & O_CREAT != 0
+            && self.made.insert(call.path);
+        if matches!(call.op, Op::Unlink | Op::Rename) && call.errno == 0 {
+            self.made.remove(&call.path);
+            self.made.insert(call.other);
+        }
+        let (names, content) = touches(call, parents, makes);
+        for (name, changes) in &names {
+            if let Some(resource) = self.names.get(name) {
+                merge(&mut needs, &resource.changed);
+                if *changes {
+                    merge(&mut needs, &resource.used);
+                }
+            }
+        }
+        if let Some((file, changes)) = content
+            && let Some(resource) = self.contents.get(&file)
+        {
+            // Writers do not wait for each other; who reads, or cuts the file, waits for all who wrote.
+            if !changes || call.op == Op::Truncate {
+                merge(&mut needs, &resource.changed);
+            }
+        }
+        merge(&mut needs, &self.known[thread].clone());
+        self.wait(at, strand, &needs);
+        self.done[strand as usize] += 1;
+        let now = self.done[strand as usize];
+        self.known[thread].insert(strand, now);
+        for (name, changes) in names {
+            let resource = self.names.entry(name).or_default();
+            if changes {
+                resource.changed = Clock::from([(strand, now)]);
+                resource.used.clear();
+            } else {
+                resource.used.insert(strand, now);
+            }
+        }
+        if let Some((file, true)) = content {
+            self.contents.entry(file).or_default().changed.insert(strand, now);
+        }
+    }
+
+    /// Lets a call wait for what it needs and its strand has not waited for yet.
+    fn wait(&mut self, at: u32, strand: u32, needs: &Clock) {
+        let own = &self.lanes.strands[strand as usize];
+        let mut enforced =
+            self.enforced[strand as usize].last().map_or(Clock::new(), |(_, clock)| clock.clone());
+        let mut waits = Vec::new();
+        for (other, count) in needs {
+            let theirs = &self.lanes.strands[*other as usize];
+            let in_order = theirs.rank == own.rank && (*other == strand || theirs.segment != own.segment);
+            if in_order || enforced.get(other).is_some_and(|known| known >= count) {
+                continue;
+            }
+            waits.push((*other, *count));
+            enforced.insert(*other, *count);
+            // What the other had waited for by then is done as well.
+            let history = &self.enforced[*other as usize];
+            let by_then = history.partition_point(|(since, _)| since <= count);
+            if let Some((_, clock)) = by_then.checked_sub(1).map(|last| &history[last]) {
+                let clock = clock.clone();
+                merge(&mut enforced, &clock);
+            }
+        }
+        if waits.is_empty() {
+            return;
+        }
+        for (other, count) in &waits {
+            self.order.tells.entry(*other).or_default().insert(*count);
+        }
+        self.order.waits.insert(at, waits);
+        let since = self.done[strand as usize] + 1;
+        self.enforced[strand as usize].push((since, enforced));
+    }
+}
+
+/// The names that a call touches, whether it changes them, and the file whose bytes it touches, likewise.
+fn touches(call: &Call, parents: &[u32], makes: bool) -> (Vec<(u32, bool)>, Option<(u32, bool)>) {
+    let above = |name: u32| parents.get(name as usize).copied().unwrap_or(NONE);
+    let mut names: Vec<(u32, bool)> = Vec::new();
+    let mut add = |name: u32, changes: bool| {
+        if name != NONE {
+            names.push((name, changes));
+        }
+    };
+    let done = call.errno == 0;
+    match call.op {
+        Op::Open => {
+            add(call.path, makes);
+            add(above(call.path), false);
+        }
+        Op::Unlink | Op::Rmdir | Op::Mkdir | Op::Symlink => {
+            add(call.path, done);
+            add(above(call.path), false);
+        }
+        Op::Rename => {
+            add(call.path, done);
+            add(call.other, done);
+            add(above(call.path), false);
+            add(above(call.other), false);
+        }
+        Op::Link => {
+            add(call.path, false);
+            add(call.other, done);
+            add(above(call.other), false);
+        }
+        Op::Stat | Op::Lookup | Op::Chmod | Op::Readdir => add(call.path, false),
+        Op::Read
+        | Op::Write
+        | Op::Seek
+        | Op::Sync
+        | Op::DataSync
+        | Op::Truncate
+        | Op::Allocate
+        | Op::Close => {}
+        Op::Spawn
+        | Op::Exit
+        | Op::Wait
+        | Op::PipeRead
+        | Op::PipeWrite
+        | Op::Receive
+        | Op::Send
+        | Op::Map
+        | Op::Readlink => {}
+    }
+    let content = match call.op {
+        Op::Write | Op::Truncate | Op::Allocate => Some((call.path, true)),
+        Op::Read | Op::Sync | Op::DataSync => Some((call.path, false)),
+        Op::Open if call.flags & O_TRUNC != 0 && done => Some((call.path, true)),
+        Op::Stat if done => Some((call.path, false)),
+        _ => None,
+    };
+    (names, content)
+}

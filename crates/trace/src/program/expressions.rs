@@ -1,0 +1,268 @@
+//! Columns of values as expressions of the language: numbers, counters, lists.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use super::paths::{Paths, escaped};
+use crate::columns::{Column, Indices, column};
+
+/// A list that stands at the head of the program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Items {
+    Numbers(Vec<i64>),
+    Names(Vec<u32>),
+}
+
+/// Lists and helpers that expressions need.
+#[derive(Default)]
+pub struct Heads {
+    lists: HashMap<Items, String>,
+    /// Definitions, in order.
+    pub text: String,
+    cursors: usize,
+    names: usize,
+    /// Whether numbers with leading zeros are made.
+    pub pads: bool,
+}
+
+/// Where an expression stands.
+pub struct Place<'a> {
+    /// The loops around it.
+    pub indices: &'a Indices,
+    /// Their counters, outermost first.
+    pub counters: &'a [String],
+    /// Whether a reader may give the outermost loop another number of iterations.
+    pub scaled: bool,
+}
+
+/// An expression, with what must stand before and behind the statement that uses it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expression {
+    pub text: String,
+    pub before: Vec<String>,
+    pub after: Vec<String>,
+}
+
+impl From<String> for Expression {
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+impl Heads {
+    /// A number.
+    pub fn number(&mut self, values: &[i64], place: &Place<'_>, what: &str) -> Expression {
+        match column(values, place.indices) {
+            Column::Affine { base, steps } => affine(base, &steps, place.counters).into(),
+            Column::List => self.item(Items::Numbers(values.to_vec()), place, what),
+        }
+    }
+
+    /// A name, with its quotes.
+    pub fn name(&mut self, values: &[u32], place: &Place<'_>, paths: &Paths) -> Expression {
+        let first = paths.get(values[0]);
+        if values.iter().all(|value| *value == values[0]) {
+            return quoted(&first.text, first.below).into();
+        }
+        if let Some(counted) = self.counted(values, place, paths) {
+            return counted;
+        }
+        let texts: Vec<_> = values.iter().map(|value| paths.get(*value)).collect();
+        // A text of its own beside names below `$dir`: such a column is rare, and each item is written whole.
+        let mixed = texts.iter().any(|text| text.below != first.below || text.text.is_empty());
+        let item = self.item(Items::Names(values.to_vec()), place, "name");
+        let list = item.text.split('[').next().unwrap_or("").to_owned();
+        self.define_names(&list, &texts, mixed);
+        let mut made = Expression { text: String::new(), before: Vec::new(), after: item.after };
+        let variable = self.variable();
+        made.before.push(format!("{variable} = {};", item.text));
+        made.text = if mixed || !first.below { variable } else { format!("\"$dir/{variable}\"") };
+        made
+    }
+
+    fn define_names(&mut self, list: &str, texts: &[super::paths::Text], mixed: bool) {
+        let head = format!("{list} = [");
+        if self.text.contains(&head) {
+            return;
+        }
+        let items: Vec<String> =
+            texts
+                .iter()
+                .map(|text| {
+                    if mixed {
+                        quoted(&text.text, text.below)
+                    } else {
+                        format!("\"{}\"", escaped(&text.text))
+                    }
+                })
+                .collect();
+        let _ = writeln!(self.text, "{head}{}];", items.join(", "));
+    }
+
+    fn variable(&mut self) -> String {
+        self.names += 1;
+        format!("$n{}", self.names)
+    }
+
+    /// Names that differ in numbers alone, which the counters give.
+    fn counted(&mut self, values: &[u32], place: &Place<'_>, paths: &Paths) -> Option<Expression> {
+        let first = paths.get(values[0]);
+        let (parts, holes) = digits(&first.text);
+        let mut columns: Vec<Vec<i64>> = vec![Vec::with_capacity(values.len()); holes.len()];
+        let mut widths: Vec<Option<usize>> = holes.iter().map(|hole| Some(hole.len())).collect();
+        let mut zeros = vec![false; holes.len()];
+        for value in values {
+            let text = paths.get(*value);
+            let (own, numbers) = digits(&text.text);
+            if own != parts || text.below != first.below {
+                return None;
+            }
+            for (at, number) in numbers.iter().enumerate() {
+                columns[at].push(number.parse().ok()?);
+                zeros[at] |= number.len() > 1 && number.starts_with('0');
+                if widths[at] != Some(number.len()) {
+                    widths[at] = None;
+                }
+            }
+        }
+        let mut made = Expression::default();
+        let mut text = if first.below { "$dir/".to_owned() } else { String::new() };
+        for (at, part) in parts.iter().enumerate() {
+            text += &escaped(part);
+            let Some(values) = columns.get(at) else { continue };
+            let Column::Affine { base, steps } = column(values, place.indices) else { return None };
+            if steps.iter().all(|step| *step == 0) {
+                text += holes[at];
+                continue;
+            }
+            let number = affine(base, &steps, place.counters);
+            let is_counter = place.counters.contains(&number);
+            let variable = match (zeros[at], is_counter) {
+                (false, true) => number,
+                (false, false) => {
+                    let variable = self.variable();
+                    made.before.push(format!("{variable} = {number};"));
+                    variable
+                }
+                (true, _) => {
+                    let (variable, width) = (self.variable(), widths[at]?);
+                    self.pads = true;
+                    made.before.push(format!("{variable} = padded({number}, {width});"));
+                    variable
+                }
+            };
+            let follows = parts.get(at + 1).and_then(|part| part.chars().next());
+            let bare = follows.is_none_or(|next| !next.is_alphanumeric() && next != '_' && next != '(');
+            text += &if bare || variable.starts_with("$$") {
+                variable
+            } else {
+                format!("${{{}}}", variable.trim_start_matches('$'))
+            };
+        }
+        made.text = format!("\"{text}\"");
+        Some(made)
+    }
+
+    /// The item of a list that belongs to an execution.
+    fn item(&mut self, items: Items, place: &Place<'_>, what: &str) -> Expression {
+        let count = match &items {
+            Items::Numbers(values) => values.len(),
+            Items::Names(values) => values.len(),
+        };
+        let next = self.lists.len() + 1;
+        let name = match self.lists.get(&items) {
+            Some(known) => known.clone(),
+            None => {
+                let name = format!("${what}s{next}");
+                if let Items::Numbers(values) = &items {
+                    let values: Vec<String> = values.iter().map(i64::to_string).collect();
+                    let _ = writeln!(self.text, "{name} = [{}];", values.join(", "));
+                }
+                self.lists.insert(items, name.clone());
+                name
+            }
+        };
+        let wrapped = |index: String| match (place.scaled, index.contains(' ')) {
+            (false, _) => index,
+            (true, false) => format!("{index} % {count}"),
+            (true, true) => format!("({index}) % {count}"),
+        };
+        match &place.indices.counts {
+            Some(counts) => {
+                let steps: Vec<i64> = (0..counts.len())
+                    .map(|level| counts[level + 1..].iter().product::<u64>() as i64)
+                    .collect();
+                Expression::from(format!("{name}[{}]", wrapped(affine(0, &steps, place.counters))))
+            }
+            None => {
+                self.cursors += 1;
+                let cursor = format!("$at{}", self.cursors);
+                let _ = writeln!(self.text, "{cursor} = 0;");
+                let mut item = Expression::from(format!("{name}[{}]", wrapped(cursor.clone())));
+                item.after.push(format!("{cursor} = {cursor} + 1;"));
+                item
+            }
+        }
+    }
+}
+
+/// A name as a string of the language.
+pub fn quoted(text: &str, below: bool) -> String {
+    match (below, text.is_empty()) {
+        (true, true) => "\"$dir\"".to_owned(),
+        (true, false) => format!("\"$dir/{}\"", escaped(text)),
+        (false, _) => format!("\"{}\"", escaped(text)),
+    }
+}
+
+/// `base + step * $i + …`
+fn affine(base: i64, steps: &[i64], counters: &[String]) -> String {
+    let mut terms: Vec<String> = steps
+        .iter()
+        .zip(counters)
+        .filter(|(step, _)| **step != 0)
+        .map(|(step, counter)| if *step == 1 { counter.clone() } else { format!("{counter} * {step}") })
+        .collect();
+    if base != 0 || terms.is_empty() {
+        terms.push(base.to_string());
+    }
+    terms.join(" + ").replace("+ -", "- ")
+}
+
+/// A text without its numbers, and its numbers. Longer ones than 18 digits are text.
+fn digits(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut parts, mut holes, mut from, mut at) = (Vec::new(), Vec::new(), 0, 0);
+    let bytes = text.as_bytes();
+    while at < bytes.len() {
+        let end = at + bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if end > at && end - at <= 18 {
+            parts.push(&text[from..at]);
+            holes.push(&text[at..end]);
+            from = end;
+        }
+        at = end.max(at + 1);
+    }
+    parts.push(&text[from..]);
+    (parts, holes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_cut_out_of_names() {
+        assert_eq!(digits("a/f-07.d2"), (vec!["a/f-", ".d", ""], vec!["07", "2"]));
+        assert_eq!(digits("plain"), (vec!["plain"], vec![]));
+        assert_eq!(digits("é1"), (vec!["é", ""], vec!["1"]));
+    }
+
+    #[test]
+    fn sums_are_written_as_a_person_writes_them() {
+        let counters = ["$i".to_owned(), "$j".to_owned()];
+        assert_eq!(affine(0, &[1, 0], &counters), "$i");
+        assert_eq!(affine(-8, &[4096, 1], &counters), "$i * 4096 + $j - 8");
+        assert_eq!(affine(7, &[0, 0], &counters), "7");
+        assert_eq!(affine(0, &[0, -2], &counters), "$j * -2");
+    }
+}

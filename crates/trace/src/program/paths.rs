@@ -1,0 +1,177 @@
+//! Names of an application's files as the strings of a program, below `$dir`.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::model::{NONE, Trace};
+use crate::names::{RAW, escape, is_below, parent};
+
+/// Names by their numbers, as the program has them.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    /// The directory for which `$dir` stands.
+    pub root: Vec<u8>,
+    /// By number of the name: what follows `$dir/`, or a text of its own.
+    texts: HashMap<u32, Text>,
+    /// How many names a program can only write otherwise.
+    pub rewritten: u64,
+}
+
+/// One name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Whether it counts from `$dir`.
+    pub below: bool,
+    /// The name, without escapes; empty for `$dir` itself.
+    pub text: String,
+}
+
+impl Paths {
+    /// The directory that holds the names `used`: the one that the user asked for, if it does.
+    pub fn root_of(trace: &Trace, used: &BTreeSet<u32>, only: Option<&[u8]>) -> Vec<u8> {
+        let names =
+            || used.iter().map(|number| trace.names.get(*number)).filter(|name| !name.starts_with(RAW));
+        match only {
+            Some(only) if names().all(|name| is_below(name, only)) => only.to_vec(),
+            _ => common(names()),
+        }
+    }
+
+    /// The names `used` of a trace, below `root`.
+    pub fn of(trace: &Trace, used: &BTreeSet<u32>, root: Vec<u8>, anonymise: bool) -> Self {
+        let mut paths = Self { root, ..Self::default() };
+        let mut hidden = Hidden::default();
+        for number in used {
+            let name = trace.names.get(*number);
+            let (below, rest) = match name.strip_prefix(RAW) {
+                Some(text) => (false, text),
+                None => (true, name.strip_prefix(paths.root.as_slice()).unwrap_or(name)),
+            };
+            let rest = if below { rest.strip_prefix(b"/").unwrap_or(rest) } else { rest };
+            let parts: Vec<String> = rest
+                .split(|byte| *byte == b'/')
+                .map(|part| if anonymise { hidden.name(part) } else { escape(part) })
+                .collect();
+            let text = parts.join("/");
+            paths.rewritten += u64::from(!anonymise && text.as_bytes() != rest);
+            paths.texts.insert(*number, Text { below, text });
+        }
+        paths
+    }
+
+    /// A name by its number.
+    pub fn get(&self, number: u32) -> Text {
+        self.texts.get(&number).cloned().unwrap_or(Text { below: true, text: String::new() })
+    }
+
+    /// The whole name as a run with `$dir` at `dir` uses it.
+    pub fn whole(&self, number: u32, dir: &str) -> String {
+        if number == NONE {
+            return String::new();
+        }
+        let Text { below, text } = self.get(number);
+        match (below, text.is_empty()) {
+            (false, _) => text,
+            (true, true) => dir.to_owned(),
+            (true, false) => format!("{dir}/{text}"),
+        }
+    }
+}
+
+/// The directory that holds all names.
+fn common<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut root: Option<Vec<u8>> = None;
+    for name in names {
+        let own = parent(name);
+        root = Some(match root {
+            None => own.to_vec(),
+            Some(mut root) => {
+                while !is_below(own, &root) && !root.is_empty() {
+                    root.truncate(parent(&root).len());
+                }
+                root
+            }
+        });
+    }
+    root.unwrap_or_default()
+}
+
+/// Names that tell nothing: the words in them become other words, the same for the same word; numbers stay.
+#[derive(Default)]
+struct Hidden {
+    words: HashMap<Vec<u8>, usize>,
+}
+
+impl Hidden {
+    fn name(&mut self, part: &[u8]) -> String {
+        let hex = part.iter().filter(|byte| byte.is_ascii_hexdigit()).count();
+        if hex >= 16 && hex * 10 >= part.len() * 9 || part.iter().any(|byte| !byte.is_ascii()) {
+            return self.word(part);
+        }
+        let mut out = String::new();
+        let mut rest = part;
+        while let Some(first) = rest.first() {
+            let digits = first.is_ascii_digit();
+            let end = rest.iter().position(|byte| byte.is_ascii_digit() != digits).unwrap_or(rest.len());
+            match digits {
+                true => out += &String::from_utf8_lossy(&rest[..end]),
+                false => out += &self.word(&rest[..end]),
+            }
+            rest = &rest[end..];
+        }
+        out
+    }
+
+    /// A word of letters for a number: a, b … z, ba, bb …
+    fn word(&mut self, word: &[u8]) -> String {
+        if word.is_empty() {
+            return String::new();
+        }
+        let next = self.words.len();
+        let mut number = *self.words.entry(word.to_vec()).or_insert(next);
+        let mut letters = Vec::new();
+        loop {
+            letters.push(b'a' + (number % 26) as u8);
+            number /= 26;
+            if number == 0 {
+                break;
+            }
+        }
+        letters.reverse();
+        letters.into_iter().map(char::from).collect()
+    }
+}
+
+/// A text as it stands between quotes in a program.
+pub fn escaped(text: &str) -> String {
+    text.replace('$', "\\$").replace('"', "\\\"")
+}
+
+/// What a comment of a program can hold.
+pub fn comment(text: &str) -> String {
+    text.chars().map(|sign| if sign.is_control() { '?' } else { sign }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stands_between_quotes() {
+        assert_eq!(escaped("a\"b$c"), "a\\\"b\\$c");
+    }
+
+    #[test]
+    fn hidden_names_are_the_same_for_the_same_word_and_keep_numbers() {
+        let mut hidden = Hidden::default();
+        let names = [&b"report-07.txt"[..], b"report-08.txt", b"secret", b"07report-"];
+        let hidden: Vec<String> = names.iter().map(|name| hidden.name(name)).collect();
+        assert_eq!(hidden, ["a07b", "a08b", "c", "07a"]);
+    }
+
+    #[test]
+    fn the_root_holds_all_names() {
+        let all = [&b"/a/b/c"[..], b"/a/bd/e"];
+        assert_eq!(common(all.into_iter()), b"/a");
+        assert_eq!(common([&b"/a"[..], b"/b/c"].into_iter()), b"");
+    }
+}

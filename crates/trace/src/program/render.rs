@@ -1,0 +1,384 @@
+//! Writes the nodes of one strand as statements.
+
+use std::fmt::Write;
+
+use super::expressions::{Expression, Heads, Place};
+use super::paths::Paths;
+use crate::columns::Indices;
+use crate::flags;
+use crate::fold::{Loop, Node, Site, fold, unfold, verbatim};
+use crate::statements::{Shape, Shapes, Statement, Verb};
+
+/// Loops of so few statements, done once and without a formula, are written out.
+const WRITTEN_OUT: usize = 4;
+
+/// Outside of loops a pause is written when it is so many times as long as the shortest.
+const ADDED_UP: u64 = 100;
+
+/// What all strands share.
+pub struct Shared<'a> {
+    pub shapes: &'a Shapes,
+    pub paths: &'a Paths,
+    /// The name by which a strand signals, by its number.
+    pub signals: &'a dyn Fn(u32) -> String,
+    /// Pauses shorter than so many nanoseconds are left out.
+    pub least_gap: u64,
+}
+
+/// Writes one strand.
+pub struct Renderer<'a> {
+    shared: &'a Shared<'a>,
+    heads: &'a mut Heads,
+    out: String,
+    /// A pause that was too short to be written yet.
+    pending: u64,
+    counters: Vec<String>,
+    /// Expressions that have a variable already, by the loop in which they stand.
+    named: Vec<Vec<(String, String)>>,
+    /// The loop whose number of iterations is the parameter `rows`.
+    scaled: Option<*const Node>,
+    in_scaled: bool,
+    thinks: bool,
+    rows: Option<u32>,
+}
+
+/// The text of a strand.
+pub struct Rendered {
+    pub text: String,
+    /// Whether it has a pause.
+    pub thinks: bool,
+    /// How many iterations the loop has that the parameter `rows` scales, where there is one.
+    pub rows: Option<u32>,
+}
+
+impl<'a> Renderer<'a> {
+    /// Nothing yet; `scaled` is the loop whose number of iterations is the parameter `rows`.
+    pub fn new(shared: &'a Shared<'a>, heads: &'a mut Heads, scaled: Option<*const Node>) -> Self {
+        Self {
+            shared,
+            heads,
+            out: String::new(),
+            pending: 0,
+            counters: Vec::new(),
+            named: vec![Vec::new()],
+            scaled,
+            in_scaled: false,
+            thinks: false,
+            rows: None,
+        }
+    }
+
+    fn done(self) -> Rendered {
+        Rendered { text: self.out, thinks: self.thinks, rows: self.rows }
+    }
+
+    /// The text of nodes whose values are those of several equal strands, told apart by `counter`.
+    pub fn of_members(mut self, nodes: &[Node], counter: &str, count: u32) -> Rendered {
+        self.counters.push(counter.to_owned());
+        let indices = Indices::top().inside(&[count]);
+        self.nodes(nodes, &indices);
+        self.done()
+    }
+
+    /// The text of nodes.
+    pub fn of(mut self, nodes: &[Node]) -> Rendered {
+        self.nodes(nodes, &Indices::top());
+        self.done()
+    }
+
+    fn nodes(&mut self, nodes: &[Node], indices: &Indices) {
+        for node in nodes {
+            match node {
+                Node::Site(site) => self.site(site, indices),
+                Node::Loop(one) if one.counts.iter().all(|count| *count == 1) => {
+                    self.nodes(&one.body, indices);
+                }
+                Node::Loop(one) => self.repeat(node, one, indices),
+            }
+        }
+    }
+
+    fn repeat(&mut self, node: &Node, one: &Loop, indices: &Indices) {
+        let inner = indices.inside(&one.counts);
+        if indices.depth == 0 && inner.executions() <= WRITTEN_OUT {
+            let statements = unfold(std::slice::from_ref(node));
+            let differ =
+                |pair: &[Statement]| (pair[0].names, pair[0].numbers) != (pair[1].names, pair[1].numbers);
+            if statements.len() <= WRITTEN_OUT && statements.windows(2).any(differ) {
+                let lines = verbatim(&statements);
+                return self.nodes(&lines, indices);
+            }
+        }
+        if indices.depth == 0 && self.in_runs(node, one) {
+            return;
+        }
+        let scaled = self.scaled.is_some_and(|scaled| std::ptr::eq(scaled, node));
+        let counts: Vec<i64> = one.counts.iter().map(|count| i64::from(*count)).collect();
+        let place = Place { indices, counters: &self.counters, scaled: self.in_scaled };
+        let mut count = self.heads.number(&counts, &place, "count");
+        if scaled {
+            count = Expression::from("$rows".to_owned());
+            self.rows = Some(one.counts[0]);
+        }
+        let counter = counter_name(self.counters.len());
+        let outer = std::mem::take(&mut self.out);
+        let was_scaled = self.in_scaled;
+        self.in_scaled |= scaled;
+        self.counters.push(counter.clone());
+        self.named.push(Vec::new());
+        self.pause(&one.body, inner.executions());
+        self.nodes(&one.body, &inner);
+        self.named.pop();
+        self.counters.pop();
+        self.in_scaled = was_scaled;
+        let body = std::mem::replace(&mut self.out, outer);
+        let variable = if uses(&body, &counter) { format!("{counter} ") } else { String::new() };
+        self.lines(&count.before);
+        let single = body.lines().count() == 1 && !body.starts_with("repeat");
+        let _ = match single {
+            true => write!(self.out, "repeat {variable}{} {body}", count.text),
+            false => writeln!(self.out, "repeat {variable}{} {{\n{body}}}", count.text),
+        };
+        self.lines(&count.after);
+    }
+
+    /// Writes a loop of one statement whose numbers grow evenly but for a few breaks as one loop for each run between
+    /// breaks. Whether it was one.
+    fn in_runs(&mut self, node: &Node, one: &Loop) -> bool {
+        let [Node::Site(site)] = one.body.as_slice() else { return false };
+        let count = site.gaps.len();
+        let same_names = site.names.iter().all(|names| names.windows(2).all(|pair| pair[0] == pair[1]));
+        if count < 8 || !same_names {
+            return false;
+        }
+        let step = |at: usize| site.numbers.each_ref().map(|column| column[at].checked_sub(column[at - 1]));
+        let (mut runs, mut first) = (Vec::new(), 0);
+        for at in 1..count {
+            let breaks = at > first + 1 && step(at) != step(first + 1);
+            if breaks {
+                runs.push(first..at);
+                first = at;
+            }
+        }
+        runs.push(first..count);
+        if runs.len() < 2 || runs.len() * 8 > count {
+            return false;
+        }
+        let scaled = self.scaled.is_some_and(|scaled| std::ptr::eq(scaled, node));
+        let largest = runs.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
+        let statements = unfold(std::slice::from_ref(node));
+        for run in runs {
+            let nodes = fold(&statements[run.clone()]);
+            if scaled && run.len() == largest {
+                self.scaled = nodes.first().map(std::ptr::from_ref);
+            }
+            self.nodes(&nodes, &Indices::top());
+        }
+        true
+    }
+
+    fn lines(&mut self, lines: &[String]) {
+        for line in lines {
+            self.out += line;
+            self.out.push('\n');
+        }
+    }
+
+    /// The pause of one iteration, from those before the statements that are done once in each.
+    fn pause(&mut self, body: &[Node], executions: usize) {
+        let outermost = self.counters.len() == 1;
+        let mut gaps = vec![0_u64; executions];
+        add_gaps(body, &mut gaps);
+        let total: u64 = gaps.iter().sum();
+        let mean = total / executions.max(1) as u64;
+        if mean < self.shared.least_gap.max(1) {
+            return;
+        }
+        if outermost && total < self.shared.least_gap.saturating_mul(ADDED_UP) {
+            self.pending += total;
+            return;
+        }
+        self.thinks = true;
+        let spread: f64 = gaps.iter().map(|gap| (*gap as f64 - mean as f64).powi(2)).sum::<f64>();
+        let deviation = (spread / executions.max(1) as f64).sqrt();
+        if executions < 20 || deviation < 0.5 * mean as f64 {
+            let _ = writeln!(self.out, "think {} * $pace;", duration(mean));
+            return;
+        }
+        gaps.sort_unstable();
+        let tenth = |part: usize| {
+            let group = &gaps[part * executions / 10..(part + 1) * executions / 10];
+            duration(group.iter().sum::<u64>() / group.len().max(1) as u64)
+        };
+        let tenths: Vec<String> = (0..10).map(tenth).collect();
+        let _ = writeln!(self.out, "think empirical([{}]) * $pace;", tenths.join(", "));
+    }
+
+    fn site(&mut self, site: &Site, indices: &Indices) {
+        if indices.executions() == 1 {
+            self.pending += site.gaps[0];
+            // Outside of loops pauses are added up, so that not every second line is one.
+            if self.pending >= self.shared.least_gap.saturating_mul(ADDED_UP).max(1) {
+                let pause = std::mem::take(&mut self.pending);
+                self.thinks = true;
+                let _ = writeln!(self.out, "think {} * $pace;", duration(pause));
+            }
+        }
+        let shape = *self.shared.shapes.get(site.shape);
+        let place = Place { indices, counters: &self.counters, scaled: self.in_scaled };
+        let mut names = Vec::new();
+        for column in site.names.iter().take(names_of(shape.verb)) {
+            names.push(self.heads.name(column, &place, self.shared.paths));
+        }
+        let mut numbers = Vec::new();
+        let what = ["size", "offset"];
+        for (column, what) in site.numbers.iter().zip(what).take(usize::from(shape.numbers)) {
+            numbers.push(self.heads.number(column, &place, what));
+        }
+        for name in &mut names {
+            self.reuse(name);
+        }
+        for one in names.iter().chain(&numbers) {
+            let before = one.before.clone();
+            self.lines(&before);
+        }
+        let text = |all: &[Expression]| -> Vec<String> { all.iter().map(|one| one.text.clone()).collect() };
+        let line = statement(&shape, &text(&names), &text(&numbers), self.shared.signals);
+        let _ = writeln!(self.out, "{line}");
+        for one in names.iter().chain(&numbers) {
+            let after = one.after.clone();
+            self.lines(&after);
+        }
+    }
+
+    /// A variable that was assigned the same in this iteration is used again.
+    fn reuse(&mut self, name: &mut Expression) {
+        if !name.after.is_empty() {
+            return;
+        }
+        let mut left = Vec::new();
+        for line in std::mem::take(&mut name.before) {
+            let Some((variable, value)) = line.split_once(" = ") else { continue };
+            let known =
+                self.named.iter().flatten().find(|(one, _)| one == value).map(|(_, known)| known.clone());
+            match known {
+                Some(known) => name.text = replace_variable(&name.text, variable, &known),
+                None => {
+                    if let Some(named) = self.named.last_mut() {
+                        named.push((value.to_owned(), variable.to_owned()));
+                    }
+                    left.push(line);
+                }
+            }
+        }
+        name.before = left;
+    }
+}
+
+/// How many names a statement has.
+pub fn names_of(verb: Verb) -> usize {
+    match verb {
+        Verb::Open | Verb::OpenFails | Verb::Name(_) | Verb::NameAndMode(_) | Verb::Make => 1,
+        Verb::TwoNames(_) => 2,
+        Verb::Close
+        | Verb::Read
+        | Verb::ReadEnd
+        | Verb::Write
+        | Verb::Seek
+        | Verb::Sync
+        | Verb::DataSync
+        | Verb::Truncate
+        | Verb::Allocate
+        | Verb::Signal
+        | Verb::Await => 0,
+    }
+}
+
+/// The text of a statement.
+fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn Fn(u32) -> String) -> String {
+    let file = format!("$f{}", shape.variable);
+    let arguments =
+        || std::iter::once(&file).chain(numbers).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let permissions = shape.permissions.map_or(String::new(), |bits| format!(", 0o{bits:o}"));
+    let line = match shape.verb {
+        Verb::Open => {
+            format!("{file} = fopen({}, \"{}\"{permissions});", names[0], flags::mode(shape.flags))
+        }
+        Verb::OpenFails => format!("$none = fopen({}, \"{}\");", names[0], flags::mode(shape.flags)),
+        Verb::Close => format!("fclose({file});"),
+        Verb::Read => format!("fread({});", arguments()),
+        Verb::ReadEnd => return format!("expect errno == ENODATA fread({});", arguments()),
+        Verb::Write => format!("fwrite({});", arguments()),
+        Verb::Seek => format!("fseek({});", arguments()),
+        Verb::Sync => format!("fsync({file});"),
+        Verb::DataSync => format!("fdatasync({file});"),
+        Verb::Truncate => format!("ftruncate({});", arguments()),
+        Verb::Allocate => format!("fallocate({});", arguments()),
+        Verb::Name(word) => format!("{word}({});", names[0]),
+        Verb::NameAndMode(word) => format!("{word}({}{permissions});", names[0]),
+        Verb::TwoNames(word) => format!("{word}({}, {});", names[0], names[1]),
+        Verb::Make => format!("write({}, {});", names[0], numbers[0]),
+        Verb::Signal => format!("signal(\"{}\");", signals(shape.variable)),
+        Verb::Await => format!("await(\"{}\", {});", signals(shape.variable), numbers[0]),
+    };
+    match shape.errno {
+        0 => line,
+        errno => format!("expect errno == {} {line}", ppl::errno::name(i32::from(errno))),
+    }
+}
+
+/// Adds the pauses before the statements that are done once an iteration.
+fn add_gaps(body: &[Node], gaps: &mut [u64]) {
+    for node in body {
+        match node {
+            Node::Site(site) => {
+                for (all, own) in gaps.iter_mut().zip(&site.gaps) {
+                    *all += own;
+                }
+            }
+            Node::Loop(one) if one.counts.iter().all(|count| *count == 1) => add_gaps(&one.body, gaps),
+            Node::Loop(_) => {}
+        }
+    }
+}
+
+/// A time as the language writes it.
+fn duration(ns: u64) -> String {
+    format!("{}us", (ns as f64 / 1000.0).round().max(1.0))
+}
+
+/// The counter of a loop at a depth.
+fn counter_name(depth: usize) -> String {
+    match "ijklmopq".chars().nth(depth) {
+        Some(letter) => format!("${letter}"),
+        None => format!("$i{depth}"),
+    }
+}
+
+/// Where `variable` stands in `text` as a whole name.
+fn find_variable(text: &str, variable: &str) -> Option<usize> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find(variable).map(|at| from + at) {
+        let end = at + variable.len();
+        let follows = text[end..].chars().next();
+        if follows.is_none_or(|next| !next.is_alphanumeric() && next != '_') && !text[..at].ends_with('$') {
+            return Some(at);
+        }
+        from = end;
+    }
+    None
+}
+
+fn uses(text: &str, variable: &str) -> bool {
+    let braced = format!("${{{}}}", variable.trim_start_matches('$'));
+    text.contains(&braced) || find_variable(text, variable).is_some()
+}
+
+fn replace_variable(text: &str, variable: &str, by: &str) -> String {
+    let (bare, new) = (variable.trim_start_matches('$'), by.trim_start_matches('$'));
+    let mut text = text.replace(&format!("${{{bare}}}"), &format!("${{{new}}}"));
+    while let Some(at) = find_variable(&text, variable) {
+        text.replace_range(at..at + variable.len(), by);
+    }
+    text
+}

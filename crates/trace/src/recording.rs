@@ -1,0 +1,289 @@
+//! Keeps a trace in a Parquet file: a row a call, what belongs to the whole in the footer.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::Compression;
+use parquet::column::reader::{ColumnReader, get_typed_column_reader};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Call, NONE, Op, Sighting, Thread, Trace, UNKNOWN};
+use crate::names::{escape, unescape};
+
+/// Rows of a row group.
+const GROUP_ROWS: usize = 1 << 18;
+
+/// The key of the footer under which a recording keeps what belongs to the whole.
+const KEY: &str = "lastrank.recording/1";
+
+const SCHEMA: &str = "message recording {
+    required int64 start_ns;
+    required int64 duration_ns;
+    required int64 thread;
+    required binary operation (UTF8);
+    required int64 errno;
+    required int64 flags;
+    required int64 file;
+    required binary path (UTF8);
+    required binary other (UTF8);
+    required int64 bytes;
+    required int64 offset;
+}";
+
+/// What the footer holds.
+#[derive(Serialize, Deserialize)]
+struct Footer {
+    format: String,
+    threads: Vec<Thread>,
+    sightings: Vec<(String, Sighting)>,
+    /// Texts of the links in `sightings`.
+    targets: BTreeMap<u32, String>,
+    left_out: BTreeMap<String, u64>,
+    notes: Vec<String>,
+    cost_ns: Option<u64>,
+    about: About,
+}
+
+/// What is known of the recorded application beside its calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// Its words.
+    pub command: Vec<String>,
+    /// How long it ran, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Calls that read or write which were recorded.
+    pub recorded: u64,
+    /// The same as Linux counted them.
+    pub counted: u64,
+}
+
+/// Why a recording cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// As Parquet says.
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    /// It is a Parquet file, but no recording.
+    #[error("a Parquet file without the key {KEY}: no recording")]
+    NoRecording,
+    /// Its footer or a row is not what it should be.
+    #[error("the recording is damaged: {0}")]
+    Damaged(String),
+}
+
+/// Whether a file that begins so may be a recording.
+pub fn detect(head: &[u8]) -> bool {
+    head.starts_with(b"PAR1")
+}
+
+/// Writes a recording.
+///
+/// # Errors
+/// Where `out` cannot be written.
+pub fn write(out: impl Write + Send, trace: &Trace, about: &About) -> Result<(), RecordingError> {
+    let schema = Arc::new(parse_message_type(SCHEMA)?);
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
+    let rows = trace.calls.len();
+    for first in (0..rows).step_by(GROUP_ROWS) {
+        let calls: Vec<Call> = (first..rows.min(first + GROUP_ROWS)).map(|at| trace.calls.get(at)).collect();
+        let mut group = file.next_row_group()?;
+        write_group(&mut group, &calls, trace)?;
+        group.close()?;
+    }
+    let text = |number: u32| escape(trace.names.get(number));
+    let mut targets = BTreeMap::new();
+    for sighting in trace.sightings.values() {
+        if let crate::model::Was::Link(target) = sighting.was {
+            targets.insert(target, text(target));
+        }
+    }
+    let footer = Footer {
+        format: trace.format.clone(),
+        threads: trace.threads.clone(),
+        sightings: trace.sightings.iter().map(|(name, sighting)| (text(*name), *sighting)).collect(),
+        targets,
+        left_out: trace.left_out.clone(),
+        notes: trace.notes.clone(),
+        cost_ns: trace.cost_ns,
+        about: about.clone(),
+    };
+    let json = serde_json::to_string(&footer).map_err(|error| RecordingError::Damaged(error.to_string()))?;
+    file.append_key_value_metadata(KeyValue::new(KEY.to_owned(), json));
+    file.close()?;
+    Ok(())
+}
+
+fn write_group<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    calls: &[Call],
+    trace: &Trace,
+) -> Result<(), ParquetError> {
+    let number = |value: u32| if value == NONE { -1 } else { i64::from(value) };
+    let name = |value: u32| ByteArray::from(escape(trace.names.get(value)).into_bytes());
+    type Numbers<'a> = Box<dyn Fn(&Call) -> i64 + 'a>;
+    type Texts<'a> = Box<dyn Fn(&Call) -> ByteArray + 'a>;
+    enum Values<'a> {
+        Numbers(Numbers<'a>),
+        Texts(Texts<'a>),
+    }
+    let columns: Vec<Values<'_>> = vec![
+        Values::Numbers(Box::new(|call| call.start.cast_signed())),
+        Values::Numbers(Box::new(|call| call.duration.cast_signed())),
+        Values::Numbers(Box::new(|call| i64::from(call.thread))),
+        Values::Texts(Box::new(|call| ByteArray::from(call.op.word()))),
+        Values::Numbers(Box::new(|call| i64::from(call.errno))),
+        Values::Numbers(Box::new(|call| i64::from(call.flags))),
+        Values::Numbers(Box::new(|call| number(call.file))),
+        Values::Texts(Box::new(|call| name(call.path))),
+        Values::Texts(Box::new(|call| name(call.other))),
+        Values::Numbers(Box::new(|call| call.bytes.cast_signed())),
+        Values::Numbers(Box::new(|call| call.offset.cast_signed())),
+    ];
+    for values in columns {
+        let Some(mut column) = group.next_column()? else { break };
+        match values {
+            Values::Numbers(of) => {
+                let values: Vec<i64> = calls.iter().map(of).collect();
+                column.typed::<Int64Type>().write_batch(&values, None, None)?;
+            }
+            Values::Texts(of) => {
+                let values: Vec<ByteArray> = calls.iter().map(of).collect();
+                column.typed::<ByteArrayType>().write_batch(&values, None, None)?;
+            }
+        }
+        column.close()?;
+    }
+    Ok(())
+}
+
+/// Reads a recording.
+///
+/// # Errors
+/// Where the bytes are none.
+pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
+    let file = SerializedFileReader::new(bytes)?;
+    let pairs = file.metadata().file_metadata().key_value_metadata();
+    let footer = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == KEY)?.value.clone());
+    let footer: Footer = serde_json::from_str(&footer.ok_or(RecordingError::NoRecording)?)
+        .map_err(|error| RecordingError::Damaged(error.to_string()))?;
+    if file.metadata().file_metadata().schema_descr().num_columns() != 11 {
+        return Err(RecordingError::Damaged("it has other columns".to_owned()));
+    }
+    let mut trace = Trace {
+        format: footer.format,
+        threads: footer.threads,
+        left_out: footer.left_out,
+        notes: footer.notes,
+        cost_ns: footer.cost_ns,
+        ..Trace::default()
+    };
+    let ops: BTreeMap<&str, Op> = Op::ALL.iter().map(|op| (op.word(), *op)).collect();
+    for group in 0..file.num_row_groups() {
+        read_group(&*file.get_row_group(group)?, &mut trace, &ops)?;
+    }
+    for (name, mut sighting) in footer.sightings {
+        if let crate::model::Was::Link(target) = sighting.was {
+            let text = footer.targets.get(&target).cloned().unwrap_or_default();
+            sighting.was = crate::model::Was::Link(trace.names.intern(&unescape(&text)));
+        }
+        let name = trace.names.intern(&unescape(&name));
+        trace.sightings.insert(name, sighting);
+    }
+    Ok((trace, footer.about))
+}
+
+fn read_group(
+    group: &dyn RowGroupReader,
+    trace: &mut Trace,
+    ops: &BTreeMap<&str, Op>,
+) -> Result<(), RecordingError> {
+    let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+    let numbers = |at: usize| column::<Int64Type>(group.get_column_reader(at)?, rows);
+    let texts = |at: usize| column::<ByteArrayType>(group.get_column_reader(at)?, rows);
+    let (start, duration, thread) = (numbers(0)?, numbers(1)?, numbers(2)?);
+    let (operation, errno, flags) = (texts(3)?, numbers(4)?, numbers(5)?);
+    let (file, path, other) = (numbers(6)?, texts(7)?, texts(8)?);
+    let (bytes, offset) = (numbers(9)?, numbers(10)?);
+    let damaged = |what: &str| RecordingError::Damaged(what.to_owned());
+    let number = |value: i64| if value < 0 { NONE } else { value as u32 };
+    for row in 0..rows {
+        let word = std::str::from_utf8(operation[row].data()).unwrap_or("");
+        let op = *ops.get(word).ok_or_else(|| damaged("an operation is not known"))?;
+        let mut name = |text: &ByteArray| match text.data() {
+            [] => NONE,
+            bytes => trace.names.intern(&unescape(&String::from_utf8_lossy(bytes))),
+        };
+        let call = Call {
+            start: start[row].cast_unsigned(),
+            duration: duration[row].cast_unsigned(),
+            thread: thread[row] as u32,
+            op,
+            errno: errno[row] as u16,
+            flags: flags[row] as u32,
+            file: number(file[row]),
+            path: name(&path[row]),
+            other: name(&other[row]),
+            bytes: bytes[row].cast_unsigned(),
+            offset: offset[row].cast_unsigned(),
+        };
+        let threads = trace.threads.len() as u32;
+        let of_thread = matches!(op, Op::Spawn | Op::Wait);
+        if call.thread >= threads || (of_thread && call.file >= threads) {
+            return Err(damaged("a call is of a thread that it does not name"));
+        }
+        if op == Op::Read && call.bytes == UNKNOWN {
+            return Err(damaged("a read has no size"));
+        }
+        trace.calls.push(call);
+    }
+    Ok(())
+}
+
+fn column<T: DataType>(reader: ColumnReader, rows: usize) -> Result<Vec<T::T>, RecordingError> {
+    let mut out = Vec::with_capacity(rows.min(GROUP_ROWS));
+    let mut reader = get_typed_column_reader::<T>(reader);
+    while out.len() < rows {
+        let (got, ..) = reader.read_records(rows - out.len(), None, None, &mut out)?;
+        if got == 0 {
+            return Err(RecordingError::Damaged("a column is shorter than its rows".to_owned()));
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Was;
+
+    #[test]
+    fn a_recording_comes_back_as_it_was() {
+        let mut trace = Trace { format: "test".into(), cost_ns: Some(9000), ..Trace::default() };
+        trace.threads.push(Thread { id: 7, process: 0, name: "app".into() });
+        let odd = trace.names.intern(b"/a\xff\n%41");
+        trace.sightings.insert(odd, Sighting { was: Was::Link(odd), permissions: Some(0o600) });
+        let mut call = Call::new(Op::Open, 0, 5, 6);
+        (call.path, call.file, call.bytes) = (odd, 3, UNKNOWN);
+        trace.calls.push(call);
+        trace.calls.push(Call::new(Op::Exit, 0, 50, 0));
+        let about = About { command: vec!["app".into()], elapsed_ns: 1, recorded: 2, counted: 3 };
+        let mut out = Vec::new();
+        write(&mut out, &trace, &about).unwrap();
+        assert!(detect(&out));
+        let (back, told) = read(Bytes::from(out)).unwrap();
+        assert_eq!(told, about);
+        assert_eq!(back.calls.iter().collect::<Vec<_>>(), trace.calls.iter().collect::<Vec<_>>());
+        assert_eq!((back.names.get(0), back.sightings), (trace.names.get(0), trace.sightings));
+        assert!(read(Bytes::from_static(b"PAR1 no more")).is_err());
+    }
+}

@@ -1,0 +1,453 @@
+//! The calls of each strand in the language's terms: which command, on which variable, with which names and numbers.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::flags::{O_APPEND, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
+use crate::lanes::Lanes;
+use crate::model::{BY_FILE, Call, EXPLICIT, NONE, Op, Trace, UNKNOWN};
+use crate::names::link_text;
+use crate::order::Order;
+use crate::select::is_replayed;
+
+/// What a statement does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// `$f = fopen(name, mode, permissions);`
+    Open,
+    /// An open that fails.
+    OpenFails,
+    /// `fclose($f);`
+    Close,
+    /// `fread($f, bytes[, offset]);`
+    Read,
+    /// A read at the end of the file.
+    ReadEnd,
+    /// `fwrite($f, bytes[, offset]);`
+    Write,
+    /// `fseek($f, offset);`
+    Seek,
+    /// `fsync($f);`
+    Sync,
+    /// `fdatasync($f);`
+    DataSync,
+    /// `ftruncate($f, bytes);`
+    Truncate,
+    /// `fallocate($f, bytes, offset);`
+    Allocate,
+    /// A command that takes a name: its word.
+    Name(&'static str),
+    /// A command that takes a name and permissions.
+    NameAndMode(&'static str),
+    /// A command that takes two names.
+    TwoNames(&'static str),
+    /// `write(name, bytes);`, of the files that existed before.
+    Make,
+    /// Tells other strands how far this one is.
+    Signal,
+    /// Waits until another strand is so far.
+    Await,
+}
+
+/// All of a statement but its names and numbers. Statements of one shape can be iterations of one loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// What it does.
+    pub verb: Verb,
+    /// The number of its file variable, or of the strand that signals.
+    pub variable: u32,
+    /// Flags of an open.
+    pub flags: u32,
+    /// Permissions that it gives, where they are not the usual ones.
+    pub permissions: Option<u32>,
+    /// The errno with which it must fail, 0 where it must not.
+    pub errno: u16,
+    /// How many of its numbers it has.
+    pub numbers: u8,
+}
+
+/// One statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// Its shape, by number.
+    pub shape: u32,
+    /// Its names, [`NONE`] where it has none.
+    pub names: [u32; 2],
+    /// Its numbers; how many says the shape.
+    pub numbers: [i64; 2],
+    /// How long the application paused before it, in nanoseconds.
+    pub gap: u64,
+}
+
+/// Shapes by number.
+#[derive(Clone, Debug, Default)]
+pub struct Shapes {
+    all: Vec<Shape>,
+    numbers: HashMap<Shape, u32>,
+}
+
+impl Shapes {
+    /// The number of a shape.
+    pub fn number(&mut self, shape: Shape) -> u32 {
+        *self.numbers.entry(shape).or_insert_with(|| {
+            self.all.push(shape);
+            self.all.len() as u32 - 1
+        })
+    }
+
+    /// The shape of a number.
+    pub fn get(&self, number: u32) -> &Shape {
+        &self.all[number as usize]
+    }
+}
+
+/// The statements of all strands.
+#[derive(Clone, Debug, Default)]
+pub struct Statements {
+    /// By number of the strand.
+    pub strands: Vec<Vec<Statement>>,
+    /// Their shapes.
+    pub shapes: Shapes,
+    /// Files that a strand opens although the application did not: another strand opened them.
+    pub implied_opens: u64,
+    /// How many calls of the trace became statements.
+    pub calls: u64,
+    /// Which.
+    pub done: Vec<u32>,
+}
+
+/// Makes statements of the calls of all strands; what cannot be said is counted in the trace.
+pub fn statements(trace: &mut Trace, lanes: &Lanes, order: &Order) -> Statements {
+    let gaps = gaps(trace, lanes, order);
+    let facts = FileFacts::of(trace, lanes);
+    let mut out = Statements { strands: vec![Vec::new(); lanes.strands.len()], ..Statements::default() };
+    for (number, rank) in lanes.ranks.iter().enumerate() {
+        let mut scope = Scope::default();
+        for segment in &rank.segments {
+            let outer = scope.clone();
+            for strand in segment {
+                let mut own = outer.clone();
+                own.alone = segment.len() == 1;
+                let mut maker = Maker {
+                    trace,
+                    order,
+                    facts: &facts,
+                    out: &mut out,
+                    scope: &mut own,
+                    rank: number as u32,
+                    strand: *strand,
+                };
+                for (done, at) in lanes.strands[*strand as usize].calls.iter().enumerate() {
+                    maker.call(*at, done as u32 + 1, gaps[*at as usize]);
+                }
+                if segment.len() == 1 {
+                    scope = own;
+                }
+            }
+        }
+    }
+    out
+}
+
+/// What is known of open files over the whole trace.
+struct FileFacts {
+    /// Flags with which a file was opened.
+    flags: HashMap<u32, u32>,
+    /// Files that several strands use: their position is shared, so that offsets are written out.
+    shared: BTreeSet<u32>,
+    /// When the name of an open file was removed.
+    gone: HashMap<u32, u64>,
+    /// The last call of each rank on each file.
+    last_use: HashMap<(u32, u32), u32>,
+}
+
+impl FileFacts {
+    fn of(trace: &Trace, lanes: &Lanes) -> Self {
+        let mut facts = Self {
+            flags: HashMap::new(),
+            shared: BTreeSet::new(),
+            gone: HashMap::new(),
+            last_use: HashMap::new(),
+        };
+        let mut user: HashMap<u32, u32> = HashMap::new();
+        let mut open: HashMap<u32, Vec<u32>> = HashMap::new();
+        for at in trace.calls.by_start() {
+            let call = trace.calls.get(at as usize);
+            let strand = lanes.strand_of[at as usize];
+            if strand == NONE || call.errno != 0 {
+                continue;
+            }
+            if call.op == Op::Unlink || call.op == Op::Rename {
+                let name = if call.op == Op::Unlink { call.path } else { call.other };
+                for file in open.remove(&name).unwrap_or_default() {
+                    facts.gone.insert(file, call.start);
+                }
+            }
+            if call.file == NONE || !is_replayed(call.op) {
+                continue;
+            }
+            if call.op == Op::Open {
+                facts.flags.insert(call.file, call.flags);
+                open.entry(call.path).or_default().push(call.file);
+            }
+            if *user.entry(call.file).or_insert(strand) != strand {
+                facts.shared.insert(call.file);
+            }
+            facts.last_use.insert((lanes.strands[strand as usize].rank, call.file), at);
+        }
+        facts
+    }
+}
+
+/// The file variables of a rank at some place of its program.
+#[derive(Clone, Default)]
+struct Scope {
+    variables: HashMap<u32, u32>,
+    used: BTreeSet<u32>,
+    /// Whether this is no worker: what it opens stays open for later segments.
+    alone: bool,
+}
+
+impl Scope {
+    /// The lowest number that no open file has.
+    fn take(&mut self, file: u32) -> u32 {
+        let free = (0..).find(|number| !self.used.contains(number)).unwrap_or(0);
+        self.used.insert(free);
+        self.variables.insert(file, free);
+        free
+    }
+
+    fn give_back(&mut self, file: u32) -> Option<u32> {
+        let variable = self.variables.remove(&file)?;
+        self.used.remove(&variable);
+        Some(variable)
+    }
+}
+
+struct Maker<'a> {
+    trace: &'a mut Trace,
+    order: &'a Order,
+    facts: &'a FileFacts,
+    out: &'a mut Statements,
+    scope: &'a mut Scope,
+    rank: u32,
+    strand: u32,
+}
+
+/// A shape with nothing special.
+pub fn plain(verb: Verb) -> Shape {
+    Shape { verb, variable: 0, flags: 0, permissions: None, errno: 0, numbers: 0 }
+}
+
+/// Permissions that a program need not give: with the usual mask they give the same as its defaults.
+fn unusual(permissions: u64, usual: [u32; 2]) -> Option<u32> {
+    let permissions = u32::try_from(permissions).ok()?;
+    (!usual.contains(&permissions)).then_some(permissions)
+}
+
+impl Maker<'_> {
+    fn push(&mut self, shape: Shape, names: [u32; 2], numbers: [i64; 2], gap: u64) {
+        let shape = self.out.shapes.number(shape);
+        self.out.strands[self.strand as usize].push(Statement { shape, names, numbers, gap });
+    }
+
+    fn call(&mut self, at: u32, done: u32, gap: u64) {
+        let call = self.trace.calls.get(at as usize);
+        for (other, count) in self.order.waits.get(&at).into_iter().flatten() {
+            let shape = Shape { variable: *other, numbers: 1, ..plain(Verb::Await) };
+            let number = self.order.signal(*other, *count) as i64;
+            self.push(shape, [NONE; 2], [number, 0], 0);
+        }
+        let before = self.out.calls;
+        self.statement(&call, gap);
+        if self.out.calls > before {
+            self.out.done.push(at);
+        }
+        let tells = self.order.tells.get(&self.strand).is_some_and(|tells| tells.contains(&done));
+        // A file that another strand closes is closed here behind its last use.
+        let key = (self.rank, call.file);
+        if call.file != NONE && self.facts.last_use.get(&key) == Some(&at) && self.scope.alone {
+            self.close(call.file, 0);
+        }
+        if tells {
+            self.push(Shape { variable: self.strand, ..plain(Verb::Signal) }, [NONE; 2], [0; 2], 0);
+        }
+    }
+
+    fn close(&mut self, file: u32, gap: u64) {
+        if let Some(variable) = self.scope.give_back(file) {
+            self.push(Shape { variable, ..plain(Verb::Close) }, [NONE; 2], [0; 2], gap);
+        }
+    }
+
+    /// The variable of an open file; one that another strand opened is opened here as well.
+    fn variable(&mut self, call: &Call) -> Option<u32> {
+        if let Some(variable) = self.scope.variables.get(&call.file) {
+            return Some(*variable);
+        }
+        if call.op == Op::Close {
+            return None;
+        }
+        if self.facts.gone.get(&call.file).is_some_and(|gone| *gone <= call.start) || call.path == NONE {
+            self.trace.leave_out("calls on files that another process opened and that have no name any more");
+            return None;
+        }
+        let flags = self.facts.flags.get(&call.file).copied().unwrap_or(2) & !(O_CREAT | O_EXCL | O_TRUNC);
+        let variable = self.scope.take(call.file);
+        self.out.implied_opens += 1;
+        self.push(Shape { variable, flags, ..plain(Verb::Open) }, [call.path, NONE], [0; 2], 0);
+        Some(variable)
+    }
+
+    fn statement(&mut self, call: &Call, gap: u64) {
+        let errno = call.errno;
+        let name = [call.path, NONE];
+        match call.op {
+            Op::Open if errno != 0 => {
+                let shape = Shape { errno, flags: call.flags, ..plain(Verb::OpenFails) };
+                self.push(shape, name, [0; 2], gap);
+            }
+            Op::Open => {
+                let creates = call.flags & O_CREAT != 0 || call.flags & O_TMPFILE == O_TMPFILE;
+                let permissions = if creates { unusual(call.offset, [0o666, 0o644]) } else { None };
+                let variable = self.scope.take(call.file);
+                let shape = Shape { variable, flags: call.flags, permissions, ..plain(Verb::Open) };
+                self.push(shape, name, [0; 2], gap);
+            }
+            Op::Close => {
+                if !self.scope.variables.contains_key(&call.file) {
+                    return;
+                }
+                self.close(call.file, gap);
+            }
+            Op::Read | Op::Write | Op::Seek | Op::Sync | Op::DataSync | Op::Truncate | Op::Allocate => {
+                return self.transfer(call, gap);
+            }
+            Op::Stat | Op::Lookup | Op::Chmod | Op::Readdir => return self.asked(call, gap),
+            Op::Unlink => self.push(Shape { errno, ..plain(Verb::Name("unlink")) }, name, [0; 2], gap),
+            Op::Rmdir => self.push(Shape { errno, ..plain(Verb::Name("rmdir")) }, name, [0; 2], gap),
+            Op::Mkdir => {
+                let permissions = unusual(call.offset, [0o777, 0o755]);
+                let shape = match permissions {
+                    Some(_) => Shape { errno, permissions, ..plain(Verb::NameAndMode("mkdir")) },
+                    None => Shape { errno, ..plain(Verb::Name("mkdir")) },
+                };
+                self.push(shape, name, [0; 2], gap);
+            }
+            Op::Rename | Op::Link => {
+                let word = if call.op == Op::Rename { "rename" } else { "link" };
+                let shape = Shape { errno, ..plain(Verb::TwoNames(word)) };
+                self.push(shape, [call.path, call.other], [0; 2], gap);
+            }
+            Op::Symlink => {
+                let shape = Shape { errno, ..plain(Verb::TwoNames("symlink")) };
+                let text = link_text(self.trace.names.get(call.path), self.trace.names.get(call.other));
+                let text = self.trace.names.intern(&text);
+                self.push(shape, [text, call.path], [0; 2], gap);
+            }
+            Op::Spawn
+            | Op::Exit
+            | Op::Wait
+            | Op::PipeRead
+            | Op::PipeWrite
+            | Op::Receive
+            | Op::Send
+            | Op::Map
+            | Op::Readlink => return,
+        }
+        self.out.calls += 1;
+    }
+
+    /// A call that asks about a name, or changes its permissions.
+    fn asked(&mut self, call: &Call, gap: u64) {
+        let is_link = call.op == Op::Stat && call.offset != UNKNOWN && call.offset & 0o170_000 == 0o120_000;
+        if is_link {
+            return self.trace.leave_out("attributes of symbolic links themselves");
+        }
+        let gone =
+            call.file != NONE && self.facts.gone.get(&call.file).is_some_and(|gone| *gone <= call.start);
+        if gone && call.flags & BY_FILE != 0 {
+            return self.trace.leave_out("attributes of open files that have no name any more");
+        }
+        let verb = match call.op {
+            Op::Lookup => Verb::Name("lookup"),
+            Op::Readdir => Verb::Name("readdir"),
+            Op::Chmod => Verb::NameAndMode("chmod"),
+            _ => Verb::Name("stat"),
+        };
+        let permissions = (call.op == Op::Chmod).then_some(call.offset as u32);
+        self.push(Shape { errno: call.errno, permissions, ..plain(verb) }, [call.path, NONE], [0; 2], gap);
+        self.out.calls += 1;
+    }
+
+    fn transfer(&mut self, call: &Call, gap: u64) {
+        let shared = self.facts.shared.contains(&call.file);
+        match call.op {
+            Op::Seek if shared => return self.trace.leave_out("seeks in files that several processes share"),
+            Op::Write if call.bytes == 0 => return self.trace.leave_out("writes of 0 bytes"),
+            _ => {}
+        }
+        let known = self.scope.variables.contains_key(&call.file);
+        let Some(variable) = self.variable(call) else { return };
+        let appends = self.facts.flags.get(&call.file).is_some_and(|flags| flags & O_APPEND != 0);
+        let explicit = (call.flags & EXPLICIT != 0 || shared || !known && !appends) && call.offset != UNKNOWN;
+        let (bytes, offset) = (call.bytes as i64, call.offset as i64);
+        let placed = if explicit { 2 } else { 1 };
+        let (verb, numbers, values) = match call.op {
+            Op::Read if call.bytes == 0 => (Verb::ReadEnd, placed, [1, offset]),
+            Op::Read => (Verb::Read, placed, [bytes, offset]),
+            Op::Write => (Verb::Write, placed, [bytes, offset]),
+            Op::Seek => (Verb::Seek, 1, [offset, 0]),
+            Op::Sync => (Verb::Sync, 0, [0, 0]),
+            Op::DataSync => (Verb::DataSync, 0, [0, 0]),
+            Op::Truncate => (Verb::Truncate, 1, [bytes, 0]),
+            _ => (Verb::Allocate, 2, [bytes, offset]),
+        };
+        // What a shape does not have must not tell its statements apart.
+        let values = [if numbers > 0 { values[0] } else { 0 }, if numbers > 1 { values[1] } else { 0 }];
+        self.push(Shape { variable, numbers, ..plain(verb) }, [NONE; 2], values, gap);
+        self.out.calls += 1;
+    }
+}
+
+/// How long the application paused before each call, in nanoseconds: without the time in which it waited for others.
+fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
+    let mut gaps = vec![0; trace.calls.len()];
+    let cost = trace.cost_ns.unwrap_or(0);
+    let mut strand_of_thread: BTreeMap<u32, u32> = BTreeMap::new();
+    for strand in 0..lanes.strands.len() {
+        for at in &lanes.strands[strand].calls {
+            strand_of_thread.entry(trace.calls.get(*at as usize).thread).or_insert(strand as u32);
+        }
+    }
+    // Until when each strand was at work, and what it paused before that.
+    let mut state: Vec<Option<(u64, u64)>> = vec![None; lanes.strands.len()];
+    let begin = trace.calls.iter().map(|call| call.start).min().unwrap_or(0);
+    for at in trace.calls.by_start() {
+        let call = trace.calls.get(at as usize);
+        let strand = lanes.strand_of[at as usize];
+        if strand == NONE {
+            let Some(own) = strand_of_thread.get(&call.thread) else { continue };
+            let waits_for_itself = call.op == Op::Wait && strand_of_thread.get(&call.file) == Some(own);
+            let blocks = matches!(call.op, Op::Wait | Op::PipeRead | Op::Receive) && !waits_for_itself;
+            if let (true, Some((until, paused))) = (blocks, &mut state[*own as usize]) {
+                *paused += call.start.saturating_sub(*until);
+                *until = (*until).max(call.end());
+            }
+            if call.op == Op::Spawn
+                && let Some(child) = strand_of_thread.get(&call.file)
+            {
+                state[*child as usize].get_or_insert((call.start, 0));
+            }
+            continue;
+        }
+        let (mut until, mut paused) = state[strand as usize].unwrap_or((begin, 0));
+        for (other, count) in order.waits.get(&at).into_iter().flatten() {
+            let awaited = lanes.strands[*other as usize].calls[*count as usize - 1];
+            until = until.max(trace.calls.get(awaited as usize).end());
+        }
+        paused += call.start.saturating_sub(until);
+        gaps[at as usize] = paused.saturating_sub(cost);
+        state[strand as usize] = Some((until.max(call.end()), 0));
+    }
+    gaps
+}

@@ -1,0 +1,117 @@
+//! What the traced process does before it becomes the application, and the filter that says which calls stop.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::calls::LISTED;
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARCHITECTURE: u32 = 0;
+
+const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+fn step(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
+    libc::sock_filter { code, jt: yes, jf: no, k }
+}
+
+/// The filter: listed calls stop, `mmap` of memory without a file does not, all others run freely.
+pub fn filter() -> Vec<libc::sock_filter> {
+    let allow = step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0);
+    let stop = step(RETURN, libc::SECCOMP_RET_TRACE, 0, 0);
+    // Offsets in `struct seccomp_data`: number 0, architecture 4, arguments from 16.
+    let mut all = vec![
+        step(LOAD, 4, 0, 0),
+        step(EQUAL, ARCHITECTURE, 1, 0),
+        allow,
+        step(LOAD, 0, 0, 0),
+        step(EQUAL, libc::SYS_mmap as u32, 0, 4),
+        step(LOAD, 16 + 3 * 8, 0, 0),
+        step(ANY_BIT, libc::MAP_ANONYMOUS as u32, 0, 1),
+        allow,
+        stop,
+    ];
+    for (number, _) in LISTED {
+        all.push(step(EQUAL, *number as u32, 0, 1));
+        all.push(stop);
+    }
+    all.push(allow);
+    all
+}
+
+/// What is to be run.
+pub enum Task<'a> {
+    /// The application: its file and arguments.
+    Command(&'a CString, &'a [CString]),
+    /// So many calls that fail at once, to measure what recording costs.
+    Calibration(u32),
+}
+
+/// Becomes the application. Runs in the forked child alone.
+///
+/// # Safety
+/// Only in a child of a process with one thread.
+pub unsafe fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> ! {
+    // SAFETY: plain system calls; `filter` and the strings live, and no memory is allocated after the fork.
+    unsafe {
+        let no: *const libc::c_void = std::ptr::null();
+        if libc::ptrace(libc::PTRACE_TRACEME, 0, no, no) != 0 {
+            libc::_exit(errno());
+        }
+        libc::raise(libc::SIGSTOP);
+        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 {
+            libc::_exit(errno());
+        }
+        let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+        if libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program, 0, 0) != 0 {
+            libc::_exit(errno());
+        }
+        match task {
+            Task::Calibration(count) => {
+                for _ in 0..*count {
+                    libc::lseek(-1, 0, libc::SEEK_SET);
+                }
+                libc::_exit(0);
+            }
+            Task::Command(file, arguments) => {
+                let mut pointers = [std::ptr::null(); MOST_ARGUMENTS + 1];
+                for (at, argument) in arguments.iter().take(MOST_ARGUMENTS).enumerate() {
+                    pointers[at] = argument.as_ptr();
+                }
+                libc::execv(file.as_ptr(), pointers.as_ptr());
+                libc::_exit(errno());
+            }
+        }
+    }
+}
+
+/// So many arguments an application may have.
+pub const MOST_ARGUMENTS: usize = 4096;
+
+fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(1)
+}
+
+/// The file of a command: itself where it has a slash, otherwise the first of PATH.
+pub fn find(command: &std::ffi::OsStr) -> Option<CString> {
+    let c_string = |path: &Path| CString::new(path.as_os_str().as_bytes()).ok();
+    if command.as_bytes().contains(&b'/') {
+        return c_string(Path::new(command));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+    let runs = |file: &Path| {
+        use std::os::unix::fs::PermissionsExt;
+        file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(command))
+        .find(|file| runs(file))
+        .and_then(|file| c_string(&file))
+}

@@ -1,0 +1,179 @@
+//! Runs a command and records its calls.
+
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::time::Instant;
+
+use trace::Trace;
+
+use crate::child::{self, MOST_ARGUMENTS, Task};
+use crate::ptrace::{self, Change, Stopped};
+use crate::state::State;
+
+/// Calls that the calibration makes.
+const CALIBRATION: u32 = 2000;
+
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The command was not found.
+    #[error("no program {0} in PATH")]
+    NotFound(String),
+    /// A word of the command holds a NUL, or there are too many.
+    #[error("the command cannot be passed on: {0}")]
+    Command(&'static str),
+    /// The system refuses to trace.
+    #[error("cannot trace here: {0}; containers may forbid ptrace (`--cap-add SYS_PTRACE`)")]
+    Refused(io::Error),
+    /// This process has several threads.
+    #[error("cannot start the application: this process has {0} threads")]
+    Threads(usize),
+    /// The application could not be started.
+    #[error("cannot start {0}: {1}")]
+    Start(String, io::Error),
+}
+
+/// How many reads and writes were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Calls that read or write which were recorded.
+    pub recorded: u64,
+    /// The same as Linux counted them (`/proc/PID/io`).
+    pub counted: u64,
+}
+
+/// What an application did.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Its calls.
+    pub trace: Trace,
+    /// Reads and writes that were seen.
+    pub seen: Seen,
+    /// What recording one call cost, in nanoseconds.
+    pub cost_ns: u64,
+    /// How long it ran, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Its status as wait gives it.
+    pub status: i32,
+}
+
+/// Runs a command until it and all its children have ended, and records their calls. Its input and output are ours.
+///
+/// # Errors
+/// Where it cannot be started or traced.
+pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    if threads != 1 {
+        return Err(RecordError::Threads(threads));
+    }
+    let program = command.first().ok_or(RecordError::Command("it is empty"))?;
+    let shown = program.to_string_lossy().into_owned();
+    let file = child::find(program).ok_or_else(|| RecordError::NotFound(shown.clone()))?;
+    if command.len() > MOST_ARGUMENTS {
+        return Err(RecordError::Command("it has too many words"));
+    }
+    let words: Vec<CString> = command
+        .iter()
+        .map(|word| CString::new(word.as_bytes()).map_err(|_| RecordError::Command("a word holds a NUL")))
+        .collect::<Result<_, _>>()?;
+    let filter = child::filter();
+    let begun = Instant::now();
+    run(&Task::Calibration(CALIBRATION), &filter)?;
+    let cost_ns = u64::try_from(begun.elapsed().as_nanos() / u128::from(CALIBRATION)).unwrap_or(0);
+    // Ctrl-C is for the application; what it did until then is kept.
+    let keyboard = [libc::SIGINT, libc::SIGQUIT];
+    // SAFETY: no handler of ours runs; the child sets both back before it becomes the application.
+    let old = keyboard.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
+    let begun = Instant::now();
+    let done = run(&Task::Command(&file, &words), &filter);
+    let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    for (signal, handler) in keyboard.into_iter().zip(old) {
+        // SAFETY: the handler that was there before.
+        unsafe { libc::signal(signal, handler) };
+    }
+    let (state, status) = done?;
+    if !state.started {
+        let errno = io::Error::from_raw_os_error(libc::WEXITSTATUS(status));
+        return Err(RecordError::Start(shown, errno));
+    }
+    let seen = Seen { recorded: state.transfers, counted: state.counted.saturating_sub(state.own) };
+    let mut trace = state.follower.finish();
+    trace.cost_ns = Some(cost_ns);
+    Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
+}
+
+/// Runs a task to its end; what was seen, and its status.
+fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> Result<(State, i32), RecordError> {
+    let directory = std::env::current_dir().unwrap_or_default();
+    let mut state = State::new(directory.as_os_str().as_bytes());
+    // SAFETY: this process has one thread; the child makes system calls alone.
+    let main = unsafe { libc::fork() };
+    if main < 0 {
+        return Err(RecordError::Refused(io::Error::last_os_error()));
+    }
+    if main == 0 {
+        // SAFETY: in the child; signals that its parent ignores are its own again.
+        unsafe {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            libc::signal(libc::SIGQUIT, libc::SIG_DFL);
+            child::run(task, filter)
+        }
+    }
+    let mut begun = false;
+    let mut result = 0;
+    while let Some((thread, change)) = ptrace::next().map_err(RecordError::Refused)? {
+        match change {
+            Change::Ended(status) => {
+                if thread == main {
+                    result = status;
+                }
+                state.ended(thread);
+            }
+            Change::Stop(..) if thread == main && !begun => {
+                begun = true;
+                ptrace::set_options(main).map_err(RecordError::Refused)?;
+                state.inherit(main);
+                ptrace::resume(main, false, 0);
+            }
+            Change::Stop(signal, event) => stop(&mut state, thread, signal, event),
+        }
+    }
+    if !begun {
+        let errno = io::Error::from_raw_os_error(libc::WEXITSTATUS(result));
+        return Err(RecordError::Refused(errno));
+    }
+    Ok((state, result))
+}
+
+/// Sees why a thread stopped, and lets it go on.
+fn stop(state: &mut State, thread: libc::pid_t, signal: i32, event: i32) {
+    let mut deliver = 0;
+    match (signal, event) {
+        (libc::SIGTRAP, libc::PTRACE_EVENT_SECCOMP) => {
+            if let Stopped::Entry(number, arguments) = ptrace::stopped_at(thread) {
+                state.begin(thread, number, arguments);
+            }
+        }
+        (libc::SIGTRAP, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => {
+            state.spawned(thread, ptrace::message(thread) as libc::pid_t);
+        }
+        (libc::SIGTRAP, libc::PTRACE_EVENT_EXEC) => state.executed(thread),
+        (libc::SIGTRAP, libc::PTRACE_EVENT_EXIT) => state.ending(thread),
+        (signal, 0) if signal == libc::SIGTRAP | 0x80 => {
+            if let Stopped::Exit(result) = ptrace::stopped_at(thread) {
+                state.end(thread, result);
+            }
+        }
+        // The first stop of a thread; one whose start was not told yet waits for that.
+        (libc::SIGSTOP, 0) if !state.known.contains(&thread) => {
+            state.early.insert(thread);
+            return;
+        }
+        (libc::SIGSTOP, 0) => {}
+        (signal, 0) => deliver = signal,
+        _ => {}
+    }
+    let to_exit = state.under_way.contains_key(&thread);
+    ptrace::resume(thread, to_exit, deliver);
+}

@@ -1,0 +1,211 @@
+//! The state of the recording: threads that are at work, calls under way, what Linux counted.
+
+use std::collections::{HashMap, HashSet};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::time::Instant;
+
+use trace::event::{Asked, Event, Given};
+use trace::follow::Follower;
+use trace::model::{Sighting, Was};
+
+use crate::calls::{self, Begun, Kind};
+use crate::ptrace;
+
+/// What is known while the application runs.
+pub struct State {
+    pub follower: Follower,
+    begun: Instant,
+    /// Calls under way, by thread.
+    pub under_way: HashMap<libc::pid_t, Begun>,
+    /// Threads that stopped before their start was told.
+    pub early: HashSet<libc::pid_t>,
+    /// Threads whose start was told.
+    pub known: HashSet<libc::pid_t>,
+    /// Calls that read or write, recorded and as Linux counted them.
+    pub transfers: u64,
+    pub counted: u64,
+    /// Reads that Linux itself did to start programs.
+    pub own: u64,
+    /// The counts of threads that are in `execve`.
+    before_exec: HashMap<libc::pid_t, u64>,
+    /// Whether the application was started: its first `execve` succeeded.
+    pub started: bool,
+    sighted: HashSet<u32>,
+}
+
+impl State {
+    pub fn new(directory: &[u8]) -> Self {
+        Self {
+            follower: Follower::new("lastrank record", Some(directory)),
+            begun: Instant::now(),
+            under_way: HashMap::new(),
+            early: HashSet::new(),
+            known: HashSet::new(),
+            transfers: 0,
+            counted: 0,
+            own: 0,
+            before_exec: HashMap::new(),
+            started: false,
+            sighted: HashSet::new(),
+        }
+    }
+
+    /// Nanoseconds since the recording began.
+    pub fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// A call begins; what its names are is looked at before it changes them.
+    pub fn begin(&mut self, thread: libc::pid_t, number: u64, arguments: [u64; 6]) -> bool {
+        let Some(kind) = calls::kind(number) else { return false };
+        if kind == Kind::Exec {
+            self.before_exec.insert(thread, counts(thread));
+        }
+        let call = calls::begun(thread, kind, arguments, 0);
+        for (at, name) in calls::names(kind).into_iter().zip([&call.one, &call.two]) {
+            let Some((base, _)) = at else { continue };
+            // The text of a symbolic link is no name.
+            let is_text = matches!(kind, Kind::Symlink | Kind::SymlinkAt) && std::ptr::eq(name, &call.two);
+            if !name.is_empty() && !is_text {
+                let given = Given { from: calls::from(&arguments, base), name };
+                self.sight(thread, given);
+            }
+        }
+        let start = self.now();
+        self.under_way.insert(thread, Begun { start, ..call });
+        true
+    }
+
+    /// Keeps what a name is at its first use.
+    fn sight(&mut self, thread: libc::pid_t, given: Given<'_>) {
+        let Some(name) = self.follower.name(thread as u32, given) else { return };
+        if !self.sighted.insert(name) {
+            return;
+        }
+        let path = self.follower.trace.names.get(name).to_vec();
+        let path = std::path::Path::new(std::ffi::OsStr::from_bytes(&path));
+        let sighting = match path.symlink_metadata() {
+            Err(_) => Sighting { was: Was::Nothing, permissions: None },
+            Ok(found) => {
+                let was = if found.is_dir() {
+                    Was::Directory
+                } else if found.is_symlink() {
+                    let target = std::fs::read_link(path).unwrap_or_default();
+                    Was::Link(self.follower.trace.names.intern(target.as_os_str().as_bytes()))
+                } else {
+                    Was::File(found.len())
+                };
+                Sighting { was, permissions: Some(found.mode() & 0o7777) }
+            }
+        };
+        self.follower.sight(name, sighting);
+    }
+
+    /// A call ended.
+    pub fn end(&mut self, thread: libc::pid_t, result: i64) {
+        let end = self.now();
+        let Some(call) = self.under_way.remove(&thread) else { return };
+        // A call that a signal broke off comes again (ERESTARTSYS and its kin).
+        if (-516..=-512).contains(&result) {
+            return;
+        }
+        self.transfers += match call.kind {
+            Kind::Read | Kind::ReadAt | Kind::Write | Kind::WriteAt => 1,
+            // Linux counts one of each, where bytes were copied.
+            Kind::SendFile | Kind::CopyRange if result > 0 => 2,
+            _ => 0,
+        };
+        let mut target = Vec::new();
+        let Some(asked) = calls::asked(thread, &call, result, &mut target) else { return };
+        let errno = if result < 0 { u16::try_from(-result).unwrap_or(0) } else { 0 };
+        self.take(thread, (call.start, end), (result, errno), asked);
+    }
+
+    fn take(
+        &mut self,
+        thread: libc::pid_t,
+        (start, end): (u64, u64),
+        (result, errno): (i64, u16),
+        asked: Asked<'_>,
+    ) {
+        self.follower.take(&Event {
+            thread: thread as u32,
+            start,
+            duration: end - start,
+            result: if errno == 0 { result } else { -1 },
+            errno,
+            leads_to: None,
+            asked,
+        });
+    }
+
+    /// A thread started another one.
+    pub fn spawned(&mut self, parent: libc::pid_t, child: libc::pid_t) {
+        let now = self.now();
+        let shares = group_of(child) == group_of(parent);
+        let asked =
+            Asked::Spawn { shares_memory: shares, shares_descriptors: shares, shares_directory: shares };
+        self.take(parent, (now, now), (i64::from(child), 0), asked);
+        self.known.insert(child);
+        if self.early.remove(&child) {
+            ptrace::resume(child, false, 0);
+        }
+    }
+
+    /// A thread became another program.
+    pub fn executed(&mut self, thread: libc::pid_t) {
+        let now = self.now();
+        self.started = true;
+        let before = ptrace::message(thread) as libc::pid_t;
+        if before != thread {
+            self.under_way.remove(&before);
+        }
+        let earlier = self.before_exec.remove(&before).or_else(|| self.before_exec.remove(&thread));
+        self.own += earlier.map_or(0, |earlier| counts(thread).saturating_sub(earlier));
+        let name = std::fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default();
+        self.take(thread, (now, now), (0, 0), Asked::Exec { path: name.as_os_str().as_bytes() });
+    }
+
+    /// A thread is about to end: Linux still has its counts.
+    pub fn ending(&mut self, thread: libc::pid_t) {
+        self.under_way.remove(&thread);
+        self.counted += counts(thread);
+    }
+
+    /// A thread ended.
+    pub fn ended(&mut self, thread: libc::pid_t) {
+        let now = self.now();
+        self.under_way.remove(&thread);
+        self.early.remove(&thread);
+        if self.known.remove(&thread) {
+            self.take(thread, (now, now), (0, 0), Asked::Exit);
+        }
+    }
+
+    /// What the application has open when it starts.
+    pub fn inherit(&mut self, thread: libc::pid_t) {
+        self.known.insert(thread);
+        for entry in std::fs::read_dir(format!("/proc/{thread}/fd")).into_iter().flatten().flatten() {
+            let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            if let (Some(number), Ok(target)) = (number, std::fs::read_link(entry.path())) {
+                self.follower.inherit(thread as u32, number, target.as_os_str().as_bytes());
+            }
+        }
+    }
+}
+
+/// Calls of a thread that read or write, as Linux counts them.
+fn counts(thread: libc::pid_t) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{thread}/task/{thread}/io")).unwrap_or_default();
+    let count = |name: &str| -> u64 {
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
+    };
+    count("syscr:") + count("syscw:")
+}
+
+/// The process of a thread.
+fn group_of(thread: libc::pid_t) -> Option<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
+}
