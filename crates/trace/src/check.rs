@@ -5,7 +5,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use ppl::code::{GroupId, SiteId};
 use ppl::commands::{Command, Kind, Yields};
 use ppl::interpret::{Arguments, Machine, Reply, Stop, run};
-use ppl::plan::Plan;
 use ppl::value::Value;
 
 use crate::flags;
@@ -112,7 +111,7 @@ pub fn check(text: &str, expected: &[Vec<u64>]) -> Result<u64, Difference> {
         })?;
     let mut total = 0;
     for (rank, should) in expected.iter().enumerate() {
-        let mut log = Log { plan: &plan, should, at: 0, wrong: None, begun: false, open: Vec::new() };
+        let mut log = Log { should, at: 0, wrong: None, begun: false, open: Vec::new() };
         run(&plan, rank as u32, &mut log).map_err(|stop| Difference::Ended(stop.to_string()))?;
         let does = log.at;
         let rank = rank as u32;
@@ -126,7 +125,6 @@ pub fn check(text: &str, expected: &[Vec<u64>]) -> Result<u64, Difference> {
 
 /// A machine that compares each call with the one that the trace has next.
 struct Log<'a> {
-    plan: &'a Plan,
     should: &'a [u64],
     at: usize,
     wrong: Option<usize>,
@@ -189,7 +187,6 @@ impl Machine for Log<'_> {
     }
 
     fn barrier(&mut self, _: SiteId, _: GroupId) -> Result<(), Stop> {
-        let _ = self.plan;
         self.begun = true;
         Ok(())
     }

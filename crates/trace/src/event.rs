@@ -28,6 +28,7 @@ pub struct Attributes {
 }
 
 /// What a system call was asked to do.
+#[allow(missing_docs, reason = "fields are named after the arguments in the manual pages")]
 #[derive(Clone, Debug)]
 pub enum Asked<'a> {
     /// `open` and its kin.

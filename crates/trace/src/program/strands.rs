@@ -18,9 +18,13 @@ pub const SETUP: &str = "setup";
 
 /// What a program is made of.
 pub struct Parts<'a> {
+    /// Its names, and what was left out.
     pub trace: &'a mut Trace,
+    /// Its ranks and workers.
     pub lanes: &'a Lanes,
+    /// What each strand does.
     pub statements: &'a mut Statements,
+    /// What existed before.
     pub before: &'a Before,
     /// The directory that the user asked for, if it was one.
     pub only: Option<&'a [u8]>,

@@ -227,11 +227,6 @@ impl<'a> LineParts<'a> {
         self.arguments.get(at).copied().unwrap_or(b"")
     }
 
-    /// How many arguments the line shows.
-    pub fn count(&self) -> usize {
-        self.arguments.len()
-    }
-
     /// An argument that is a whole number: decimal, octal or hexadecimal.
     pub fn number(&self, at: usize) -> Option<u64> {
         number(self.argument(at))
