@@ -142,7 +142,7 @@ if $f >= 0 barrier; else pwrite("FOLDER/all", "p");
 def test_a_barrier_against_a_collective_of_the_library_is_an_error_with_both_places(
     name: str, level: int, tmp_path: Path
 ) -> None:
-    # One rank alone has created the file, and waits at the barrier; the others wait inside of MPI-IO.
+    # Only one rank creates the file and waits at the barrier; the others wait in MPI-IO.
     program = tmp_path / "two.ppl"
     program.write_text(TWO_KINDS.replace("FOLDER", str(tmp_path)).replace("LEVEL", str(level)))
     words = (program, "--report", "none", "-o", tmp_path / "run.parquet", "--quiet", "--allow", tmp_path)
@@ -165,7 +165,7 @@ def test_ranks_that_wait_in_different_groups_are_told_with_their_places(name: st
     program = tmp_path / "crossed.ppl"
     program.write_text(CROSSED.replace("FOLDER", str(tmp_path)))
     words = (program, "-g", "low:2", "--report", "none", "-o", tmp_path / "run.parquet", "--quiet", "--allow", tmp_path)
-    # Ranks of one machine know at once; under MPI they say it when their time is up.
+    # Ranks on one machine detect it immediately; under MPI they report it after the time-out.
     seconds = 600 if name == "processes" else 5
     done = launcher(name).lastrank("run", 2, *words, "--timeout", seconds, timeout=120)
     said = done.stdout + done.stderr
@@ -179,7 +179,7 @@ def test_a_library_that_grants_one_thread_only_runs_and_refuses_parallel(tmp_pat
     source, library = tmp_path / "one.c", tmp_path / "libmpi.so.12"
     source.write_text(ONE_THREAD)
     real = Path(mpich.path).parent / "lib" / "libmpi.so.12"
-    # The library itself, but for what it grants: its own functions are found through the dependency.
+    # The library with another granted thread level: its other functions are found through the dependency.
     command = [compiler, "-shared", "-fPIC", "-o", library, source, real, f"-Wl,-rpath,{real.parent}", "-Wl,--no-as-needed"]
     subprocess.run(command, check=True, capture_output=True)
     program = tmp_path / "program.ppl"

@@ -23,12 +23,12 @@ pub struct Mpi {
     announced: Cell<Option<Exchange>>,
 }
 
-/// A number and a meeting under way to all ranks of a communicator. After an error the library may still write to its
-/// memory, which is leaked then.
+/// A reduction of a number and a meeting over all ranks of a communicator. After an error the library may
+/// still write to its memory, which is therefore leaked.
 #[derive(Clone, Copy)]
 struct Exchange {
     request: Handle,
-    /// What this rank brings, and what all brought.
+    /// The values of this rank, and the result of the reduction.
     values: *mut [[u64; 3]; 2],
 }
 
@@ -70,15 +70,15 @@ impl Mpi {
         self.link.world
     }
 
-    /// Begins to bring a number, and the meeting that this rank has come to, to all ranks.
+    /// Starts the reduction of a number and of the meeting that this rank has reached.
     fn bring(&self, value: u64) -> Result<Exchange, CommError> {
         let library = self.link.library();
         let meeting = self.status().meeting(self.world().rank);
-        // The largest of a number and of its complement are the largest and the least number.
+        // The maxima of a number and of its complement give the largest and the smallest number.
         let values = Box::into_raw(Box::new([[value, meeting, !meeting], [0_u64; 3]]));
         let mut request: Handle = 0;
         let code = unsafe {
-            // SAFETY: both triples live until the request is complete, or for ever.
+            // SAFETY: both arrays live until the request is complete, or are leaked.
             (library.f.iallreduce)(
                 values.cast::<c_void>(),
                 values.cast::<[u64; 3]>().add(1).cast::<c_void>(),
@@ -93,11 +93,12 @@ impl Mpi {
         Ok(Exchange { request, values })
     }
 
-    /// Waits until all ranks have brought theirs: the largest number, if all came to the same meeting.
+    /// Waits for all ranks; returns the largest number if all have reached the same meeting.
     fn receive(&self, exchange: Exchange) -> Result<u64, CommError> {
         let Exchange { mut request, values } = exchange;
         self.world().wait(&mut request, &self.link.members)?;
-        // SAFETY: the request is complete, so that the library no longer uses the box, and `values` was made by `bring`.
+        // SAFETY: the request is complete, so the library no longer uses the box, and `values` was made by
+        // `bring`.
         let values = unsafe { Box::from_raw(values) };
         let [value, most, least] = values[1];
         if ranks::meeting::is_same(most, !least) {

@@ -239,7 +239,7 @@ impl JobLink for OtherRanks<'_> {
 fn note_cause(world: &Mpi, block: &ControlBlock) {
     match world.stopped() {
         Some(CommError::RankLost { rank, .. }) if rank == world.rank() => {}
-        // It saw itself that ranks came to different meetings.
+        // This rank has detected that ranks reached different meetings.
         Some(CommError::Apart { .. }) | None => {}
         Some(cause) => block.stop_because(&cause),
     }

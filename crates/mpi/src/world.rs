@@ -264,7 +264,7 @@ impl World {
         self.give_up(reason, CommError::RankLost { rank: self.rank, reason: reason.into() });
     }
 
-    /// Tells every rank that ranks came to different meetings, as `text` says.
+    /// Notifies every rank that ranks reached different meetings, with the message `text`.
     pub(crate) fn part(&self, text: &str) {
         let reason = format!("rank {} gave up: {text}", self.rank);
         self.give_up(&reason, CommError::Apart { text: text.into() });
@@ -283,12 +283,13 @@ impl World {
         }
     }
 
-    /// The time is up: ranks that wait tell each other so, and where; those that do not, or wait elsewhere, are missing.
+    /// After the time-out, waiting ranks exchange notices with their places; ranks without a notice, or at
+    /// another place, are missing.
     fn timed_out(&self, members: &[u32], after: Duration) -> CommError {
         let mine = self.status().meeting(self.rank);
         self.notify(0..self.size, TAG_WAITS, &mine.to_ne_bytes());
         let others = members.iter().copied().filter(|rank| *rank != self.rank);
-        // Where those wait that are missing, once they have said so.
+        // The places of missing ranks that have sent one.
         let mut missing: Vec<(u32, Option<u64>)> = others.map(|rank| (rank, None)).collect();
         let until = Instant::now() + Duration::from_secs(2).min(after);
         while Instant::now() < until && missing.iter().any(|(_, waits)| waits.is_none()) {

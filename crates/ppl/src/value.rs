@@ -32,11 +32,11 @@ pub enum Value {
 /// nest without limit.
 pub(crate) const MAX_LIST_DEPTH: u32 = 4;
 
-/// Bytes of the longest string, and items of the longest list, that a program can make: a loop that doubles one would
-/// otherwise take all memory.
+/// The maximum size of a string in bytes and of a list in items: a loop that doubles one would otherwise use
+/// all memory.
 pub(crate) const LONGEST_TEXT: usize = 16 << 20;
 pub(crate) const LONGEST_LIST: usize = 1 << 22;
-/// What is said of a longer string.
+/// The message for a longer string.
 pub(crate) const TOO_LONG: &str = "a string has at most 16 MiB";
 
 /// Appends to a vector, up to a length.
@@ -124,15 +124,15 @@ impl Value {
         }
     }
 
-    /// Writes the value as in a string, without allocating for numbers. A list is cut off where it passes the longest
-    /// string.
+    /// Writes the value as in a string, without allocating for numbers. A list is truncated at the maximum
+    /// size of a string.
     pub fn render(&self, out: &mut Vec<u8>) {
         match self {
             Value::Int(v) => integer(*v, out),
             Value::Text(text) => out.extend_from_slice(text.as_bytes()),
             other => {
                 let most = out.len() + LONGEST_TEXT;
-                // Where it is cut off nothing else is to be said.
+                // Truncation is the only possible error, and is intended.
                 let _ = fmt::write(&mut Limited { out, most }, format_args!("{other}"));
             }
         }

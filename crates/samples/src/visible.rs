@@ -1,21 +1,21 @@
-//! Makes characters visible that would command a terminal or turn the order of what is read.
+//! Escapes characters that control a terminal or change the order of text.
 
 use std::borrow::Cow;
 
-/// Would this character do something to a terminal, or to the order of its neighbours, instead of being shown? Line
-/// feeds and tabs are none of them.
+/// Whether the character controls a terminal or the order of text instead of being displayed. Line feeds and
+/// tabs do not count.
 pub fn commands_a_terminal(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
         // Bidirectional marks, embeddings, overrides and isolates (Unicode 16, annex 9).
         '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        // Separators of lines and paragraphs, and letters of no width that hide in names.
+        // Line and paragraph separators, and zero-width characters.
         '\u{2028}' | '\u{2029}' | '\u{200b}' | '\u{feff}' => true,
         other => other.is_control(),
     }
 }
 
-/// `text` as a terminal may show it: escape sequences and the like stand as `\u{1b}`.
+/// `text` for a terminal: control characters are escaped, as `\u{1b}`.
 ///
 /// ```
 /// assert_eq!(samples::visible("plain\n"), "plain\n");
@@ -25,7 +25,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, |character| character.escape_unicode().to_string())
 }
 
-/// JSON as a terminal may show it: the same characters as the escapes of JSON, in whose strings alone they can stand.
+/// JSON for a terminal: the same characters are written as JSON escapes; they occur only in its strings.
 ///
 /// ```
 /// assert_eq!(samples::visible_json("\"\u{9b}31m\""), r#""\u009b31m""#);
@@ -34,7 +34,7 @@ pub fn visible_json(json: &str) -> Cow<'_, str> {
     replaced(json, |character| format!("\\u{:04x}", u32::from(character)))
 }
 
-/// As [`visible`], of text with colours (`ESC [ … m`), which are kept.
+/// As [`visible`], for text with colours (`ESC [ … m`), which are kept.
 ///
 /// ```
 /// assert_eq!(samples::visible_in_colour("\x1b[1;31mred\x1b[0m\x1b[2J"), "\x1b[1;31mred\x1b[0m\\u{1b}[2J");
@@ -58,7 +58,7 @@ fn replaced(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
-        // The end of a line of other systems.
+        // The line ending of other systems.
         let ends_a_line = character == '\r' && characters.peek() == Some(&'\n');
         if commands_a_terminal(character) && !ends_a_line {
             shown += &escape(character);

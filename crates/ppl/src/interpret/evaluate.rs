@@ -197,7 +197,7 @@ impl<M: Machine> Interpreter<'_, M> {
         }
     }
 
-    /// Renders a string with its variables substituted, at most the longest string.
+    /// Renders a string with its variables substituted, up to the maximum size.
     #[inline]
     pub(super) fn render(&mut self, template: Template, out: &mut Vec<u8>) -> Result<(), EarlyEnd> {
         let code = self.code;

@@ -1,35 +1,35 @@
-//! How a run was confined: by the kernel, by our own checks of paths, or not at all.
+//! Facts of confinement: by the OS kernel, by lastrank's checks of paths, or none.
 
 use serde::{Deserialize, Serialize};
 
 use super::other::OtherFacts;
 
-/// Who refuses a program what it may not touch.
+/// The mechanism that confines a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfinedBy {
-    /// Nobody: the user owns the program (`--unconfined`), or the run is of a version that confined by names.
+    /// None: `--unconfined`, or the run is from a version that checked names only.
     #[default]
     Nobody,
-    /// Our own checks of paths, held by descriptor.
+    /// lastrank's checks of paths, with directories held by descriptors.
     Paths,
-    /// The kernel (Landlock), and our own checks.
+    /// The OS kernel (Landlock), and lastrank's checks.
     Kernel,
 }
 
-/// How a run was confined: the facts' `confinement` section.
+/// The confinement of a run: section `confinement` of the facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConfinementFacts {
-    /// By whom.
+    /// The mechanism.
     pub by: ConfinedBy,
-    /// The version of Landlock's interface; 0 where it was not used.
+    /// The version of Landlock's interface; 0 if not used.
     pub landlock: u32,
-    /// Why the kernel did not confine; empty where it did.
+    /// Reason why the OS kernel did not confine the run; empty if it did.
     pub why: String,
-    /// Might programs be started and files be made executable?
+    /// Whether starting programs and making files executable was permitted.
     pub spawn: bool,
-    /// What another version wrote.
+    /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,
 }

@@ -86,8 +86,8 @@ pub struct Facts {
     /// Which causes of slow operations could be observed. `None` if causes were not watched.
     #[serde(rename = "sight", skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// How the program was confined, which adds some 0.4 µs to each call that opens or makes a file. None of a run
-    /// that touched no file of this machine, and of earlier versions.
+    /// The confinement of the program, which adds about 0.4 µs to each call that opens or creates a file.
+    /// `None` for a run without local files, and from earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confinement: Option<ConfinementFacts>,
     /// For each directory the program names: file system, mount options, device.
