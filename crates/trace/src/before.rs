@@ -225,13 +225,13 @@ impl FirstUses<'_> {
         }
         let was = if call.errno == 21 { Was::Directory } else { Was::File(0) };
         self.existed(call.path, name.clone(), was, None);
-        if call.errno == 0 {
-            if let Some(origin) = self.origin(&name).filter(|origin| self.before.files.contains_key(origin)) {
-                if call.flags & O_TRUNC != 0 {
-                    self.written.insert(origin.clone());
-                }
-                self.open.insert(call.file, origin);
+        if call.errno == 0
+            && let Some(origin) = self.origin(&name).filter(|origin| self.before.files.contains_key(origin))
+        {
+            if call.flags & O_TRUNC != 0 {
+                self.written.insert(origin.clone());
             }
+            self.open.insert(call.file, origin);
         }
     }
 

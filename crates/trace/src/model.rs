@@ -362,7 +362,7 @@ mod tests {
         (call.errno, call.bytes, call.offset, call.file) = (61, 1 << 40, 1 << 41, 9);
         calls.push(call);
         assert_eq!(calls.get(0), call);
-        assert!(Calls::BYTES_A_CALL <= 64);
+        const { assert!(Calls::BYTES_A_CALL <= 64) };
         let long = 3600 * 1_000_000_000_u64;
         assert!(unpack(pack(long)).abs_diff(long) < 1 << 20);
     }

@@ -235,10 +235,13 @@ impl Causes<'_> {
     }
 }
 
-/// The names that a call touches, whether it changes them, and the file whose bytes it touches, likewise.
-fn touches(call: &Call, parents: &[u32], makes: bool) -> (Vec<(u32, bool)>, Option<(u32, bool)>) {
+/// A name, and whether a call changes what it stands for.
+type Touch = (u32, bool);
+
+/// The names that a call uses or changes, and the file whose bytes it uses or changes.
+fn touches(call: &Call, parents: &[u32], makes: bool) -> (Vec<Touch>, Option<Touch>) {
     let above = |name: u32| parents.get(name as usize).copied().unwrap_or(NONE);
-    let mut names: Vec<(u32, bool)> = Vec::new();
+    let mut names: Vec<Touch> = Vec::new();
     let mut add = |name: u32, changes: bool| {
         if name != NONE {
             names.push((name, changes));

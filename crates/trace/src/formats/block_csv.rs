@@ -15,8 +15,19 @@ pub(super) const FORMAT: Format = Format {
     parse,
 };
 
-/// The columns, with the type as an operation; times are in units of 100 ns.
-fn request(line: &[u8]) -> Option<(u64, &[u8], &[u8], Op, [u64; 3])> {
+/// One request; times are in units of 100 ns.
+struct Request<'a> {
+    time: u64,
+    host: &'a [u8],
+    disk: &'a [u8],
+    op: Op,
+    offset: u64,
+    bytes: u64,
+    response: u64,
+}
+
+/// Reads the seven columns; `None` if the line has others.
+fn request(line: &[u8]) -> Option<Request<'_>> {
     let words: Vec<&[u8]> = line.trim_ascii().split(|byte| *byte == b',').collect();
     let [time, host, disk, way, offset, size, response] = words[..] else { return None };
     let op = match way.to_ascii_lowercase().as_slice() {
@@ -24,7 +35,8 @@ fn request(line: &[u8]) -> Option<(u64, &[u8], &[u8], Op, [u64; 3])> {
         b"write" => Op::Write,
         _ => return None,
     };
-    Some((whole(time)?, host, disk, op, [whole(offset)?, whole(size)?, whole(response)?]))
+    let (offset, bytes) = (whole(offset)?, whole(size)?);
+    Some(Request { time: whole(time)?, host, disk, op, offset, bytes, response: whole(response)? })
 }
 
 fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> {
@@ -36,7 +48,7 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
             continue;
         }
         let line = line.to_vec();
-        let Some((time, host, disk, op, [offset, bytes, response])) = request(&line) else {
+        let Some(Request { time, host, disk, op, offset, bytes, response }) = request(&line) else {
             return Err(input.wrong(format!("`{}` has not the seven columns of such a trace", shown(&line))));
         };
         let path = [b"/msr/".as_slice(), host, b"/disk-", disk].concat();

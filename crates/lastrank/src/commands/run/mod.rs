@@ -111,7 +111,9 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
     let mut outcome = match begun {
         Ok(outcome) => outcome,
         Err(error) => {
-            live.map(LiveFolder::remove);
+            if let Some(live) = live {
+                live.remove();
+            }
             return Err(error).with_context(|| format!("{} did not begin", planned.name));
         }
     };

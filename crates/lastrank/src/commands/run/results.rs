@@ -190,7 +190,9 @@ pub fn deliver(
     }
     let still_live = live.is_some();
     if !matches!(kept, Kept::Nowhere(_)) {
-        live.map(LiveFolder::remove);
+        if let Some(live) = live {
+            live.remove();
+        }
     }
     drop(held);
     output::print(&outcome.printed)?;
