@@ -197,8 +197,9 @@ impl Period {
     fn of(threads: &[Interval], members: &[usize]) -> Option<Self> {
         let workers = place(threads, members.iter().copied());
         let others = workers.iter().skip(1).flatten();
-        let begin = others.clone().filter_map(|thread| threads[*thread].starts.first()).min()?;
-        let end = others.map(|thread| threads[*thread].last).max()?;
+        let begin = others.filter_map(|thread| threads[*thread].starts.first()).min()?;
+        // The first thread may work alone afterwards; any other one stays a worker until its last call.
+        let end = workers.iter().flatten().skip(1).map(|thread| threads[*thread].last).max()?;
         Some(Self { begin: *begin, end, workers })
     }
 }

@@ -72,6 +72,9 @@ impl State {
                 self.sight(thread, given);
             }
         }
+        if kind == Kind::Close {
+            self.follower.begin_close(thread as u32, arguments[0] as i32);
+        }
         let start = self.now();
         self.under_way.insert(thread, Begun { start, ..call });
         true

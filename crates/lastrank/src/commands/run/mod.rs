@@ -18,7 +18,6 @@ use engine::run::{
 };
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
-use record::live::LiveFolder;
 use samples::{ConfinedBy, Facts, Warning};
 
 pub use facts::{sections, versions};

@@ -189,10 +189,8 @@ pub fn deliver(
         drop(std::fs::remove_file(&paths.run));
     }
     let still_live = live.is_some();
-    if !matches!(kept, Kept::Nowhere(_)) {
-        if let Some(live) = live {
-            live.remove();
-        }
+    if let Some(live) = live.filter(|_| !matches!(kept, Kept::Nowhere(_))) {
+        live.remove();
     }
     drop(held);
     output::print(&outcome.printed)?;
