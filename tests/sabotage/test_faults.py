@@ -66,7 +66,9 @@ def test_a_call_that_fails_anywhere_is_told(lastrank: Lastrank) -> None:
         assert status == 0, (call, said)
         count = len(re.findall(rf"\b{call}\(", (folder / "trace").read_text()))
         places = list(range(1, count + 1))
-        if not NIGHTLY:
+        if call == "getrandom":
+            places = ["1+"]  # a system either has it or not; libraries that ask later trust the first answer
+        elif not NIGHTLY:
             places = sorted(chance.sample(places, min(len(places), 3)))
         for place in places:
             status, said = run(lastrank, folder, call, errno, str(place))

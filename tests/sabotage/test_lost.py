@@ -26,7 +26,11 @@ def start(lastrank: Lastrank, folder: Path, *options: str) -> subprocess.Popen:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "a.ppl").write_text(PROGRAM)
     command = [lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none", *options]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    # Also where the tests run under nohup, as which a run goes on after its terminal or its supervisor is gone.
+    own_hangup = lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)  # noqa: E731
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=own_hangup
+    )
 
 
 def appended(folder: Path) -> list[int]:
