@@ -26,10 +26,13 @@ def start(lastrank: Lastrank, folder: Path, *options: str) -> subprocess.Popen:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "a.ppl").write_text(PROGRAM)
     command = [lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none", *options]
-    # Also where the tests run under nohup, as which a run goes on after its terminal or its supervisor is gone.
-    own_hangup = lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)  # noqa: E731
+    # Who starts the tests in the background may have had these ignored.
+    def as_in_a_terminal() -> None:
+        for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+            signal.signal(one, signal.SIG_DFL)
+
     return subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=own_hangup
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=as_in_a_terminal
     )
 
 

@@ -9,8 +9,8 @@ use super::{Confine, Options, RunError};
 use crate::files::Confinement;
 
 /// What a rank reads of itself and of devices while it works: causes of slow operations, its own descriptors.
-const READ_OF_THE_SYSTEM: [&str; 5] =
-    ["/proc/self/task", "/proc/self/fd", "/sys/devices", "/sys/fs/cgroup", "/dev/zero"];
+const READ_OF_THE_SYSTEM: [&str; 6] =
+    ["/proc/self/task", "/proc/self/fd", "/proc/self/cgroup", "/sys/devices", "/sys/fs/cgroup", "/dev/zero"];
 
 /// Written by the command that empties the page cache, which only root may do.
 const WRITTEN_OF_THE_SYSTEM: [&str; 2] = ["/dev/null", "/proc/sys/vm/drop_caches"];
