@@ -1,4 +1,4 @@
-//! Intervals of quantiles that no law is needed for, and that hold where slow operations come together.
+//! Distribution-free intervals of quantiles that also hold if slow operations cluster.
 
 use serde::Serialize;
 use tail::assess::quantile_interval;
@@ -24,12 +24,12 @@ pub struct QuantileInterval {
     pub lower_seconds: Option<f64>,
     /// Upper end; `None` where there are too few values beyond: the quantile may be any larger.
     pub upper_seconds: Option<f64>,
-    /// How many independent values tell as much of this quantile.
+    /// The effective number of independent values for this quantile.
     pub effective_n: f64,
 }
 
 impl QuantileInterval {
-    /// Whether it has both ends: without an upper one the quantile itself says little.
+    /// Whether it has both ends; without an upper end the quantile is not resolved.
     pub fn is_resolved(&self) -> bool {
         self.lower_seconds.is_some() && self.upper_seconds.is_some()
     }
@@ -42,9 +42,9 @@ impl QuantileInterval {
         }
     }
 
-    /// How many values, as dependent as these `n`, give an interval whose half width is `share` of the quantile.
+    /// The number of values, as dependent as these `n`, whose interval has a half width of `share` of the quantile.
     ///
-    /// None where the values at hand do not tell: an end is missing.
+    /// `None` if an end is missing.
     pub fn values_for(&self, n: usize, share: f64) -> Option<f64> {
         let half = self.half_width();
         half.is_finite().then(|| n as f64 * (half / share).powi(2))

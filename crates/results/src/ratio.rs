@@ -1,4 +1,4 @@
-//! The rows of two runs beside each other: by what factor quantiles and rates differ, and whether it is the same work.
+//! Compares the rows of two runs: factors of quantiles and rates, and whether the work is the same.
 
 use samples::SiteKind;
 use serde::Serialize;
@@ -7,10 +7,10 @@ use crate::interval::QuantileInterval;
 use crate::row::ResultRow;
 use crate::summary::of_values;
 
-/// Depths that differ by more are not the same work.
+/// Depths whose ratio is larger are not the same work.
 const SAME_DEPTH: f64 = 1.1;
 
-/// How many times as long: a ratio of quantiles and its interval, new by old.
+/// A ratio of quantiles, new by old, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct QuantileRatio {
     /// The ratio.
@@ -58,7 +58,7 @@ pub struct RowRatio {
     pub p99: Option<QuantileRatio>,
     /// Operations a second, new by old; `None` where they are not known.
     pub rate: Option<f64>,
-    /// What makes it other work; empty where it is the same.
+    /// The differences in the work; empty if it is the same.
     pub other_work: Vec<OtherWork>,
 }
 
@@ -145,7 +145,7 @@ fn other_work(old: &ResultRow, new: &ResultRow) -> Vec<OtherWork> {
     found.into_iter().filter_map(|(is, what)| is.then_some(what)).collect()
 }
 
-/// Whether more than one was under way a rank: below that, depth says how long pauses are, not how much was asked for.
+/// Whether a rank had more than one operation in flight; with fewer, depth reflects pauses, not load.
 fn is_deep(old: &ResultRow, new: &ResultRow) -> bool {
     [old, new].iter().any(|row| {
         let ranks = row.ranks.unwrap_or(1).max(1) as f64;

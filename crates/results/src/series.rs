@@ -1,4 +1,4 @@
-//! What a row came to over time: bins of equal length that share work out by overlap, so that sums are exact.
+//! A row over time: bins of equal length, to which operations are allotted by overlap, so that sums are exact.
 
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(crate) struct Work {
 }
 
 impl Series {
-    /// The series of some operations with bins as long as suits them; none of so few that there would be no three.
+    /// The series of some operations, with a bin length chosen for them; `None` if there would be fewer than three bins.
     pub(crate) fn of(
         work: impl Iterator<Item = Work> + Clone,
         around: Interval,
@@ -101,7 +101,7 @@ impl Series {
         }
     }
 
-    /// Operations a second in each bin; the last, which is not whole, left out where there are others.
+    /// Operations per second of each bin, without the incomplete last bin unless it is the only one.
     pub fn rates(&self) -> Vec<f64> {
         let whole = self.operations.len().saturating_sub(1).max(1);
         self.operations[..whole.min(self.operations.len())].iter().map(|n| n / self.bin_seconds).collect()

@@ -66,7 +66,7 @@ impl Description {
     /// Reads a description.
     ///
     /// # Errors
-    /// The first line that says nothing that is known.
+    /// The first line that is not understood.
     pub fn read(text: &str) -> Result<Self, DescriptionError> {
         let mut made = Self {
             fields: Fields::Columns(None, Vec::new()),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Call, IMPLIED, Op, Trace};
 
-/// What one side did of one kind.
+/// Operations of one kind of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// How many operations.
@@ -17,7 +17,7 @@ pub struct Tally {
     pub durations: Vec<u64>,
 }
 
-/// What one side did: the application, or a replay.
+/// The operations of one side: the application or a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Side {
     /// By the language's command.

@@ -45,7 +45,7 @@ pub struct Loop {
     pub body: Vec<Node>,
 }
 
-/// Numbers of the forms of nodes.
+/// Assigns numbers to the forms of nodes.
 #[derive(Debug, Default)]
 struct Forms {
     numbers: HashMap<Vec<u32>, u32>,
@@ -102,7 +102,7 @@ impl Site {
 }
 
 impl Node {
-    /// Takes the executions of a node of the same form behind its own.
+    /// Appends the executions of a node of the same form.
     pub fn take(&mut self, other: Node) {
         match (self, other) {
             (Node::Site(own), Node::Site(other)) => {
@@ -142,7 +142,7 @@ impl Folder {
         }
     }
 
-    /// Two loops of one form, one behind the other, are one.
+    /// Merges two adjacent loops of one form.
     fn join(&mut self) -> bool {
         let count = self.nodes.len();
         if count < 2 || self.shapes[count - 1] != self.shapes[count - 2] {
@@ -160,7 +160,7 @@ impl Folder {
         true
     }
 
-    /// The last nodes are one more iteration of the loop before them.
+    /// Makes the last nodes one more iteration of the loop before them, if they match its body.
     fn absorb(&mut self) -> bool {
         let count = self.nodes.len();
         for width in 2..=LONGEST_BODY.min(count.saturating_sub(1)) {
@@ -184,7 +184,7 @@ impl Folder {
         false
     }
 
-    /// The last nodes are equal to those before them.
+    /// Makes a loop of the last nodes and the equal ones before them.
     fn pair(&mut self) -> bool {
         let count = self.shapes.len();
         for width in 2..=LONGEST_BODY.min(count / 2) {
@@ -214,7 +214,7 @@ fn form_of(node: &Node) -> u32 {
     }
 }
 
-/// The sequence of statements that a folded program does.
+/// The sequence of statements that a folded program executes.
 pub fn unfold(nodes: &[Node]) -> Vec<Statement> {
     let mut out = Vec::new();
     let mut cursors = HashMap::new();
@@ -222,7 +222,7 @@ pub fn unfold(nodes: &[Node]) -> Vec<Statement> {
     out
 }
 
-/// Does nodes once; `cursors` holds how often each was done, by its address.
+/// Executes nodes once; `cursors` holds, by address of the node, its number of executions so far.
 fn walk(nodes: &[Node], cursors: &mut HashMap<*const Node, usize>, out: &mut Vec<Statement>) {
     for node in nodes {
         let cursor = cursors.entry(std::ptr::from_ref(node)).or_default();

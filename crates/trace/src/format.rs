@@ -1,21 +1,21 @@
-//! What a format of traces is, and what its parser may be told.
+//! A trace format and the options of its parser.
 
 use crate::description::Description;
 use crate::input::{Input, TraceError};
 use crate::model::Trace;
 
-/// What a parser may be told about a trace.
+/// Options of a parser.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// The working directory of the application, where known.
     pub directory: Option<Vec<u8>>,
-    /// What the lines of a trace mean that is of no format below.
+    /// The description of a trace that has no known format.
     pub description: Option<Description>,
 }
 
 /// A format of traces.
 pub struct Format {
-    /// What made the trace, in a word.
+    /// The tool that made the trace, in one word.
     pub name: &'static str,
     /// How a user makes one.
     pub made_by: &'static str,

@@ -314,7 +314,7 @@ pub enum Was {
 /// What was seen of a name at its first use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sighting {
-    /// What it was.
+    /// Its type.
     pub was: Was,
     /// Its permissions, where known.
     pub permissions: Option<u32>,
@@ -323,7 +323,7 @@ pub struct Sighting {
 /// A traced application.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// What made the trace, in a word.
+    /// The tool that made the trace, in one word.
     pub format: String,
     /// Its calls on files, and those by which its threads depend on each other.
     pub calls: Calls,
@@ -333,16 +333,16 @@ pub struct Trace {
     pub threads: Vec<Thread>,
     /// What the recorder saw of names before their first use, by number.
     pub sightings: BTreeMap<u32, Sighting>,
-    /// Calls that have no place in a program, with their number, by a reason.
+    /// Calls that no program can repeat: their number by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// What the reader of the program must know about the trace.
+    /// Notes about the trace for the reader of the program.
     pub notes: Vec<String>,
     /// What recording one call cost, in nanoseconds, where the recorder measured it.
     pub cost_ns: Option<u64>,
 }
 
 impl Trace {
-    /// Counts a call that has no place in a program.
+    /// Counts a call that no program can repeat.
     pub fn leave_out(&mut self, why: &str) {
         match self.left_out.get_mut(why) {
             Some(count) => *count += 1,

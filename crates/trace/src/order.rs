@@ -1,4 +1,4 @@
-//! Finds which call of one strand must wait for which call of another, by causes.
+//! Derives which call of one strand must wait for which call of another.
 //!
 //! Causes are: the start of a process or thread, the wait for its end, the bytes of a pipe, the creation, removal and
 //! renaming of a name, and the bytes of a file that another strand wrote. Calls that share none of these may overlap,
@@ -12,26 +12,26 @@ use crate::lanes::Lanes;
 use crate::model::{Call, NONE, Op, Trace, Was};
 use crate::names::parent;
 
-/// By strand, how many of its calls are known to be done.
+/// For each strand, the number of its calls that are known to have ended.
 type Clock = BTreeMap<u32, u32>;
 
-/// Who waits for whom.
+/// The waits between strands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Order {
-    /// For a call, by its index: strands and how many of their calls must be done before.
+    /// By index of the waiting call: strands, and the number of their calls that must have ended first.
     pub waits: HashMap<u32, Vec<(u32, u32)>>,
-    /// Of each strand, after how many of its calls it tells others.
+    /// By strand: the numbers of its calls after which it signals.
     pub tells: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 impl Order {
-    /// Which signal of its strand tells that `calls` calls are done, from 1.
+    /// The number, from 1, of the strand's first signal after `calls` of its calls.
     pub fn signal(&self, strand: u32, calls: u32) -> u64 {
         self.tells.get(&strand).map_or(0, |tells| tells.range(..=calls).count() as u64)
     }
 }
 
-/// What has happened to a name, or to the bytes behind it.
+/// The latest uses of a name, or of the bytes of its file.
 #[derive(Default)]
 struct Resource {
     /// The last call of each strand that changed it.
@@ -40,7 +40,7 @@ struct Resource {
     used: Clock,
 }
 
-/// Bytes in a pipe, with what their writer knew.
+/// Bytes in a pipe, and the calls known to have ended when they were written.
 #[derive(Default)]
 struct Pipe {
     bytes: VecDeque<(u64, Rc<Clock>)>,
@@ -49,21 +49,21 @@ struct Pipe {
 
 struct Causes<'a> {
     lanes: &'a Lanes,
-    /// What each thread knows to be done.
+    /// By thread: the calls of all strands that are known to have ended.
     known: Vec<Clock>,
-    /// What each strand has waited for already, and since which of its calls.
+    /// By strand: the waits it already has, and the call from which each holds.
     enforced: Vec<Vec<(u32, Clock)>>,
-    /// How many calls each strand has done.
+    /// By strand: the number of its calls so far.
     done: Vec<u32>,
     names: HashMap<u32, Resource>,
     contents: HashMap<u32, Resource>,
     pipes: HashMap<u32, Pipe>,
-    /// Names that an open made and nothing removed.
+    /// Names that an open created and that were not removed since.
     made: BTreeSet<u32>,
     order: Order,
 }
 
-/// The order that causes demand between strands.
+/// The waits between strands that causes require.
 pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
     let mut walk = Causes {
         lanes,
@@ -86,7 +86,7 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
     }
     let parents: Vec<u32> =
         trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
-    // A wait or a read of a pipe tells what it tells at its end; everything else counts from its beginning.
+    // A wait and a read of a pipe take effect when they end, all other calls when they begin.
     let mut at_time: Vec<(u64, u32)> = (0..trace.calls.len() as u32)
         .map(|at| {
             let call = trace.calls.get(at as usize);
@@ -113,7 +113,7 @@ fn merge(into: &mut Clock, from: &Clock) {
 }
 
 impl Causes<'_> {
-    /// What is no call of a program but orders those that are.
+    /// Handles events that no program repeats but that order its calls.
     fn event(&mut self, call: &Call) {
         let thread = call.thread as usize;
         match call.op {
@@ -177,7 +177,7 @@ impl Causes<'_> {
         if let Some((file, changes)) = content
             && let Some(resource) = self.contents.get(&file)
         {
-            // Writers do not wait for each other; who reads, or cuts the file, waits for all who wrote.
+            // Writers do not wait for each other; a read or a truncation waits for all earlier writes.
             if !changes || call.op == Op::Truncate {
                 merge(&mut needs, &resource.changed);
             }
@@ -201,7 +201,7 @@ impl Causes<'_> {
         }
     }
 
-    /// Lets a call wait for what it needs and its strand has not waited for yet.
+    /// Adds the waits of a call that its strand does not have yet.
     fn wait(&mut self, at: u32, strand: u32, needs: &Clock) {
         let own = &self.lanes.strands[strand as usize];
         let mut enforced =
@@ -215,7 +215,7 @@ impl Causes<'_> {
             }
             waits.push((*other, *count));
             enforced.insert(*other, *count);
-            // What the other had waited for by then is done as well.
+            // Whatever the other strand had waited for by then has ended too.
             let history = &self.enforced[*other as usize];
             let by_then = history.partition_point(|(since, _)| since <= count);
             if let Some((_, clock)) = by_then.checked_sub(1).map(|last| &history[last]) {
@@ -235,10 +235,10 @@ impl Causes<'_> {
     }
 }
 
-/// A name, and whether a call changes what it stands for.
+/// A name, and whether a call creates, removes or renames it.
 type Touch = (u32, bool);
 
-/// The names that a call uses or changes, and the file whose bytes it uses or changes.
+/// The names and the file contents that a call uses or changes.
 fn touches(call: &Call, parents: &[u32], makes: bool) -> (Vec<Touch>, Option<Touch>) {
     let above = |name: u32| parents.get(name as usize).copied().unwrap_or(NONE);
     let mut names: Vec<Touch> = Vec::new();

@@ -42,9 +42,9 @@ pub enum Verb {
     TwoNames(&'static str),
     /// `write(name, bytes);`, of the files that existed before.
     Make,
-    /// Tells other strands how far this one is.
+    /// Signals to other strands how far this one has come.
     Signal,
-    /// Waits until another strand is so far.
+    /// Waits until another strand has come that far.
     Await,
 }
 
@@ -61,7 +61,7 @@ pub struct Shape {
     pub permissions: Option<u32>,
     /// The errno with which it must fail, 0 where it must not.
     pub errno: u16,
-    /// How many of its numbers it has.
+    /// How many numbers it has.
     pub numbers: u8,
 }
 
@@ -72,7 +72,7 @@ pub struct Statement {
     pub shape: u32,
     /// Its names, [`NONE`] where it has none.
     pub names: [u32; 2],
-    /// Its numbers; how many says the shape.
+    /// Its numbers; the shape holds their count.
     pub numbers: [i64; 2],
     /// How long the application paused before it, in nanoseconds.
     pub gap: u64,

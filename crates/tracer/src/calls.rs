@@ -4,7 +4,7 @@ use trace::event::{Asked, Attributes, From, Given};
 
 use crate::memory::{string, value};
 
-/// What kind of call a number is, with where its arguments stand.
+/// The kind of a system call, with the positions of its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Open,
@@ -118,7 +118,7 @@ pub struct Begun {
     pub how: [u64; 3],
 }
 
-/// Where the names of a call stand: the argument with the descriptor, if there is one, and that with the name.
+/// The positions of a call's names: the argument with the directory descriptor, if any, and the one with the name.
 pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
     let here = |name| Some((None, name));
     let at = |base: usize| Some((Some(base), base + 1));
@@ -183,7 +183,7 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
     }
 }
 
-/// From where a relative name counts.
+/// The directory that a relative name starts from.
 pub fn from(arguments: &[u64; 6], base: Option<usize>) -> From {
     match base.map(|base| arguments[base] as i32) {
         Some(number) if number != libc::AT_FDCWD => From::Descriptor(number),
@@ -191,7 +191,7 @@ pub fn from(arguments: &[u64; 6], base: Option<usize>) -> From {
     }
 }
 
-/// A call at its beginning: names are read now, since the application may change its memory.
+/// A call at its entry: names are read now, since the application may change its memory.
 pub fn begun(thread: libc::pid_t, kind: Kind, arguments: [u64; 6], start: u64) -> Begun {
     let [one, two] = names(kind);
     let read = |at: Option<(Option<usize>, usize)>| at.map(|(_, name)| string(thread, arguments[name]));
@@ -219,7 +219,7 @@ fn extended(thread: libc::pid_t, address: u64, done: bool) -> Option<Attributes>
     Some(Attributes { mode: u32::from(found.stx_mode), size: found.stx_size })
 }
 
-/// What a call that ended asked for; `target` takes what `readlink` gave.
+/// The event of a call that ended; `target` is the result of `readlink`.
 pub fn asked<'a>(
     thread: libc::pid_t,
     call: &'a Begun,
@@ -323,7 +323,7 @@ fn fcntl<'a>(arguments: &[u64; 6]) -> Option<Asked<'a>> {
     }
 }
 
-/// `newfstatat` or `statx`; with an empty name they are about an open file.
+/// `newfstatat` or `statx`; with an empty name they refer to an open file.
 fn stat_at<'a>(thread: libc::pid_t, call: &'a Begun, path: Given<'a>, done: bool) -> Asked<'a> {
     let arguments = &call.arguments;
     let (flags, found) = match call.kind {

@@ -50,7 +50,7 @@ pub fn value<T: Plain>(thread: libc::pid_t, address: u64) -> Option<T> {
     }
 }
 
-/// Types of which any bytes are a value.
+/// Types for which any bytes are a valid value.
 ///
 /// # Safety
 /// Any bytes must be a value: integers, and structures of them.

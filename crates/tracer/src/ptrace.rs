@@ -44,7 +44,7 @@ pub fn stopped_at(thread: libc::pid_t) -> Stopped {
     }
 }
 
-/// Asks for the stops that the recorder needs; the application ends with us.
+/// Requests the stops that the recorder needs; the application is killed if the recorder ends.
 pub fn set_options(thread: libc::pid_t) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACESECCOMP
         | libc::PTRACE_O_TRACESYSGOOD
@@ -59,8 +59,8 @@ pub fn set_options(thread: libc::pid_t) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Lets a thread go on, until the end of its call if `to_exit`, with a signal if there is one. A thread that is gone is
-/// no error: its end is told by wait.
+/// Resumes a thread, until the exit of its call if `to_exit`, with a signal if there is one. A thread that is gone is
+/// no error: wait reports its end.
 pub fn resume(thread: libc::pid_t, to_exit: bool, signal: i32) {
     let request = if to_exit { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
     // SAFETY: no pointers.
@@ -87,7 +87,7 @@ pub enum Change {
     Stop(i32, i32),
 }
 
-/// Waits for the next change; `None` when nobody is traced any more.
+/// Waits for the next change; `None` if no thread is traced any more.
 pub fn next() -> io::Result<Option<(libc::pid_t, Change)>> {
     loop {
         let mut status = 0;

@@ -81,7 +81,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let begun = Instant::now();
     run(&Task::Calibration(CALIBRATION), &filter)?;
     let cost_ns = u64::try_from(begun.elapsed().as_nanos() / u128::from(CALIBRATION)).unwrap_or(0);
-    // Ctrl-C is for the application; what it did until then is kept.
+    // Ctrl-C goes to the application; calls recorded until then are kept.
     let keyboard = [libc::SIGINT, libc::SIGQUIT];
     // SAFETY: no handler of ours runs; the child sets both back before it becomes the application.
     let old = keyboard.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
@@ -103,7 +103,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
 }
 
-/// Runs a task to its end; what was seen, and its status.
+/// Runs a task to its end; returns the recording and its exit status.
 fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> Result<(State, i32), RecordError> {
     let directory = std::env::current_dir().unwrap_or_default();
     let mut state = State::new(directory.as_os_str().as_bytes());
@@ -146,7 +146,7 @@ fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> Result<(State, i32), Re
     Ok((state, result))
 }
 
-/// Sees why a thread stopped, and lets it go on.
+/// Handles one stop of a thread and resumes it.
 fn stop(state: &mut State, thread: libc::pid_t, signal: i32, event: i32) {
     let mut deliver = 0;
     match (signal, event) {
@@ -165,7 +165,7 @@ fn stop(state: &mut State, thread: libc::pid_t, signal: i32, event: i32) {
                 state.end(thread, result);
             }
         }
-        // The first stop of a thread; one whose start was not told yet waits for that.
+        // The first stop of a thread; if its start was not reported yet, it waits.
         (libc::SIGSTOP, 0) if !state.known.contains(&thread) => {
             state.early.insert(thread);
             return;

@@ -1,4 +1,4 @@
-//! The state of the recording: threads that are at work, calls under way, what Linux counted.
+//! The state of a recording: running threads, calls in progress, counts of Linux.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +18,7 @@ pub struct State {
     begun: Instant,
     /// Calls under way, by thread.
     pub under_way: HashMap<libc::pid_t, Begun>,
-    /// Threads that stopped before their start was told.
+    /// Threads that stopped before their start was reported.
     pub early: HashSet<libc::pid_t>,
     /// Threads whose start was told.
     pub known: HashSet<libc::pid_t>,
@@ -56,7 +56,7 @@ impl State {
         u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// A call begins; what its names are is looked at before it changes them.
+    /// Handles the entry of a call; examines its names before the call changes them.
     pub fn begin(&mut self, thread: libc::pid_t, number: u64, arguments: [u64; 6]) -> bool {
         let Some(kind) = calls::kind(number) else { return false };
         if kind == Kind::Exec {
@@ -65,7 +65,7 @@ impl State {
         let call = calls::begun(thread, kind, arguments, 0);
         for (at, name) in calls::names(kind).into_iter().zip([&call.one, &call.two]) {
             let Some((base, _)) = at else { continue };
-            // The text of a symbolic link is no name.
+            // The target text of a symbolic link is not a name.
             let is_text = matches!(kind, Kind::Symlink | Kind::SymlinkAt) && std::ptr::eq(name, &call.two);
             if !name.is_empty() && !is_text {
                 let given = Given { from: calls::from(&arguments, base), name };
@@ -80,7 +80,7 @@ impl State {
         true
     }
 
-    /// Keeps what a name is at its first use.
+    /// Records the state of a name at its first use.
     fn sight(&mut self, thread: libc::pid_t, given: Given<'_>) {
         let Some(name) = self.follower.name(thread as u32, given) else { return };
         if !self.sighted.insert(name) {
@@ -109,7 +109,7 @@ impl State {
     pub fn end(&mut self, thread: libc::pid_t, result: i64) {
         let end = self.now();
         let Some(call) = self.under_way.remove(&thread) else { return };
-        // A call that a signal broke off comes again (ERESTARTSYS and its kin).
+        // A call that a signal interrupted is restarted (ERESTARTSYS and the like).
         if (-516..=-512).contains(&result) {
             return;
         }
@@ -170,7 +170,7 @@ impl State {
         self.take(thread, (now, now), (0, 0), Asked::Exec { path: name.as_os_str().as_bytes() });
     }
 
-    /// A thread is about to end: Linux still has its counts.
+    /// Handles a thread that is about to end: Linux still has its counts.
     pub fn ending(&mut self, thread: libc::pid_t) {
         self.under_way.remove(&thread);
         self.counted += counts(thread);
@@ -186,7 +186,7 @@ impl State {
         }
     }
 
-    /// What the application has open when it starts.
+    /// The descriptors that are open when the application starts.
     pub fn inherit(&mut self, thread: libc::pid_t) {
         self.known.insert(thread);
         for entry in std::fs::read_dir(format!("/proc/{thread}/fd")).into_iter().flatten().flatten() {

@@ -76,7 +76,7 @@ pub fn count(text: &str) -> Option<u64> {
     bytes(text, Prefixes::Plain)
 }
 
-/// A number and what stands behind it.
+/// A number and the text after it.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());

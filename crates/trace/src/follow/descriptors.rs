@@ -11,7 +11,7 @@ impl Follower {
         self.tables[living.table as usize].get(&descriptor).map(|slot| slot.description)
     }
 
-    /// The description behind a descriptor; one that the trace only names is opened now.
+    /// The description of a descriptor; opens one that appears in the trace without an open.
     pub(super) fn description(&mut self, living: Living, event: &Event<'_>, descriptor: i32) -> Option<u32> {
         if let Some(at) = self.slot(living, descriptor) {
             return Some(at);
@@ -21,7 +21,7 @@ impl Follower {
         self.slot(living, descriptor)
     }
 
-    /// A descriptor of which only the trace says where it leads.
+    /// A descriptor whose file is known only because the trace names it.
     pub(super) fn open_untold(&mut self, living: Living, descriptor: i32, leads_to: &[u8]) {
         if leads_to.starts_with(b"/") {
             let name = self.trace.names.intern(&resolve(b"/", leads_to));

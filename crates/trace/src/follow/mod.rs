@@ -14,7 +14,7 @@ use state::{Kind, Living, call};
 
 pub use state::Follower;
 
-/// Stands for a working directory that the trace has not told yet.
+/// Placeholder for a working directory that is not known yet.
 const UNTOLD: &[u8] = b"/\x01";
 
 impl Follower {
@@ -258,7 +258,7 @@ impl Follower {
     }
 }
 
-/// Names that were counted from a working directory which the trace told later.
+/// Resolves names relative to a working directory that became known later.
 fn rename_untold(trace: &mut Trace, directory: &[u8]) {
     let mut names = NameTable::default();
     let rest_of =

@@ -1,4 +1,4 @@
-//! What is known of a traced application at some moment.
+//! The state of a traced application.
 
 use std::collections::HashMap;
 
@@ -53,10 +53,10 @@ pub struct Follower {
     pub(super) descriptions: Vec<OpenDescription>,
     pub(super) pipes: HashMap<Vec<u8>, u32>,
     pub(super) pipe_count: u32,
-    /// Where a thread begins whose start is not in the trace.
+    /// The initial state of a thread whose start is not in the trace.
     pub(super) start_directory: Vec<u8>,
     pub(super) told: Option<Vec<u8>>,
-    /// How many threads have the number of each that is alive; numbers are used again.
+    /// By thread number: how many threads have had it, since numbers are reused.
     pub(super) last_thread: HashMap<u32, u32>,
 }
 

@@ -104,7 +104,7 @@ impl Heads {
         format!("$n{}", self.names)
     }
 
-    /// Names that differ in numbers alone, which the counters give.
+    /// Names that differ only in numbers that follow from loop counters.
     fn counted(&mut self, values: &[u32], place: &Place<'_>, paths: &Paths) -> Option<Expression> {
         let first = paths.get(values[0]);
         let (parts, holes) = digits(&first.text);
@@ -163,7 +163,7 @@ impl Heads {
         Some(made)
     }
 
-    /// The item of a list that belongs to an execution.
+    /// The list item of an execution.
     fn item(&mut self, items: Items, place: &Place<'_>, what: &str) -> Expression {
         let count = match &items {
             Items::Numbers(values) => values.len(),

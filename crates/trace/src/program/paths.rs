@@ -12,7 +12,7 @@ pub struct Paths {
     pub root: Vec<u8>,
     /// By number of the name: what follows `$dir/`, or a text of its own.
     texts: HashMap<u32, Text>,
-    /// How many names a program can only write otherwise.
+    /// Number of names that a program can write only with replaced characters.
     pub rewritten: u64,
 }
 
@@ -63,7 +63,7 @@ impl Paths {
         self.texts.get(&number).cloned().unwrap_or(Text { below: true, text: String::new() })
     }
 
-    /// The whole name as a run with `$dir` at `dir` uses it.
+    /// The full name that a run with `$dir` set to `dir` uses.
     pub fn whole(&self, number: u32, dir: &str) -> String {
         if number == NONE {
             return String::new();
@@ -95,7 +95,7 @@ fn common<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     root.unwrap_or_default()
 }
 
-/// Names that tell nothing: the words in them become other words, the same for the same word; numbers stay.
+/// Replaces each word in a name, the same word always by the same one; numbers stay.
 #[derive(Default)]
 struct Hidden {
     words: HashMap<Vec<u8>, usize>,
@@ -146,7 +146,7 @@ pub fn escaped(text: &str) -> String {
     text.replace('$', "\\$").replace('"', "\\\"")
 }
 
-/// What a comment of a program can hold.
+/// A text as a comment of a program can hold it.
 pub fn comment(text: &str) -> String {
     text.chars().map(|sign| if sign.is_control() { '?' } else { sign }).collect()
 }

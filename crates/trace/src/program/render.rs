@@ -9,10 +9,10 @@ use crate::flags;
 use crate::fold::{Loop, Node, Site, fold, unfold, verbatim};
 use crate::statements::{Shape, Shapes, Statement, Verb};
 
-/// Loops of so few statements, done once and without a formula, are written out.
+/// Loops of at most this many statements, executed once and without a formula, are unrolled.
 const WRITTEN_OUT: usize = 4;
 
-/// Outside of loops a pause is written when it is so many times as long as the shortest.
+/// Outside loops a pause is written if it is at least this many times as long as the shortest one.
 const ADDED_UP: u64 = 100;
 
 /// What all strands share.
@@ -143,7 +143,7 @@ impl<'a> Renderer<'a> {
     }
 
     /// Writes a loop of one statement whose numbers grow evenly but for a few breaks as one loop for each run between
-    /// breaks. Whether it was one.
+    /// breaks. Returns whether it was such a loop.
     fn in_runs(&mut self, node: &Node, one: &Loop) -> bool {
         let [Node::Site(site)] = one.body.as_slice() else { return false };
         let count = site.gaps.len();
@@ -217,7 +217,7 @@ impl<'a> Renderer<'a> {
     fn site(&mut self, site: &Site, indices: &Indices) {
         if indices.executions() == 1 {
             self.pending += site.gaps[0];
-            // Outside of loops pauses are added up, so that not every second line is one.
+            // Outside loops pauses are added up, so that they do not make up every second line.
             if self.pending >= self.shared.least_gap.saturating_mul(ADDED_UP).max(1) {
                 let pause = std::mem::take(&mut self.pending);
                 self.thinks = true;
@@ -251,7 +251,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// A variable that was assigned the same in this iteration is used again.
+    /// Reuses a variable that this iteration has already assigned the same value.
     fn reuse(&mut self, name: &mut Expression) {
         if !name.after.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Puts a program together: what it says first, what existed before, and what each rank and worker does.
+//! Assembles a program: header, files that existed before, and the statements of each rank and worker.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use crate::statements::{Shape, Shapes, Statement, Statements, Verb, plain};
 /// The label of the operations that make what existed before.
 pub const SETUP: &str = "setup";
 
-/// What a program is made of.
+/// The parts of a program.
 pub struct Parts<'a> {
     /// Its names, and what was left out.
     pub trace: &'a mut Trace,
@@ -58,7 +58,7 @@ pub fn program(parts: &mut Parts<'_>) -> Program {
     let root = Paths::root_of(parts.trace, &used, parts.only);
     used.extend(prelude.iter().flat_map(|one| one.names).filter(|name| *name != NONE));
     let paths = Paths::of(parts.trace, &used, root, parts.anonymise);
-    // What lies above `$dir` is there.
+    // The directories above `$dir` exist.
     let below = |one: &Statement| {
         let name = parts.trace.names.get(one.names[usize::from(one.names[1] != NONE)]);
         name != paths.root && is_below(name, &paths.root)
@@ -201,7 +201,7 @@ impl Writer<'_, '_> {
             .map(|strand| if self.parts.verbatim { verbatim(strand) } else { fold(strand) })
             .collect();
         let rows = if self.parts.verbatim { None } else { largest(&folded) };
-        // Ranks that do the same stand once.
+        // Equal ranks are written once.
         let alone = |rank: &RankPlan| match rank.segments.as_slice() {
             [segment] if segment.len() == 1 => Some(segment[0] as usize),
             _ => None,
@@ -273,7 +273,7 @@ impl Writer<'_, '_> {
         out
     }
 
-    /// What several equal strands do, told apart by their rank or worker.
+    /// The statements of several equal strands, which their rank or worker number distinguishes.
     fn members(&mut self, members: &[&[Node]], built_in: &str, first: usize) -> String {
         let mut nodes: Vec<Node> = members[0].to_vec();
         for other in &members[1..] {

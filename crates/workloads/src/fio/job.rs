@@ -1,4 +1,4 @@
-//! A job as a type: what fio's options come to.
+//! A job: the meaning of fio's options as a type.
 
 use super::access::{Access, BlockSizes, Distribution};
 use crate::Refusal;
@@ -7,7 +7,7 @@ use crate::quantity::{bytes_in_words, time_in_words};
 /// When a job ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// As many bytes were moved as its file is long.
+    /// It has moved as many bytes as its file holds.
     Once,
     /// So many bytes were moved.
     Bytes(u64),

@@ -75,7 +75,7 @@ const CARRIED_OUT: &[&str] = &[
     "startdelay",
 ];
 
-/// Options that change nothing of what is measured here, or ask for what is so anyway.
+/// Options that have no effect on what is measured here, or ask for the only behaviour.
 const WITHOUT_EFFECT: &[&str] = &[
     "group_reporting",
     "new_group",

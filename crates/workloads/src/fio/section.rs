@@ -47,7 +47,7 @@ pub(super) struct Section<'a> {
     pub terms: Terms,
 }
 
-/// How a block is begun: `phase` lets ranks begin together.
+/// The opening of a block: with `phase` all ranks begin together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
     Phase,
@@ -174,7 +174,7 @@ impl Section<'_> {
         matches!(self.job.sizes, BlockSizes::One(_))
     }
 
-    /// How much the load does in all.
+    /// The total amount of work of the load.
     fn total(&self) -> Total {
         match (self.job.extent, self.one_size()) {
             (Extent::Operations(count), _) => Total::Operations(count.to_string()),
@@ -187,7 +187,7 @@ impl Section<'_> {
         }
     }
 
-    /// One operation with what belongs to it.
+    /// One operation with its sync and verification.
     fn operation(&self) -> Operation {
         let job = self.job;
         let mut lines = Vec::new();
@@ -277,7 +277,7 @@ impl Section<'_> {
         }
         let block = match &job.distribution {
             Distribution::Uniform => "uniform(0, $blocks)".into(),
-            // A prime that no number of blocks is a multiple of: each block has one place, and hot ones lie apart.
+            // A prime that does not divide the number of blocks: the mapping is one to one, and hot blocks lie apart.
             Distribution::Zipf(theta) => {
                 format!("mod(zipf($blocks, {}) * 982451653, $blocks)", float(*theta))
             }

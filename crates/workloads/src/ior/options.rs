@@ -58,7 +58,7 @@ pub struct Ior {
     pub deadline: u64,
     /// `-d`: nanoseconds between repetitions.
     pub delay: u64,
-    /// `-g`: barriers between open, transfers and close. They do so here anyway in their phases.
+    /// `-g`: barriers between open, transfers and close. Phases have these barriers anyway.
     pub barriers: bool,
     /// `-o`.
     pub file: String,
@@ -67,7 +67,7 @@ pub struct Ior {
 const SIZE: &str = "a size of at least 1 byte, such as 1m";
 const NUMBER: &str = "a number of at least 1";
 
-/// What is read of IOR's options.
+/// The options of IOR that are recognised.
 const KNOWN: &[Letter] = &[
     Letter::with('a', "POSIX or MPIIO"),
     Letter::with('b', SIZE),
@@ -246,7 +246,7 @@ impl Ior {
         Ok(())
     }
 
-    /// What a pattern of the language cannot say.
+    /// Options that a pattern of the language cannot express.
     fn check_mpiio(&self) -> Result<(), Refusal> {
         let together = |words: &str| Err(Refusal::Together(words.into()));
         if self.file_per_rank || self.random || self.reorder || self.direct || self.fsync_each {
