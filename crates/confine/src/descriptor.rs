@@ -1,4 +1,4 @@
-//! Holds directories and files by descriptor: what a name led to stays what it is, whoever renames it.
+//! Holds directories and files by descriptor, so that renaming a path does not change what is used.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -22,7 +22,7 @@ pub struct Anchor {
 pub struct Held(OwnedFd);
 
 impl Anchor {
-    /// Holds the directory or file `path`, in which no links are left.
+    /// Holds the directory or file `path`, which contains no symbolic links.
     ///
     /// # Errors
     /// As open(2).
@@ -38,7 +38,7 @@ impl Anchor {
 
     /// Holds what `real` leads to, which lies below this anchor, and in which no link and no `..` may be on the way.
     ///
-    /// Neither a link that was put in the place of a directory since, nor a directory that was moved, leads elsewhere:
+    /// If a directory on the way was replaced by a link or moved outside since,
     /// the call fails.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl Held {
         CString::new(path).unwrap_or_default()
     }
 
-    /// The kind and the permissions of what is held.
+    /// The file type and permissions (`st_mode`).
     ///
     /// # Errors
     /// As fstat(2).
@@ -99,13 +99,13 @@ impl Held {
         Ok(fstat(&self.0)?.st_mode)
     }
 
-    /// Does it hold a directory?
+    /// Whether it is a directory.
     pub fn is_directory(&self) -> bool {
         self.mode().is_ok_and(|mode| FileType::from_raw_mode(mode) == FileType::Directory)
     }
 }
 
-/// What `path` itself is, where a link at its end is not followed: its mode.
+/// The mode of `path` itself; a link at its end is not followed.
 ///
 /// # Errors
 /// As open(2).

@@ -15,7 +15,7 @@ const NEWEST: ABI = ABI::V9;
 pub enum KernelSupport {
     /// Landlock, with the version of its interface.
     Landlock(u32),
-    /// It cannot: why, in words.
+    /// Not available: the reason.
     Missing(String),
 }
 
@@ -36,7 +36,7 @@ pub fn support() -> KernelSupport {
     })
 }
 
-/// What a restricted thread may still do. Everything else that Landlock knows is refused.
+/// The rights of a restricted thread. Everything else that Landlock controls is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// Directory trees in which it may read, write, make, rename and remove; single files may be read and written.
@@ -45,7 +45,7 @@ pub struct Rules {
     pub trusted: Vec<PathBuf>,
     /// Directory trees and files that it may read.
     pub read: Vec<PathBuf>,
-    /// May it read and start any program? What it starts is restricted in the same way.
+    /// Whether it may read and start any program, which is then restricted in the same way.
     pub execute: bool,
 }
 
@@ -55,7 +55,7 @@ pub enum ConfineError {
     /// The kernel refused a call of Landlock.
     #[error("the kernel did not confine this rank: {0}")]
     Landlock(#[from] landlock::RulesetError),
-    /// Nothing was refused, and nothing is in force.
+    /// The kernel accepted the rules but does not enforce them.
     #[error("the kernel did not confine this rank, without a reason")]
     NotEnforced,
 }

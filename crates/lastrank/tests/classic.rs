@@ -37,7 +37,7 @@ fn recorded_programs_with_patterns_leave_what_the_original_left() {
         let done = lastrank(folder.path(), &arguments);
         let expected: BTreeMap<String, u64> = serde_json::from_value(case["files"].clone()).unwrap();
         assert_eq!(files(folder.path()), expected, "{name}: {}", done.err);
-        // Where the original went on after a failure, the status says so.
+        // Where the original continued after a failure, the status says so.
         assert_eq!(done.status == Some(2), case["exit"] != 0, "{name}: {}", done.err);
         seen += 1;
     }

@@ -1,4 +1,4 @@
-//! A run that counts its operations: what a user sees of it, and what it cannot be used for.
+//! A run recorded as histograms: its output, and the commands that refuse it.
 
 mod common;
 

@@ -60,7 +60,7 @@ fn what_exceeds_a_threshold_is_fitted_as_a_pareto_law() {
     assert_eq!((found["schema"].as_str(), found["model"].as_str()), (Some("lastrank.fit/1"), Some("gpd")));
     let law = &found["gpd"];
     assert!((law["threshold"]["value"].as_f64().unwrap() / 25e-6 - 1.0).abs() < 1e-12);
-    // The law was put in: above 25 its scale is 1.25 + 0.2 · 5.
+    // The law is known: above 25 its scale is 1.25 + 0.2 · 5.
     assert!(holds(&law["intervals"]["shape"], 0.2) && holds(&law["intervals"]["scale"], 2.25e-6), "{law}");
     assert_eq!(found["return_levels"][0]["period"], 5000.0);
 }
@@ -108,7 +108,7 @@ fn the_ranks_of_a_gate_are_judged_and_their_largest_fitted() {
     assert_eq!((&found["block"]["steps"], &found["r_largest"]["r"]), (&true.into(), &3.into()));
     assert_eq!(found["targets"]["ranks"].as_array().unwrap().len(), 8);
     assert!(found["targets"]["extremal"]["effective"].as_f64().unwrap() > 4.0);
-    // Eight times the law that was put in.
+    // Eight times the known law.
     let law = tail::Gev::new(0.01, 0.0003, 0.05).unwrap().max_of(8.0);
     assert!(holds(&found["r_largest"]["intervals"]["location"], law.location), "{}", found["r_largest"]);
 }

@@ -1,4 +1,4 @@
-//! Files that are none, texts without end, numbers without measure: an error that names the thing, soon.
+//! Wrong files, endless input and huge numbers: each soon gives an error that names the problem.
 
 mod common;
 

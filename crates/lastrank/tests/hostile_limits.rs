@@ -1,4 +1,4 @@
-//! Small limits, signals at the wrong moment, places that cannot be written: a message, and what was measured.
+//! Small limits, signals at the wrong moment, unwritable directories: a message, and no sample lost.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn samples(folder: &Path) -> usize {
     store::read(&folder.join("a.parquet")).unwrap().samples.len()
 }
 
-/// How much is enough depends on the machine and on what else runs on it: what is certain is that a run has all
+/// How much memory is enough depends on the machine and its load. Certain is only that a run either has all
 /// its samples, or did not begin and says which limit to raise.
 #[test]
 fn little_address_space_is_enough_or_the_way_out_is_named() {
@@ -123,7 +123,7 @@ fn a_storm_of_signals_cuts_no_pause_short_and_loses_no_sample() {
     let text = "repeat $i 15 { sleep(40ms); barrier; write(\"f-$$rank\", 100k); read(\"f-$$rank\"); }\n\
                 delete(\"f-$$rank\");\n";
     let folder = folder(text);
-    // A rank takes SIGTERM from anybody as a call to look up, which interrupts what it waits in.
+    // SIGTERM interrupts whatever a rank waits in, so that it looks for a request to stop.
     let line = "\"$L\" run a.ppl -n 2 -o a.parquet --report none -s & \
                 for wait in $(seq 6000); do ranks=$(cat /proc/$!/task/$!/children); set -- $ranks; \
                 [ $# = 2 ] && break; sleep 0.01; done; \

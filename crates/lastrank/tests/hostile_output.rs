@@ -1,4 +1,4 @@
-//! Where output goes: closed pipes, full disks, devices, and names that are needed for something else.
+//! Output to closed pipes, full disks, devices, and names that are in use.
 
 mod common;
 

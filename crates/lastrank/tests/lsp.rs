@@ -75,7 +75,7 @@ impl Editor {
         answer["result"].clone()
     }
 
-    /// Opens a document; what is wrong with it.
+    /// Opens a document; returns its diagnostics.
     fn open(&mut self, text: &str) -> Vec<Value> {
         let document = json!({"uri": URI, "languageId": "ppl", "version": 1, "text": text});
         self.tell("textDocument/didOpen", json!({"textDocument": document}));

@@ -1,4 +1,4 @@
-//! Larger numbers of ranks, and how many runs a precision needs: what a user reads.
+//! Predictions for more ranks, and the number of runs for a precision, as a user reads them.
 
 mod common;
 
@@ -46,7 +46,7 @@ fn three_sizes_tell_how_far_ranks_depend_on_each_other() {
     assert_eq!(found["schema"], "lastrank.scale/1");
     let exponent = &found["joint"]["interval"];
     assert!(exponent["lower"].as_f64().unwrap() < 1.0 && exponent["upper"].as_f64().unwrap() > 1.0);
-    // What was put in: 1024 independent ranks.
+    // The known law of 1024 independent ranks.
     let truth = tail::Gev::new(0.01, 0.0003, 0.05).unwrap().max_of(1024.0);
     for quantile in found["predictions"][0]["quantiles"].as_array().unwrap() {
         let expected = truth.quantile(quantile["probability"].as_f64().unwrap());

@@ -30,7 +30,7 @@ fn tree(folder: &Path) -> BTreeMap<String, String> {
     all
 }
 
-/// Records `command` in a directory that `prepare` fills, and holds its replay against it. The text of the program.
+/// Records `command` in a directory that `prepare` fills, and compares its replay with it. Returns the program.
 fn same(prepare: impl Fn(&Path), command: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
@@ -129,7 +129,7 @@ fn the_status_of_the_application_and_a_missing_one_are_told() {
         lastrank(folder.path(), &["record", "-o", "f.parquet", "--", "sh", "-c", "echo x > f; exit 4"]);
     assert_eq!(failed.status, Some(3), "{}", failed.err);
     assert!(failed.err.contains("ended with status 4"), "{}", failed.err);
-    // What an application did until it was killed is kept.
+    // Calls of an application that was killed are kept.
     let killed = lastrank(
         folder.path(),
         &["record", "-o", "k.parquet", "--", "sh", "-c", "echo x > kept; kill -9 $$"],

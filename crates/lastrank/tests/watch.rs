@@ -1,4 +1,4 @@
-//! Alarms on a stream: what is promised, what is told, what is left for the next call.
+//! Alarms on a stream: their rates, their words, the state kept for the next call.
 
 mod common;
 
@@ -141,7 +141,7 @@ fn runs_are_matched_with_the_baseline_by_label_and_operation_and_the_rest_is_tol
         told.contains("note: `three / write` of more.parquet has no counterpart in quiet.parquet"),
         "{told}"
     );
-    // A baseline of two operations is none for one of them.
+    // A baseline over two operations cannot serve one of them.
     let (_, told) = values(&["both.parquet", "quiet.parquet"]);
     assert!(told.contains("`two / write` of both.parquet") && told.contains("no counterpart in"), "{told}");
 }
@@ -193,7 +193,7 @@ fn metrics_are_written_in_seconds_beside_and_renamed() {
     let done = piped(folder.path(), &arguments, &stream);
     assert_eq!(done.status, Some(1), "{}", done.err);
     let text = std::fs::read_to_string(folder.path().join("write.prom")).unwrap();
-    // Evidence and its thresholds are the statistics' own affair, the time is now.
+    // Evidence and thresholds are tested with the statistics, and the time is that of the call.
     let varies = ["lastrank_watch_updated_timestamp_seconds{", "lastrank_watch_cusum"];
     let stable: Vec<&str> =
         text.lines().filter(|line| !varies.iter().any(|start| line.starts_with(start))).collect();

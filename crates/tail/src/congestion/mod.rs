@@ -2,8 +2,9 @@
 //!
 //! x ~ GEV(location, scale, shape) and y ~ GEV(k location, k scale, shape): one likelihood, k profiled. The
 //! model is tested against separate fits and compared with a shift (y = x + D) and with model-free ratios.
-//! Whether the samples differ at all is tested by ranks, for any law; of pairs of equal samples the whole answer, with
-//! its tests of independence, calls a share of 1 - level anything but equal. Schema `lastrank.compare/1`. Interleave quiet and new runs (ABAB): drift is otherwise read as congestion.
+//! Whether the samples differ at all is tested by ranks, for any law. The whole answer, its tests of independence
+//! included, calls a share of 1 - level of equal pairs anything but equal. Schema `lastrank.compare/1`. Interleave
+//! quiet and new runs (ABAB): drift is otherwise read as congestion.
 
 mod equality;
 mod large;
