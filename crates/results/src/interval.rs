@@ -1,4 +1,4 @@
-//! Intervals of quantiles that no law is needed for, and that hold where slow operations come together.
+//! Distribution-free intervals of quantiles, which stay valid if slow operations come in clusters.
 
 use serde::Serialize;
 use tail::assess::quantile_interval;
@@ -44,7 +44,7 @@ impl QuantileInterval {
 
     /// How many values, as dependent as these `n`, give an interval whose half width is `share` of the quantile.
     ///
-    /// None where the values at hand do not tell: an end is missing.
+    /// `None` if an end of the interval is missing.
     pub fn values_for(&self, n: usize, share: f64) -> Option<f64> {
         let half = self.half_width();
         half.is_finite().then(|| n as f64 * (half / share).powi(2))

@@ -1,4 +1,4 @@
-//! What a row came to over time: bins of equal length that share work out by overlap, so that sums are exact.
+//! The course of a row over time: bins of equal length that share work out by overlap, so that sums are exact.
 
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(crate) struct Work {
 }
 
 impl Series {
-    /// The series of some operations with bins as long as suits them; none of so few that there would be no three.
+    /// The series of some operations, with bins of a suitable length; `None` if there would be fewer than three.
     pub(crate) fn of(
         work: impl Iterator<Item = Work> + Clone,
         around: Interval,

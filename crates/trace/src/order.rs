@@ -20,12 +20,12 @@ type Clock = BTreeMap<u32, u32>;
 pub struct Order {
     /// For a call, by its index: strands and how many of their calls must be done before.
     pub waits: HashMap<u32, Vec<(u32, u32)>>,
-    /// Of each strand, after how many of its calls it tells others.
+    /// For each strand, the numbers of calls after which it signals to others.
     pub tells: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 impl Order {
-    /// Which signal of its strand tells that `calls` calls are done, from 1.
+    /// The number, from 1, of the signal by which a strand reports that `calls` of its calls are done.
     pub fn signal(&self, strand: u32, calls: u32) -> u64 {
         self.tells.get(&strand).map_or(0, |tells| tells.range(..=calls).count() as u64)
     }
@@ -86,7 +86,7 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
     }
     let parents: Vec<u32> =
         trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
-    // A wait or a read of a pipe tells what it tells at its end; everything else counts from its beginning.
+    // A wait and a read of a pipe take effect at their end, every other call at its beginning.
     let mut at_time: Vec<(u64, u32)> = (0..trace.calls.len() as u32)
         .map(|at| {
             let call = trace.calls.get(at as usize);
@@ -113,7 +113,7 @@ fn merge(into: &mut Clock, from: &Clock) {
 }
 
 impl Causes<'_> {
-    /// What is no call of a program but orders those that are.
+    /// Calls that are not in the program, but order those that are.
     fn event(&mut self, call: &Call) {
         let thread = call.thread as usize;
         match call.op {
@@ -177,7 +177,7 @@ impl Causes<'_> {
         if let Some((file, changes)) = content
             && let Some(resource) = self.contents.get(&file)
         {
-            // Writers do not wait for each other; who reads, or cuts the file, waits for all who wrote.
+            // Writers do not wait for each other; a reader, or a truncation, waits for all writers.
             if !changes || call.op == Op::Truncate {
                 merge(&mut needs, &resource.changed);
             }
@@ -201,7 +201,7 @@ impl Causes<'_> {
         }
     }
 
-    /// Lets a call wait for what it needs and its strand has not waited for yet.
+    /// Makes a call wait for what it depends on, except what its strand has already waited for.
     fn wait(&mut self, at: u32, strand: u32, needs: &Clock) {
         let own = &self.lanes.strands[strand as usize];
         let mut enforced =

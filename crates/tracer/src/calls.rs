@@ -4,7 +4,7 @@ use trace::event::{Asked, Attributes, From, Given};
 
 use crate::memory::{string, value};
 
-/// What kind of call a number is, with where its arguments stand.
+/// The kind of a system call, with the positions of its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Open,
@@ -118,7 +118,7 @@ pub struct Begun {
     pub how: [u64; 3],
 }
 
-/// Where the names of a call stand: the argument with the descriptor, if there is one, and that with the name.
+/// The positions of a name: the argument with the directory's descriptor, if there is one, and that with the name.
 pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
     let here = |name| Some((None, name));
     let at = |base: usize| Some((Some(base), base + 1));
@@ -183,7 +183,7 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
     }
 }
 
-/// From where a relative name counts.
+/// The directory from which a relative name is resolved.
 pub fn from(arguments: &[u64; 6], base: Option<usize>) -> From {
     match base.map(|base| arguments[base] as i32) {
         Some(number) if number != libc::AT_FDCWD => From::Descriptor(number),
@@ -219,7 +219,7 @@ fn extended(thread: libc::pid_t, address: u64, done: bool) -> Option<Attributes>
     Some(Attributes { mode: u32::from(found.stx_mode), size: found.stx_size })
 }
 
-/// What a call that ended asked for; `target` takes what `readlink` gave.
+/// The event of a call that ended; `target` receives the result of `readlink`.
 pub fn asked<'a>(
     thread: libc::pid_t,
     call: &'a Begun,
