@@ -1,4 +1,4 @@
-//! Holds directories and files by descriptor, so that renaming a path does not change what is used.
+//! Holds directories and files by descriptor, so that a later renaming does not change what they are.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;

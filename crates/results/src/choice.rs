@@ -34,7 +34,7 @@ const SET_UP: [&str; 13] = [
 /// Operations that wait because the program says so.
 const PAUSES: [&str; 2] = ["sleep", "think"];
 
-/// Which row a run is about, without a word of the program or its user.
+/// The row that a run is about, chosen without a hint by the program or its user.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Choice {
     /// Its index among the rows: that of an operation, or of the labelled block around it.

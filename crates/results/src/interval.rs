@@ -1,4 +1,4 @@
-//! Distribution-free intervals of quantiles that also hold if slow operations cluster.
+//! Distribution-free intervals of quantiles, which stay valid if slow operations come in clusters.
 
 use serde::Serialize;
 use tail::assess::quantile_interval;
@@ -44,7 +44,7 @@ impl QuantileInterval {
 
     /// The number of values, as dependent as these `n`, whose interval has a half width of `share` of the quantile.
     ///
-    /// `None` if an end is missing.
+    /// `None` if an end of the interval is missing.
     pub fn values_for(&self, n: usize, share: f64) -> Option<f64> {
         let half = self.half_width();
         half.is_finite().then(|| n as f64 * (half / share).powi(2))

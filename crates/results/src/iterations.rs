@@ -52,7 +52,7 @@ impl Spread {
     }
 }
 
-/// What one pass came to.
+/// The work and time of one pass.
 #[derive(Default)]
 struct Amount {
     operations: u64,

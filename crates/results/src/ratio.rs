@@ -145,7 +145,8 @@ fn other_work(old: &ResultRow, new: &ResultRow) -> Vec<OtherWork> {
     found.into_iter().filter_map(|(is, what)| is.then_some(what)).collect()
 }
 
-/// Whether a rank had more than one operation in flight; with fewer, depth reflects pauses, not load.
+/// Whether a rank had more than one operation under way. Below that, the depth depends on pauses, not on the requested
+/// depth.
 fn is_deep(old: &ResultRow, new: &ResultRow) -> bool {
     [old, new].iter().any(|row| {
         let ranks = row.ranks.unwrap_or(1).max(1) as f64;

@@ -46,7 +46,7 @@ pub struct ResultRow {
     /// Wall time: the union, over the passes of the block around it, of the time from the first begin to the last end
     /// over all ranks.
     pub wall_seconds: Option<f64>,
-    /// How much the wall time is uncertain because the ranks' clocks are compared only so well; 0 on one clock.
+    /// Uncertainty of the wall time from the comparison of the ranks' clocks; 0 if they share one clock.
     pub wall_uncertainty_seconds: Option<f64>,
     /// Time in which at least one of its operations was under way.
     pub busy_seconds: Option<f64>,

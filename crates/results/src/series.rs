@@ -1,4 +1,4 @@
-//! A row over time: bins of equal length, to which operations are allotted by overlap, so that sums are exact.
+//! The course of a row over time: bins of equal length that share work out by overlap, so that sums are exact.
 
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(crate) struct Work {
 }
 
 impl Series {
-    /// The series of some operations, with a bin length chosen for them; `None` if there would be fewer than three bins.
+    /// The series of some operations, with bins of a suitable length; `None` if there would be fewer than three.
     pub(crate) fn of(
         work: impl Iterator<Item = Work> + Clone,
         around: Interval,

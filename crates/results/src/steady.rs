@@ -1,4 +1,4 @@
-//! Whether a rate settled, and what to leave out before it did.
+//! Judges whether a rate settled, and how much of the beginning to leave out.
 
 use serde::Serialize;
 

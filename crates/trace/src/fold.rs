@@ -2,8 +2,8 @@
 //!
 //! Only shapes decide what is folded; names and numbers become columns, a value for each execution, so that nothing is
 //! lost ([`unfold`] gives the sequence back). Each statement is a loop of one iteration at first. After each
-//! statement the end of the sequence is looked at: where its last nodes are the body of the loop before them they become
-//! its next iteration, where they are equal to the nodes before them both become a loop.
+//! statement the end of the sequence is examined: last nodes that repeat the body of the loop before them become
+//! its next iteration; last nodes that equal the nodes before them become a loop with these.
 
 use std::collections::HashMap;
 
@@ -142,7 +142,7 @@ impl Folder {
         }
     }
 
-    /// Merges two adjacent loops of one form.
+    /// Merges the last two nodes, if they are loops of the same form.
     fn join(&mut self) -> bool {
         let count = self.nodes.len();
         if count < 2 || self.shapes[count - 1] != self.shapes[count - 2] {
@@ -160,7 +160,7 @@ impl Folder {
         true
     }
 
-    /// Makes the last nodes one more iteration of the loop before them, if they match its body.
+    /// Merges the last nodes into the loop before them as its next iteration, if they repeat its body.
     fn absorb(&mut self) -> bool {
         let count = self.nodes.len();
         for width in 2..=LONGEST_BODY.min(count.saturating_sub(1)) {
@@ -184,7 +184,7 @@ impl Folder {
         false
     }
 
-    /// Makes a loop of the last nodes and the equal ones before them.
+    /// Makes a loop of the last nodes and those before them, if they are equal.
     fn pair(&mut self) -> bool {
         let count = self.shapes.len();
         for width in 2..=LONGEST_BODY.min(count / 2) {
@@ -222,7 +222,7 @@ pub fn unfold(nodes: &[Node]) -> Vec<Statement> {
     out
 }
 
-/// Executes nodes once; `cursors` holds, by address of the node, its number of executions so far.
+/// Appends one execution of the nodes; `cursors` counts the executions of each so far, by its address.
 fn walk(nodes: &[Node], cursors: &mut HashMap<*const Node, usize>, out: &mut Vec<Statement>) {
     for node in nodes {
         let cursor = cursors.entry(std::ptr::from_ref(node)).or_default();

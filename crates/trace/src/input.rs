@@ -87,7 +87,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// A line as words for a message, shortened.
+/// A line for a message, shortened.
 pub fn shown(bytes: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(&bytes[..bytes.len().min(60)])
         .chars()

@@ -20,12 +20,12 @@ type Clock = BTreeMap<u32, u32>;
 pub struct Order {
     /// By index of the waiting call: strands, and the number of their calls that must have ended first.
     pub waits: HashMap<u32, Vec<(u32, u32)>>,
-    /// By strand: the numbers of its calls after which it signals.
+    /// For each strand, the numbers of calls after which it signals to others.
     pub tells: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 impl Order {
-    /// The number, from 1, of the strand's first signal after `calls` of its calls.
+    /// The number, from 1, of the signal by which a strand reports that `calls` of its calls are done.
     pub fn signal(&self, strand: u32, calls: u32) -> u64 {
         self.tells.get(&strand).map_or(0, |tells| tells.range(..=calls).count() as u64)
     }
@@ -86,7 +86,7 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
     }
     let parents: Vec<u32> =
         trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
-    // A wait and a read of a pipe take effect when they end, all other calls when they begin.
+    // A wait and a read of a pipe take effect at their end, every other call at its beginning.
     let mut at_time: Vec<(u64, u32)> = (0..trace.calls.len() as u32)
         .map(|at| {
             let call = trace.calls.get(at as usize);
@@ -113,7 +113,7 @@ fn merge(into: &mut Clock, from: &Clock) {
 }
 
 impl Causes<'_> {
-    /// Handles events that no program repeats but that order its calls.
+    /// Calls that are not in the program, but order those that are.
     fn event(&mut self, call: &Call) {
         let thread = call.thread as usize;
         match call.op {
@@ -177,7 +177,7 @@ impl Causes<'_> {
         if let Some((file, changes)) = content
             && let Some(resource) = self.contents.get(&file)
         {
-            // Writers do not wait for each other; a read or a truncation waits for all earlier writes.
+            // Writers do not wait for each other; a reader, or a truncation, waits for all writers.
             if !changes || call.op == Op::Truncate {
                 merge(&mut needs, &resource.changed);
             }
@@ -201,7 +201,7 @@ impl Causes<'_> {
         }
     }
 
-    /// Adds the waits of a call that its strand does not have yet.
+    /// Makes a call wait for what it depends on, except what its strand has already waited for.
     fn wait(&mut self, at: u32, strand: u32, needs: &Clock) {
         let own = &self.lanes.strands[strand as usize];
         let mut enforced =

@@ -118,7 +118,7 @@ pub struct Begun {
     pub how: [u64; 3],
 }
 
-/// The positions of a call's names: the argument with the directory descriptor, if any, and the one with the name.
+/// The positions of a name: the argument with the directory's descriptor, if there is one, and that with the name.
 pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
     let here = |name| Some((None, name));
     let at = |base: usize| Some((Some(base), base + 1));
@@ -183,7 +183,7 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
     }
 }
 
-/// The directory that a relative name starts from.
+/// The directory from which a relative name is resolved.
 pub fn from(arguments: &[u64; 6], base: Option<usize>) -> From {
     match base.map(|base| arguments[base] as i32) {
         Some(number) if number != libc::AT_FDCWD => From::Descriptor(number),
@@ -219,7 +219,7 @@ fn extended(thread: libc::pid_t, address: u64, done: bool) -> Option<Attributes>
     Some(Attributes { mode: u32::from(found.stx_mode), size: found.stx_size })
 }
 
-/// The event of a call that ended; `target` is the result of `readlink`.
+/// The event of a call that ended; `target` receives the result of `readlink`.
 pub fn asked<'a>(
     thread: libc::pid_t,
     call: &'a Begun,

@@ -1,4 +1,4 @@
-//! Prepares the traced process before `execve`, with the filter that selects the calls that stop.
+//! Prepares the traced process before it executes the application; the filter selects the calls at which it stops.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -50,7 +50,7 @@ pub fn filter() -> Vec<libc::sock_filter> {
 pub enum Task<'a> {
     /// The application: its file and arguments.
     Command(&'a CString, &'a [CString]),
-    /// This many calls that fail at once, to measure the cost of recording.
+    /// The number of calls that it makes before, which fail immediately, to measure the cost of recording.
     Calibration(u32),
 }
 
@@ -92,7 +92,7 @@ pub unsafe fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> ! {
     }
 }
 
-/// The most arguments that an application may have.
+/// The most arguments of an application.
 pub const MOST_ARGUMENTS: usize = 4096;
 
 fn errno() -> i32 {

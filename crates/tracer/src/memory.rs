@@ -36,7 +36,7 @@ pub fn string(thread: libc::pid_t, address: u64) -> Vec<u8> {
     out
 }
 
-/// A value of C at `address`; `None` where the memory is not there.
+/// The C value at `address`; `None` if the memory is not mapped.
 pub fn value<T: Plain>(thread: libc::pid_t, address: u64) -> Option<T> {
     let found = bytes(thread, address, size_of::<T>());
     if found.len() < size_of::<T>() {
@@ -53,7 +53,7 @@ pub fn value<T: Plain>(thread: libc::pid_t, address: u64) -> Option<T> {
 /// Types for which any bytes are a valid value.
 ///
 /// # Safety
-/// Any bytes must be a value: integers, and structures of them.
+/// Any bytes must be a valid value: integers, and structures of integers.
 pub unsafe trait Plain {}
 // SAFETY: structures of integers.
 unsafe impl Plain for libc::stat {}

@@ -2,13 +2,13 @@
 
 use std::io;
 
-/// What a stopped thread is at.
+/// The point at which a thread stopped.
 pub enum Stopped {
     /// At the beginning of a listed call: number and arguments.
     Entry(u64, [u64; 6]),
     /// At its end: what it returned.
     Exit(i64),
-    /// At neither.
+    /// Elsewhere.
     Other,
 }
 
@@ -27,7 +27,7 @@ struct Info {
 
 const GET_SYSCALL_INFO: libc::c_uint = 0x420e;
 
-/// What the thread is at.
+/// Reads the point at which the thread stopped.
 pub fn stopped_at(thread: libc::pid_t) -> Stopped {
     let mut info = Info { op: 0, pad: [0; 3], architecture: 0, instruction: 0, stack: 0, rest: [0; 8] };
     // SAFETY: Linux writes at most the size that is given into `info`.
@@ -44,7 +44,7 @@ pub fn stopped_at(thread: libc::pid_t) -> Stopped {
     }
 }
 
-/// Requests the stops that the recorder needs; the application is killed if the recorder ends.
+/// Requests the stops that the recorder needs; if the recorder ends, the kernel kills the application.
 pub fn set_options(thread: libc::pid_t) -> io::Result<()> {
     let options = libc::PTRACE_O_TRACESECCOMP
         | libc::PTRACE_O_TRACESYSGOOD
@@ -59,8 +59,8 @@ pub fn set_options(thread: libc::pid_t) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Resumes a thread, until the exit of its call if `to_exit`, with a signal if there is one. A thread that is gone is
-/// no error: wait reports its end.
+/// Resumes a thread, until the end of its call if `to_exit`, and delivers a signal if there is one. A thread that has
+/// ended is no error: `wait` reports its end.
 pub fn resume(thread: libc::pid_t, to_exit: bool, signal: i32) {
     let request = if to_exit { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
     // SAFETY: no pointers.
@@ -87,7 +87,7 @@ pub enum Change {
     Stop(i32, i32),
 }
 
-/// Waits for the next change; `None` if no thread is traced any more.
+/// Waits for the next change; `None` if no traced thread is left.
 pub fn next() -> io::Result<Option<(libc::pid_t, Change)>> {
     loop {
         let mut status = 0;

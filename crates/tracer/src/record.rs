@@ -103,7 +103,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
 }
 
-/// Runs a task to its end; returns the recording and its exit status.
+/// Runs a task to its end; returns what was recorded, and its status.
 fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> Result<(State, i32), RecordError> {
     let directory = std::env::current_dir().unwrap_or_default();
     let mut state = State::new(directory.as_os_str().as_bytes());
@@ -146,7 +146,7 @@ fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> Result<(State, i32), Re
     Ok((state, result))
 }
 
-/// Handles one stop of a thread and resumes it.
+/// Handles the stop of a thread, and resumes it.
 fn stop(state: &mut State, thread: libc::pid_t, signal: i32, event: i32) {
     let mut deliver = 0;
     match (signal, event) {
@@ -165,7 +165,7 @@ fn stop(state: &mut State, thread: libc::pid_t, signal: i32, event: i32) {
                 state.end(thread, result);
             }
         }
-        // The first stop of a thread; if its start was not reported yet, it waits.
+        // The first stop of a thread: it stays stopped until its start has been reported.
         (libc::SIGSTOP, 0) if !state.known.contains(&thread) => {
             state.early.insert(thread);
             return;

@@ -20,7 +20,7 @@ pub struct State {
     pub under_way: HashMap<libc::pid_t, Begun>,
     /// Threads that stopped before their start was reported.
     pub early: HashSet<libc::pid_t>,
-    /// Threads whose start was told.
+    /// Threads whose start was reported.
     pub known: HashSet<libc::pid_t>,
     /// Calls that read or write, recorded and as Linux counted them.
     pub transfers: u64,
@@ -56,7 +56,7 @@ impl State {
         u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Handles the entry of a call; examines its names before the call changes them.
+    /// A call begins: examines the files behind its names before it changes them.
     pub fn begin(&mut self, thread: libc::pid_t, number: u64, arguments: [u64; 6]) -> bool {
         let Some(kind) = calls::kind(number) else { return false };
         if kind == Kind::Exec {
@@ -80,7 +80,7 @@ impl State {
         true
     }
 
-    /// Records the state of a name at its first use.
+    /// Records what a name refers to at its first use.
     fn sight(&mut self, thread: libc::pid_t, given: Given<'_>) {
         let Some(name) = self.follower.name(thread as u32, given) else { return };
         if !self.sighted.insert(name) {
@@ -109,13 +109,13 @@ impl State {
     pub fn end(&mut self, thread: libc::pid_t, result: i64) {
         let end = self.now();
         let Some(call) = self.under_way.remove(&thread) else { return };
-        // A call that a signal interrupted is restarted (ERESTARTSYS and the like).
+        // The kernel restarts a call that a signal interrupted (ERESTARTSYS and similar).
         if (-516..=-512).contains(&result) {
             return;
         }
         self.transfers += match call.kind {
             Kind::Read | Kind::ReadAt | Kind::Write | Kind::WriteAt => 1,
-            // Linux counts one of each, where bytes were copied.
+            // Linux counts a read and a write if bytes were copied.
             Kind::SendFile | Kind::CopyRange if result > 0 => 2,
             _ => 0,
         };

@@ -33,7 +33,7 @@ pub enum Refusal {
         /// What it takes.
         want: &'static str,
     },
-    /// Its value is none.
+    /// Its value is invalid.
     #[error("`{option}{}{value}`: {want}", if option.starts_with('-') { ' ' } else { '=' })]
     BadValue {
         /// As it was written.
@@ -43,7 +43,7 @@ pub enum Refusal {
         /// What it takes.
         want: &'static str,
     },
-    /// Values that each are right do not go together.
+    /// Values that are valid alone and contradict each other.
     #[error("{0}")]
     Together(String),
     /// A line of a job file that is neither section nor option.

@@ -8,8 +8,8 @@
 //! | [`mdtest`] | a command line | directories and files created, asked for and removed |
 //! | [`memory`] | a few names | latency and bandwidth of memory |
 //!
-//! An option is carried out as its tool defines it, or refused by name ([`Refusal`]); none is passed over in silence
-//! that would change what is measured.
+//! An option is carried out as its tool defines it, or refused by name ([`Refusal`]); no option that changes what is
+//! measured is ignored silently.
 //!
 //! ```
 //! use workloads::fio::{self, Place};

@@ -14,7 +14,7 @@ pub enum What {
     Loaded,
 }
 
-/// What is measured, and how far.
+/// The measurement and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     /// The measurement.

@@ -2,7 +2,7 @@
 
 use crate::Refusal;
 
-/// The text of a program while it grows. Layout is the formatter's affair.
+/// The text of a program under construction; the formatter lays it out.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramText(String);
 
@@ -62,7 +62,7 @@ pub(crate) fn escaped(name: &str) -> Result<String, Refusal> {
     Ok(name.replace('"', "\\\"").replace('$', "\\$"))
 }
 
-/// A part of a command line for a comment: one line, nothing that a terminal would obey.
+/// A part of a command line for a comment: one line without control characters.
 pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -23,10 +23,10 @@ pub(super) enum Link {
 pub(super) struct TwoSamples<'a> {
     quiet: &'a [f64],
     new: &'a [f64],
-    /// What the likelihood is climbed with: all values, or groups of many.
+    /// The points of the likelihood: all values, or groups of values if there are many.
     quiet_points: Cow<'a, [f64]>,
     new_points: Cow<'a, [f64]>,
-    /// How many values each point stands for, quiet ones first; empty where each stands for itself.
+    /// The number of values that each point represents, quiet ones first; empty if each point is one value.
     weights: Vec<f64>,
     center: f64,
     spread: f64,
@@ -101,7 +101,7 @@ impl<'a> TwoSamples<'a> {
         value + n as f64 * spread.ln() + jacobian
     }
 
-    /// The maximum of the pool without a place to begin; `ends` are its extremes.
+    /// The maximum of the pooled values without a known start; `ends` are their extremes.
     fn afresh(&mut self, ends: (f64, f64)) -> StandardMaximum {
         if self.weights.is_empty() {
             self.pool.sort_unstable_by(f64::total_cmp);
@@ -115,7 +115,7 @@ impl<'a> TwoSamples<'a> {
         maximize_maxima(&maxima, &mut self.newton)
     }
 
-    /// The negative log-likelihood of a maximum, of all values where it was climbed with groups.
+    /// The negative log-likelihood of all values at a maximum that may have been found with groups.
     pub fn of_all_values(&self, link: Link, best: &Maximum) -> f64 {
         if self.weights.is_empty() {
             return best.value;
@@ -185,7 +185,7 @@ impl<'a> TwoSamples<'a> {
     }
 }
 
-/// What a likelihood of these ascending values is climbed with, and the weights where these are groups.
+/// The points of the likelihood of these ascending values, and their weights if they are groups.
 fn points(sorted: &[f64]) -> (Cow<'_, [f64]>, Option<Vec<f64>>) {
     let (center, spread) = crate::gev::standardisation(sorted);
     match Grouped::of(sorted, center, spread) {

@@ -2,9 +2,9 @@
 //!
 //! x ~ GEV(location, scale, shape) and y ~ GEV(k location, k scale, shape): one likelihood, k profiled. The
 //! model is tested against separate fits and compared with a shift (y = x + D) and with model-free ratios.
-//! Whether the samples differ at all is tested by ranks, for any law. The whole answer, its tests of independence
-//! included, calls a share of 1 - level of equal pairs anything but equal. Schema `lastrank.compare/1`. Interleave
-//! quiet and new runs (ABAB): drift is otherwise read as congestion.
+//! Whether the samples differ at all is tested by ranks, for any law. Of pairs of samples of one law, the complete
+//! answer, with its tests of independence, finds a difference in a share of 1 - level. Schema `lastrank.compare/1`.
+//! Interleave quiet and new runs (ABAB): otherwise a drift counts as congestion.
 
 mod equality;
 mod large;
@@ -77,7 +77,7 @@ pub struct LinkFit {
     pub aic: f64,
 }
 
-/// What a comparison amounts to.
+/// The answer of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonCode {
@@ -100,7 +100,7 @@ pub enum Slowdown {
     Factor,
     /// Every run takes the same amount longer.
     Shift,
-    /// These values do not tell.
+    /// Undecided with these values.
     Undecided,
 }
 

@@ -215,7 +215,7 @@ impl Follower {
         }
     }
 
-    /// Adds a call of the model that needs nothing to be followed.
+    /// Adds a call that changes no state.
     pub fn push(&mut self, call: Call) {
         self.trace.calls.push(call);
     }

@@ -53,7 +53,7 @@ pub struct Follower {
     pub(super) descriptions: Vec<OpenDescription>,
     pub(super) pipes: HashMap<Vec<u8>, u32>,
     pub(super) pipe_count: u32,
-    /// The initial state of a thread whose start is not in the trace.
+    /// The working directory of a thread whose start is not in the trace.
     pub(super) start_directory: Vec<u8>,
     pub(super) told: Option<Vec<u8>>,
     /// By thread number: how many threads have had it, since numbers are reused.

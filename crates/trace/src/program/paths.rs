@@ -12,7 +12,7 @@ pub struct Paths {
     pub root: Vec<u8>,
     /// By number of the name: what follows `$dir/`, or a text of its own.
     texts: HashMap<u32, Text>,
-    /// Number of names that a program can write only with replaced characters.
+    /// How many names contain bytes that a program cannot hold, and were changed.
     pub rewritten: u64,
 }
 
@@ -95,7 +95,7 @@ fn common<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
     root.unwrap_or_default()
 }
 
-/// Replaces each word in a name, the same word always by the same one; numbers stay.
+/// Anonymous names: each word becomes another word, always the same one; numbers stay.
 #[derive(Default)]
 struct Hidden {
     words: HashMap<Vec<u8>, usize>,

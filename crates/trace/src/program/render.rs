@@ -9,10 +9,10 @@ use crate::flags;
 use crate::fold::{Loop, Node, Site, fold, unfold, verbatim};
 use crate::statements::{Shape, Shapes, Statement, Verb};
 
-/// Loops of at most this many statements, executed once and without a formula, are unrolled.
+/// Loops of at most this many statements that run once and need no formula are written out.
 const WRITTEN_OUT: usize = 4;
 
-/// Outside loops a pause is written if it is at least this many times as long as the shortest one.
+/// Outside of loops, a pause is written if it is at least this many times as long as the shortest.
 const ADDED_UP: u64 = 100;
 
 /// What all strands share.

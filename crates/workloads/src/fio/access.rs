@@ -166,7 +166,7 @@ pub(super) fn positive(option: &str, text: &str, prefixes: Prefixes) -> Result<u
 /// Where random accesses go.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Distribution {
-    /// Everywhere alike.
+    /// Uniformly.
     Uniform,
     /// The k-th most wanted block with a weight of 1/k^theta, hot blocks scattered over the file.
     Zipf(f64),

@@ -7,11 +7,11 @@ use crate::quantity::{bytes_in_words, time_in_words};
 /// When a job ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// It has moved as many bytes as its file holds.
+    /// It has moved as many bytes as its file has.
     Once,
-    /// So many bytes were moved.
+    /// It has moved this many bytes.
     Bytes(u64),
-    /// So many operations are done.
+    /// It has done this many operations.
     Operations(u64),
 }
 
@@ -142,7 +142,7 @@ impl Job {
         }
     }
 
-    /// What of right values does not go together.
+    /// Refuses valid values that contradict each other.
     pub(super) fn check(&self) -> Result<(), Refusal> {
         let together = |words: String| Err(Refusal::Together(words));
         let most = self.sizes.most();
@@ -216,7 +216,7 @@ impl Job {
         }
     }
 
-    /// Operations in flight that its engine really has.
+    /// The operations that its engine has in flight: one if it is synchronous, whatever depth was asked for.
     pub(super) fn in_flight(&self) -> u64 {
         if self.synchronous { 1 } else { self.depth }
     }

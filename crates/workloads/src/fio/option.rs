@@ -75,7 +75,7 @@ const CARRIED_OUT: &[&str] = &[
     "startdelay",
 ];
 
-/// Options that have no effect on what is measured here, or ask for the only behaviour.
+/// Options that do not change what is measured, or that ask for what happens anyway.
 const WITHOUT_EFFECT: &[&str] = &[
     "group_reporting",
     "new_group",
@@ -420,7 +420,7 @@ impl Setting<'_> {
         }
     }
 
-    /// Options of which only the value that changes nothing is taken, and unknown ones.
+    /// Options of which only the value without effect is accepted, and unknown options.
     fn only_usual(&self, name: &str) -> Result<(), Refusal> {
         let usual: &[&str] = match name {
             "nrfiles" | "openfiles" => &["1"],

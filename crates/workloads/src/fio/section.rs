@@ -41,7 +41,7 @@ impl Terms {
     }
 }
 
-/// A job that is being written.
+/// Writes one job.
 pub(super) struct Section<'a> {
     pub job: &'a Job,
     pub terms: Terms,
@@ -108,7 +108,7 @@ impl Section<'_> {
         }
     }
 
-    /// The load under its label, and before it the same while the system warms up.
+    /// The load under its label, after the same load for the time of the warm-up.
     pub fn load(&self, text: &mut ProgramText, block: Block, label: &str) {
         if self.job.ramp.is_some() {
             self.labelled(text, block, &format!("{label}, ramp"), Some(&self.terms.ramp));
@@ -277,7 +277,7 @@ impl Section<'_> {
         }
         let block = match &job.distribution {
             Distribution::Uniform => "uniform(0, $blocks)".into(),
-            // A prime that does not divide the number of blocks: the mapping is one to one, and hot blocks lie apart.
+            // The multiplication by a prime above the number of blocks permutes them, which scatters the hot ones.
             Distribution::Zipf(theta) => {
                 format!("mod(zipf($blocks, {}) * 982451653, $blocks)", float(*theta))
             }

@@ -69,7 +69,7 @@ fn by_file<'a, 'b>(stages: &'b [Vec<Placed<'a>>]) -> Vec<&'b Placed<'a>> {
     first
 }
 
-/// A file of one job has the form that `lastrank io` gives it.
+/// A job file with one job becomes the same program as that of `lastrank io`.
 fn alone(job: &Job, made_by: &str) -> Result<String, Refusal> {
     let directory = job.directory.clone().unwrap_or_else(|| ".".into());
     let place = match &job.file {

@@ -49,7 +49,7 @@ pub struct Mdtest {
 
 const NUMBER: &str = "a number of at least 1";
 
-/// The options of mdtest that are recognised.
+/// The options of mdtest that are known.
 const KNOWN: &[Letter] = &[
     Letter::with('a', "POSIX"),
     Letter::with('b', NUMBER),
