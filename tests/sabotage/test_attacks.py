@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,21 +47,27 @@ def run(lastrank: Lastrank, attack: Attack, user: int, *before: str, options: tu
 
 
 @pytest.fixture(params=[0, NOBODY], ids=["root", "user"])
-def user(request: pytest.FixtureRequest, lastrank: Lastrank) -> int:
-    """Root, and somebody without rights, who must be able to reach the folder of the test."""
+def user(request: pytest.FixtureRequest) -> int:
+    """Root, and somebody without rights."""
     if os.geteuid() != 0:
         if request.param == NOBODY:
             pytest.skip("only root can become another user")
         return os.geteuid()
-    for place in (lastrank.folder, *lastrank.folder.parents):
-        if request.param == NOBODY and place.owner() == "root" and place.stat().st_mode & 0o001 == 0:
-            place.chmod(place.stat().st_mode | 0o011)
     return request.param
 
 
-def test_no_attack_has_an_effect(lastrank: Lastrank, user: int) -> None:
+@pytest.fixture
+def reachable(lastrank: Lastrank) -> Iterator[Lastrank]:
+    """In a folder that somebody without rights can reach. That of pytest is closed again by each session that begins."""
+    folder = Path(tempfile.mkdtemp(prefix="lastrank-attacks-"))
+    folder.chmod(0o711)
+    yield Lastrank(lastrank.program, folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_no_attack_has_an_effect(reachable: Lastrank, user: int) -> None:
     for attack in ATTACKS:
-        run(lastrank, attack, user)
+        run(reachable, attack, user)
     print(f"{len(ATTACKS)} attacks as user {user}, none with an effect")
     assert len(ATTACKS) >= 20
 

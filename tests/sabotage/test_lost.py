@@ -70,21 +70,14 @@ def samples_of(file: Path) -> list[int]:
     return [int(((table.operation == "append") & (table["rank"] == rank)).sum()) for rank in range(2)]
 
 
-@pytest.fixture
-def fresh(lastrank: Lastrank) -> Lastrank:
-    """No run of an earlier test is left."""
-    subprocess.run([lastrank.program, "recover"], cwd=lastrank.folder, capture_output=True, check=False)
-    return lastrank
-
-
-def test_a_supervisor_killed_at_any_moment_loses_no_sample(fresh: Lastrank) -> None:
+def test_a_supervisor_killed_at_any_moment_loses_no_sample(lastrank: Lastrank) -> None:
     chance = random.Random(SEED)
     recovered = 0
     for trial in range(TRIALS):
-        folder = fresh.folder / f"trial-{trial}"
+        folder = lastrank.folder / f"trial-{trial}"
         deadly = chance.choice([signal.SIGKILL, signal.SIGABRT, signal.SIGQUIT])
         pause = chance.uniform(0, 0.03)
-        with start(fresh, folder) as run:
+        with start(lastrank, folder) as run:
             ranks = until(lambda run=run: len(found := children(run.pid)) == 2 and found, "no ranks")
             until(lambda folder=folder: all(appended(folder)), "nothing was appended")
             time.sleep(pause)
@@ -92,7 +85,7 @@ def test_a_supervisor_killed_at_any_moment_loses_no_sample(fresh: Lastrank) -> N
             run.wait(60)
         until(lambda ranks=ranks: not any(map(is_alive, ranks)), "ranks outlive their supervisor")
         did = appended(folder)
-        done = subprocess.run([fresh.program, "recover", "."], cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run([lastrank.program, "recover", "."], cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (trial, done.stdout, done.stderr)
         kept = samples_of(folder / "a.parquet")
         # The last append may have had its effect without having returned.
@@ -103,23 +96,23 @@ def test_a_supervisor_killed_at_any_moment_loses_no_sample(fresh: Lastrank) -> N
 
 
 @pytest.mark.parametrize("asked", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_of_a_batch_system_ends_the_run_in_order(fresh: Lastrank, asked: signal.Signals) -> None:
-    folder = fresh.folder / "asked"
-    with start(fresh, folder) as run:
+def test_a_signal_of_a_batch_system_ends_the_run_in_order(lastrank: Lastrank, asked: signal.Signals) -> None:
+    folder = lastrank.folder / "asked"
+    with start(lastrank, folder) as run:
         until(lambda: all(appended(folder)), "nothing was appended")
         run.send_signal(asked)
         said = run.communicate(timeout=60)[1]
     assert run.returncode == 3, said
     assert all(samples_of(folder / "a.parquet")), said
-    left = subprocess.run([fresh.program, "recover", "."], cwd=folder, capture_output=True, text=True, check=False)
+    left = subprocess.run([lastrank.program, "recover", "."], cwd=folder, capture_output=True, text=True, check=False)
     assert "no run left samples" in left.stdout, left
 
 
-def test_a_run_that_waits_for_its_signal_does_not_end_by_a_second_one(fresh: Lastrank) -> None:
-    folder = fresh.folder / "waits"
+def test_a_run_that_waits_for_its_signal_does_not_end_by_a_second_one(lastrank: Lastrank) -> None:
+    folder = lastrank.folder / "waits"
     folder.mkdir()
     (folder / "a.ppl").write_text('create("begun"); sleep(300ms); write("f", 10);')
-    command = [fresh.program, "run", "a.ppl", "--wait", "-s", "-o", "a.parquet", "--report", "none"]
+    command = [lastrank.program, "run", "a.ppl", "--wait", "-s", "-o", "a.parquet", "--report", "none"]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as run:
         assert "ready" in run.stderr.readline()
         run.send_signal(signal.SIGUSR1)
@@ -129,11 +122,11 @@ def test_a_run_that_waits_for_its_signal_does_not_end_by_a_second_one(fresh: Las
     assert run.returncode == 0, said
 
 
-def test_two_runs_do_not_write_one_file(fresh: Lastrank) -> None:
-    folder = fresh.folder / "two"
-    with start(fresh, folder) as first:
+def test_two_runs_do_not_write_one_file(lastrank: Lastrank) -> None:
+    folder = lastrank.folder / "two"
+    with start(lastrank, folder) as first:
         until(lambda: all(appended(folder)), "nothing was appended")
-        with start(fresh, folder) as second:
+        with start(lastrank, folder) as second:
             said = second.communicate(timeout=60)[1]
         assert (second.returncode, "another run" in said) == (2, True), said
         first.send_signal(signal.SIGINT)
@@ -141,12 +134,12 @@ def test_two_runs_do_not_write_one_file(fresh: Lastrank) -> None:
     assert sum(samples_of(folder / "a.parquet")) > 0
 
 
-def test_a_folder_that_is_gone_sends_the_samples_elsewhere(fresh: Lastrank) -> None:
-    folder, other = fresh.folder / "work", fresh.folder / "other"
+def test_a_folder_that_is_gone_sends_the_samples_elsewhere(lastrank: Lastrank) -> None:
+    folder, other = lastrank.folder / "work", lastrank.folder / "other"
     for place in (folder, folder / "out", other):
         place.mkdir()
     (folder / "a.ppl").write_text('create("begun"); sleep(200ms); repeat 10 stat(".");')
-    command = [fresh.program, "run", "a.ppl", "-s", "-o", "out/a.parquet", "--report", "none"]
+    command = [lastrank.program, "run", "a.ppl", "-s", "-o", "out/a.parquet", "--report", "none"]
     environment = os.environ | {"TMPDIR": str(other)}
     with subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as run:
         until((folder / "begun").exists, "it did not begin")

@@ -6,21 +6,31 @@
 //! FOLDER/rank-N.spill    its samples that do not fit into memory (a link where they lie elsewhere)
 //! ```
 //!
-//! The folder belongs to one user, who alone may enter it. A reader believes nothing that lies in it: files are opened
-//! without following links, and must be ordinary ones of the reader's own.
+//! It is made under another name (`.lastrank-begins-…`) and gets its own when the manifest is written and locked: whoever
+//! finds it without a lock finds a run that is over. The folder belongs to one user, who alone may enter it. A reader
+//! believes nothing that lies in it: the folder is held open, files are opened without following links, and must be
+//! ordinary ones of the reader's own.
 
-use std::fs::File;
+use std::ffi::CStr;
+use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, fstat, mkdirat, open, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, fstat, open, openat, readlinkat,
+    renameat_with, statat, unlinkat,
 };
+use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::region::SampleRegion;
 
 const MANIFEST: &str = "manifest.json";
+/// Names of folders that are being made; number and start of the process follow.
+const BEGINS: &str = ".lastrank-begins-";
 /// A manifest holds the program, which may be long.
 const LONGEST_MANIFEST: u64 = 512 << 20;
 
@@ -37,6 +47,7 @@ pub struct LiveFolder {
 #[derive(Debug)]
 pub struct LeftFolder {
     path: PathBuf,
+    folder: OwnedFd,
     manifest: Vec<u8>,
     _lock: File,
 }
@@ -48,16 +59,18 @@ pub enum Found {
     Left(LeftFolder),
     /// Its run is still under way.
     UnderWay,
+    /// Its run ended, or another process recovered it, while it was looked at.
+    Gone,
 }
 
-fn private(name: &Path, flags: OFlags) -> io::Result<File> {
+fn private(folder: impl AsFd, name: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    Ok(File::from(open(name, flags, Mode::RUSR | Mode::WUSR)?))
+    Ok(File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?))
 }
 
 /// An ordinary file of this user; nothing else is opened.
-fn own(name: &Path, flags: OFlags) -> io::Result<File> {
-    let file = private(name, flags | OFlags::NONBLOCK)?;
+fn own(folder: impl AsFd, name: &Path, flags: OFlags) -> io::Result<File> {
+    let file = private(folder, name, flags | OFlags::NONBLOCK)?;
     let found = fstat(&file)?;
     let ordinary = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
     if !ordinary || found.st_uid != geteuid().as_raw() {
@@ -67,6 +80,47 @@ fn own(name: &Path, flags: OFlags) -> io::Result<File> {
     Ok(file)
 }
 
+/// A folder of this user that nobody else may write to, held open.
+fn own_folder(path: &Path) -> io::Result<OwnedFd> {
+    let refused =
+        |what: &str| io::Error::new(io::ErrorKind::InvalidData, format!("{} is not {what}", path.display()));
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match open(path, flags, Mode::empty()) {
+        Err(Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Err(refused("a folder of this user")),
+        result => result?,
+    };
+    let found = fstat(&folder)?;
+    if found.st_uid != geteuid().as_raw() {
+        return Err(refused("a folder of this user"));
+    }
+    if Mode::from_raw_mode(found.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
+        return Err(refused("this user's alone: others may write to it"));
+    }
+    Ok(folder)
+}
+
+/// When a process started, in ticks since the boot; `None` where there is none of this number.
+fn start_of(process: &str) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program, in brackets, may hold anything.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Removes what processes of this user began to make in `home` and did not live to finish.
+pub fn sweep(home: &Path) {
+    for entry in std::fs::read_dir(home).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(BEGINS)) else { continue };
+        let mut parts = rest.split('-');
+        let (Some(process), Some(start)) = (parts.next(), parts.next()) else { continue };
+        let lives = process.parse::<u32>().is_err()
+            || start_of(process).is_some_and(|found| start.parse().is_ok_and(|start: u64| start == found));
+        if !lives && own_folder(&entry.path()).is_ok() {
+            remove(&entry.path());
+        }
+    }
+}
+
 impl LiveFolder {
     /// Makes the folder `path`, which must not be there, with `manifest` in it. Samples that do not fit into memory go
     /// to files below `spill`.
@@ -74,18 +128,38 @@ impl LiveFolder {
     /// # Errors
     /// As mkdir(2) and write(2).
     pub fn make(path: &Path, spill: &Path, manifest: &[u8]) -> io::Result<Self> {
-        mkdirat(CWD, path, Mode::RWXU)?;
+        let (hidden, manifest) = Self::make_hidden(path, manifest)?;
+        match publish(&hidden, path) {
+            Ok(()) => Ok(Self { path: path.into(), spill: spill.into(), manifest }),
+            Err(error) => {
+                remove(&hidden);
+                Err(error)
+            }
+        }
+    }
+
+    /// The folder under the name that nobody looks for, with its manifest, locked.
+    fn make_hidden(path: &Path, manifest: &[u8]) -> io::Result<(PathBuf, File)> {
+        let home = path.parent().ok_or(io::ErrorKind::InvalidFilename)?;
+        let begun = start_of("self").unwrap_or(0);
+        let hidden = tempfile::Builder::new()
+            .prefix(&format!("{BEGINS}{}-{begun}-", std::process::id()))
+            .rand_bytes(16)
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(home)?
+            .keep();
         let write = || {
-            let mut file = private(&path.join(MANIFEST), OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
+            let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+            let mut file = private(CWD, &hidden.join(MANIFEST), new)?;
+            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
             file.write_all(manifest)?;
             file.sync_all()?;
-            rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
             Ok(file)
         };
         match write() {
-            Ok(manifest) => Ok(Self { path: path.into(), spill: spill.into(), manifest }),
+            Ok(file) => Ok((hidden, file)),
             Err(error) => {
-                drop(std::fs::remove_dir_all(path));
+                remove(&hidden);
                 Err(error)
             }
         }
@@ -102,10 +176,10 @@ impl LiveFolder {
     /// As open(2) and mmap(2).
     pub fn region(&self, rank: u32, sample_limit: usize) -> io::Result<SampleRegion> {
         let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
-        let memory = private(&self.path.join(format!("rank-{rank}.live")), new)?;
+        let memory = private(CWD, &self.path.join(format!("rank-{rank}.live")), new)?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let elsewhere = self.spill.join(format!("{name}-rank-{rank}.spill"));
-        let spill = private(&elsewhere, new)?;
+        let spill = private(CWD, &elsewhere, new)?;
         rustix::fs::symlinkat(&elsewhere, CWD, self.path.join(format!("rank-{rank}.spill")))?;
         SampleRegion::in_files(rank, sample_limit, memory, spill)
     }
@@ -121,22 +195,29 @@ impl LeftFolder {
     /// Looks whether the folder `path` is one of a run of this user, and whether that is over.
     ///
     /// # Errors
-    /// Where it is no such folder, or another user's.
+    /// Where it is no such folder, or another user's, or others may write to it.
     pub fn look(path: &Path) -> io::Result<Found> {
-        let found = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?;
-        let directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-        if !directory || found.st_uid != geteuid().as_raw() {
-            let what = format!("{} is not a folder of this user", path.display());
-            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-        }
-        let file = own(&path.join(MANIFEST), OFlags::RDWR)?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Found::UnderWay),
+        let folder = match own_folder(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Gone),
             result => result?,
+        };
+        let file = match own(&folder, Path::new(MANIFEST), OFlags::RDWR) {
+            // It is removed last.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && is_empty(&folder) => {
+                return Ok(Found::Gone);
+            }
+            result => result?,
+        };
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Ok(Found::UnderWay),
+            result => result?,
+        }
+        if fstat(&file)?.st_nlink == 0 {
+            return Ok(Found::Gone);
         }
         let mut manifest = Vec::new();
         (&file).take(LONGEST_MANIFEST).read_to_end(&mut manifest)?;
-        Ok(Found::Left(Self { path: path.into(), manifest, _lock: file }))
+        Ok(Found::Left(Self { path: path.into(), folder, manifest, _lock: file }))
     }
 
     /// What was written when the run began.
@@ -149,9 +230,9 @@ impl LeftFolder {
     /// # Errors
     /// Where it is damaged, or no file of this user.
     pub fn region(&self, rank: u32) -> io::Result<SampleRegion> {
-        let memory = own(&self.path.join(format!("rank-{rank}.live")), OFlags::RDWR)?;
-        let spill = std::fs::read_link(self.path.join(format!("rank-{rank}.spill")))
-            .and_then(|elsewhere| own(&elsewhere, OFlags::RDONLY))
+        let memory = own(&self.folder, Path::new(&format!("rank-{rank}.live")), OFlags::RDWR)?;
+        let spill = spill_of(&self.folder, &format!("rank-{rank}.spill"))
+            .and_then(|elsewhere| own(CWD, &elsewhere, OFlags::RDONLY))
             .or_else(|_| crate::unnamed_file(&self.path))?;
         SampleRegion::found(memory, spill)
     }
@@ -179,9 +260,9 @@ impl Claim {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         let lock = path.with_file_name(format!(".{}.running", name.to_string_lossy()));
         loop {
-            let file = private(&lock, OFlags::RDWR | OFlags::CREATE)?;
+            let file = private(CWD, &lock, OFlags::RDWR | OFlags::CREATE)?;
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+                Err(Errno::WOULDBLOCK) => return Ok(None),
                 result => result?,
             }
             // Its last owner may have removed it meanwhile.
@@ -199,25 +280,51 @@ impl Drop for Claim {
     }
 }
 
-/// Removes the files of a folder by their names, links of spill files with what they lead to, and the folder where
-/// nothing else is in it.
-fn remove(folder: &Path) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        let path = entry.path();
+/// Gives a folder its name, under which nothing may be.
+fn publish(hidden: &Path, path: &Path) -> io::Result<()> {
+    match renameat_with(CWD, hidden, CWD, path, RenameFlags::NOREPLACE) {
+        // A file system that cannot; the name has a time in it, and a folder that is not empty is not replaced.
+        Err(Errno::INVAL | Errno::NOSYS) => std::fs::rename(hidden, path),
+        result => Ok(result?),
+    }
+}
+
+/// Where a rank's further samples lie.
+fn spill_of(folder: impl AsFd, name: &str) -> io::Result<PathBuf> {
+    let target = readlinkat(folder, name, Vec::new())?;
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
+}
+
+/// The names in a folder, without `.` and `..`.
+fn names_in(folder: impl AsFd) -> Vec<String> {
+    let named =
+        |name: &CStr| name.to_str().ok().filter(|name| !matches!(*name, "." | "..")).map(str::to_owned);
+    let entries = Dir::read_from(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| named(entry.file_name())).collect()
+}
+
+fn is_empty(folder: impl AsFd) -> bool {
+    names_in(folder).is_empty()
+}
+
+/// Removes the files of a folder by their names, links of spill files with what they lead to, the manifest last, and the
+/// folder where nothing else is in it.
+fn remove(path: &Path) {
+    let Ok(folder) = own_folder(path) else { return };
+    for name in names_in(&folder) {
         if name.ends_with(".spill")
-            && let Ok(elsewhere) = std::fs::read_link(&path)
+            && let Ok(elsewhere) = spill_of(&folder, &name)
             && elsewhere.extension().is_some_and(|kind| kind == "spill")
-            && own(&elsewhere, OFlags::RDONLY).is_ok()
+            && own(CWD, &elsewhere, OFlags::RDONLY).is_ok()
         {
             let _ = unlinkat(CWD, &elsewhere, AtFlags::empty());
         }
-        if name == MANIFEST || name.ends_with(".spill") || name.ends_with(".live") {
-            let _ = unlinkat(CWD, &path, AtFlags::empty());
+        if name.ends_with(".spill") || name.ends_with(".live") {
+            let _ = unlinkat(&folder, &name, AtFlags::empty());
         }
     }
-    let _ = unlinkat(CWD, folder, AtFlags::REMOVEDIR);
+    let _ = unlinkat(&folder, MANIFEST, AtFlags::empty());
+    let _ = unlinkat(CWD, path, AtFlags::REMOVEDIR);
 }
 
 #[cfg(test)]
@@ -306,5 +413,84 @@ mod tests {
         assert!(left.region(0).is_err());
         std::os::unix::fs::symlink(&folder, home.path().join("link")).expect("symlink");
         assert!(LeftFolder::look(&home.path().join("link")).is_err());
+    }
+
+    #[test]
+    fn a_folder_that_is_being_made_has_no_name_before_its_lock() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("live");
+        let (hidden, manifest) = LiveFolder::make_hidden(&path, b"{}").expect("a folder");
+        // What `recover` does at this very moment finds nothing to recover, and leaves what it finds.
+        assert!(matches!(LeftFolder::look(&path), Ok(Found::Gone)));
+        assert!(matches!(LeftFolder::look(&hidden), Ok(Found::UnderWay)));
+        sweep(home.path());
+        assert!(hidden.join(MANIFEST).exists(), "its process lives");
+        publish(&hidden, &path).expect("a free name");
+        assert!(
+            matches!(LeftFolder::look(&path), Ok(Found::UnderWay)),
+            "it is locked from its first moment on"
+        );
+        drop(manifest);
+        assert!(matches!(LeftFolder::look(&path), Ok(Found::Left(_))));
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_not_replaced() {
+        let home = tempfile::tempdir().expect("a directory");
+        let live = folder_with_samples(home.path());
+        assert!(LiveFolder::make(live.path(), home.path(), b"{}").is_err());
+        assert!(live.path().join("rank-0.live").exists());
+        let hidden = |entry: io::Result<std::fs::DirEntry>| {
+            entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(BEGINS))
+        };
+        assert!(!std::fs::read_dir(home.path()).expect("there").any(hidden));
+    }
+
+    #[test]
+    fn what_a_process_did_not_live_to_finish_is_swept() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (hidden, _) = LiveFolder::make_hidden(&home.path().join("live"), b"{}").expect("a folder");
+        // The number of a process that is gone, or was given to another one since.
+        let (process, start) = (std::process::id(), start_of("self").expect("there"));
+        for dead in [format!("{BEGINS}4294967295-1-x"), format!("{BEGINS}{process}-{}-x", start + 1)] {
+            std::fs::rename(&hidden, home.path().join(&dead)).expect("a rename");
+            std::fs::create_dir(home.path().join(format!("{BEGINS}nonsense"))).expect("mkdir");
+            sweep(home.path());
+            assert!(!home.path().join(&dead).exists(), "{dead}");
+            std::fs::remove_dir(home.path().join(format!("{BEGINS}nonsense"))).expect("left alone");
+            std::fs::create_dir(&hidden).expect("mkdir");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_was_recovered_while_it_was_looked_at_is_gone() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = folder_with_samples(home.path()).path().to_owned();
+        let late = own(CWD, &path.join(MANIFEST), OFlags::RDWR).expect("there");
+        let Ok(Found::Left(first)) = LeftFolder::look(&path) else { panic!("nobody holds it") };
+        first.remove();
+        rustix::fs::flock(&late, FlockOperation::NonBlockingLockExclusive).expect("free");
+        assert_eq!(fstat(&late).expect("open").st_nlink, 0, "by which the second one knows");
+        assert!(matches!(LeftFolder::look(&path), Ok(Found::Gone)));
+    }
+
+    #[test]
+    fn folders_of_others_are_left_alone() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = folder_with_samples(home.path()).path().to_owned();
+        let open_to = |mode| std::fs::set_permissions(&path, Permissions::from_mode(mode)).expect("chmod");
+        for mode in [0o770, 0o707] {
+            open_to(mode);
+            assert!(LeftFolder::look(&path).is_err(), "{mode:o}");
+        }
+        open_to(0o700);
+        if !geteuid().is_root() {
+            println!("skipped: only root can give a folder away");
+            return;
+        }
+        std::os::unix::fs::chown(&path, Some(65534), None).expect("root may");
+        assert!(LeftFolder::look(&path).is_err());
+        remove(&path);
+        assert!(path.join("rank-0.live").exists());
     }
 }

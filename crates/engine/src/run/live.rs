@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use record::live::{Found, LeftFolder, LiveFolder};
+use record::live::{Found, LeftFolder, LiveFolder, sweep};
 use record::{RecordState, SampleRegion, read};
 use samples::Facts;
 use serde::{Deserialize, Serialize};
@@ -131,11 +131,13 @@ pub fn left(folder: Option<&Path>) -> std::io::Result<Vec<LeftRuns>> {
     let own = prefix();
     let mut candidates: Vec<PathBuf> = Vec::new();
     for place in memory_folders() {
+        sweep(&place);
         let listed = std::fs::read_dir(place).into_iter().flatten().flatten();
         let named = listed.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own));
         candidates.extend(named.map(|entry| entry.path()));
     }
     let beside = format!(".{PREFIX}-");
+    sweep(folder.unwrap_or(Path::new(".")));
     for entry in std::fs::read_dir(folder.unwrap_or(Path::new(".")))? {
         let entry = entry?;
         let name = entry.file_name();
@@ -158,6 +160,7 @@ fn seen(path: PathBuf, is_wanted: &dyn Fn(&Manifest) -> bool) -> Option<LeftRuns
     let folder = match LeftFolder::look(&path) {
         Ok(Found::Left(folder)) => folder,
         Ok(Found::UnderWay) => return Some(LeftRuns::UnderWay(path)),
+        Ok(Found::Gone) => return None,
         Err(error) => return Some(LeftRuns::Strange(path, error.to_string())),
     };
     match serde_json::from_slice::<Manifest>(folder.manifest()) {
