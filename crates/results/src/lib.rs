@@ -30,6 +30,7 @@ mod series;
 mod steady;
 mod summary;
 mod timeline;
+mod wall;
 
 pub use choice::{Choice, choose};
 pub use columns::Columns;
@@ -45,3 +46,4 @@ pub use rows::{of_columns, of_run};
 pub use series::Series;
 pub use steady::Steadiness;
 pub use summary::of_values;
+pub use wall::AtWall;

@@ -13,6 +13,7 @@ use crate::series::{Filling, Series, Work};
 use crate::steady::Steadiness;
 use crate::summary::quantiles;
 use crate::timeline::{Covered, Timeline};
+use crate::wall::AtWall;
 
 /// Fills a row of a run that counts.
 pub(crate) fn count(row: &mut ResultRow, counted: &Counted) {
@@ -134,6 +135,7 @@ fn over_ranks(row: &mut ResultRow, streams: &[Stream], timeline: &Timeline) -> P
         row.bytes_per_second = Some(row.bytes as f64 / seconds(wall));
         row.achieved_depth = Some(time as f64 * 1e-12 / seconds(wall));
     }
+    row.at_wall = AtWall::of(streams, &passes, timeline, |rank| timeline.begins(&row.labels, row.kind, rank));
     row.iterations = Iterations::of(&passes, row.ranks.unwrap_or(0));
     passes
 }
@@ -208,6 +210,10 @@ mod tests {
         near(row.wall_seconds, 0.250);
         near(row.bytes_per_second, 80.0 * MIB as f64);
         near(row.achieved_depth, 1.4);
+        let wall = row.at_wall.expect("two ranks");
+        near(Some(wall.seconds), 0.1);
+        near(Some(wall.bytes_per_second), 140.0 * MIB as f64);
+        assert_eq!((wall.operations, wall.bytes, wall.balance), (14, 14 * MIB, 0.4));
     }
 
     #[test]

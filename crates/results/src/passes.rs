@@ -16,6 +16,8 @@ pub(crate) struct Amount {
 pub(crate) struct Passes {
     /// From the first begin to the last end; index 0 is what lies in no pass.
     around: Vec<Option<Interval>>,
+    /// When the first rank was through.
+    first_end: Vec<i64>,
     amounts: Vec<Amount>,
 }
 
@@ -66,11 +68,13 @@ impl Passes {
         if self.around.len() < of_rank.found.len() {
             self.around.resize(of_rank.found.len(), None);
             self.amounts.resize(of_rank.found.len(), Amount::default());
+            self.first_end.resize(of_rank.found.len(), i64::MAX);
         }
         for (pass, found) in of_rank.found.into_iter().enumerate() {
             let Some((around, amount)) = found else { continue };
             let known = &mut self.around[pass];
             *known = Some(known.map_or(around, |known| known.joined(around)));
+            self.first_end[pass] = self.first_end[pass].min(around.end());
             let sum = &mut self.amounts[pass];
             sum.operations += amount.operations;
             sum.bytes += amount.bytes;
@@ -86,6 +90,16 @@ impl Passes {
     /// From the first begin to the last end of all.
     pub fn around(&self) -> Option<Interval> {
         self.intervals().reduce(Interval::joined)
+    }
+
+    /// Of each pass that so many ranks took part in, what lies in none as one: when it began, and when the first rank was
+    /// through.
+    pub fn walls(&self, ranks: usize) -> Vec<Option<(i64, i64)>> {
+        let all = self.around.iter().zip(&self.first_end).zip(&self.amounts);
+        all.map(|((around, first_end), amount)| {
+            around.filter(|_| amount.ranks as usize == ranks).map(|around| (around.begin(), *first_end))
+        })
+        .collect()
     }
 
     /// How many there are, with what lies in none as one.
