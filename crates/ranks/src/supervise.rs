@@ -1,5 +1,6 @@
 //! Forks ranks and supervises them until the last one is gone.
 
+use std::cell::Cell;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,7 @@ const ORPHAN_GRACE: Duration = Duration::from_secs(2);
 /// What the parent sees of the ranks while they run.
 pub struct RanksView {
     block: &'static ControlBlock,
+    is_enough: Cell<bool>,
 }
 
 impl RanksView {
@@ -32,6 +34,11 @@ impl RanksView {
     /// What a rank does.
     pub fn status(&self, rank: u32) -> &RankStatus {
         self.block.status(rank)
+    }
+
+    /// Ends the run: the ranks are asked to stop as by SIGTERM, after the operation that each is in.
+    pub fn stop(&self) {
+        self.is_enough.set(true);
     }
 
     /// Samples and bytes of all ranks so far.
@@ -201,7 +208,7 @@ impl Supervisor {
         watch: &mut dyn FnMut(&RanksView),
         mut outside: Option<&mut dyn JobLink>,
     ) {
-        let view = RanksView { block: self.block };
+        let view = RanksView { block: self.block, is_enough: Cell::new(false) };
         let mut shown = Instant::now();
         loop {
             if let Some(abort) = outside.as_deref_mut().and_then(JobLink::forward)
@@ -240,6 +247,9 @@ impl Supervisor {
             if shown.elapsed() >= LOOK {
                 shown = Instant::now();
                 watch(&view);
+                if view.is_enough.get() && self.stopped.is_none() {
+                    self.asked_to_stop(libc::SIGTERM);
+                }
                 if self.stop_since.is_none()
                     && let Some(cause) = outside.as_deref_mut().and_then(JobLink::poll_notice)
                 {

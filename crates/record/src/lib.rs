@@ -5,6 +5,7 @@
 //! as well after the rank was killed. Writer and reader of the one layout stay together in this crate.
 
 mod counts;
+mod follow;
 mod journal;
 pub mod live;
 mod publish;
@@ -15,6 +16,7 @@ mod sites;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+pub use follow::Follower;
 pub use journal::{Entry, Stonewalled};
 pub use reader::{RankRecord, ReadError, read};
 pub use recorder::Recorder;

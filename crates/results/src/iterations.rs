@@ -1,12 +1,9 @@
 //! The passes of a block, each for itself, as benchmarks with iterations print them.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use samples::Sample;
 use serde::Serialize;
 
-use crate::timeline::{Interval, Pass};
-use crate::timing::batch;
+use crate::passes::{Amount, Passes};
+use crate::timeline::Interval;
 
 /// The passes of the labelled block around a row that every rank reached. Total work by total time, as the row has it,
 /// is the harmonic mean of their rates.
@@ -52,49 +49,31 @@ impl Spread {
     }
 }
 
-/// The work and time of one pass.
-#[derive(Default)]
-struct Amount {
-    operations: u64,
-    bytes: u64,
-    ranks: BTreeSet<u32>,
-}
-
 impl Iterations {
-    /// Of samples and the passes that they lie in; `None` of fewer than two complete ones.
-    pub(crate) fn of(
-        samples: &[&Sample],
-        passes: &[Pass],
-        lengths: &BTreeMap<Pass, Interval>,
-        ranks: usize,
-    ) -> Option<Iterations> {
-        if lengths.len() < 2 {
+    /// Of the passes of a row that so many ranks took part in; `None` of fewer than two complete ones.
+    pub(crate) fn of(passes: &Passes, ranks: usize) -> Option<Iterations> {
+        if passes.count() < 2 {
             return None;
         }
-        let mut amounts: BTreeMap<Pass, Amount> = BTreeMap::new();
-        for (sample, pass) in samples.iter().zip(passes).filter(|(_, pass)| pass.is_some()) {
-            let amount = amounts.entry(*pass).or_default();
-            amount.operations += if sample.failed() { 0 } else { batch(sample) };
-            amount.bytes += sample.bytes;
-            amount.ranks.insert(sample.rank);
-        }
-        let (complete, others): (Vec<_>, Vec<_>) =
-            amounts.into_iter().partition(|(_, amount)| amount.ranks.len() == ranks);
-        let timed: Vec<(f64, Amount)> = complete
-            .into_iter()
-            .map(|(pass, amount)| (lengths[&pass].length() as f64 * 1e-12, amount))
-            .filter(|(seconds, _)| *seconds > 0.0)
-            .collect();
-        if timed.len() < 2 {
+        let is_complete = |amount: &Amount| amount.ranks as usize == ranks;
+        let incomplete = passes.numbered().filter(|(_, amount)| !is_complete(amount)).count();
+        let timed = || {
+            let complete = passes.numbered().filter(|(_, amount)| is_complete(amount));
+            let seconds = |around: Interval| around.length() as f64 * 1e-12;
+            complete
+                .map(move |(around, amount)| (seconds(around), *amount))
+                .filter(|(seconds, _)| *seconds > 0.0)
+        };
+        let count = timed().count();
+        if count < 2 {
             return None;
         }
-        let spread = |of: &dyn Fn(&(f64, Amount)) -> f64| Spread::of(timed.iter().map(of).collect());
         Some(Iterations {
-            count: timed.len(),
-            incomplete: others.len(),
-            operations_per_second: spread(&|(seconds, amount)| amount.operations as f64 / seconds)?,
-            bytes_per_second: spread(&|(seconds, amount)| amount.bytes as f64 / seconds)?,
-            seconds: spread(&|(seconds, _)| *seconds)?,
+            count,
+            incomplete,
+            operations_per_second: Spread::of(timed().map(|(s, one)| one.operations as f64 / s).collect())?,
+            bytes_per_second: Spread::of(timed().map(|(s, one)| one.bytes as f64 / s).collect())?,
+            seconds: Spread::of(timed().map(|(seconds, _)| seconds).collect())?,
         })
     }
 }

@@ -14,10 +14,13 @@
 #![forbid(unsafe_code)]
 
 mod choice;
+mod columns;
 mod interval;
 mod iterations;
+mod many;
 mod measure;
 mod of_ranks;
+mod passes;
 mod quantiles;
 mod rate;
 mod ratio;
@@ -27,17 +30,20 @@ mod series;
 mod steady;
 mod summary;
 mod timeline;
-mod timing;
+mod wall;
 
 pub use choice::{Choice, choose};
+pub use columns::Columns;
 pub use interval::QuantileInterval;
 pub use iterations::{Iterations, Spread};
+pub use many::{AgainstFirst, RowOfRun, RowOfRuns, compare_runs};
 pub use of_ranks::RankResult;
 pub use quantiles::Quantiles;
 pub use rate::KeptRate;
 pub use ratio::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_rows, compare_values};
 pub use row::ResultRow;
-pub use rows::of_run;
+pub use rows::{of_columns, of_run};
 pub use series::Series;
 pub use steady::Steadiness;
 pub use summary::of_values;
+pub use wall::AtWall;

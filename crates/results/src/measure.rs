@@ -1,17 +1,19 @@
 //! Measures one row: counts, wall time, rates, depth, quantiles, ranks, passes and series.
 
-use samples::{Counted, Sample, SiteKind};
+use samples::{Counted, SiteKind};
 
+use crate::columns::{Stream, Timing};
 use crate::iterations::Iterations;
 use crate::of_ranks;
+use crate::passes::{OfRank, Passes};
 use crate::quantiles::Quantiles;
 use crate::rate::KeptRate;
 use crate::row::ResultRow;
-use crate::series::{Series, Work};
+use crate::series::{Filling, Series, Work};
 use crate::steady::Steadiness;
 use crate::summary::quantiles;
-use crate::timeline::{Interval, Timeline, covered};
-use crate::timing::{batch, sum};
+use crate::timeline::{Covered, Timeline};
+use crate::wall::AtWall;
 
 /// Fills a row of a run that counts.
 pub(crate) fn count(row: &mut ResultRow, counted: &Counted) {
@@ -23,85 +25,126 @@ pub(crate) fn count(row: &mut ResultRow, counted: &Counted) {
 }
 
 /// Fills a row with what its samples came to.
-pub(crate) fn measure(row: &mut ResultRow, mut samples: Vec<&Sample>, timeline: &Timeline) {
-    let mut ranks: Vec<u32> = samples.chunk_by(|a, b| a.rank == b.rank).map(|chunk| chunk[0].rank).collect();
-    ranks.sort_unstable();
-    ranks.dedup();
-    // Samples of a rank are in order, so that this only merges.
-    samples.sort_by_key(|sample| timeline.begin_ns(sample));
-    row.ranks = Some(ranks.len());
-    row.bytes = samples.iter().map(|sample| sample.bytes).sum();
-    for failed in samples.iter().filter(|sample| sample.failed()) {
-        row.errors += 1;
-        *row.errors_by_errno.entry(failed.errno).or_default() += 1;
+pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, timeline: &Timeline) {
+    // Stable: those of a rank stay in the order in which the program names them.
+    streams.sort_by_key(|stream| stream.rank);
+    let ranks = streams.chunk_by(|a, b| a.rank == b.rank).count();
+    row.ranks = Some(ranks);
+    amounts(row, &streams);
+    // The duration of a `ctime` block is a sum of times, not an interval.
+    let lies_in_time = row.timings > 0 && row.kind != SiteKind::CommandTime;
+    let is_late = row.operations_per_timing.is_some()
+        && streams.iter().flat_map(Stream::timings).any(|one| one.late_ns > 0 && !one.failed);
+    if is_late {
+        row.rate = KeptRate::of(&streams);
     }
-    row.timings = samples.len() as u64 - row.errors;
-    durations(row, &samples);
-    if row.timings == 0 || row.kind == SiteKind::CommandTime {
-        // The duration of a `ctime` block is a sum of times, not an interval.
-        return;
-    }
-    let (intervals, passes) = timeline.place(&row.labels, row.kind, &samples);
-    let of_passes = Timeline::passes(&intervals, &passes);
-    let seconds = |ps: i64| ps as f64 * 1e-12;
-    let (wall, uncertainty) = timeline.wall(of_passes.values().copied());
-    row.wall_seconds = Some(seconds(wall));
-    row.wall_uncertainty_seconds = Some(uncertainty as f64 * 1e-9);
-    let around = Interval::around(&intervals);
-    row.span_seconds = around.map(|around| seconds(around.length()));
-    if wall > 0 {
-        row.operations_per_second = row.operations.map(|operations| operations as f64 / seconds(wall));
-        row.bytes_per_second = Some(row.bytes as f64 / seconds(wall));
-        row.achieved_depth = Some(sum(samples.iter().copied()) / seconds(wall));
-    }
-    row.iterations = Iterations::of(&samples, &passes, &of_passes, ranks.len());
-    if ranks.len() > 1 {
-        row.per_rank = of_ranks::all(&ranks, &samples, &intervals, &passes);
-    }
-    if let (SiteKind::Operation, Some(around)) = (row.kind, around) {
-        let work = samples.iter().zip(&intervals).map(|(sample, at)| Work {
-            at: *at,
-            operations: batch(sample),
-            bytes: sample.bytes,
-            failed: sample.failed(),
-        });
-        row.series = Series::of(work, around, timeline.uncertainty_ps(&ranks));
+    let passes = if lies_in_time { over_ranks(row, &streams, timeline) } else { Passes::default() };
+    let mut filling = passes.around().filter(|_| row.kind == SiteKind::Operation).and_then(|around| {
+        let ranks = streams.iter().map(|stream| stream.rank);
+        Series::for_work(row.timings + row.errors, around, timeline.uncertainty_ps(ranks))
+    });
+    drop(passes);
+    let wanted = if row.operations_per_timing.is_some() { row.timings as usize } else { 0 };
+    let mut durations = Vec::with_capacity(wanted);
+    let mut responses = Vec::with_capacity(if is_late { wanted } else { 0 });
+    let mut busy = Covered::default();
+    timeline.each_in_order(&streams, |timing, at| {
+        if wanted > 0 && !timing.failed {
+            durations.push(timing.duration_ps);
+            if is_late {
+                responses.push(timing.late_ns.saturating_mul(1_000).saturating_add(timing.duration_ps));
+            }
+        }
+        busy.add(at);
+        if let Some(filling) = &mut filling {
+            let &Timing { batch: operations, bytes, failed, .. } = timing;
+            filling.add(&Work { at, operations, bytes, failed });
+        }
+    });
+    drop(streams);
+    if lies_in_time {
+        row.busy_seconds = Some(seconds(busy.length()));
+        row.series = filling.map(Filling::finish);
         row.steady = row.series.as_ref().and_then(Steadiness::of);
     }
-    drop((samples, passes));
-    row.busy_seconds = Some(seconds(covered(intervals)));
+    let each = 1e-12 / row.operations_per_timing.map_or(1.0, f64::from);
+    (row.quantiles_seconds, row.intervals) = quantiles(durations, |ps| ps as f64 * each);
+    if is_late {
+        let (found, intervals) = quantiles(responses, |ps| ps as f64 * 1e-12);
+        (row.response_quantiles_seconds, row.intervals) = (found, intervals);
+    }
 }
 
-/// What the durations of those that succeeded came to.
-fn durations(row: &mut ResultRow, samples: &[&Sample]) {
-    let good = || samples.iter().copied().filter(|sample| !sample.failed());
-    let operations: u64 = good().map(batch).sum();
+fn seconds(ps: i64) -> f64 {
+    ps as f64 * 1e-12
+}
+
+/// Counts, errors, bytes and means, which need no order.
+fn amounts(row: &mut ResultRow, streams: &[Stream]) {
+    let failures = || streams.iter().flat_map(Stream::failures);
+    failures().for_each(|(_, errno)| *row.errors_by_errno.entry(*errno).or_default() += 1);
+    row.errors = failures().count() as u64;
+    let (mut timings, mut operations, mut time) = (0_u64, 0_u64, 0_u128);
+    let mut batches: Option<[u64; 2]> = None;
+    let mut sizes: Option<[u64; 2]> = None;
+    let widened = |known: Option<[u64; 2]>, value: u64| {
+        Some(known.map_or([value; 2], |[least, most]| [least.min(value), most.max(value)]))
+    };
+    for timing in streams.iter().flat_map(Stream::timings) {
+        row.bytes += timing.bytes;
+        if timing.failed {
+            continue;
+        }
+        timings += 1;
+        operations += timing.batch;
+        time += u128::from(timing.duration_ps);
+        batches = widened(batches, timing.batch);
+        sizes = widened(sizes, if timing.batch == 1 { timing.bytes } else { timing.bytes / timing.batch });
+    }
+    row.timings = timings;
     row.operations = Some(operations);
-    let Some(first) = good().next() else { return };
-    row.mean_seconds = Some(sum(good()) / operations as f64);
-    let bytes = |sample: &Sample| sample.bytes / batch(sample);
-    row.bytes_per_operation = good().map(bytes).min().zip(good().map(bytes).max()).map(|(a, b)| [a, b]);
-    if !good().all(|sample| batch(sample) == batch(first)) {
-        return;
+    row.mean_seconds = (timings > 0).then(|| time as f64 * 1e-12 / operations as f64);
+    row.bytes_per_operation = sizes;
+    row.operations_per_timing =
+        batches.filter(|[least, most]| least == most).and_then(|[batch, _]| u32::try_from(batch).ok());
+}
+
+/// Wall time and what is divided by it: rates, depth, ranks, passes.
+fn over_ranks(row: &mut ResultRow, streams: &[Stream], timeline: &Timeline) -> Passes {
+    let mut passes = Passes::default();
+    let several = row.ranks.is_some_and(|ranks| ranks > 1);
+    for of_rank in streams.chunk_by(|a, b| a.rank == b.rank) {
+        let rank = of_rank[0].rank;
+        let mut own = OfRank::new(timeline.begins(&row.labels, row.kind, rank));
+        for stream in of_rank {
+            own.add(stream.timings().map(|timing| (timing, timeline.place(rank, &timing))));
+        }
+        if several {
+            row.per_rank.push(of_ranks::of(of_rank, own.wall()));
+        }
+        passes.add(own);
     }
-    row.operations_per_timing = Some(first.batch.max(1));
-    let each = 1e-12 / batch(first) as f64;
-    let (found, intervals) = quantiles(good().map(|sample| sample.duration_ps), |ps| ps as f64 * each);
-    (row.quantiles_seconds, row.intervals) = (found, intervals);
-    if good().any(|sample| sample.late_ns > 0) {
-        let response =
-            |sample: &Sample| sample.late_ns.saturating_mul(1_000).saturating_add(sample.duration_ps);
-        let (found, intervals) = quantiles(good().map(response), |ps| ps as f64 * 1e-12);
-        (row.response_quantiles_seconds, row.intervals) = (found, intervals);
-        row.rate = KeptRate::of(samples);
+    let (wall, uncertainty) = timeline.wall(passes.intervals().collect());
+    row.wall_seconds = Some(seconds(wall));
+    row.wall_uncertainty_seconds = Some(uncertainty as f64 * 1e-9);
+    row.span_seconds = passes.around().map(|around| seconds(around.length()));
+    if wall > 0 {
+        let time: u128 =
+            streams.iter().flat_map(Stream::timings).map(|timing| u128::from(timing.duration_ps)).sum();
+        row.operations_per_second = row.operations.map(|operations| operations as f64 / seconds(wall));
+        row.bytes_per_second = Some(row.bytes as f64 / seconds(wall));
+        row.achieved_depth = Some(time as f64 * 1e-12 / seconds(wall));
     }
+    row.at_wall = AtWall::of(streams, &passes, timeline, |rank| timeline.begins(&row.labels, row.kind, rank));
+    row.iterations = Iterations::of(&passes, row.ranks.unwrap_or(0));
+    passes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use samples::{ClockOffset, Facts, Run, Site};
+    use samples::{ClockOffset, Facts, Run, Sample, Site};
 
     use crate::rows::of_run;
 
@@ -167,6 +210,10 @@ mod tests {
         near(row.wall_seconds, 0.250);
         near(row.bytes_per_second, 80.0 * MIB as f64);
         near(row.achieved_depth, 1.4);
+        let wall = row.at_wall.expect("two ranks");
+        near(Some(wall.seconds), 0.1);
+        near(Some(wall.bytes_per_second), 140.0 * MIB as f64);
+        assert_eq!((wall.operations, wall.bytes, wall.balance), (14, 14 * MIB, 0.4));
     }
 
     #[test]

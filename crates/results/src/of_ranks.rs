@@ -1,11 +1,9 @@
 //! Each rank of a row alone.
 
-use samples::Sample;
 use serde::Serialize;
 
+use crate::columns::Stream;
 use crate::quantiles::Quantiles;
-use crate::timeline::{Interval, Pass, Timeline, covered};
-use crate::timing::{batch, sum};
 
 /// What one rank came to, over its own wall time. Ranks do not add up to the row where they do not begin and end
 /// together.
@@ -32,43 +30,28 @@ pub struct RankResult {
     pub quantiles_seconds: Option<Quantiles>,
 }
 
-/// What each of `ranks` came to; samples, intervals and passes stand beside each other.
-pub(crate) fn all(
-    ranks: &[u32],
-    samples: &[&Sample],
-    intervals: &[Interval],
-    passes: &[Pass],
-) -> Vec<RankResult> {
-    let mut of_rank: Vec<Vec<u32>> = vec![Vec::new(); ranks.len()];
-    for (at, sample) in samples.iter().enumerate() {
-        if let Ok(rank) = ranks.binary_search(&sample.rank) {
-            of_rank[rank].push(at as u32);
-        }
+/// What the streams of one rank came to in so many picoseconds of wall time.
+pub(crate) fn of(streams: &[Stream], wall_ps: i64) -> RankResult {
+    let all = || streams.iter().flat_map(Stream::timings);
+    let good = || all().filter(|timing| !timing.failed);
+    let wall = wall_ps as f64 * 1e-12;
+    let by_wall = |amount: f64| if wall > 0.0 { amount / wall } else { 0.0 };
+    let operations: u64 = good().map(|timing| timing.batch).sum();
+    let bytes: u64 = all().map(|timing| timing.bytes).sum();
+    let time: u128 = all().map(|timing| u128::from(timing.duration_ps)).sum();
+    let first = good().next().map_or(1, |timing| timing.batch);
+    let alike = good().all(|timing| timing.batch == first);
+    let mut sorted: Vec<u64> = good().filter(|_| alike).map(|timing| timing.duration_ps).collect();
+    sorted.sort_unstable();
+    RankResult {
+        rank: streams.first().map_or(0, |stream| stream.rank),
+        operations,
+        errors: streams.iter().map(|stream| stream.failures().len() as u64).sum(),
+        bytes,
+        wall_seconds: wall,
+        operations_per_second: by_wall(operations as f64),
+        bytes_per_second: by_wall(bytes as f64),
+        achieved_depth: by_wall(time as f64 * 1e-12),
+        quantiles_seconds: Quantiles::of_sorted(&sorted, |ps| ps as f64 * 1e-12 / first as f64),
     }
-    let one = |(rank, members): (&u32, Vec<u32>)| {
-        let own = || members.iter().map(|at| samples[*at as usize]);
-        let good = || own().filter(|sample| !sample.failed());
-        let intervals: Vec<Interval> = members.iter().map(|at| intervals[*at as usize]).collect();
-        let passes: Vec<Pass> = members.iter().map(|at| passes[*at as usize]).collect();
-        let wall = covered(Timeline::passes(&intervals, &passes).into_values().collect()) as f64 * 1e-12;
-        let by_wall = |amount: f64| if wall > 0.0 { amount / wall } else { 0.0 };
-        let (operations, bytes) =
-            (good().map(batch).sum::<u64>(), own().map(|sample| sample.bytes).sum::<u64>());
-        let first = good().next().map_or(1, batch);
-        let alike = good().all(|sample| batch(sample) == first);
-        let mut sorted: Vec<u64> = good().filter(|_| alike).map(|sample| sample.duration_ps).collect();
-        sorted.sort_unstable();
-        RankResult {
-            rank: *rank,
-            operations,
-            errors: own().filter(|sample| sample.failed()).count() as u64,
-            bytes,
-            wall_seconds: wall,
-            operations_per_second: by_wall(operations as f64),
-            bytes_per_second: by_wall(bytes as f64),
-            achieved_depth: by_wall(sum(own())),
-            quantiles_seconds: Quantiles::of_sorted(&sorted, |ps| ps as f64 * 1e-12 / first as f64),
-        }
-    };
-    ranks.iter().zip(of_rank).map(one).collect()
 }

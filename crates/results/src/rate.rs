@@ -1,9 +1,8 @@
 //! Requested against achieved rate, of operations under `rate`.
 
-use std::collections::BTreeMap;
-
-use samples::Sample;
 use serde::Serialize;
+
+use crate::columns::Stream;
 
 /// What was asked for and what came of it: begun operations a second, summed over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -17,15 +16,14 @@ pub struct KeptRate {
 }
 
 impl KeptRate {
-    /// Of all operations of a row; `None` where no rank has two that were due at different moments.
-    pub(crate) fn of(samples: &[&Sample]) -> Option<KeptRate> {
-        let mut of_rank: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
-        for sample in samples {
-            let due = sample.start_ns.saturating_sub(sample.late_ns);
-            of_rank.entry(sample.rank).or_default().push((due, sample.start_ns));
-        }
+    /// Of all operations of a row, by rank; `None` where no rank has two that were due at different moments.
+    pub(crate) fn of(streams: &[Stream]) -> Option<KeptRate> {
         let (mut asked, mut achieved, mut grows) = (0.0, 0.0, false);
-        for moments in of_rank.values_mut() {
+        for of_rank in streams.chunk_by(|a, b| a.rank == b.rank) {
+            let timings = of_rank.iter().flat_map(Stream::timings);
+            let mut moments: Vec<(u64, u64)> = timings
+                .map(|timing| (timing.start_ns.saturating_sub(timing.late_ns), timing.start_ns))
+                .collect();
             moments.sort_unstable();
             let (Some(first), Some(last)) = (moments.first(), moments.last()) else { continue };
             let (due, begun) = (last.0.saturating_sub(first.0), last.1.saturating_sub(first.1));
@@ -53,7 +51,10 @@ impl KeptRate {
 
 #[cfg(test)]
 mod tests {
+    use samples::Sample;
+
     use super::*;
+    use crate::columns::Columns;
 
     fn run(begin: impl Fn(u64) -> u64) -> KeptRate {
         let all: Vec<Sample> = (0..1_000)
@@ -62,7 +63,9 @@ mod tests {
                 Sample { start_ns, late_ns: start_ns - due, ..Sample::default() }
             })
             .collect();
-        KeptRate::of(&all.iter().collect::<Vec<_>>()).expect("a rate")
+        let mut columns = Columns::default();
+        columns.push(&all);
+        KeptRate::of(&columns.into_streams()).expect("a rate")
     }
 
     #[test]

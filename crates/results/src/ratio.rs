@@ -114,7 +114,7 @@ pub fn compare_rows(old: &[ResultRow], new: &[ResultRow]) -> RowRatios {
 }
 
 impl RowRatio {
-    fn of(old: &ResultRow, new: &ResultRow) -> Option<RowRatio> {
+    pub(crate) fn of(old: &ResultRow, new: &ResultRow) -> Option<RowRatio> {
         let ratio = |p: f64| QuantileRatio::of(old.interval(p)?, new.interval(p)?);
         let rate = old.operations_per_second.zip(new.operations_per_second);
         Some(RowRatio {

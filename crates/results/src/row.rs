@@ -12,6 +12,7 @@ use crate::quantiles::Quantiles;
 use crate::rate::KeptRate;
 use crate::series::Series;
 use crate::steady::Steadiness;
+use crate::wall::AtWall;
 
 /// What was measured under one path of labels with one operation; places of the program that agree in both are one row.
 ///
@@ -71,6 +72,8 @@ pub struct ResultRow {
     pub bytes_per_operation: Option<[u64; 2]>,
     /// Each rank alone; empty of a single rank.
     pub per_rank: Vec<RankResult>,
+    /// What all ranks had done when the first of them was through; `None` of a single rank.
+    pub at_wall: Option<AtWall>,
     /// Passes of the labelled block around it, each for itself; `None` without such a block or of one pass.
     pub iterations: Option<Iterations>,
     /// Under `rate`: what was asked for and what came of it.

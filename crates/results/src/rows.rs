@@ -2,18 +2,28 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use samples::{Counted, Run, Sample};
+use samples::{Counted, Facts, Run, Site};
 
+use crate::columns::{Columns, Stream};
 use crate::measure::{count, measure};
 use crate::row::ResultRow;
 use crate::timeline::Timeline;
 
 /// The rows of a run, in the order in which the run names their places.
 pub fn of_run(run: &Run) -> Vec<ResultRow> {
-    let (mut rows, row_of) = empty_rows(run);
-    if !run.facts.counted.is_empty() {
+    let mut columns = Columns::default();
+    if run.facts.counted.is_empty() {
+        columns.push(&run.samples);
+    }
+    of_columns(columns, &run.facts, &run.sites)
+}
+
+/// The same of samples that were taken piece by piece, with the facts and the sites of their run.
+pub fn of_columns(columns: Columns, facts: &Facts, sites: &[Site]) -> Vec<ResultRow> {
+    let (mut rows, row_of) = empty_rows(sites);
+    if !facts.counted.is_empty() {
         let mut merged: BTreeMap<usize, Counted> = BTreeMap::new();
-        for counted in &run.facts.counted {
+        for counted in &facts.counted {
             let Some(&row) = row_of.get(counted.site as usize) else { continue };
             merged.entry(row).or_default().merge(counted);
         }
@@ -23,25 +33,26 @@ pub fn of_run(run: &Run) -> Vec<ResultRow> {
         rows.retain(|row| row.timings + row.errors > 0);
         return rows;
     }
-    let mut samples: Vec<Vec<&Sample>> = vec![Vec::new(); rows.len()];
-    for sample in &run.samples {
-        if let Some(&row) = row_of.get(sample.site as usize) {
-            samples[row].push(sample);
+    let streams = columns.into_streams();
+    let timeline = Timeline::of(facts, sites, &streams);
+    let mut of_row: Vec<Vec<Stream>> = rows.iter().map(|_| Vec::new()).collect();
+    for stream in streams {
+        if let Some(&row) = row_of.get(stream.site as usize) {
+            of_row[row].push(stream);
         }
     }
-    let timeline = Timeline::of(run);
-    for (row, samples) in rows.iter_mut().zip(samples) {
-        measure(row, samples, &timeline);
+    for (row, streams) in rows.iter_mut().zip(of_row) {
+        measure(row, streams, &timeline);
     }
     rows.retain(|row| row.timings + row.errors > 0);
     rows
 }
 
 /// A row for each path of labels, operation and kind, and which row each site belongs to.
-fn empty_rows(run: &Run) -> (Vec<ResultRow>, Vec<usize>) {
+fn empty_rows(sites: &[Site]) -> (Vec<ResultRow>, Vec<usize>) {
     let mut rows: Vec<ResultRow> = Vec::new();
     let mut known = HashMap::new();
-    let row_of = run.sites.iter().map(|site| {
+    let row_of = sites.iter().map(|site| {
         let row = *known.entry((&site.labels, &site.operation, site.kind)).or_insert_with(|| {
             rows.push(ResultRow {
                 label: site.labels.last().cloned(),

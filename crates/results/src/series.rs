@@ -40,24 +40,33 @@ pub(crate) struct Work {
 }
 
 impl Series {
-    /// The series of some operations, with bins of a suitable length; `None` if there would be fewer than three.
-    pub(crate) fn of(
-        work: impl Iterator<Item = Work> + Clone,
-        around: Interval,
-        uncertainty_ps: i64,
-    ) -> Option<Series> {
-        let n = work.clone().count() as i64;
-        let bin = bin_length(around.length(), n, uncertainty_ps);
-        (bin > 0 && around.length() / bin >= 2).then(|| Series::with_bins(work, around, bin))
+    /// An empty series for `n` operations with bins as long as suits them; none of so few that there would be no three.
+    pub(crate) fn for_work(n: u64, around: Interval, uncertainty_ps: i64) -> Option<Filling> {
+        let bin = bin_length(around.length(), i64::try_from(n).unwrap_or(i64::MAX), uncertainty_ps);
+        (bin > 0 && around.length() / bin >= 2).then(|| Filling::new(around, bin))
     }
 
-    /// The same with bins of `bin` picoseconds, the first of which begins with the first operation.
-    pub(crate) fn with_bins(work: impl Iterator<Item = Work>, around: Interval, bin: i64) -> Series {
+    /// Operations a second in each bin; the last, which is not whole, left out where there are others.
+    pub fn rates(&self) -> Vec<f64> {
+        let whole = self.operations.len().saturating_sub(1).max(1);
+        self.operations[..whole.min(self.operations.len())].iter().map(|n| n / self.bin_seconds).collect()
+    }
+}
+
+/// A series that is being filled.
+pub(crate) struct Filling {
+    series: Series,
+    begin: i64,
+    bin: i64,
+}
+
+impl Filling {
+    /// With bins of `bin` picoseconds, the first of which begins with the first operation.
+    fn new(around: Interval, bin: i64) -> Filling {
         let count = (around.length().max(1) as u64).div_ceil(bin as u64) as usize;
-        let begin = around.begin();
-        let mut found = Series {
+        let series = Series {
             bin_seconds: bin as f64 * 1e-12,
-            begin_seconds: begin as f64 * 1e-12,
+            begin_seconds: around.begin() as f64 * 1e-12,
             operations: vec![0.0; count],
             bytes: vec![0; count],
             completed: vec![0; count],
@@ -65,22 +74,27 @@ impl Series {
             longest_seconds: vec![0.0; count],
             depth: vec![0.0; count],
         };
-        for one in work {
-            found.add(&one, begin, bin);
-        }
-        found.depth.iter_mut().for_each(|time| *time /= bin as f64);
-        found
+        Filling { series, begin: around.begin(), bin }
     }
 
-    fn add(&mut self, one: &Work, begin: i64, bin: i64) {
-        let last = self.completed.len() - 1;
+    /// The series, when all operations are in it.
+    pub fn finish(mut self) -> Series {
+        self.series.depth.iter_mut().for_each(|time| *time /= self.bin as f64);
+        self.series
+    }
+
+    /// Adds an operation.
+    pub fn add(&mut self, one: &Work) {
+        let (begin, bin) = (self.begin, self.bin);
+        let found = &mut self.series;
+        let last = found.completed.len() - 1;
         let bin_of = |moment: i64| (((moment - begin) / bin) as usize).min(last);
         let (from, to) = (bin_of(one.at.begin()), bin_of(one.at.end()));
         if one.failed {
-            self.errors[to] += 1;
+            found.errors[to] += 1;
         } else {
-            self.completed[to] += one.operations;
-            self.longest_seconds[to] = self.longest_seconds[to].max(one.at.length() as f64 * 1e-12);
+            found.completed[to] += one.operations;
+            found.longest_seconds[to] = found.longest_seconds[to].max(one.at.length() as f64 * 1e-12);
         }
         let length = one.at.length().max(1);
         let (mut done, mut given) = (0, 0);
@@ -91,20 +105,14 @@ impl Series {
             let share = if at == to { 1.0 } else { done as f64 / length as f64 };
             // By the floor of the cumulative share, so that the parts add up to the whole.
             let until = if at == to { one.bytes } else { (one.bytes as f64 * share) as u64 };
-            self.bytes[at] += until.saturating_sub(given);
+            found.bytes[at] += until.saturating_sub(given);
             given = given.max(until);
-            self.depth[at] += inside as f64;
+            found.depth[at] += inside as f64;
             if !one.failed {
                 let part = if from == to { 1.0 } else { inside as f64 / length as f64 };
-                self.operations[at] += one.operations as f64 * part;
+                found.operations[at] += one.operations as f64 * part;
             }
         }
-    }
-
-    /// Operations per second of each bin, without the incomplete last bin unless it is the only one.
-    pub fn rates(&self) -> Vec<f64> {
-        let whole = self.operations.len().saturating_sub(1).max(1);
-        self.operations[..whole.min(self.operations.len())].iter().map(|n| n / self.bin_seconds).collect()
     }
 }
 
@@ -147,14 +155,20 @@ mod tests {
     }
 
     fn around(all: &[Work]) -> Interval {
-        Interval::around(&all.iter().map(|one| one.at).collect::<Vec<_>>()).unwrap()
+        all.iter().map(|one| one.at).reduce(Interval::joined).unwrap()
+    }
+
+    fn with_bins(all: &[Work], whole: Interval, bin: i64) -> Series {
+        let mut found = Filling::new(whole, bin);
+        all.iter().for_each(|one| found.add(one));
+        found.finish()
     }
 
     #[test]
     fn sixteen_in_flight_share_the_bins_and_the_last_is_closed() {
         let all: Vec<Work> = (0..160).map(|n| work(n / 16 * 10, 10, 4096)).collect();
         let whole = around(&all);
-        let found = Series::with_bins(all.into_iter(), whole, 50 * MS);
+        let found = with_bins(&all, whole, 50 * MS);
         assert_eq!(found.operations, [80.0, 80.0]);
         assert_eq!(found.completed, [64, 96]);
         assert_eq!(found.bytes.iter().sum::<u64>(), 160 * 4096);
@@ -165,7 +179,7 @@ mod tests {
     fn a_stall_is_a_bin_of_nothing_completed_with_work_under_way() {
         let all = [work(0, 5, 8), work(5, 95, 8), work(100, 5, 8)];
         let whole = around(&all);
-        let found = Series::with_bins(all.into_iter(), whole, 20 * MS);
+        let found = with_bins(&all, whole, 20 * MS);
         assert_eq!(found.completed, [1, 0, 0, 0, 0, 2]);
         assert!(found.depth[1..5].iter().all(|depth| (*depth - 1.0).abs() < 1e-9));
         assert_eq!(found.longest_seconds[5], 0.095);
@@ -189,7 +203,7 @@ mod tests {
             let (whole, bytes) = (around(&all), all.iter().map(|one| one.bytes).sum::<u64>());
             let time: i64 = all.iter().map(|one| one.at.length()).sum();
             let n = all.len();
-            let found = Series::with_bins(all.into_iter(), whole, bin * MS);
+            let found = with_bins(&all, whole, bin * MS);
             prop_assert_eq!(found.bytes.iter().sum::<u64>(), bytes);
             prop_assert_eq!(found.completed.iter().sum::<u64>(), n as u64);
             prop_assert!((found.operations.iter().sum::<f64>() - n as f64).abs() < 1e-9 * n as f64);

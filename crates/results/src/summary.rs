@@ -16,16 +16,15 @@ pub fn of_values(values: &[f64]) -> (Option<Quantiles>, Vec<QuantileInterval>) {
         bits => bits | SIGN,
     };
     let value = |key: u64| f64::from_bits(if key & SIGN != 0 { key & !SIGN } else { !key });
-    quantiles(values.iter().map(|value| key(*value)), value)
+    quantiles(values.iter().map(|value| key(*value)).collect(), value)
 }
 
 /// Quantiles of some values in the order in which they began, and the intervals of those that the values reach; each
 /// shown by `value`.
 pub(crate) fn quantiles(
-    values: impl Iterator<Item = u64>,
+    in_order: Vec<u64>,
     value: impl Fn(u64) -> f64,
 ) -> (Option<Quantiles>, Vec<QuantileInterval>) {
-    let in_order: Vec<u64> = values.collect();
     let mut sorted = in_order.clone();
     sorted.sort_unstable();
     let found = Quantiles::of_sorted(&sorted, &value);

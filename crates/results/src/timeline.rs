@@ -1,12 +1,11 @@
-//! Samples on the common clock of the ranks, and the passes of the blocks around them.
+//! Timings on the common clock of the ranks, in the order in which they began, and the blocks around them.
 
-use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroU32;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
-use samples::{CommonClock, Run, Sample, SiteKind};
+use samples::{CommonClock, Facts, Site, SiteKind};
 
-/// The n-th pass of the block around a sample on its rank, from 1; none where no labelled block is around it.
-pub(crate) type Pass = Option<NonZeroU32>;
+use crate::columns::{Stream, Timing};
 
 /// One operation on the common clock, in picoseconds: 64 bits hold 106 days.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,11 +39,7 @@ impl Interval {
     }
 
     /// From the first begin to the last end.
-    pub fn around(all: &[Interval]) -> Option<Interval> {
-        all.iter().copied().reduce(Interval::joined)
-    }
-
-    fn joined(self, other: Interval) -> Interval {
+    pub fn joined(self, other: Interval) -> Interval {
         let (begins, ends) = (other.start < self.start, other.end > self.end);
         Interval {
             start: self.start.min(other.start),
@@ -73,38 +68,57 @@ pub(crate) fn covered(all: Vec<Interval>) -> i64 {
     union(all).iter().map(Interval::length).sum()
 }
 
-/// When each rank began each pass of each block, by its own clock.
+/// The length of the union of intervals that come in the order in which they begin.
+#[derive(Default)]
+pub(crate) struct Covered {
+    length: i64,
+    until: Option<i64>,
+}
+
+impl Covered {
+    pub fn add(&mut self, at: Interval) {
+        let from = self.until.map_or(at.start, |until| until.max(at.start));
+        self.length += (at.end - from).max(0);
+        self.until = Some(self.until.map_or(at.end, |until| until.max(at.end)));
+    }
+
+    /// In picoseconds.
+    pub fn length(&self) -> i64 {
+        self.length
+    }
+}
+
+/// The common clock, and when each rank began each pass of each block, by its own clock.
 pub(crate) struct Timeline<'a> {
     clock: CommonClock,
-    /// By labels, then by rank, ascending.
+    /// By labels, then by rank; ascending.
     begins: HashMap<&'a [String], BTreeMap<u32, Vec<u64>>>,
 }
 
 impl<'a> Timeline<'a> {
-    pub fn of(run: &'a Run) -> Self {
+    pub fn of(facts: &Facts, sites: &'a [Site], streams: &[Stream]) -> Self {
         let mut begins: HashMap<&[String], BTreeMap<u32, Vec<u64>>> = HashMap::new();
-        for sample in &run.samples {
-            let Some(site) = run.sites.get(sample.site as usize) else { continue };
+        for stream in streams {
+            let Some(site) = sites.get(stream.site as usize) else { continue };
             match site.kind {
                 SiteKind::Operation | SiteKind::Barrier => {}
                 SiteKind::Time | SiteKind::CommandTime | SiteKind::Phase => {
                     let of_rank = begins.entry(site.labels.as_slice()).or_default();
-                    of_rank.entry(sample.rank).or_default().push(sample.start_ns);
+                    of_rank.entry(stream.rank).or_default().extend(stream.starts());
                 }
             }
         }
-        begins.values_mut().flat_map(BTreeMap::values_mut).for_each(|begins| begins.sort_unstable());
-        Timeline { clock: CommonClock::of(&run.facts), begins }
+        for begins in begins.values_mut().flat_map(BTreeMap::values_mut) {
+            if !begins.is_sorted() {
+                begins.sort_unstable();
+            }
+        }
+        Timeline { clock: CommonClock::of(facts), begins }
     }
 
-    /// Where samples of one row lie, and in which pass of the innermost labelled block around them: the n-th of their
-    /// rank, from 1, or none.
-    pub fn place(
-        &self,
-        labels: &[String],
-        kind: SiteKind,
-        samples: &[&Sample],
-    ) -> (Vec<Interval>, Vec<Pass>) {
+    /// When a rank began the passes of the innermost labelled block around a row, ascending; none where there is no
+    /// such block.
+    pub fn begins(&self, labels: &[String], kind: SiteKind, rank: u32) -> &[u64] {
         let around = match kind {
             SiteKind::Operation | SiteKind::Barrier => labels,
             // The last label of a block is its own.
@@ -112,46 +126,73 @@ impl<'a> Timeline<'a> {
                 labels.split_last().map_or(labels, |(_, outer)| outer)
             }
         };
-        let begins = if around.is_empty() { None } else { self.begins.get(around) };
-        let place = |sample: &&Sample| {
-            let start = self.clock.common_ns(sample.rank, sample.start_ns).saturating_mul(1_000);
-            let end = start.saturating_add_unsigned(sample.duration_ps);
-            let pass = begins
-                .and_then(|begins| begins.get(&sample.rank))
-                .map(|begins| begins.partition_point(|begin| *begin <= sample.start_ns));
-            (Interval::new(start, end, sample.rank), NonZeroU32::new(pass.unwrap_or(0) as u32))
-        };
-        samples.iter().map(place).unzip()
+        let of_rank = if around.is_empty() { None } else { self.begins.get(around) };
+        of_rank.and_then(|of_rank| of_rank.get(&rank)).map_or(&[], Vec::as_slice)
     }
 
-    /// When a sample began on the common clock, in nanoseconds.
-    pub fn begin_ns(&self, sample: &Sample) -> i64 {
-        self.clock.common_ns(sample.rank, sample.start_ns)
+    /// Where a timing of a rank lies.
+    pub fn place(&self, rank: u32, timing: &Timing) -> Interval {
+        let start = self.clock.common_ns(rank, timing.start_ns).saturating_mul(1_000);
+        Interval::new(start, start.saturating_add_unsigned(timing.duration_ps), rank)
     }
 
     /// How far the moments of some ranks are uncertain at most, in picoseconds.
-    pub fn uncertainty_ps(&self, ranks: &[u32]) -> i64 {
-        let most = ranks.iter().map(|rank| self.clock.uncertainty_ns(*rank)).max().unwrap_or(0);
+    pub fn uncertainty_ps(&self, ranks: impl Iterator<Item = u32>) -> i64 {
+        let most = ranks.map(|rank| self.clock.uncertainty_ns(rank)).max().unwrap_or(0);
         i64::try_from(most).unwrap_or(i64::MAX).saturating_mul(1_000)
-    }
-
-    /// The passes of a row in their order, each from the first begin to the last end over ranks.
-    pub fn passes(intervals: &[Interval], passes: &[Pass]) -> BTreeMap<Pass, Interval> {
-        let mut found: BTreeMap<Pass, Interval> = BTreeMap::new();
-        for (interval, pass) in intervals.iter().zip(passes) {
-            found.entry(*pass).and_modify(|known| *known = known.joined(*interval)).or_insert(*interval);
-        }
-        found
     }
 
     /// The wall time of a row in picoseconds, and how far it is uncertain in nanoseconds: passes of the block around
     /// it last from the first begin to the last end over ranks, and pauses between them do not count.
-    pub fn wall(&self, passes: impl IntoIterator<Item = Interval>) -> (i64, u64) {
-        let pieces = union(passes.into_iter().collect());
+    pub fn wall(&self, passes: Vec<Interval>) -> (i64, u64) {
+        let pieces = union(passes);
         let uncertain = |piece: &Interval| {
             let of = |rank| self.clock.uncertainty_ns(rank);
             if piece.first == piece.last { 0 } else { of(piece.first) + of(piece.last) }
         };
         (pieces.iter().map(Interval::length).sum(), pieces.iter().map(uncertain).sum())
+    }
+
+    /// Shows all timings of some streams in the order in which they began on the common clock.
+    pub fn each_in_order(&self, streams: &[Stream], mut see: impl FnMut(&Timing, Interval)) {
+        if let [only] = streams {
+            only.timings().for_each(|timing| see(&timing, self.place(only.rank, &timing)));
+            return;
+        }
+        let mut rest: Vec<_> = streams.iter().map(|stream| (stream.rank, stream.timings())).collect();
+        let mut next: Vec<Option<(Timing, Interval)>> = vec![None; streams.len()];
+        let mut heap = BinaryHeap::with_capacity(streams.len());
+        for (at, (rank, timings)) in rest.iter_mut().enumerate() {
+            next[at] = timings.next().map(|timing| (timing, self.place(*rank, &timing)));
+            heap.extend(next[at].map(|(_, place)| Reverse((place.start, at))));
+        }
+        while let Some(mut top) = heap.peek_mut() {
+            let at = top.0.1;
+            if let Some((timing, place)) = &next[at] {
+                see(timing, *place);
+            }
+            let (rank, timings) = &mut rest[at];
+            next[at] = timings.next().map(|timing| (timing, self.place(*rank, &timing)));
+            match next[at] {
+                Some((_, place)) => *top = Reverse((place.start, at)),
+                None => {
+                    std::collections::binary_heap::PeekMut::pop(top);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_overlaps_or_touches_is_covered_once() {
+        let mut found = Covered::default();
+        let all = [(0, 10), (5, 20), (6, 7), (20, 25), (40, 41)];
+        all.iter().for_each(|(start, end)| found.add(Interval::new(*start, *end, 0)));
+        assert_eq!(found.length(), 26);
+        assert_eq!(covered(all.iter().map(|(start, end)| Interval::new(*start, *end, 0)).collect()), 26);
     }
 }

@@ -27,7 +27,7 @@ pub use facts::{
     Coverage, CurvePoint, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Limits, Load, MACHINE_SCHEMA,
     MachineFacts, Memory, MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel,
     OtherFacts, Overhead, PathFacts, Processor, RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck,
-    TourFacts, Virtualisation, Warning,
+    TourFacts, UntilFacts, Virtualisation, Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};

@@ -30,7 +30,7 @@ mod write;
 
 pub use columns::FACTS_KEY;
 pub use error::Error;
-pub use numbers::{LineError, NumberLines, numbers, numbers_from};
+pub use numbers::{LineError, NumberLines, numbers, numbers_from, texts};
 pub use parts::{has_parts, parts_of, remove_other_parts, write_part};
 pub use read::{OTHER_FILE, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
@@ -42,5 +42,18 @@ pub use write::{Writer, write};
 /// An [`Error`] that says whether the file is missing, not Parquet, cut short, from another tool,
 /// from a newer lastrank, or damaged (a checksum over all data is checked).
 pub fn read(path: &std::path::Path) -> Result<samples::Run, Error> {
-    if path.is_dir() { parts::read(path) } else { read::read_file(path) }
+    if path.is_dir() { parts::read(path, None) } else { read::read_file(path) }
+}
+
+/// Reads a run in pieces: `each` gets its samples as they come, a row group at a time, with the sites of the run that
+/// is returned, which has none. So a run need not fit into memory.
+///
+/// # Errors
+/// As [`read`]; what `each` was given until then is not to be used.
+pub fn scan(path: &std::path::Path, each: &mut dyn FnMut(&[samples::Sample])) -> Result<samples::Run, Error> {
+    if path.is_dir() {
+        parts::read(path, Some(each))
+    } else {
+        read::read_file_into(path, Some(&mut |_, samples| each(samples)))
+    }
 }

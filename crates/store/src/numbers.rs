@@ -59,6 +59,26 @@ pub fn numbers_from(reader: impl BufRead, name: &str, column: Option<&str>) -> R
     Ok(values)
 }
 
+/// The texts of one column of a table with a header, one for each row; see [`numbers_from`] for what a table is.
+///
+/// # Errors
+/// [`Error::Io`], and [`Error::Table`] where the file is no table or has no such column.
+pub fn texts(path: &Path, column: &str) -> Result<Vec<String>, Error> {
+    let file = std::fs::File::open(path).map_err(|cause| Error::io("read", path, cause))?;
+    let table = |what: String| Error::Table { name: path.display().to_string(), what };
+    let mut lines = NumberLines::new(Some(column));
+    let mut found = Vec::new();
+    for (index, line) in bounded_lines(BufReader::new(file)).enumerate() {
+        let line = line.map_err(|cause| Error::io("read", path, cause))?;
+        match lines.field(&line) {
+            Ok(text) => found.extend(text),
+            Err(LineError::Layout(what)) => return Err(table(what)),
+            Err(error) => return Err(table(format!("line {} {error}", index + 1))),
+        }
+    }
+    Ok(found)
+}
+
 /// Bytes of the longest line; `/dev/zero` has one without end.
 const LONGEST_LINE: u64 = 1 << 20;
 
@@ -128,6 +148,15 @@ impl NumberLines {
     /// # Errors
     /// A [`LineError`]; the next line can be read nevertheless.
     pub fn number(&mut self, line: &str) -> Result<Option<f64>, LineError> {
+        let Some(text) = self.field(line)? else { return Ok(None) };
+        number(&text).map(Some).map_err(|what| LineError::Value { text: shown(&text), what })
+    }
+
+    /// The field of the next line as text; none where it is blank, a comment, or the header.
+    ///
+    /// # Errors
+    /// A [`LineError`] other than [`LineError::Value`]; the next line can be read nevertheless.
+    pub fn field(&mut self, line: &str) -> Result<Option<String>, LineError> {
         let line = line.trim_start_matches('\u{feff}').trim();
         if line.is_empty() || line.starts_with('#') {
             return Ok(None);
@@ -150,8 +179,7 @@ impl NumberLines {
         if found != layout.fields {
             return Err(LineError::Fields { found, expected: layout.fields, line: shown(line) });
         }
-        let text = fields.swap_remove(layout.column);
-        number(&text).map(Some).map_err(|what| LineError::Value { text: shown(&text), what })
+        Ok(Some(fields.swap_remove(layout.column)))
     }
 
     /// Whether a line has shown how the lines are split.

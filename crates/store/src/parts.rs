@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use samples::{Counted, Run, Site, histogram};
+use samples::{Counted, Run, Sample, Site, histogram};
 
 use crate::Error;
-use crate::read::{facts_of_file, read_file};
+use crate::read::{facts_of_file, read_file_into};
 use crate::write::write;
 
 /// The name of part `index` in the run directory `run`: `run/part-00007.parquet`.
@@ -74,17 +74,38 @@ pub fn has_parts(directory: &Path) -> bool {
 ///
 /// Facts are those of the first part; `complete` holds only if it does in every part and none is missing,
 /// failures and warnings are gathered, and the same site in several parts becomes one.
-pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
+///
+/// With `each` the samples go there, a piece at a time, and the run is left without.
+pub(crate) fn read(directory: &Path, mut each: Option<&mut dyn FnMut(&[Sample])>) -> Result<Run, Error> {
     let wrong = |what: String| Error::Parts { path: directory.into(), what };
     let paths = part_files(directory)?;
     let Some((first, rest)) = paths.split_first() else {
         return Err(wrong("the directory holds no `part-*.parquet`".into()));
     };
-    let mut run = read_file(first)?;
+    let mut run = match &mut each {
+        Some(each) => read_file_into(first, Some(&mut |_, samples| each(samples)))?,
+        None => read_file_into(first, None)?,
+    };
     let mut known: HashMap<Site, u32> =
         (0u32..).zip(&run.sites).map(|(index, site)| (site.clone(), index)).collect();
     for path in rest {
-        let part = read_file(path)?;
+        let mut mapping = None;
+        let mut in_common = |sites: &[Site], samples: &mut [Sample]| {
+            let mapping = mapping.get_or_insert_with(|| mapped(sites, &mut known, &mut run.sites));
+            samples.iter_mut().for_each(|sample| sample.site = mapping[sample.site as usize]);
+        };
+        let mut part = match &mut each {
+            Some(each) => {
+                let mut sink = |sites: &[Site], samples: &mut [Sample]| {
+                    in_common(sites, samples);
+                    each(samples);
+                };
+                read_file_into(path, Some(&mut sink))?
+            }
+            None => read_file_into(path, None)?,
+        };
+        in_common(&part.sites, &mut part.samples);
+        let mapping = mapping.unwrap_or_default();
         let same = part.facts.program == run.facts.program
             && part.facts.parameters == run.facts.parameters
             && part.facts.seed == run.facts.seed
@@ -98,20 +119,7 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
                 path.display()
             )));
         }
-        let mapping: Vec<u32> = part
-            .sites
-            .into_iter()
-            .map(|site| {
-                *known.entry(site).or_insert_with_key(|site| {
-                    run.sites.push(site.clone());
-                    run.sites.len() as u32 - 1
-                })
-            })
-            .collect();
-        run.samples.extend(part.samples.into_iter().map(|mut sample| {
-            sample.site = mapping[sample.site as usize];
-            sample
-        }));
+        run.samples.append(&mut part.samples);
         for counted in part.facts.counted {
             let Some(site) = mapping.get(counted.site as usize).copied() else { continue };
             histogram::join(&mut run.facts.counted, Counted { site, ..counted });
@@ -140,6 +148,17 @@ pub(crate) fn read(directory: &Path) -> Result<Run, Error> {
         run.facts.failures.push(missing);
     }
     Ok(run)
+}
+
+/// The number in `all` of each of the sites of a part; new ones are added to it.
+fn mapped(sites: &[Site], known: &mut HashMap<Site, u32>, all: &mut Vec<Site>) -> Vec<u32> {
+    let one = |site: &Site| {
+        *known.entry(site.clone()).or_insert_with(|| {
+            all.push(site.clone());
+            all.len() as u32 - 1
+        })
+    };
+    sites.iter().map(one).collect()
 }
 
 /// Names the ranks whose parts are missing; the slowest rank of a step may be one of them.

@@ -12,7 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
-use samples::{Facts, Run, Sample, Warning};
+use samples::{Facts, Run, Sample, Site, Warning};
 
 use crate::Error;
 use crate::columns::{
@@ -54,13 +54,24 @@ fn expecting_panics<T>(read: impl FnOnce() -> T) -> std::thread::Result<T> {
     done
 }
 
+/// Takes the samples of a row group, and the sites that they name.
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[Site], &mut [Sample]);
+
 pub(crate) fn read_file(path: &Path) -> Result<Run, Error> {
+    read_file_into(path, None)
+}
+
+/// Reads a run file; with a sink the samples go there, a row group at a time, and the run is left without.
+///
+/// # Errors
+/// As [`crate::read`]. What the sink was given until then is to be forgotten.
+pub(crate) fn read_file_into(path: &Path, sink: Option<Sink>) -> Result<Run, Error> {
     if path.metadata().is_ok_and(|found| !found.is_file()) {
         return Err(Error::Special { action: "read", path: path.into() });
     }
     let file = open(path)?;
     // The Parquet library answers some damage with a panic: report it as damage, too.
-    expecting_panics(|| read_open(path, file)).unwrap_or_else(|_| {
+    expecting_panics(|| read_open(path, file, sink)).unwrap_or_else(|_| {
         Err(Error::Damaged { path: path.into(), what: "the Parquet library cannot make sense of it".into() })
     })
 }
@@ -208,7 +219,7 @@ fn unpacked_bytes(metadata: &ParquetMetaData, rows: i64) -> Result<u64, String> 
     Ok(total.saturating_mul(size_of::<Sample>() as u64).max(pages))
 }
 
-fn read_open(path: &Path, file: File) -> Result<Run, Error> {
+fn read_open(path: &Path, file: File, mut sink: Option<Sink>) -> Result<Run, Error> {
     let parquet = |error| Error::parquet("read", path, error);
     let damaged = |what: String| Error::Damaged { path: path.into(), what };
     let reader = SerializedFileReader::new(file).map_err(parquet)?;
@@ -241,28 +252,31 @@ fn read_open(path: &Path, file: File) -> Result<Run, Error> {
             .map_err(|cause| damaged(format!("its sites are not what this version expects ({cause})")))?,
         samples: Vec::new(),
     };
-    run.samples.reserve_exact(usize::try_from(footer.rows).unwrap_or(0));
+    if sink.is_none() {
+        run.samples.reserve_exact(usize::try_from(footer.rows).unwrap_or(0));
+    }
     let mut of_values = crc32fast::Hasher::new();
+    let mut total = 0;
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(parquet)?;
+        let first = run.samples.len();
         read_group(group.as_ref(), &columns, &mut run.samples, &mut of_values).map_err(parquet)?;
+        let samples = &mut run.samples[first..];
+        total += samples.len() as i64;
+        if let Some(sample) = samples.iter().find(|sample| sample.site as usize >= run.sites.len()) {
+            let sites = run.sites.len();
+            return Err(damaged(format!("a sample names site {}, and there are {sites}", sample.site)));
+        }
+        if let Some(sink) = &mut sink {
+            sink(&run.sites, samples);
+            run.samples.clear();
+        }
     }
     if checksums.is_some_and(|(_, values)| values != of_values.finalize()) {
         return Err(damaged("its footer leads to other numbers than were written (checksum differs)".into()));
     }
-    if run.samples.len() as i64 != footer.rows {
-        return Err(damaged(format!(
-            "it holds {} samples, its footer says {}",
-            run.samples.len(),
-            footer.rows
-        )));
-    }
-    if let Some(sample) = run.samples.iter().find(|sample| sample.site as usize >= run.sites.len()) {
-        return Err(damaged(format!(
-            "a sample names site {}, and there are {}",
-            sample.site,
-            run.sites.len()
-        )));
+    if total != footer.rows {
+        return Err(damaged(format!("it holds {total} samples, its footer says {}", footer.rows)));
     }
     if !notes.is_empty() {
         run.facts.warnings.push(Warning {

@@ -42,6 +42,7 @@ pub mod extremes;
 pub mod gev;
 pub mod gof;
 pub mod gpd;
+pub mod groups;
 pub mod gumbel;
 pub mod independence;
 pub mod interleaved;

@@ -12,6 +12,7 @@ pub mod live;
 mod options;
 mod program;
 mod stonewall;
+mod tap;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub use crate::driver::BackendKind;
 pub use job::{JobSeat, JobShare, job};
 pub use options::{Clean, Confine, Keep, Options};
 pub use program::{Program, missing_space, options_of};
+pub use tap::Tap;
 
 /// A program, seen by the engine: its places, and what a rank does.
 pub trait Body {
@@ -189,6 +191,9 @@ pub fn ranks<T: Body>(
             })
         })
         .collect::<Result<_, _>>()?;
+    if let Some(tap) = &options.tap {
+        tap.open(&regions);
+    }
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
     let placement = if options.backend.capabilities().virtual_time {
@@ -206,6 +211,9 @@ pub fn ranks<T: Body>(
         watch,
     )?;
     timing.end();
+    if let Some(tap) = &options.tap {
+        tap.close();
+    }
     let (records, cleaned) = collect::leftovers(options, &regions, ended.complete());
     let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);

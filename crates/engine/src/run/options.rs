@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use samples::units::bytes;
 
-use super::RunError;
+use super::{RunError, Tap};
 use crate::content::Dials;
 use crate::driver::BackendKind;
 use crate::execute::OnError;
@@ -90,6 +90,8 @@ pub struct Options {
     pub spill_directory: PathBuf,
     /// Where samples survive the death of all processes; `None`: they live as long as one of them.
     pub live: Option<Arc<LiveFolder>>,
+    /// Shows samples to the caller while the run is under way.
+    pub tap: Option<Arc<Tap>>,
     /// Look for the causes of slow operations where that costs next to nothing (perf events).
     pub causes: bool,
     /// Do not sleep and think, for trying a program out.
@@ -119,6 +121,7 @@ impl Options {
             keep: Keep::default(),
             spill_directory: std::env::temp_dir(),
             live: None,
+            tap: None,
             causes: true,
             skip_sleep: false,
         }

@@ -13,6 +13,7 @@ mod mpi;
 mod other;
 mod path;
 mod tour;
+mod until;
 
 use std::collections::BTreeMap;
 
@@ -31,6 +32,7 @@ pub use mpi::{HintsOfFile, MpiFacts, MpiHints};
 pub use other::OtherFacts;
 pub use path::{BlockDevice, FileLayout, Mount, NfsMount, NfsOperation, PathFacts};
 pub use tour::{Bandwidth, CurvePoint, Noise, RungFacts, RungGroup, RungQuantiles, TimingCheck, TourFacts};
+pub use until::UntilFacts;
 
 /// The schema of [`Facts`]: the number rises when a key changes its meaning, not when one is added.
 pub const FACTS_SCHEMA: &str = "lastrank.facts/1";
@@ -102,6 +104,9 @@ pub struct Facts {
     /// Whether every rank reached the end of the program and all its samples could be read back. Failed
     /// operations are samples with an errno and do not make a run incomplete.
     pub complete: bool,
+    /// What the run was to go on until. `None` where nothing was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<UntilFacts>,
     /// Why the run is incomplete: one line for each failed rank.
     pub failures: Vec<String>,
     /// Conditions that make the result less trustworthy.

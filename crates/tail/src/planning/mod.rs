@@ -21,6 +21,8 @@ pub enum Quantity {
     Shape,
     /// The level exceeded once in this many runs.
     ReturnLevel(f64),
+    /// The quantile of this probability, estimated by the value of its rank, without a law.
+    Quantile(f64),
     /// The congestion factor between two systems; its precision is the difference from 1 to detect.
     Factor,
 }
@@ -77,7 +79,9 @@ pub enum PrecisionGoalError {
     #[error("`{0}` has no `=`: write for instance `return-level(100)=0.5%` or `shape=0.05`")]
     NoPrecision(String),
     /// The text before the `=` is not a quantity.
-    #[error("`{0}` is not a quantity: write location, scale, shape, k or return-level(N) with N above 1")]
+    #[error(
+        "`{0}` is not a quantity: write p50, p90, p99, p99.9, p99.99, location, scale, shape, k or return-level(N) with N above 1"
+    )]
     UnknownQuantity(String),
     /// The text after the `=` is not a positive number or percentage.
     #[error("`{0}` is not a precision: write a positive number or percentage")]
@@ -103,6 +107,11 @@ pub fn parse(text: &str) -> Result<PrecisionGoal, PrecisionGoalError> {
         "scale" => Quantity::Scale,
         "shape" => Quantity::Shape,
         "k" => Quantity::Factor,
+        "median" | "p50" => Quantity::Quantile(0.5),
+        "p90" => Quantity::Quantile(0.9),
+        "p99" => Quantity::Quantile(0.99),
+        "p99.9" | "p999" => Quantity::Quantile(0.999),
+        "p99.99" | "p9999" => Quantity::Quantile(0.9999),
         _ => left
             .strip_prefix("return-level(")
             .and_then(|rest| rest.strip_suffix(')'))
@@ -161,6 +170,7 @@ pub fn plan_with(
         Quantity::Scale => law.scale,
         Quantity::Shape => law.shape,
         Quantity::ReturnLevel(period) => law.return_level(period),
+        Quantity::Quantile(p) => law.quantile(p),
         Quantity::Factor => 1.0,
     };
     let is_factor = goal.quantity == Quantity::Factor;
@@ -175,6 +185,8 @@ pub fn plan_with(
     let unit_error = match goal.quantity {
         Quantity::Factor => factor_error(law)?,
         Quantity::Shape => unit_error(law.shape, goal.quantity)?,
+        // The standard error of an order statistic (David, Nagaraja 2003, 10.2).
+        Quantity::Quantile(p) => (p * (1.0 - p)).sqrt() / law.ln_pdf(law.quantile(p)).exp(),
         _ => unit_error(law.shape, goal.quantity)? * law.scale,
     };
     let mut z = normal_upper_quantile(0.5 * (1.0 - level));
@@ -233,6 +245,9 @@ pub fn unit_error(shape: f64, quantity: Quantity) -> Result<f64, Error> {
             let c = gumbel_level(return_period_to_probability(period)?);
             let (b, b1, _) = kernel::box_cox(c, shape);
             [1.0, b, b1]
+        }
+        Quantity::Quantile(p) => {
+            return Err(Error::Parameter { what: "probability", value: p, must: "asked of plan" });
         }
         Quantity::Factor => {
             return Err(Error::Parameter { what: "k", value: f64::NAN, must: "asked of factor_error" });
