@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
+use std::hash::{DefaultHasher, Hasher};
 
 use ranks::job::JobIdentity;
 use ranks::{Comm, CommError, ControlBlock, RankStatus, StopFlag};
@@ -14,6 +15,7 @@ use crate::find::{FoundLibrary, LibrarySearch};
 use crate::library::MpiLibrary;
 use crate::link::Link;
 use crate::phase_news::PhaseNews;
+use crate::question::{Place, Step, Wait};
 use crate::world::World;
 
 /// A communicator of the MPI library: the world, or a group of the program.
@@ -21,6 +23,8 @@ pub struct Mpi {
     link: Link,
     news: RefCell<PhaseNews>,
     announced: Cell<Option<Exchange>>,
+    /// How many times it was split.
+    splits: Cell<u64>,
 }
 
 /// A reduction of a number and a meeting over all ranks of a communicator. After an error the library may
@@ -30,6 +34,18 @@ struct Exchange {
     request: Handle,
     /// The values of this rank, and the result of the reduction.
     values: *mut [[u64; 3]; 2],
+    memory: Memory,
+    /// What this rank has come to.
+    here: Step,
+}
+
+/// Whose memory the values of an [`Exchange`] are in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    /// A box.
+    Boxed,
+    /// The announcement in the control block, which the keeper reads.
+    Shared,
 }
 
 /// The most bytes passed to one MPI call, well within the range of an `int` count.
@@ -48,13 +64,18 @@ impl Mpi {
         block: &'static ControlBlock,
     ) -> Result<Self, MpiError> {
         let (world, handle) = World::start(library, search, planned, timeout, block)?;
-        let link = Link { world, handle, rank: world.rank, members: (0..world.size).collect() };
-        let mpi = Self { link, news: RefCell::default(), announced: Cell::default() };
+        let members = (0..world.size).collect();
+        let link = Link { world, handle, rank: world.rank, members, number: world.open(0) };
+        let mpi = Self::of(link);
         // A number unique to the job, which distinguishes its files from those left by an earlier job.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let id = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
         block.set_job(JobIdentity { id, rank: world.rank, size: world.size });
         Ok(mpi)
+    }
+
+    fn of(link: Link) -> Self {
+        Self { link, news: RefCell::default(), announced: Cell::default(), splits: Cell::default() }
     }
 
     pub(crate) fn link(&self) -> &Link {
@@ -70,15 +91,24 @@ impl Mpi {
         self.link.world
     }
 
-    /// Starts the reduction of a number and of the meeting that this rank has reached.
-    fn bring(&self, value: u64) -> Result<Exchange, CommError> {
+    /// Starts the reduction of a number and of the meeting that this rank has reached, in this memory if it is free.
+    fn bring(&self, value: u64, memory: Memory) -> Result<Exchange, CommError> {
         let library = self.link.library();
         let meeting = self.status().meeting(self.world().rank);
         // The maxima of a number and of its complement give the largest and the smallest number.
-        let values = Box::into_raw(Box::new([[value, meeting, !meeting], [0_u64; 3]]));
+        let brought = [value, meeting, !meeting];
+        let shared = match memory {
+            Memory::Shared => self.world().block.announcement().begin(brought),
+            Memory::Boxed => None,
+        };
+        let (values, memory) = match shared {
+            Some(values) => (values, Memory::Shared),
+            None => (Box::into_raw(Box::new([brought, [0; 3]])), Memory::Boxed),
+        };
+        let arrival = self.world().arrive(self.link.number);
         let mut request: Handle = 0;
         let code = unsafe {
-            // SAFETY: both arrays live until the request is complete, or are leaked.
+            // SAFETY: both arrays live until the request is complete, are leaked, or live as long as the process.
             (library.f.iallreduce)(
                 values.cast::<c_void>(),
                 values.cast::<[u64; 3]>().add(1).cast::<c_void>(),
@@ -90,23 +120,38 @@ impl Mpi {
             )
         };
         library.check("MPI_Iallreduce", code)?;
-        Ok(Exchange { request, values })
+        let here = Step { place: Place { communicator: self.link.number, arrival }, meeting };
+        Ok(Exchange { request, values, memory, here })
     }
 
     /// Waits for all ranks; returns the largest number if all have reached the same meeting.
     fn receive(&self, exchange: Exchange) -> Result<u64, CommError> {
-        let Exchange { mut request, values } = exchange;
-        self.world().wait(&mut request, &self.link.members)?;
-        // SAFETY: the request is complete, so the library no longer uses the box, and `values` was made by
-        // `bring`.
-        let values = unsafe { Box::from_raw(values) };
-        let [value, most, least] = values[1];
+        let Exchange { mut request, values, memory, here } = exchange;
+        let wait = Wait::new(here, self.link.rank);
+        self.world().wait(&mut request, &self.link.members, Some(wait))?;
+        let [value, most, least] = match memory {
+            Memory::Shared => self.world().block.announcement().end(),
+            // SAFETY: the request is complete, so the library no longer uses the box, and `values` was made by
+            // `bring`.
+            Memory::Boxed => unsafe { (*Box::from_raw(values))[1] },
+        };
         if ranks::meeting::is_same(most, !least) {
             return Ok(value);
         }
         let text = ranks::meeting::apart(most, !least);
         self.world().part(&text);
         Err(CommError::Apart { text })
+    }
+
+    /// The number that all ranks of this `color` have for the communicator that the next split makes of them.
+    fn number_of_part(&self, color: Option<u32>) -> u64 {
+        self.splits.set(self.splits.get() + 1);
+        // Unlike that of a map, this hasher gives the same in every process.
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(self.link.number);
+        hasher.write_u64(self.splits.get());
+        hasher.write_u32(color.unwrap_or_default());
+        hasher.finish()
     }
 
     /// Ends MPI after the program: collectively if no rank was lost, immediately otherwise.
@@ -139,12 +184,12 @@ impl Comm for Mpi {
         if let Some(error) = self.world().stopped() {
             return Err(error);
         }
-        let exchange = self.bring(value)?;
+        let exchange = self.bring(value, Memory::Boxed)?;
         self.receive(exchange)
     }
 
     fn announce(&self) -> Result<(), CommError> {
-        self.announced.set(Some(self.bring(0)?));
+        self.announced.set(Some(self.bring(0, Memory::Shared)?));
         Ok(())
     }
 
@@ -193,6 +238,7 @@ impl Comm for Mpi {
 
     fn split(&self, color: Option<u32>, key: u32) -> Result<Option<Box<dyn Comm>>, CommError> {
         let library = self.link.library();
+        let number = self.number_of_part(color);
         let color = color.map_or(library.k.undefined, |color| (color & i32::MAX as u32) as c_int);
         let mut handle: Handle = 0;
         // SAFETY: the new handle is a live variable. It is zeroed since some libraries write only its lower
@@ -205,10 +251,11 @@ impl Comm for Mpi {
             return Ok(None);
         }
         let (rank, size) = self.world().numbers(handle)?;
-        let mut link = Link { world: self.world(), handle, rank, members: vec![0; size as usize] };
+        let mut link = Link { world: self.world(), handle, rank, members: vec![0; size as usize], number };
         let members = link.all_gather(u64::from(self.world().rank))?;
         link.members = members.into_iter().map(|rank| rank as u32).collect();
-        Ok(Some(Box::new(Self { link, news: RefCell::default(), announced: Cell::default() })))
+        self.world().open(number);
+        Ok(Some(Box::new(Self::of(link))))
     }
 
     fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError> {

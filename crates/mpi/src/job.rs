@@ -114,7 +114,8 @@ impl Job {
                     relay.rank_has_started();
                 }
                 let mut supervisor = Supervisor::new(block, children, launch.grace);
-                let mut outside = OtherRanks { losses: &mut losses, launched, relay, rank: self.rank };
+                let mut outside =
+                    OtherRanks { losses: &mut losses, launched, relay, rank: self.rank, block, apart: None };
                 supervisor.supervise(&supervised, &mut |view| watch(view), Some(&mut outside));
                 supervisor.ends()
             }
@@ -202,6 +203,9 @@ struct OtherRanks<'a> {
     relay: Option<Relay>,
     /// The rank that the launcher assigned, used until MPI reports it.
     rank: u32,
+    block: &'static ControlBlock,
+    /// What the last look found of ranks that have announced different meetings.
+    apart: Option<String>,
 }
 
 impl JobLink for OtherRanks<'_> {
@@ -230,7 +234,12 @@ impl JobLink for OtherRanks<'_> {
     }
 
     fn poll_notice(&mut self) -> Option<CommError> {
-        self.losses.poll()
+        // The rank itself tells it if it is not inside of the library, so that the keeper looks twice.
+        let before = std::mem::replace(&mut self.apart, self.block.announcement().apart());
+        match &self.apart {
+            Some(text) if before.as_ref() == Some(text) => Some(CommError::Apart { text: text.clone() }),
+            _ => self.losses.poll(),
+        }
     }
 }
 

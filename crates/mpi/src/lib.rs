@@ -7,7 +7,8 @@
 //!
 //! `find` chooses the library, `library` opens it, `abi` holds the constants that differ between families.
 //! Waiting polls a non-blocking reduction, so that a rank can leave if another one is lost or after a
-//! timeout; the reason is sent as a message on a separate communicator (`world`).
+//! timeout; the reason is sent as a message on a separate communicator (`world`). Ranks that wait for each other in
+//! different communicators find out by messages (`question`); those inside of MPI-IO are watched by their keepers.
 
 mod abi;
 mod communicator;
@@ -20,6 +21,7 @@ mod library;
 mod link;
 mod loss_board;
 mod phase_news;
+mod question;
 mod relay;
 mod survey;
 mod world;

@@ -15,6 +15,8 @@ pub(crate) struct Link {
     pub(crate) rank: u32,
     /// World ranks of its members.
     pub(crate) members: Vec<u32>,
+    /// The number that all members have for it.
+    pub(crate) number: u64,
 }
 
 impl Link {

@@ -136,7 +136,7 @@ impl PhaseNews {
         }
         for (mut request, message) in std::mem::take(&mut self.sent) {
             // Every neighbour receives until it has our message.
-            let waited = link.world.wait(&mut request, &link.members);
+            let waited = link.world.wait(&mut request, &link.members, None);
             if waited.is_err() {
                 std::mem::forget(message);
                 return waited;

@@ -1,6 +1,6 @@
 //! Starts and ends MPI, waits for requests, and exchanges notices of lost ranks.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,10 @@ use crate::abi::Handle;
 use crate::error::MpiError;
 use crate::find::LibrarySearch;
 use crate::library::{MpiLibrary, MpiStatus};
+use crate::question::{Reaction, Wait};
 
-/// Tag on the control communicator: the reason why the sender leaves.
-const TAG_LEAVES: c_int = 11;
+/// Tag on the control communicator: the reason why the sender leaves, or a question.
+const TAG_NOTICE: c_int = 11;
 /// Tag on the control communicator: the sender also waits at the barrier.
 const TAG_WAITS: c_int = 12;
 /// The longest notice in bytes, small enough to be sent eagerly, without a matching receive.
@@ -22,6 +23,8 @@ const NOTICE: usize = 512;
 const LOST: u8 = 0;
 /// First byte of a notice: a signal asked the run to stop, and its number follows.
 const SIGNALLED: u8 = 1;
+/// First byte of a notice: a question for ranks that wait follows.
+const QUESTION: u8 = 2;
 
 /// State shared by the communicators of one process.
 pub(crate) struct World {
@@ -42,6 +45,12 @@ pub(crate) struct World {
     /// Whether the other ranks know that this rank leaves.
     notified: Cell<bool>,
     ended: Cell<bool>,
+    /// The communicators of this rank by their numbers, and how many times it has come to a meeting of each.
+    arrivals: RefCell<Vec<(u64, u32)>>,
+    /// Questions that have arrived.
+    questions: RefCell<Vec<Vec<u8>>>,
+    /// How many times this rank has asked.
+    asked: Cell<u32>,
 }
 
 impl World {
@@ -89,6 +98,9 @@ impl World {
             lost: OnceCell::new(),
             notified: Cell::new(false),
             ended: Cell::new(false),
+            arrivals: RefCell::default(),
+            questions: RefCell::default(),
+            asked: Cell::new(0),
         };
         (world.rank, world.size) = world.numbers(handle)?;
         let told = world.search.launcher.as_ref().and_then(|launcher| launcher.ranks);
@@ -127,6 +139,29 @@ impl World {
         self.ended.get()
     }
 
+    /// Adds a communicator, and returns its number.
+    pub(crate) fn open(&self, number: u64) -> u64 {
+        self.arrivals.borrow_mut().push((number, 0));
+        number
+    }
+
+    /// This rank comes to the next meeting of a communicator: which one it is.
+    pub(crate) fn arrive(&self, number: u64) -> u32 {
+        match self.arrivals.borrow_mut().iter_mut().find(|(known, _)| *known == number) {
+            Some((_, arrivals)) => {
+                *arrivals = arrivals.wrapping_add(1);
+                *arrivals
+            }
+            None => 0,
+        }
+    }
+
+    /// How many times this rank has come to a meeting of a communicator.
+    fn arrivals(&self, number: u64) -> u32 {
+        let known = self.arrivals.borrow();
+        known.iter().find(|(known, _)| *known == number).map_or(0, |(_, arrivals)| *arrivals)
+    }
+
     /// The status that this rank publishes for its keeper.
     pub(crate) fn status(&self) -> &RankStatus {
         self.block.status(0)
@@ -146,9 +181,14 @@ impl World {
         self.lost.get().cloned()
     }
 
-    /// Polls a request until it is complete. Fails if a rank is lost, if the run is stopped, or after the
-    /// timeout; the request is then never completed.
-    pub(crate) fn wait(&self, request: &mut Handle, members: &[u32]) -> Result<(), CommError> {
+    /// Polls a request until it is complete. Fails if a rank is lost, if the run is stopped, after the
+    /// timeout, or where `wait` shows that ranks wait for each other; the request is then never completed.
+    pub(crate) fn wait(
+        &self,
+        request: &mut Handle,
+        members: &[u32],
+        mut wait: Option<Wait>,
+    ) -> Result<(), CommError> {
         /// Tests of the request between two checks for notices, which are rare.
         const LOOKS: u32 = 64;
         /// If ranks share processors, a rank sleeps between tests after waiting for this time.
@@ -179,11 +219,42 @@ impl World {
             if let Some(error) = self.stopped() {
                 return Err(error);
             }
+            if let Some(wait) = &mut wait {
+                self.look_for_ring(wait, members, start.elapsed())?;
+            }
             if self.timeout.is_some_and(|timeout| start.elapsed() > timeout) {
                 return Err(self.timed_out(members, start.elapsed()));
             }
         }
         self.status().set_activity(Activity::Running);
+        Ok(())
+    }
+
+    /// Reacts to questions, and asks the members of the communicator in which this rank waits if it is time to.
+    fn look_for_ring(&self, wait: &mut Wait, members: &[u32], waited: Duration) -> Result<(), CommError> {
+        if self.arrivals.borrow().len() < 2 {
+            // Ranks of one communicator cannot wait for each other at different ones.
+            return Ok(());
+        }
+        let ask = |question: Vec<u8>| {
+            let notice = [&[QUESTION], &question[..]].concat();
+            self.notify(members.iter().copied(), TAG_NOTICE, &notice);
+        };
+        for question in self.questions.take() {
+            match wait.react(&question, |number| self.arrivals(number)) {
+                Reaction::Ignore => {}
+                Reaction::PassOn(question) => ask(question),
+                Reaction::Ring(ring) => {
+                    let text = ranks::meeting::ring(&ring);
+                    self.part(&text);
+                    return Err(CommError::Apart { text });
+                }
+            }
+        }
+        if wait.is_due(waited) {
+            self.asked.set(self.asked.get().wrapping_add(1));
+            ask(wait.question(self.rank, self.asked.get()));
+        }
         Ok(())
     }
 
@@ -193,10 +264,15 @@ impl World {
         Ok(self.stopped())
     }
 
-    /// Receives the notice of a rank that leaves, if one has arrived.
+    /// Receives the notices that have arrived: of ranks that leave, and questions.
     fn listen(&self) -> Result<(), CommError> {
-        if let Some((rank, notice)) = self.receive(TAG_LEAVES)? {
-            let _ = self.lost.set(cause_in(rank, &notice));
+        while let Some((rank, notice)) = self.receive(TAG_NOTICE)? {
+            match notice.split_first() {
+                Some((&QUESTION, question)) => self.questions.borrow_mut().push(question.to_vec()),
+                _ => {
+                    let _ = self.lost.set(cause_in(rank, &notice));
+                }
+            }
         }
         Ok(())
     }
@@ -279,7 +355,7 @@ impl World {
 
     fn notify_all(&self, notice: &[u8]) {
         if !self.notified.replace(true) {
-            self.notify(0..self.size, TAG_LEAVES, notice);
+            self.notify(0..self.size, TAG_NOTICE, notice);
         }
     }
 
@@ -325,6 +401,8 @@ impl World {
     /// Finalizes MPI if no rank was lost, so that every rank reaches this call.
     pub(crate) fn finish(&self) {
         self.ended.set(true);
+        // Questions that came too late to be of use.
+        let _ = self.listen();
         // SAFETY: the last call to the library in this process.
         unsafe { (self.library.f.finalize)() };
     }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
+use crate::announcement::Announcement;
 use crate::barrier::{BarrierSlot, Unmet, Waiter};
 use crate::message::Message;
 use crate::stuck::{Awaited, Waits, ring_through};
@@ -48,6 +49,8 @@ struct Head {
     /// The reason is that ranks came to different meetings.
     apart: AtomicBool,
     reason: Message,
+    /// Under MPI: what the rank has announced.
+    announcement: Announcement,
 }
 
 /// What one rank tells the others and the parent.
@@ -365,6 +368,11 @@ impl ControlBlock {
         let id = head.job.load(Acquire);
         let (rank, size) = (head.job_rank.load(Relaxed), head.job_size.load(Relaxed));
         (id != 0).then_some(JobIdentity { id, rank, size })
+    }
+
+    /// Under MPI: what the rank has announced.
+    pub fn announcement(&self) -> &Announcement {
+        &self.head().announcement
     }
 
     /// What the rank recorded is saved.

@@ -9,6 +9,7 @@
 //! - [`layout`]: which bytes of a shared file belong to which rank.
 //! - [`job`]: the parts from which `mpi` builds the parent of a single rank.
 
+mod announcement;
 mod barrier;
 #[cfg(not(loom))]
 pub mod board;
@@ -51,6 +52,7 @@ pub use supervise::{RanksView, processes};
 
 /// The parts of [`processes`], for a parent that has one rank of a larger job.
 pub mod job {
+    pub use crate::announcement::Announcement;
     pub use crate::control::JobIdentity;
     pub use crate::ends::ExitStatus;
     pub use crate::fork::{ForkError, Forked, fork};

@@ -51,6 +51,16 @@ pub fn is_same(one: u64, other: u64) -> bool {
     (one ^ other) >> RANK_BITS == 0
 }
 
+/// Is this number a packed meeting?
+pub(crate) fn is_one(packed: u64) -> bool {
+    (MeetingKind::Start as u64..=MeetingKind::End as u64).contains(&(packed >> (3 * RANK_BITS)))
+}
+
+/// The rank in a packed meeting.
+pub fn rank_of(packed: u64) -> u32 {
+    (packed & FIELD) as u32
+}
+
 /// Where the rank in a packed meeting is: `rank 2 is at the barrier at line 7`.
 fn whereabouts(packed: u64) -> String {
     format!("rank {} is {}", packed & FIELD, place(packed))

@@ -157,6 +157,8 @@ pub struct Supervisor {
     orphan_since: Option<Instant>,
     /// The rank called `MPI_Abort`.
     aborted: Option<Abort>,
+    /// Ranks wait for each other at different places inside of a library: a sentence that names them.
+    apart: Option<String>,
 }
 
 /// `MPI_Abort` with this status; some protocols do not tell it.
@@ -181,7 +183,8 @@ pub trait JobLink {
     /// Looks at once.
     fn notice(&self) -> Option<CommError>;
 
-    /// As [`JobLink::notice`], cheap enough to ask ten times a second.
+    /// As [`JobLink::notice`], cheap enough to ask ten times a second; and [`CommError::Apart`] if the rank waits inside
+    /// of a library for ranks that have come to another meeting.
     fn poll_notice(&mut self) -> Option<CommError>;
 }
 
@@ -197,6 +200,7 @@ impl Supervisor {
             killed: false,
             orphan_since: None,
             aborted: None,
+            apart: None,
         }
     }
 
@@ -253,6 +257,10 @@ impl Supervisor {
                 if self.stop_since.is_none()
                     && let Some(cause) = outside.as_deref_mut().and_then(JobLink::poll_notice)
                 {
+                    if let CommError::Apart { text } = &cause {
+                        self.apart = Some(text.clone());
+                        self.grace = self.grace.min(ORPHAN_GRACE);
+                    }
                     self.block.stop_because(&cause);
                     self.interrupt();
                 }
@@ -317,7 +325,10 @@ impl Supervisor {
             if let (Some(abort), RankEnd::Exited(_) | RankEnd::Killed(_)) = (self.aborted, &end) {
                 end = RankEnd::Aborted(abort);
             } else if self.killed && end == RankEnd::Killed(libc::SIGKILL) {
-                end = RankEnd::Stuck(self.block.status(rank).describe());
+                end = match self.apart.take() {
+                    Some(text) => RankEnd::Failed(text),
+                    None => RankEnd::Stuck(self.block.status(rank).describe()),
+                };
             }
             if end != RankEnd::Finished {
                 self.block.status(rank).set_activity(Activity::Lost);

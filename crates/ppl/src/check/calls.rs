@@ -44,10 +44,13 @@ impl Checker<'_> {
             self.meeting(span, &format!("`{}`", command.name()));
         }
         let base = self.pending_exprs.len();
+        let classic = self.tree.classic;
+        let is_known = |argument: &&ArgumentSpec| !classic || spec.is_in_original(argument);
+        let mut given = 0;
         for (index, id) in arguments.iter().enumerate() {
-            let Some(argument) = spec.argument(index) else {
+            let Some(argument) = spec.argument(index).filter(is_known) else {
                 let last = self.tree.span(id);
-                let most = spec.arguments.len() as u32;
+                let most = spec.arguments.iter().filter(is_known).count() as u32;
                 self.push(
                     Diagnostic::warning(
                         DiagnosticCode::SurplusArgument,
@@ -64,8 +67,9 @@ impl Checker<'_> {
             };
             let expr = self.argument(command, argument, id);
             self.pending_exprs.push(expr);
+            given = index + 1;
         }
-        for argument in spec.arguments.iter().skip(arguments.len()) {
+        for argument in spec.arguments.iter().skip(given) {
             match argument.default {
                 Default::Int(value) => {
                     let expr = self.constant(crate::value::Value::Int(value));

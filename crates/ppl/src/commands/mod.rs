@@ -290,6 +290,12 @@ impl CommandSpec {
         out
     }
 
+    /// Whether the original knew this argument. It ignored arguments that it did not know, and made files and
+    /// directories with fixed permissions.
+    pub fn is_in_original(&self, argument: &ArgumentSpec) -> bool {
+        self.since == Since::Lastrank || argument.kind != Kind::Permissions
+    }
+
     /// The number of required arguments.
     pub fn required(&self) -> usize {
         self.arguments.iter().filter(|argument| argument.default == Default::Required).count()

@@ -151,12 +151,8 @@ impl<M: Machine> Interpreter<'_, M> {
         let value = self.value(expr)?;
         Ok(match (kind, value) {
             (Kind::File, Value::File(file)) => Argument::File(file),
-            (Kind::File, Value::Int(value)) => {
-                *refused = EBADF;
-                Argument::Int(value)
-            }
             (Kind::Buffer | Kind::BytesOrBuffer, Value::Buffer(buffer)) => Argument::Buffer(buffer),
-            (Kind::Buffer, Value::Int(value)) => {
+            (Kind::File | Kind::Buffer, Value::Int(value)) => {
                 *refused = EBADF;
                 Argument::Int(value)
             }

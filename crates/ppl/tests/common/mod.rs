@@ -347,3 +347,22 @@ pub fn printed(program: &str) -> Vec<String> {
     assert_eq!(outcome.stops, Vec::<String>::new(), "{program}");
     outcome.lines
 }
+
+/// One row of the table of recorded programs that differ.
+pub fn difference_row(name: &str, classic: &str, why: &str) -> String {
+    format!("| `{name}` | {classic} | {} |", why.replace('|', "\\|"))
+}
+
+/// The table behind the name of `record` in docs/language.md holds exactly these rows, sorted.
+pub fn assert_differences(record: &str, mut rows: Vec<String>) {
+    rows.sort();
+    let page = include_str!("../../../../docs/language.md");
+    let heading = format!("### Programs of `{record}` that differ\n");
+    let section = page.split_once(&heading).unwrap_or_else(|| panic!("no section {heading}")).1;
+    let documented: Vec<&str> = section
+        .lines()
+        .take_while(|line| !line.starts_with('#'))
+        .filter(|line| line.starts_with("| `"))
+        .collect();
+    assert_eq!(documented, rows, "docs/language.md, {heading}");
+}
