@@ -248,3 +248,39 @@ fn a_file_that_cannot_be_opened_for_each_worker_is_named_with_the_reason() {
     assert!(said.starts_with("3 ") && said.contains("workers cannot be started: \""), "{said}");
     assert!(said.contains("which is open, cannot be opened for each of them: EMFILE"), "{said}");
 }
+
+#[test]
+fn workers_inside_of_a_rate_are_late_and_the_operation_behind_them_is_as_late_as_the_first() {
+    let said = alone(
+        "workers_inside_of_a_rate_are_late_and_the_operation_behind_them_is_as_late_as_the_first",
+        || {
+            let text =
+                "repeat $i 3 rate 10/s { if $i == 1 sleep(50ms); parallel 2 { getpid(); } getppid(); }";
+            let late = |backend| {
+                let options = Options { backend, ..Options::new(1) };
+                let outcome = engine::run(&plan(text, 1, 7), &options, |_| ()).expect("a run");
+                let of = |operation: &str| -> Vec<u64> {
+                    let of_it = |site: u32| outcome.run.sites[site as usize].operation == operation;
+                    let mut found: Vec<_> =
+                        outcome.run.samples.iter().filter(|sample| of_it(sample.site)).collect();
+                    found.sort_by_key(|sample| sample.start_ns);
+                    found.iter().map(|sample| sample.late_ns).collect()
+                };
+                (of("getpid"), of("getppid"))
+            };
+            let (workers, behind) = late(BackendKind::Simulate("constant(1us)".parse().expect("one")));
+            let ms = |late: &[u64]| late.iter().map(|ns| ns / 1_000_000).collect::<Vec<_>>();
+            let simulated = format!("{:?} {:?}", ms(&workers), ms(&behind));
+            // On a real machine nothing is earlier than that.
+            let (workers, behind) = late(BackendKind::default());
+            let first: Vec<u64> = workers.chunks(2).map(|two| two[0].min(two[1])).collect();
+            format!(
+                "{simulated}; {} {} {}",
+                workers.len(),
+                workers[2..4].iter().all(|ns| *ns >= 50_000_000),
+                first == behind
+            )
+        },
+    );
+    assert_eq!(said, "[0, 0, 50, 50, 0, 0] [0, 50, 0]; 6 true true");
+}

@@ -5,7 +5,7 @@
 //! each, with positions of their own. The rank itself waits, and passes on a wish to stop.
 
 use super::instrument::Seed;
-use super::session::{Session, SessionSettings, Stop, WorkDone};
+use super::session::{Paces, Session, SessionSettings, Stop, WorkDone};
 use super::start_latch::{CountedExit, StartLatch, WorkerComm};
 use ranks::{CommError, RankStatus};
 use record::{Entry, Recorder};
@@ -22,6 +22,7 @@ struct Tally {
     operations: u64,
     failures: Vec<u64>,
     errno: i32,
+    paces: Option<Paces>,
 }
 
 /// How a worker ended, and what it did.
@@ -112,12 +113,16 @@ impl Session<'_> {
     {
         let begin = self.instrument.now();
         let mut end = begin;
+        let paces = self.paces.clone();
+        let mut all = Vec::with_capacity(count as usize);
         for index in 0..count {
             self.instrument.rewind(begin);
             work(index, self)?;
             self.complete_all()?;
             end = end.max(self.instrument.now());
+            all.push(std::mem::replace(&mut self.paces, paces.clone()));
         }
+        self.paces.join(&all);
         self.instrument.rewind(end);
         Ok(())
     }
@@ -179,16 +184,18 @@ impl Session<'_> {
     /// Adds up what the workers did. Of their reasons to stop the first cause counts: those that stopped because of
     /// it are ignored.
     fn first_cause(&mut self, results: Vec<Result<Ended, String>>, first: Option<u32>) -> Result<(), Stop> {
-        let mut stops = Vec::new();
+        let (mut stops, mut paces) = (Vec::new(), Vec::new());
         for (index, result) in (0..).zip(results) {
             match result {
-                Ok((result, tally)) => {
+                Ok((result, mut tally)) => {
                     self.add(&tally);
+                    paces.extend(tally.paces.take());
                     stops.extend(result.err().map(|stop| (index, stop)));
                 }
                 Err(why) => stops.push((index, Stop::Failed(why))),
             }
         }
+        self.paces.join(&paces);
         let cause = stops.iter().position(|(index, _)| Some(*index) == first).unwrap_or(0);
         if stops.is_empty() { Ok(()) } else { Err(stops.swap_remove(cause).1) }
     }
@@ -206,6 +213,7 @@ impl Session<'_> {
             operations: self.operations,
             failures: std::mem::take(&mut self.failures),
             errno: self.blocks.first_errno(),
+            paces: Some(self.paces.clone()),
         }
     }
 

@@ -5,11 +5,13 @@ mod blocks;
 mod failures;
 mod notes;
 mod open_blocks;
+mod paces;
 mod state;
 mod stop;
 mod work;
 
 pub(super) use open_blocks::WorkDone;
+pub(super) use paces::Paces;
 pub use state::Judgement;
 pub use stop::{OnError, Stop};
 pub use work::Session;

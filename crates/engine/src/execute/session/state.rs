@@ -1,4 +1,4 @@
-//! What a session keeps besides its recorder: lateness, and operations under way.
+//! What a session keeps besides its recorder: places, and operations under way.
 
 use ppl::commands::Command;
 use record::StaticSite;
@@ -19,30 +19,6 @@ pub(in crate::execute) struct Spot {
 impl Spot {
     pub(super) fn of(place: &StaticSite) -> Self {
         Self { line: place.line, command: Command::find(&place.operation), kind: place.kind }
-    }
-}
-
-/// Is there an intended start?
-#[derive(Clone, Copy, Debug)]
-pub(in crate::execute) enum Pace {
-    None,
-    /// Of the next operation.
-    Intended(u64),
-    /// The operations are so late.
-    Late(u64),
-}
-
-impl Pace {
-    pub(super) fn late(&mut self, start_ns: u64) -> u64 {
-        match *self {
-            Pace::None => 0,
-            Pace::Late(ns) => ns,
-            Pace::Intended(intended) => {
-                let ns = start_ns.saturating_sub(intended);
-                *self = Pace::Late(ns);
-                ns
-            }
-        }
     }
 }
 

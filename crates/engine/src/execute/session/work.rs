@@ -5,7 +5,8 @@ use std::sync::Arc;
 use samples::{Outcome, RankSpan, Sample, Warning};
 
 use super::open_blocks::OpenBlocks;
-use super::state::{InFlight, Pace, Spot};
+use super::paces::Paces;
+use super::state::{InFlight, Spot};
 use super::stop::{OnError, Stop};
 use crate::execute::call::{Call, Collective, Meaning, NoKernel, Timed};
 use crate::execute::instrument::Instrument;
@@ -30,10 +31,8 @@ pub struct Session<'a> {
     pub(in crate::execute) rank: u32,
     pub(in crate::execute) on_error: OnError,
     pub(in crate::execute) skip_sleep: bool,
-    /// Since when the operations that follow are late, and how late, once the first has begun.
-    pace: Pace,
-    /// The same of the blocks around, outermost first.
-    outer_paces: Vec<Pace>,
+    /// How late operations are.
+    pub(in crate::execute) paces: Paces,
     /// Time inside commands so far, and bytes moved: `ctime` blocks take differences.
     pub(in crate::execute) commands_ps: u64,
     pub(in crate::execute) bytes: u64,
@@ -80,8 +79,7 @@ impl<'a> Session<'a> {
             rank: comm.rank(),
             on_error: OnError::default(),
             skip_sleep: false,
-            pace: Pace::None,
-            outer_paces: Vec::with_capacity(4),
+            paces: Paces::default(),
             commands_ps: 0,
             bytes: 0,
             queue_ns: 0,
@@ -106,6 +104,7 @@ impl<'a> Session<'a> {
             skip_sleep: self.skip_sleep,
             rank: self.rank,
             rank_count: self.comm.size(),
+            paces: self.paces.clone(),
         }
     }
 
@@ -163,8 +162,8 @@ impl<'a> Session<'a> {
     /// the first. `None`: what counted before counts again.
     pub fn set_intended(&mut self, ns: Option<u64>) {
         match ns {
-            Some(ns) => self.outer_paces.push(std::mem::replace(&mut self.pace, Pace::Intended(ns))),
-            None => self.pace = self.outer_paces.pop().unwrap_or(Pace::None),
+            Some(ns) => self.paces.enter(ns),
+            None => self.paces.leave(),
         }
     }
 
@@ -283,22 +282,14 @@ impl<'a> Session<'a> {
     /// How late an operation is that began at `begin`.
     #[inline(always)]
     pub(in crate::execute) fn late(&mut self, begin: u64) -> u64 {
-        match self.pace {
-            Pace::None => 0,
-            Pace::Late(ns) => ns,
-            Pace::Intended(_) => self.first_late(begin),
-        }
+        self.paces.known().unwrap_or_else(|| self.first_late(begin))
     }
 
-    /// How late the first operation of a block is that was to begin at a time; the first of the blocks around as well,
-    /// where they have had none.
+    /// How late the first operation of a block is that was to begin at a time.
     #[inline(never)]
     fn first_late(&mut self, begin: u64) -> u64 {
         let start_ns = self.instrument.since_epoch_ns(begin);
-        for outer in &mut self.outer_paces {
-            outer.late(start_ns);
-        }
-        self.pace.late(start_ns)
+        self.paces.first(start_ns)
     }
 
     #[inline(always)]
@@ -356,6 +347,7 @@ pub(in crate::execute) struct SessionSettings<'a> {
     skip_sleep: bool,
     rank: u32,
     rank_count: u32,
+    paces: Paces,
 }
 
 impl<'a> SessionSettings<'a> {
@@ -382,6 +374,7 @@ impl<'a> SessionSettings<'a> {
             noted: self.noted,
             on_error: self.on_error,
             skip_sleep: self.skip_sleep,
+            paces: self.paces,
             ..session
         }
     }
