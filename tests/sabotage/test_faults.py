@@ -1,5 +1,6 @@
 """Calls that fail, at each place, one at a time: never a wrong success, a panic or a half file."""
 
+import contextlib
 import os
 import random
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from filesystems.directories import small_tmpfs
 from filesystems.measured import Lastrank
 
 NIGHTLY = os.environ.get("LASTRANK_LONG_TESTS") == "1"
@@ -87,6 +89,44 @@ def test_a_call_that_fails_anywhere_is_told(lastrank: Lastrank) -> None:
             assert call == "unlink" or not list(folder.glob("**/*.partial")), where
     print(f"{injected} faults injected, {told} told by the exit status, no wrong success")
     subprocess.run([lastrank.program, "recover", "."], cwd=lastrank.folder, capture_output=True, check=False)
+
+
+def test_a_disk_that_is_full_at_every_page_of_the_run_file(lastrank: Lastrank, place: Path) -> None:
+    """So many pages are left, one more each time, until the run file fits: never a half one, and the samples are kept."""
+    elsewhere = lastrank.folder / "elsewhere"
+    elsewhere.mkdir()
+    (lastrank.folder / "a.ppl").write_text("repeat 12000 getpid();")
+    environment = os.environ | {"TMPDIR": str(elsewhere), "HOME": str(elsewhere)}
+    full = 0
+    with small_tmpfs(place, 1 << 20) as disk:
+        filler, file = disk.path / "filler", disk.path / "a.parquet"
+        for pages in range(200):
+            with filler.open("wb", buffering=0) as content, contextlib.suppress(OSError):
+                while content.write(bytes(4096)):
+                    pass
+            os.truncate(filler, max(filler.stat().st_size - 4096 * pages, 0))
+            command = [lastrank.program, "run", "a.ppl", "-s", "-o", file, "--report", "none"]
+            done = subprocess.run(
+                list(map(str, command)), cwd=lastrank.folder, capture_output=True, text=True, timeout=120, check=False,
+                env=environment,
+            )  # fmt: skip
+            where = (pages, done.returncode, done.stderr)
+            assert "this is a bug" not in done.stderr, where
+            filler.unlink()
+            if done.returncode == 0:
+                assert samples_in(file) == 12000, where
+                break
+            full += 1
+            assert done.returncode in (2, 3), where
+            assert not list(disk.path.iterdir()), where
+            if done.returncode == 3:
+                [kept] = elsewhere.glob("a-*.parquet")
+                assert samples_in(kept) == 12000 and str(kept) in done.stderr, where
+                kept.unlink()
+        else:
+            pytest.fail("the run file never fits")
+    assert full > 3
+    print(f"a disk full at each of {full} pages: no half run file, no sample lost")
 
 
 def test_a_mutated_run_file_is_read_or_refused(lastrank: Lastrank) -> None:

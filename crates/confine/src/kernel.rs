@@ -1,10 +1,11 @@
 //! Restricts a thread, and whatever it starts, by Landlock.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, PathFdError, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
 /// Rights are those of this version; on an older kernel those that it knows.
@@ -47,6 +48,8 @@ pub struct Rules {
     pub read: Vec<PathBuf>,
     /// Whether it may read and start any program, which is then restricted in the same way.
     pub execute: bool,
+    /// Whether it may use the network, and signals and sockets of other processes.
+    pub communicates: bool,
 }
 
 /// Why a thread could not be restricted.
@@ -55,6 +58,9 @@ pub enum ConfineError {
     /// The kernel refused a call of Landlock.
     #[error("the kernel did not confine this rank: {0}")]
     Landlock(#[from] landlock::RulesetError),
+    /// A place that is allowed cannot be opened: too few descriptors (`ulimit -n`), for example.
+    #[error("the kernel did not confine this rank: {0}; see `ulimit -n`")]
+    Place(#[from] landlock::PathFdError),
     /// The kernel accepted the rules but does not enforce them.
     #[error("the kernel did not confine this rank, without a reason")]
     NotEnforced,
@@ -72,11 +78,11 @@ pub fn restrict_thread(rules: &Rules) -> Result<(), ConfineError> {
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let never = AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev;
     let write = all & !never;
-    let mut set = Ruleset::default()
-        .handle_access(all)?
-        .handle_access(AccessNet::from_all(NEWEST))?
-        .scope(Scope::from_all(NEWEST))?
-        .create()?;
+    let mut set = Ruleset::default().handle_access(all)?;
+    if !rules.communicates {
+        set = set.handle_access(AccessNet::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?;
+    }
+    let mut set = set.create()?;
     for (places, rights) in
         [(&rules.write, write), (&rules.trusted, write | AccessFs::IoctlDev), (&rules.read, read)]
     {
@@ -97,10 +103,25 @@ fn grant(
     place: &Path,
     rights: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, ConfineError> {
-    let Ok(descriptor) = PathFd::new(place) else { return Ok(set) };
+    let descriptor = match PathFd::new(place) {
+        Ok(descriptor) => descriptor,
+        Err(PathFdError::OpenCall { source, .. }) if is_out_of_reach(&source) => return Ok(set),
+        Err(error) => return Err(error.into()),
+    };
     // Only some rights have a meaning for a file.
     let rights = if place.is_dir() { rights } else { rights & AccessFs::from_file(NEWEST) };
     Ok(set.add_rule(PathBeneath::new(descriptor, rights))?)
+}
+
+/// Is nothing there, or nothing that this user can reach? Without a rule it stays refused.
+fn is_out_of_reach(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NotFound
+            | ErrorKind::NotADirectory
+            | ErrorKind::PermissionDenied
+            | ErrorKind::InvalidFilename
+    )
 }
 
 #[cfg(test)]

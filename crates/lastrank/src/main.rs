@@ -21,6 +21,13 @@ use clap::Parser;
 fn main() -> std::process::ExitCode {
     ranks::ignore_file_size_signal();
     exit::report_bugs();
+    if let Err(bytes) = ranks::provide_stack() {
+        eprintln!(
+            "error: the stack is limited to {}, and lastrank needs 1 MiB; raise `ulimit -s`",
+            samples::units::bytes(bytes)
+        );
+        return exit::Status::Usage.into();
+    }
     if let Err(error) = ranks::random_numbers() {
         eprintln!(
             "error: this system gives no random numbers (getrandom: {error}); see its filters of system calls"

@@ -58,6 +58,11 @@ fn lies_below(path: &Path, root: &Path) -> bool {
 }
 
 impl Program {
+    /// Does it ship inside the binary?
+    pub fn is_shipped(&self) -> bool {
+        self.shipped
+    }
+
     /// Everything that is wrong with it in a run with these settings, the text, and its plan where it has one.
     pub fn findings(self, settings: &Settings<'_>) -> (Source, Vec<Diagnostic>, Option<Plan>) {
         let Self { source, checked, .. } = self;

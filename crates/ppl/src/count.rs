@@ -74,7 +74,10 @@ pub fn count(plan: &Plan, rank: u32, budget: u64) -> Tally {
 
 /// As [`count`], with sites and names.
 pub fn details(plan: &Plan, rank: u32, budget: u64) -> Details {
-    let mut counter = Counter::new(plan, rank, budget);
+    counted(plan, rank, Counter::new(plan, rank, budget))
+}
+
+fn counted(plan: &Plan, rank: u32, mut counter: Counter<'_>) -> Details {
     match run(plan, rank, &mut counter) {
         Ok(()) => {}
         Err(Stop::Machine(_)) => counter.tally.at_least = true,
@@ -83,6 +86,12 @@ pub fn details(plan: &Plan, rank: u32, budget: u64) -> Details {
     let Counter { mut tally, sites, created, removed, .. } = counter;
     tally.total = tally.operations.values().sum();
     Details { tally, sites, created, removed }
+}
+
+/// As [`details`], each iteration of each loop by itself. What it counts is done for certain: where the budget ends first
+/// (`at_least`), there is more.
+pub fn walk(plan: &Plan, rank: u32, budget: u64) -> Details {
+    counted(plan, rank, Counter { multiplies: false, ..Counter::new(plan, rank, budget) })
 }
 
 /// Adds a name, unless there are enough.
@@ -102,6 +111,8 @@ struct Counter<'p> {
     plan: &'p Plan,
     rank: u32,
     tally: Tally,
+    /// Are loops of equal iterations counted once?
+    multiplies: bool,
     factor: u64,
     factors: Vec<u64>,
     walked: u64,
@@ -128,6 +139,7 @@ impl<'p> Counter<'p> {
             plan,
             rank,
             tally: Tally::default(),
+            multiplies: true,
             factor: 1,
             factors: Vec::new(),
             walked: 0,
@@ -432,7 +444,7 @@ impl Machine for Counter<'_> {
     }
 
     fn enter_loop(&mut self, count: u64, constant_body: bool) -> Option<u64> {
-        if !constant_body || count <= 1 {
+        if !constant_body || count <= 1 || !self.multiplies {
             return None;
         }
         self.factors.push(self.factor);

@@ -4,6 +4,7 @@
 //! release store of the count), [`SiteTable`] the numbers of its sites, [`read`] the reading end, which works
 //! as well after the rank was killed. Writer and reader of the one layout stay together in this crate.
 
+pub mod claim;
 mod counts;
 mod follow;
 mod journal;

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, fstat, open, openat, readlinkat,
-    renameat_with, statat, unlinkat,
+    renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::process::geteuid;
@@ -63,7 +63,7 @@ pub enum Found {
     Gone,
 }
 
-fn private(folder: impl AsFd, name: &Path, flags: OFlags) -> io::Result<File> {
+pub(super) fn private(folder: impl AsFd, name: &Path, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     Ok(File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?))
 }
@@ -115,8 +115,8 @@ pub fn sweep(home: &Path) {
         let (Some(process), Some(start)) = (parts.next(), parts.next()) else { continue };
         let lives = process.parse::<u32>().is_err()
             || start_of(process).is_some_and(|found| start.parse().is_ok_and(|start: u64| start == found));
-        if !lives && own_folder(&entry.path()).is_ok() {
-            remove(&entry.path());
+        if !lives {
+            let _ = remove(&entry.path());
         }
     }
 }
@@ -132,7 +132,7 @@ impl LiveFolder {
         match publish(&hidden, path) {
             Ok(()) => Ok(Self { path: path.into(), spill: spill.into(), manifest }),
             Err(error) => {
-                remove(&hidden);
+                let _ = remove(&hidden);
                 Err(error)
             }
         }
@@ -159,7 +159,7 @@ impl LiveFolder {
         match write() {
             Ok(file) => Ok((hidden, file)),
             Err(error) => {
-                remove(&hidden);
+                let _ = remove(&hidden);
                 Err(error)
             }
         }
@@ -186,8 +186,12 @@ impl LiveFolder {
 
     /// Removes it: the samples are elsewhere.
     pub fn remove(self) {
-        remove(&self.path);
-        drop(self.manifest);
+        let Self { path, manifest, .. } = self;
+        if remove(&path).is_err() {
+            // The lock's descriptor may have been the last one.
+            drop(manifest);
+            let _ = remove(&path);
+        }
     }
 }
 
@@ -203,8 +207,12 @@ impl LeftFolder {
         };
         let file = match own(&folder, Path::new(MANIFEST), OFlags::RDWR) {
             // It is removed last.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && is_empty(&folder) => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && remove_empty(path) => {
                 return Ok(Found::Gone);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let what = "it has no manifest; no run that is under way needs it";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
             result => result?,
         };
@@ -239,44 +247,7 @@ impl LeftFolder {
 
     /// Removes it: the samples are elsewhere.
     pub fn remove(self) {
-        remove(&self.path);
-    }
-}
-
-/// A name that one run at a time writes to. Released, and its file removed, when it is dropped or the process dies.
-#[derive(Debug)]
-pub struct Claim {
-    path: PathBuf,
-    _lock: File,
-}
-
-impl Claim {
-    /// Claims the name `path` for this process by a lock on `.NAME.running` beside it; `None` where another process
-    /// has it.
-    ///
-    /// # Errors
-    /// As open(2).
-    pub fn of(path: &Path) -> io::Result<Option<Self>> {
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
-        let lock = path.with_file_name(format!(".{}.running", name.to_string_lossy()));
-        loop {
-            let file = private(CWD, &lock, OFlags::RDWR | OFlags::CREATE)?;
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Err(Errno::WOULDBLOCK) => return Ok(None),
-                result => result?,
-            }
-            // Its last owner may have removed it meanwhile.
-            let named = statat(CWD, &lock, AtFlags::SYMLINK_NOFOLLOW);
-            if named.is_ok_and(|named| fstat(&file).is_ok_and(|held| held.st_ino == named.st_ino)) {
-                return Ok(Some(Self { path: lock, _lock: file }));
-            }
-        }
-    }
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        let _ = unlinkat(CWD, &self.path, AtFlags::empty());
+        let _ = remove(&self.path);
     }
 }
 
@@ -296,35 +267,38 @@ fn spill_of(folder: impl AsFd, name: &str) -> io::Result<PathBuf> {
 }
 
 /// The names in a folder, without `.` and `..`.
-fn names_in(folder: impl AsFd) -> Vec<String> {
+fn names_in(folder: &mut Dir) -> Vec<String> {
     let named =
         |name: &CStr| name.to_str().ok().filter(|name| !matches!(*name, "." | "..")).map(str::to_owned);
-    let entries = Dir::read_from(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| named(entry.file_name())).collect()
+    folder.flatten().filter_map(|entry| named(entry.file_name())).collect()
 }
 
-fn is_empty(folder: impl AsFd) -> bool {
-    names_in(folder).is_empty()
+/// Removes the folder `path` where nothing is in it: a run that removed the files of its own died before it was through.
+fn remove_empty(path: &Path) -> bool {
+    unlinkat(CWD, path, AtFlags::REMOVEDIR).is_ok()
 }
 
 /// Removes the files of a folder by their names, links of spill files with what they lead to, the manifest last, and the
-/// folder where nothing else is in it.
-fn remove(path: &Path) {
-    let Ok(folder) = own_folder(path) else { return };
-    for name in names_in(&folder) {
+/// folder where nothing else is in it. Takes one descriptor; without one nothing is removed.
+fn remove(path: &Path) -> io::Result<()> {
+    let mut listed = Dir::new(own_folder(path)?)?;
+    let names = names_in(&mut listed);
+    let folder = listed.fd()?;
+    for name in names {
         if name.ends_with(".spill")
-            && let Ok(elsewhere) = spill_of(&folder, &name)
+            && let Ok(elsewhere) = spill_of(folder, &name)
             && elsewhere.extension().is_some_and(|kind| kind == "spill")
             && own(CWD, &elsewhere, OFlags::RDONLY).is_ok()
         {
             let _ = unlinkat(CWD, &elsewhere, AtFlags::empty());
         }
         if name.ends_with(".spill") || name.ends_with(".live") {
-            let _ = unlinkat(&folder, &name, AtFlags::empty());
+            let _ = unlinkat(folder, &name, AtFlags::empty());
         }
     }
-    let _ = unlinkat(&folder, MANIFEST, AtFlags::empty());
-    let _ = unlinkat(CWD, path, AtFlags::REMOVEDIR);
+    let _ = unlinkat(folder, MANIFEST, AtFlags::empty());
+    remove_empty(path);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -388,17 +362,6 @@ mod tests {
             let Ok(Found::Left(left)) = LeftFolder::look(&folder) else { panic!("nobody holds it") };
             assert!(left.region(0).is_err(), "{cut}");
         }
-    }
-
-    #[test]
-    fn a_name_is_claimed_once_at_a_time() {
-        let home = tempfile::tempdir().expect("a directory");
-        let path = home.path().join("run.parquet");
-        let first = Claim::of(&path).expect("a place");
-        assert!(first.is_some() && Claim::of(&path).expect("a place").is_none());
-        drop(first);
-        assert!(Claim::of(&path).expect("a place").is_some());
-        assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 0);
     }
 
     #[test]
@@ -490,7 +453,6 @@ mod tests {
         }
         std::os::unix::fs::chown(&path, Some(65534), None).expect("root may");
         assert!(LeftFolder::look(&path).is_err());
-        remove(&path);
-        assert!(path.join("rank-0.live").exists());
+        assert!(remove(&path).is_err() && path.join("rank-0.live").exists());
     }
 }

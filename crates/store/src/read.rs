@@ -47,7 +47,11 @@ pub fn panic_is_expected() -> bool {
     EXPECTED.get()
 }
 
-fn expecting_panics<T>(read: impl FnOnce() -> T) -> std::thread::Result<T> {
+/// Does what reads Parquet, where a panic of the library is an answer to a damaged file.
+///
+/// # Errors
+/// The panic.
+pub fn expecting_panics<T>(read: impl FnOnce() -> T) -> std::thread::Result<T> {
     let before = EXPECTED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(read));
     EXPECTED.set(before);

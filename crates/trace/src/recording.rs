@@ -22,6 +22,12 @@ use crate::names::{escape, unescape};
 /// Rows of a row group.
 const GROUP_ROWS: usize = 1 << 18;
 
+/// Memory that a call takes while it is read.
+const BYTES_A_CALL: u64 = 128;
+/// Calls of so many bytes are unpacked from any file; more than that only where the file has at least a part of it.
+const FREELY_UNPACKED: u64 = 256 << 20;
+const MOST_UNPACKED: u64 = 256;
+
 /// The key of the footer under which a recording keeps what belongs to the whole.
 const KEY: &str = "lastrank.recording/1";
 
@@ -171,7 +177,22 @@ fn write_group<W: Write + Send>(
 /// # Errors
 /// Where the bytes are none.
 pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
+    let length = bytes.len() as u64;
     let file = SerializedFileReader::new(bytes)?;
+    let groups = file.metadata().row_groups().iter();
+    let sizes = groups.map(|group| {
+        let rows = u64::try_from(group.num_rows()).unwrap_or(u64::MAX).saturating_mul(BYTES_A_CALL);
+        let pages = group
+            .columns()
+            .iter()
+            .map(|column| u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX));
+        rows.max(pages.fold(0, u64::saturating_add))
+    });
+    if sizes.fold(0, u64::saturating_add) > FREELY_UNPACKED.max(length.saturating_mul(MOST_UNPACKED)) {
+        return Err(RecordingError::Damaged(format!(
+            "a file of {length} bytes holds no such number of calls"
+        )));
+    }
     let pairs = file.metadata().file_metadata().key_value_metadata();
     let footer = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == KEY)?.value.clone());
     let footer: Footer = serde_json::from_str(&footer.ok_or(RecordingError::NoRecording)?)
@@ -285,5 +306,19 @@ mod tests {
         assert_eq!(back.calls.iter().collect::<Vec<_>>(), trace.calls.iter().collect::<Vec<_>>());
         assert_eq!((back.names.get(0), back.sightings), (trace.names.get(0), trace.sightings));
         assert!(read(Bytes::from_static(b"PAR1 no more")).is_err());
+    }
+
+    #[test]
+    fn a_small_file_is_not_unpacked_into_gigabytes() {
+        let mut trace = Trace { format: "test".into(), ..Trace::default() };
+        trace.threads.push(Thread { id: 7, process: 0, name: "app".into() });
+        for _ in 0..3_000_000 {
+            trace.calls.push(Call::new(Op::Exit, 0, 5, 0));
+        }
+        let mut out = Vec::new();
+        write(&mut out, &trace, &About::default()).unwrap();
+        assert!(out.len() < 1_000_000, "{}", out.len());
+        let refused = read(Bytes::from(out)).map(drop).unwrap_err();
+        assert!(refused.to_string().contains("no such number of calls"), "{refused}");
     }
 }

@@ -21,7 +21,7 @@ pub use wrong::{Described, Found, Wrong};
 /// Who writes in which run, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Author {
-    /// The run: nanoseconds since 1970 when it began, the same on all ranks.
+    /// The run, by a number that nobody can guess, the same on all ranks.
     pub run: u64,
     /// The rank.
     pub rank: u32,
@@ -43,8 +43,42 @@ impl Author {
     }
 }
 
-/// Now, as the number of a run.
-pub fn run_number() -> u64 {
+/// Random bits of a run's number; above them stand the minutes since 1970.
+const RANDOM_BITS: u32 = 38;
+
+/// A number for a run that begins now. Its content depends on it, and no program can foresee it: one that could would
+/// compose what it likes of pieces of known content.
+///
+/// # Errors
+/// As getrandom(2).
+pub fn run_number() -> std::io::Result<u64> {
+    let random = ranks::random_number()?;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+    let minutes = (now.as_secs() / 60) & (u64::MAX >> RANDOM_BITS);
+    Ok(minutes << RANDOM_BITS | random >> (u64::BITS - RANDOM_BITS))
+}
+
+/// The minute in which a run of this number began, in seconds since 1970.
+fn began_s(run: u64) -> u64 {
+    (run >> RANDOM_BITS) * 60
+}
+
+#[cfg(test)]
+mod run_numbers {
+    use super::*;
+
+    #[test]
+    fn a_run_has_a_number_that_cannot_be_guessed_and_tells_when_it_began() {
+        let numbers: std::collections::BTreeSet<u64> =
+            (0..100).map(|_| run_number().expect("random numbers")).collect();
+        assert_eq!(numbers.len(), 100);
+        let random = |run: &u64| run & ((1 << RANDOM_BITS) - 1);
+        // Each bit is 0 in some and 1 in others: by chance one is not so once in 10^28 times.
+        let (any, all) =
+            numbers.iter().map(random).fold((0, u64::MAX), |(any, all), bits| (any | bits, all & bits));
+        assert_eq!((any, all), ((1 << RANDOM_BITS) - 1, 0));
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+        let earlier = numbers.iter().all(|run| now.as_secs() - began_s(*run) < 3600);
+        assert!(earlier, "{numbers:?}");
+    }
 }

@@ -66,7 +66,7 @@ pub type Name = [u8; 32];
 /// A stream of sectors: everything about content but the offset and the writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentStream {
-    /// The run: nanoseconds since 1970 when it began.
+    /// The number of the run.
     pub run: u64,
     /// The number of the file.
     pub file: u64,

@@ -95,7 +95,7 @@ impl Session<'_> {
                 "workers cannot be started: {why}; use ranks instead of `parallel`"
             )));
         }
-        let seeds = (0..count).map(|_| self.instrument.seed()).collect::<Result<Vec<_>, _>>();
+        let seeds = (0..count).map(|_| self.instrument.seed(count)).collect::<Result<Vec<_>, _>>();
         let seeds = seeds.map_err(|why| Stop::Failed(format!("workers cannot be started: {why}")))?;
         self.recorder.note(&Entry::Unordered)?;
         let recorders = self.recorder.part(count);

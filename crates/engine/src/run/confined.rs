@@ -15,12 +15,45 @@ const READ_OF_THE_SYSTEM: [&str; 6] =
 /// Written by the command that empties the page cache, which only root may do.
 const WRITTEN_OF_THE_SYSTEM: [&str; 2] = ["/dev/null", "/proc/sys/vm/drop_caches"];
 
+/// How ranks are confined.
+#[derive(Clone, Debug)]
+pub(super) struct Decided {
+    /// For the facts of the run.
+    pub(super) facts: ConfinementFacts,
+    /// An MPI library works on the same thread, and keeps what it needs.
+    beside_mpi: bool,
+}
+
 /// How ranks are to be confined. `in_mpi`: by a thread that also calls an MPI library, which needs more than a program
-/// may have.
+/// may have; the kernel then confines it only where that is required.
 ///
 /// # Errors
 /// [`RunError::Unconfined`] where the kernel must confine them and cannot.
-pub(super) fn decide(options: &Options, in_mpi: bool) -> Result<ConfinementFacts, RunError> {
+pub(super) fn decide(options: &Options, in_mpi: bool) -> Result<Decided, RunError> {
+    let facts = facts(options, in_mpi)?;
+    let beside_mpi = in_mpi && facts.by == ConfinedBy::Kernel;
+    if beside_mpi {
+        do_without_memory_of_others();
+    }
+    Ok(Decided { facts, beside_mpi })
+}
+
+/// A confined thread may not read the memory of other processes, by which MPI libraries copy long messages on one machine:
+/// they are told to use shared memory, unless the user has chosen.
+fn do_without_memory_of_others() {
+    let instead = [
+        ("UCX_TLS", "^cma"),
+        ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+        ("OMPI_MCA_btl_sm_single_copy_mechanism", "none"),
+        ("MPIR_CVAR_CH4_CMA_ENABLE", "0"),
+    ];
+    for (name, value) in instead.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()) {
+        // SAFETY: no rank was forked and no thread was started, so nobody reads the environment.
+        unsafe { std::env::set_var(name, value) };
+    }
+}
+
+fn facts(options: &Options, in_mpi: bool) -> Result<ConfinementFacts, RunError> {
     let capabilities = options.backend.capabilities();
     let facts = |by, landlock, why: &str| ConfinementFacts {
         by,
@@ -33,10 +66,13 @@ pub(super) fn decide(options: &Options, in_mpi: bool) -> Result<ConfinementFacts
         (Confine::Nobody, _) => return Ok(facts(ConfinedBy::Nobody, 0, "--unconfined")),
         _ if capabilities.virtual_time => return Ok(facts(ConfinedBy::Paths, 0, "nothing is touched")),
         _ if !capabilities.local_files => facts(ConfinedBy::Paths, 0, "files are on a server"),
-        (Confine::BestEffort | Confine::Required, _) if in_mpi => {
+        (Confine::BestEffort, _) if in_mpi => {
             facts(ConfinedBy::Paths, 0, "the MPI library shares the thread of the program")
         }
-        (_, KernelSupport::Landlock(version)) => facts(ConfinedBy::Kernel, version, ""),
+        (_, KernelSupport::Landlock(version)) => {
+            let wider = "it may read anywhere and write to /dev/shm and /tmp, as the MPI library must";
+            facts(ConfinedBy::Kernel, version, if in_mpi { wider } else { "" })
+        }
         (_, KernelSupport::Missing(why)) => facts(ConfinedBy::Paths, 0, &why),
     };
     if options.confine == Confine::Required && found.by != ConfinedBy::Kernel {
@@ -46,26 +82,32 @@ pub(super) fn decide(options: &Options, in_mpi: bool) -> Result<ConfinementFacts
 }
 
 /// The checks of names that go with it.
-pub(super) fn checks(options: &Options, facts: &ConfinementFacts) -> Confinement {
-    let confinement = match (&options.root, facts.by) {
+pub(super) fn checks(options: &Options, decided: &Decided) -> Confinement {
+    let confinement = match (&options.root, decided.facts.by) {
         (_, ConfinedBy::Nobody) => Confinement::free(),
         (Some(root), _) => Confinement::rooted(Path::new(root)),
         (None, _) => Confinement::new(&options.named, &options.allow),
     };
     let confinement = confinement.spawning(options.allow_spawn).filling(options.fill);
-    confinement.by_descriptor(facts.by != ConfinedBy::Kernel)
+    confinement.by_descriptor(decided.facts.by != ConfinedBy::Kernel || decided.beside_mpi)
 }
 
 /// Restricts this thread and those that it starts, where the kernel is to do it.
 ///
 /// # Errors
 /// In words, where the kernel does not.
-pub(super) fn enter(confinement: &Confinement, facts: &ConfinementFacts) -> Result<(), String> {
-    if facts.by != ConfinedBy::Kernel {
+pub(super) fn enter(confinement: &Confinement, decided: &Decided) -> Result<(), String> {
+    if decided.facts.by != ConfinedBy::Kernel {
         return Ok(());
     }
     let mut rules = confinement.rules();
     rules.read.extend(READ_OF_THE_SYSTEM.map(PathBuf::from));
     rules.write.extend(WRITTEN_OF_THE_SYSTEM.map(PathBuf::from));
+    if decided.beside_mpi {
+        // Its libraries, devices and peers; what it shares with them.
+        rules.read.push("/".into());
+        rules.write.extend(["/dev/shm".into(), "/tmp".into(), std::env::temp_dir()]);
+        rules.communicates = true;
+    }
     confine::restrict_thread(&rules).map_err(|error| error.to_string())
 }

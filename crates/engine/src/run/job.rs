@@ -100,7 +100,7 @@ pub fn job<T: Body>(
                     }
                     let parts = collect::Parts { records, ended, timing, cleaned, ranks };
                     let mut outcome = Box::new(collect::collect(options, parts));
-                    outcome.run.facts.confinement = told(options, confined.clone());
+                    outcome.run.facts.confinement = told(options, confined.facts.clone());
                     body.judge(&mut outcome);
                     if is_whole { JobShare::Whole(outcome) } else { JobShare::Part(outcome) }
                 }

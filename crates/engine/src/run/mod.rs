@@ -91,6 +91,16 @@ pub enum RunError {
         /// What is needed.
         wanted: String,
     },
+    /// Its files would fill the disk.
+    #[error(
+        "the program's files take {needed}, more than nine tenths of the {free} that are free for it (--fill permits that)"
+    )]
+    Fill {
+        /// What its files take.
+        needed: String,
+        /// What there is.
+        free: String,
+    },
     /// The kernel was to confine the program, and cannot.
     #[error(
         "--require-confinement: {why}; without that option only paths are checked, by which a program is confined \
@@ -168,7 +178,7 @@ pub fn ranks<T: Body>(
 ) -> Result<Outcome, RunError> {
     options::enough_memory(options.launch.ranks)?;
     let confined = confined::decide(options, false)?;
-    let begun = Moment::now();
+    let (begun, out_of_memory) = (Moment::now(), options::killed_for_memory());
     if options.causes {
         perf::prepare(options.launch.ranks);
     }
@@ -217,7 +227,10 @@ pub fn ranks<T: Body>(
     let (records, cleaned) = collect::leftovers(options, &regions, ended.complete());
     let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
-    outcome.run.facts.confinement = told(options, confined);
+    if outcome.ends.contains(&RankEnd::Killed(libc::SIGKILL)) {
+        outcome.run.facts.failures.extend(told_of_memory(options::killed_for_memory() - out_of_memory));
+    }
+    outcome.run.facts.confinement = told(options, confined.facts);
     outcome.run.facts.placement = placement.describe();
     body.judge(&mut outcome);
     Ok(outcome)
@@ -227,6 +240,20 @@ pub fn ranks<T: Body>(
 const READY: usize = 1 << 20;
 /// The same where they are counted (4 MiB).
 const READY_COUNTING: usize = 1 << 16;
+
+/// Why a rank may have been killed.
+fn told_of_memory(killed: u64) -> Option<String> {
+    let processes = if killed == 1 { "1 process".to_owned() } else { format!("{killed} processes") };
+    (killed > 0).then(|| {
+        format!(
+            "the kernel killed {processes} for lack of memory during the run: use less, or start fewer ranks"
+        )
+    })
+}
+
+fn no_random_numbers(error: std::io::Error) -> String {
+    format!("this system gives no random numbers (getrandom: {error})")
+}
 
 fn clock_for(options: &Options) -> (Clock, Option<ClockFacts>) {
     if options.backend.capabilities().virtual_time {
@@ -244,7 +271,7 @@ struct Recording<'a> {
     region: Arc<SampleRegion>,
     clock: Clock,
     begun: Moment,
-    confined: &'a ConfinementFacts,
+    confined: &'a confined::Decided,
 }
 
 /// The fact of a run that touched files.
@@ -283,8 +310,8 @@ fn work<T: Body>(
     if let Some(facts) = world.facts() {
         drop(recorder.note(&Entry::Mpi(facts)));
     }
-    // The number of the run, in everything that it writes, is that of the rank that came last.
-    let number = if is_virtual { 0 } else { run_number() };
+    // The number of the run, in everything that it writes, is the largest that a rank drew.
+    let number = if is_virtual { 0 } else { run_number().map_err(no_random_numbers)? };
     let number = world.barrier(number).map_err(|error| error.to_string())?;
     let author = Author { run: number, rank: world.rank(), ranks: world.size(), dials: options.dials };
     let seat = Seat { rank: world.rank(), ranks: world.size(), seed: options.seed };

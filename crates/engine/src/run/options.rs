@@ -164,6 +164,14 @@ fn of_machine() -> u64 {
         .map_or(4 << 30, |k| k << 10)
 }
 
+/// Processes that the kernel has killed for lack of memory since the machine started, in all groups; 0 where it does
+/// not say.
+pub(super) fn killed_for_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}
+
 /// Raises the soft limit of open files to what is needed, as far as the hard limit allows.
 pub(super) fn allow_descriptors(wanted: u64) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -1,7 +1,9 @@
 //! A plan of the language as something that ranks can run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ppl::count::Details;
 use ppl::plan::Plan;
 use samples::units::bytes;
 use samples::{Facts, Warning};
@@ -121,10 +123,11 @@ fn as_place(value: &str) -> Option<PathBuf> {
     (value.contains('/') || value == "..").then(|| PathBuf::from(value))
 }
 
-/// Checks the space that the program asks for, before anything is done.
+/// Checks the space that the program asks for and, unless it may fill the disk, what its files will take as far as that
+/// is known, before anything is done.
 ///
 /// # Errors
-/// The first directory with too little room.
+/// The first directory with too little room; more than nine tenths of what is free.
 pub fn missing_space(plan: &Plan, options: &Options) -> Result<(), RunError> {
     if !options.backend.capabilities().local_files {
         return Ok(());
@@ -140,7 +143,51 @@ pub fn missing_space(plan: &Plan, options: &Options) -> Result<(), RunError> {
             });
         }
     }
-    Ok(())
+    let Some(free) = free_in_places(options).filter(|_| !options.fill) else { return Ok(()) };
+    let most = free / 10 * 9;
+    // The quick count is an upper bound.
+    if needed_bytes(plan, ppl::count::details) <= most {
+        return Ok(());
+    }
+    let needed = needed_bytes(plan, ppl::count::walk);
+    if needed <= most {
+        return Ok(());
+    }
+    Err(RunError::Fill { needed: bytes(needed), free: bytes(free) })
+}
+
+/// Ranks whose files are counted, and operations of each that are walked; no more than a count knows names.
+const COUNTED: (u32, u64) = (16, 50_000);
+
+/// What the files of the program take at a time, as far as that is known and nothing of their names is there yet: no more
+/// than is written to them. Ranks whose first names are the same write to one file.
+fn needed_bytes(plan: &Plan, count: impl Fn(&Plan, u32, u64) -> Details) -> u64 {
+    // By names: the largest space of a rank, and what all of them write.
+    let mut shares: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();
+    for rank in 0..plan.ranks.min(COUNTED.0) {
+        let found = count(plan, rank, COUNTED.1);
+        if found.created.iter().any(|name| Path::new(name).exists()) {
+            continue;
+        }
+        let share = shares.entry(found.created).or_default();
+        share.0 = share.0.max(found.tally.space);
+        share.1 = share.1.saturating_add(found.tally.written);
+    }
+    shares.values().map(|(space, written)| *space.min(written)).fold(0, u64::saturating_add)
+}
+
+/// What is free in all places that the program may write to; `None` where nobody can say.
+fn free_in_places(options: &Options) -> Option<u64> {
+    let places = std::iter::once(Path::new(".")).chain(options.root.as_deref());
+    let places = places.chain(options.named.iter().chain(&options.allow).map(PathBuf::as_path));
+    let mut devices: BTreeMap<u64, u64> = BTreeMap::new();
+    for place in places {
+        let existing = place.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
+        if let (Ok(found), Some(free)) = (rustix::fs::stat(existing), free_bytes(existing)) {
+            devices.insert(found.st_dev, free);
+        }
+    }
+    (!devices.is_empty()).then(|| devices.values().copied().fold(0, u64::saturating_add))
 }
 
 /// Bytes that an ordinary user may still write there; `None` where nobody can say.
@@ -148,4 +195,52 @@ fn free_bytes(directory: &Path) -> Option<u64> {
     let existing = directory.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
     let facts = rustix::fs::statvfs(existing).ok()?;
     Some(facts.f_bavail.saturating_mul(facts.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The least that the files of this program take, and the most.
+    fn needed(text: &str) -> (u64, u64) {
+        let mut source = ppl::Source::new("space.ppl", text);
+        let settings = ppl::plan::Settings::default();
+        let (plan, _) = ppl::compile(&mut source, &settings, false, None).expect("a program");
+        (needed_bytes(&plan, ppl::count::walk), needed_bytes(&plan, ppl::count::details))
+    }
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn what_the_files_of_a_program_take_is_known_where_nothing_is_taken_twice() {
+        for (text, least) in [
+            // New files; the same again and again; one that is removed each time.
+            ("repeat $i 100 write(\"/none/f-$i\", 1GiB);", 100 * GIB),
+            ("repeat 100 write(\"/none/f\", 1GiB);", GIB),
+            ("repeat $i 100 { write(\"/none/f-$i\", 1GiB); delete(\"/none/f-$i\"); }", GIB),
+            // A file that grows, one that is written over, one with a hole.
+            ("repeat 100 append(\"/none/f\", 1GiB);", 100 * GIB),
+            ("$f = fopen(\"/none/f\", \"w\"); repeat 100 fwrite($f, 1GiB, 0);", GIB),
+            ("$f = fopen(\"/none/f\", \"w\"); fwrite($f, 1GiB, 1PiB); ftruncate($f, 2PiB);", GIB),
+            // Ranks that share a file, and ranks with files of their own.
+            ("define ranks 4; $f = fopen(\"/none/f\", \"w\"); fwrite($f, 1GiB, $$rank * 1GiB);", 4 * GIB),
+            ("define ranks 4; write(\"/none/f\", 1GiB);", GIB),
+            ("define ranks 4; write(\"/none/f-$$rank\", 1GiB);", 4 * GIB),
+            // For a time: at least once.
+            ("for 60s write(\"/none/f\", 1GiB);", GIB),
+        ] {
+            let found = needed(text);
+            assert_eq!(found.0, least, "{text}");
+            assert!(found.1 >= least, "{text}");
+        }
+        let (least, most) = needed("repeat $i 1000000000 write(\"/none/f-$i\", 1GiB);");
+        assert!(least > 10_000 * GIB && most == 1_000_000_000 * GIB, "{least} {most}");
+    }
+
+    #[test]
+    fn what_is_there_already_is_written_over() {
+        let home = tempfile::tempdir().expect("a directory");
+        std::fs::write(home.path().join("f"), "x").expect("write");
+        assert_eq!(needed(&format!("write(\"{}/f\", 1GiB);", home.path().display())), (0, 0));
+    }
 }

@@ -42,6 +42,9 @@ pub struct ImportArgs {
     /// Give files other names, the same for the same name, so that the program can be sent away
     #[arg(long)]
     pub anonymise: bool,
+    /// Hide paths, host and user: as --anonymise, and in programs of job files and command lines too
+    #[arg(long)]
+    pub redact: bool,
 }
 
 /// Which calls of a trace count.

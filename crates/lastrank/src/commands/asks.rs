@@ -6,21 +6,53 @@ use ppl::commands::Wish;
 use ppl::plan::Plan;
 use serde::Serialize;
 
+/// Who lets a program start others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpawnGrant {
+    /// Nobody.
+    Nobody,
+    /// It ships inside the binary: no stranger wrote it.
+    Shipped,
+    /// The command line.
+    CommandLine,
+}
+
+impl SpawnGrant {
+    /// That of a program that ships with lastrank, or of any other, where the command line may say more.
+    pub fn of(shipped: bool, said: bool) -> Self {
+        match (shipped, said) {
+            (true, _) => Self::Shipped,
+            (false, true) => Self::CommandLine,
+            (false, false) => Self::Nobody,
+        }
+    }
+}
+
 /// Something that a program asks for, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Asked {
     /// What.
     pub what: Wish,
+    /// It may do that already.
+    pub granted: bool,
     /// The lines in which it does so, in order.
     pub lines: Vec<u32>,
 }
 
 /// A wish in words, and what grants it.
-fn words(wish: Wish) -> (&'static str, &'static str) {
+fn words(wish: Wish, spawns: SpawnGrant) -> (&'static str, &'static str) {
+    let spawning = match spawns {
+        SpawnGrant::Nobody => "only with --allow-spawn",
+        SpawnGrant::Shipped => "granted, since it ships with lastrank",
+        SpawnGrant::CommandLine => "granted by --allow-spawn",
+    };
     match wish {
-        Wish::StartPrograms => ("start other programs", "only with --allow-spawn"),
-        Wish::LayOutFiles => ("start `lfs`, where it runs on Lustre", "only with --allow-spawn"),
-        Wish::ChangePermissions => ("change permissions", "to make files executable only with --allow-spawn"),
+        Wish::StartPrograms => ("start other programs", spawning),
+        Wish::LayOutFiles => ("start `lfs`, where it runs on Lustre", spawning),
+        Wish::ChangePermissions if spawns == SpawnGrant::Nobody => {
+            ("change permissions", "to make files executable only with --allow-spawn")
+        }
+        Wish::ChangePermissions => ("change permissions", spawning),
         Wish::Remove => ("remove or rename files", "what this run did not make only with --allow DIR"),
         Wish::DropCaches => ("empty the page cache of the machine", "only root may"),
         Wish::SyncAll => ("have everything written back, of all programs", "anybody may"),
@@ -28,18 +60,28 @@ fn words(wish: Wish) -> (&'static str, &'static str) {
 }
 
 /// What a program asks for, in a fixed order.
-pub fn of(plan: &Plan) -> Vec<Asked> {
+pub fn of(plan: &Plan, spawns: SpawnGrant) -> Vec<Asked> {
     let mut found: BTreeMap<Wish, BTreeSet<u32>> = BTreeMap::new();
     for site in plan.sites() {
         if let Some(wish) = site.command.and_then(|command| command.spec().wish()) {
             found.entry(wish).or_default().insert(site.line);
         }
     }
-    found.into_iter().map(|(what, lines)| Asked { what, lines: lines.into_iter().collect() }).collect()
+    let granted = |what: Wish| match what {
+        Wish::StartPrograms | Wish::LayOutFiles | Wish::ChangePermissions => spawns != SpawnGrant::Nobody,
+        Wish::SyncAll => true,
+        Wish::Remove | Wish::DropCaches => false,
+    };
+    let asked = |(what, lines): (Wish, BTreeSet<u32>)| Asked {
+        what,
+        granted: granted(what),
+        lines: lines.into_iter().collect(),
+    };
+    found.into_iter().map(asked).collect()
 }
 
 /// One line each, indented; empty where a program asks for nothing.
-pub fn text(asked: &[Asked]) -> String {
+pub fn text(asked: &[Asked], spawns: SpawnGrant) -> String {
     let lines = |lines: &[u32]| {
         let shown: Vec<String> = lines.iter().take(3).map(u32::to_string).collect();
         let more = if lines.len() > shown.len() { " …" } else { "" };
@@ -48,7 +90,7 @@ pub fn text(asked: &[Asked]) -> String {
     asked
         .iter()
         .map(|asked| {
-            let (what, grant) = words(asked.what);
+            let (what, grant) = words(asked.what, spawns);
             format!("  {what} ({}): {grant}\n", lines(&asked.lines))
         })
         .collect()

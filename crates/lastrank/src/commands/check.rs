@@ -4,7 +4,7 @@ use ppl::diagnostic::has_errors;
 use ppl::plan::Settings;
 use serde_json::json;
 
-use super::asks;
+use super::asks::{self, SpawnGrant};
 use super::run::{groups, pairs};
 use crate::cli::{CheckArgs, DiagnosticFormat};
 use crate::exit::Status;
@@ -21,8 +21,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
         seed: 1,
         tentative: args.ranks.is_none() && args.group.is_empty(),
     };
-    let (source, found, plan) = program::load(&args.program, args.classic, None)?.findings(&settings);
-    let asked = plan.as_ref().map(asks::of).unwrap_or_default();
+    let program = program::load(&args.program, args.classic, None)?;
+    let spawns = SpawnGrant::of(program.is_shipped(), false);
+    let (source, found, plan) = program.findings(&settings);
+    let asked = plan.as_ref().map(|plan| asks::of(plan, spawns)).unwrap_or_default();
     match args.format {
         DiagnosticFormat::Json => output::json(&json!({
             "schema": "lastrank.check/1",
@@ -35,7 +37,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
                 output::print(&format!("{}: no mistakes found\n", args.program))?;
             }
             if !asked.is_empty() {
-                output::print(&format!("{} asks to\n{}", args.program, asks::text(&asked)))?;
+                output::print(&format!("{} asks to\n{}", args.program, asks::text(&asked, spawns)))?;
             }
         }
     }

@@ -6,7 +6,7 @@ use ppl::plan::{Plan, Settings};
 use samples::units::{bytes, count, duration};
 use serde_json::json;
 
-use super::asks;
+use super::asks::{self, SpawnGrant};
 use super::run::{groups, pairs};
 use crate::cli::ExplainArgs;
 use crate::exit::Status;
@@ -28,6 +28,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
     };
     let plan = &planned.plan;
     let found = explain(plan, DEFAULT_BUDGET);
+    let spawns = SpawnGrant::of(planned.shipped, false);
     if args.json {
         let space: Vec<_> = plan
             .space
@@ -39,11 +40,11 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
             "program": planned.name,
             "parameters": plan.parameters,
             "space": space,
-            "asks": asks::of(plan),
+            "asks": asks::of(plan, spawns),
             "explanation": found,
         }))?;
     } else {
-        output::print(&text(&planned.name, plan, &found))?;
+        output::print(&text(&planned.name, plan, (&found, spawns)))?;
     }
     Ok(Status::Ok)
 }
@@ -52,7 +53,7 @@ fn place<'a>(plan: &'a Plan, directory: Option<&'a str>) -> &'a str {
     directory.or_else(|| plan.parameter("dir")).unwrap_or(".")
 }
 
-fn text(name: &str, plan: &Plan, found: &Explanation) -> String {
+fn text(name: &str, plan: &Plan, (found, spawns): (&Explanation, SpawnGrant)) -> String {
     let mut text = format!("{name} on {}; nothing was done\n", ranks(found.ranks.into()));
     if !plan.parameters.is_empty() {
         text += "\nParameters\n";
@@ -68,10 +69,10 @@ fn text(name: &str, plan: &Plan, found: &Explanation) -> String {
     for layout in &found.patterns {
         text += &pattern(layout);
     }
-    let asked = asks::of(plan);
+    let asked = asks::of(plan, spawns);
     if !asked.is_empty() {
         text += "\nAsks to\n";
-        text += &asks::text(&asked);
+        text += &asks::text(&asked, spawns);
     }
     text += "\nWhere ranks meet\n";
     text += &meetings(found);

@@ -17,9 +17,10 @@ use trace::description::Description;
 use trace::format::Reading;
 use trace::formats;
 use trace::import::{Imported, Options};
-use trace::recording::{self, About};
+use trace::recording::{self, About, RecordingError};
 use trace::select::Choice;
 
+use super::redact::redact_text;
 use crate::cli::{ImportArgs, TraceChoice};
 use crate::exit::Status;
 use crate::output;
@@ -32,12 +33,13 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
     if args.choice.description.is_none()
         && let Some(program) = workload::program_of(&args.trace)?
     {
+        let program = if args.redact { redacted_program(args, &program)? } else { program };
         return deliver_workload(args, &program);
     }
     let (mut trace, _) = read(&args.trace, &args.choice)?;
     let options = Options {
         choice: choice(&args.choice)?,
-        anonymise: args.anonymise,
+        anonymise: args.anonymise || args.redact,
         verbatim: args.verbatim,
         least_gap: (args.least_gap_us.max(0.0) * 1000.0) as u64,
     };
@@ -57,6 +59,14 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
         }
     }
     Ok(Status::Ok)
+}
+
+/// The program of a job file or a command line without the paths that stand there.
+fn redacted_program(args: &ImportArgs, program: &str) -> anyhow::Result<String> {
+    let name = args.trace.to_string_lossy();
+    // What is no file is the command line itself.
+    let source = workload::text_of(&args.trace)?.unwrap_or_default();
+    Ok(redact_text(program, &[&source, &name]))
 }
 
 fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> {
@@ -143,7 +153,9 @@ pub fn read(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
         .with_context(|| format!("cannot read {}", path.display()))?;
     if recording::detect(&head) {
         reader.read_to_end(&mut head).with_context(|| format!("cannot read {}", path.display()))?;
-        return recording::read(head.into()).with_context(|| format!("{}", path.display()));
+        let damaged = || RecordingError::Damaged("the Parquet library cannot make sense of it".into());
+        let read = store::expecting_panics(|| recording::read(head.into()));
+        return read.unwrap_or_else(|_| Err(damaged())).with_context(|| format!("{}", path.display()));
     }
     let Some(format) = formats::detect(&head, &reading) else {
         let known: Vec<String> =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use samples::{Facts, Run};
+use samples::{Facts, MachineFacts, Run};
 use serde_json::Value;
 
 use super::run::sections;
@@ -66,6 +66,18 @@ fn secrets(facts: &Facts) -> Vec<String> {
     found
 }
 
+/// Hides in `text` the paths that stand in `sources`, the user and the host.
+pub fn redact_text(text: &str, sources: &[&str]) -> String {
+    let separators = |c: char| matches!(c, '=' | ',' | ':' | '"' | '\'' | ';') || c.is_whitespace();
+    // `1/2` is no path.
+    let is_path = |piece: &&str| ["/", "./", "../", "~/"].iter().any(|begin| piece.starts_with(begin));
+    let words = sources.iter().flat_map(|source| source.split(separators)).filter(is_path);
+    let mut facts = Facts { command_line: words.map(str::to_owned).collect(), ..Facts::default() };
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok().map(|host| host.trim().to_owned());
+    facts.machine = Some(MachineFacts { host, ..MachineFacts::default() });
+    without(text, &secrets(&facts))
+}
+
 fn without(text: &str, secrets: &[String]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), HIDDEN))
 }
@@ -81,9 +93,19 @@ fn hide(value: &mut Value, secrets: &[String]) {
 
 #[cfg(test)]
 mod tests {
-    use samples::{MachineFacts, Site, Warning};
+    use samples::{Site, Warning};
 
     use super::*;
+
+    #[test]
+    fn a_program_of_a_job_file_names_no_path_of_it() {
+        let job = "[a]\ndirectory=/home/ada/x\nfilename=/data/set:/data/set2\nbs=4k\n# 1/2\n";
+        let program = "# lastrank import ./ada/job.fio\ndefine param \"dir\" $dir \"/home/ada/x\";\n\
+                       write(\"/data/set2\", 1/2); write(\"/data/set\", 1); # ada\n";
+        let hidden = redact_text(program, &[job, "./ada/job.fio"]);
+        assert!(!hidden.contains("ada") && !hidden.contains("/data"), "{hidden}");
+        assert!(hidden.contains("write(\"redacted\", 1/2)"), "{hidden}");
+    }
 
     #[test]
     fn nothing_names_the_machine_or_its_user_any_more() {

@@ -6,12 +6,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fuser::{FileAttr, FileType, INodeNo};
 
+use crate::power::{Cut, Power};
+
 /// The inode of the directory itself.
 pub const ROOT: u64 = 1;
 /// The inode of the file that holds the log.
 pub const LOG: u64 = 2;
 /// The name of the file that holds the log: reading it gives all delays so far.
 pub const LOG_NAME: &str = ".delays.csv";
+/// The inode of the file by which power is cut.
+pub const POWER: u64 = 3;
+/// Its name.
+pub const POWER_NAME: &str = ".power";
 
 /// The files by inode, and their names.
 #[derive(Debug)]
@@ -19,12 +25,15 @@ pub struct Files {
     names: BTreeMap<OsString, u64>,
     contents: BTreeMap<u64, (Vec<u8>, SystemTime)>,
     next: u64,
+    power: Power,
 }
 
 impl Files {
     pub fn new() -> Self {
-        let names = BTreeMap::from([(OsString::from(LOG_NAME), LOG)]);
-        Self { names, contents: BTreeMap::new(), next: LOG + 1 }
+        let names = BTreeMap::from([(LOG_NAME.into(), LOG), (POWER_NAME.into(), POWER)]);
+        let mut power = Power::default();
+        power.sync_names(&names);
+        Self { names, contents: BTreeMap::new(), next: POWER + 1, power }
     }
 
     pub fn find(&self, name: &OsStr) -> Option<u64> {
@@ -33,6 +42,49 @@ impl Files {
 
     pub fn names(&self) -> impl Iterator<Item = (&OsString, u64)> {
         self.names.iter().map(|(name, inode)| (name, *inode))
+    }
+
+    /// Cuts the power later.
+    pub fn arm(&mut self, cut: Cut) {
+        self.power.arm(cut);
+    }
+
+    pub fn is_off(&self) -> bool {
+        self.power.is_off()
+    }
+
+    /// Something is to be changed or synced: is there still power for it?
+    pub fn may_change(&mut self) -> bool {
+        self.power.change()
+    }
+
+    /// Power is there again, if it was cut: what was not synced is gone.
+    pub fn restore(&mut self) {
+        let content = |inode: u64| self.contents.get(&inode).map(|(content, _)| content.clone()).unwrap_or_default();
+        if let Some((names, contents)) = self.power.restore(&self.names, content) {
+            self.names = names;
+            let now = SystemTime::now();
+            self.contents = contents.into_iter().map(|(inode, content)| (inode, (content, now))).collect();
+            self.contents.retain(|inode, _| *inode > POWER);
+        }
+    }
+
+    pub fn sync_file(&mut self, inode: u64) {
+        if let Some((content, _)) = self.contents.get(&inode) {
+            self.power.sync_file(inode, content);
+        }
+    }
+
+    pub fn sync_names(&mut self) {
+        self.power.sync_names(&self.names);
+    }
+
+    /// Gives a file another name, in the place of a file of that name.
+    pub fn rename(&mut self, from: &OsStr, to: &OsStr) -> bool {
+        let Some(inode) = self.find(from).filter(|inode| *inode > POWER) else { return false };
+        self.names.remove(from);
+        self.names.insert(to.to_owned(), inode);
+        true
     }
 
     /// Creates an empty file, replacing an existing one.
@@ -47,7 +99,7 @@ impl Files {
     /// Removes a name. The content is kept, since an open file may still use it; the file system exists only
     /// during a test.
     pub fn unlink(&mut self, name: &OsStr) -> Option<u64> {
-        let inode = self.find(name).filter(|inode| *inode != LOG)?;
+        let inode = self.find(name).filter(|inode| *inode > POWER)?;
         self.names.remove(name);
         if let Some((content, _)) = self.contents.get_mut(&inode) {
             *content = Vec::new();
@@ -85,6 +137,7 @@ impl Files {
     pub fn attributes(&self, inode: u64) -> Option<FileAttr> {
         let (size, changed) = match (inode, self.contents.get(&inode)) {
             (ROOT | LOG, _) => (0, UNIX_EPOCH),
+            (POWER, _) => (self.power.changes(), UNIX_EPOCH),
             (_, Some((content, changed))) => (content.len() as u64, *changed),
             (_, None) => return None,
         };

@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use fuser::{
     BsdFileFlags, Errno, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner,
-    OpenFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
+    OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
     ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
 
-use crate::files::{Files, LOG, ROOT};
+use crate::files::{Files, LOG, POWER, POWER_NAME, ROOT};
 use crate::injection::{Held, Injection, Operation, Outcome};
 
 /// The kernel caches nothing, so every operation of a program arrives here.
@@ -46,7 +46,13 @@ fn failure(held: &Held) -> Option<Errno> {
 
 impl Filesystem for DelayFs {
     fn lookup(&self, _req: &Request, _parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let files = self.files();
+        let mut files = self.files();
+        if name == POWER_NAME {
+            files.restore();
+        }
+        if files.is_off() {
+            return reply.error(Errno::EIO);
+        }
         match files.find(name).and_then(|inode| files.attributes(inode)) {
             Some(attributes) => reply.entry(&KEEP, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
@@ -54,8 +60,7 @@ impl Filesystem for DelayFs {
     }
 
     fn getattr(&self, _req: &Request, inode: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
-        if inode.0 != ROOT
-            && inode.0 != LOG
+        if inode.0 > POWER
             && let Err(error) = self.hold_plain(Operation::Stat, inode.0)
         {
             return reply.error(error);
@@ -85,7 +90,10 @@ impl Filesystem for DelayFs {
         reply: ReplyAttr,
     ) {
         let mut files = self.files();
-        if let Some(size) = size {
+        if inode.0 > POWER && !files.may_change() {
+            return reply.error(Errno::EIO);
+        }
+        if let Some(size) = size.filter(|_| inode.0 > POWER) {
             files.truncate(inode.0, size);
         }
         match files.attributes(inode.0) {
@@ -110,6 +118,10 @@ impl Filesystem for DelayFs {
             return reply.error(error);
         }
         let mut files = self.files();
+        if !files.may_change() {
+            self.injection.finish(&held, 0, 0);
+            return reply.error(Errno::EIO);
+        }
         let inode = files.create(name);
         let attributes = files.attributes(inode).expect("a file just made has attributes");
         self.injection.finish(&held, inode, 0);
@@ -117,7 +129,7 @@ impl Filesystem for DelayFs {
     }
 
     fn open(&self, _req: &Request, inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        if inode.0 != LOG
+        if inode.0 > POWER
             && let Err(error) = self.hold_plain(Operation::Open, inode.0)
         {
             return reply.error(error);
@@ -167,14 +179,33 @@ impl Filesystem for DelayFs {
         if inode.0 == LOG {
             return reply.error(Errno::EPERM);
         }
+        if inode.0 == POWER {
+            return match str::from_utf8(data).unwrap_or_default().parse() {
+                Ok(cut) => {
+                    self.files().arm(cut);
+                    reply.written(data.len() as u32)
+                }
+                Err(_) => reply.error(Errno::EINVAL),
+            };
+        }
         let held = self.injection.hold(Operation::Write);
         let taken = match held.outcome {
             Outcome::Done => data,
             Outcome::Short => &data[..data.len() / 2],
             Outcome::Failed(_) => &[],
         };
-        self.files().write(inode.0, offset, taken);
+        let has_power = {
+            let mut files = self.files();
+            let has_power = files.may_change();
+            if has_power {
+                files.write(inode.0, offset, taken);
+            }
+            has_power
+        };
         self.injection.finish(&held, inode.0, taken.len() as u64);
+        if !has_power {
+            return reply.error(Errno::EIO);
+        }
         match failure(&held) {
             Some(error) => reply.error(error),
             None => reply.written(taken.len() as u32),
@@ -182,7 +213,7 @@ impl Filesystem for DelayFs {
     }
 
     fn flush(&self, _req: &Request, inode: INodeNo, _fh: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        if inode.0 != LOG
+        if inode.0 > POWER
             && let Err(error) = self.hold_plain(Operation::Close, inode.0)
         {
             return reply.error(error);
@@ -191,10 +222,41 @@ impl Filesystem for DelayFs {
     }
 
     fn fsync(&self, _req: &Request, inode: INodeNo, _fh: FileHandle, _datasync: bool, reply: ReplyEmpty) {
-        match self.hold_plain(Operation::Fsync, inode.0) {
-            Err(error) => reply.error(error),
-            Ok(()) => reply.ok(),
+        if let Err(error) = self.hold_plain(Operation::Fsync, inode.0) {
+            return reply.error(error);
         }
+        let mut files = self.files();
+        if !files.may_change() {
+            return reply.error(Errno::EIO);
+        }
+        files.sync_file(inode.0);
+        reply.ok();
+    }
+
+    fn fsyncdir(&self, _req: &Request, _ino: INodeNo, _fh: FileHandle, _datasync: bool, reply: ReplyEmpty) {
+        let mut files = self.files();
+        if !files.may_change() {
+            return reply.error(Errno::EIO);
+        }
+        files.sync_names();
+        reply.ok();
+    }
+
+    fn rename(
+        &self,
+        _req: &Request,
+        _parent: INodeNo,
+        name: &OsStr,
+        _new_parent: INodeNo,
+        new_name: &OsStr,
+        _flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let mut files = self.files();
+        if !files.may_change() {
+            return reply.error(Errno::EIO);
+        }
+        if files.rename(name, new_name) { reply.ok() } else { reply.error(Errno::ENOENT) }
     }
 
     fn unlink(&self, _req: &Request, _parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -202,7 +264,11 @@ impl Filesystem for DelayFs {
         if let Err(error) = self.hold_plain(Operation::Unlink, inode) {
             return reply.error(error);
         }
-        match self.files().unlink(name) {
+        let mut files = self.files();
+        if !files.may_change() {
+            return reply.error(Errno::EIO);
+        }
+        match files.unlink(name) {
             Some(_) => reply.ok(),
             None => reply.error(Errno::ENOENT),
         }

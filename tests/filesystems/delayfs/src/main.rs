@@ -4,6 +4,9 @@
 //! `delayfs DIRECTORY --seed 1 --delay 'write=gev(2ms,300us,0.1)' --fault write@100=EIO` mounts it and runs
 //! until it is unmounted. Reading `DIRECTORY/.delays.csv` gives every operation so far: its name, the file's
 //! inode, when it arrived, the delay drawn, how long it was really held (both in nanoseconds), bytes, errno.
+//!
+//! Writing `17 content` to `DIRECTORY/.power` cuts the power after 17 changes: every call then fails with EIO, until
+//! `.power` is looked up; what was not synced is gone. The size of `.power` is the number of changes so far.
 
 #![forbid(unsafe_code)]
 
@@ -11,6 +14,7 @@ mod distribution;
 mod files;
 mod filesystem;
 mod injection;
+mod power;
 
 use std::process::ExitCode;
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use confine::Held;
 
+use super::space_watch::Free;
 use crate::driver::Handle;
 use crate::files::{
     Confinement, EarlierNames, Evidence, ParentFacts, READ, Reached, Reason, Refusal, Registry, look,
@@ -175,9 +176,9 @@ impl Guard {
         if self.local && !self.confinement.is_free() { self.confinement.hold(what, path) } else { Ok(None) }
     }
 
-    /// Bytes that are free for the file `path`, which may be new; `None` where it may be filled, where nobody can say,
-    /// and of devices.
-    pub(super) fn room_at(&self, path: &CStr) -> Option<u64> {
+    /// What is free for the file `path`, which may be new; `None` where it may be filled, where nobody can say, and of
+    /// devices.
+    pub(super) fn room_at(&self, path: &CStr) -> Option<Free> {
         if !self.local || self.confinement.fills() {
             return None;
         }
@@ -188,7 +189,12 @@ impl Guard {
             Err(_) => path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new(".")),
         };
         let found = rustix::fs::statvfs(place).ok()?;
-        Some(found.f_bavail.saturating_mul(found.f_frsize))
+        Some(Free {
+            file_system: found.f_fsid,
+            bytes: found.f_bavail.saturating_mul(found.f_frsize),
+            // Where inodes are made as they are needed, their number is 0.
+            files: (found.f_files > 0).then_some(found.f_favail),
+        })
     }
 
     /// May a program be started?

@@ -13,6 +13,7 @@ use super::bracket::SPIN_NS;
 use super::guard::Makes;
 use super::keys::Key;
 use super::layer::Layer;
+use super::space_watch::OF_A_NAME;
 use super::under_way::{After, Again, AsyncJob, Jobs};
 use crate::buffers::SCRATCH_LIMIT;
 use crate::content::Destined;
@@ -160,6 +161,12 @@ impl Layer {
         let (handle, position, name): (Handle, u64, _) = (open.handle?, open.position, open.name);
         let limit = SCRATCH_LIMIT as u64;
         match call {
+            // Done in order, it fails with a message.
+            Call::Write { length, .. } | Call::Allocate { length, .. }
+                if self.room.must_look(length) && self.would_fill_file(file, length) =>
+            {
+                None
+            }
             Call::Write { length, offset, buffer, .. } if length <= limit => {
                 let offset = offset.unwrap_or(position);
                 job.meaning = Meaning::Bytes;
@@ -203,6 +210,10 @@ impl Layer {
                 if length > limit || (append && self.verifying) {
                     return Ok(None);
                 }
+                // Done in order, it fails with a message.
+                if self.room.must_look(length) && self.would_fill(path, length) {
+                    return Ok(None);
+                }
                 let makes = if append { Makes::Keeps } else { Makes::Perhaps };
                 self.may_make(job, ("write to", makes), path)?;
                 job.meaning = Meaning::Bytes;
@@ -219,6 +230,9 @@ impl Layer {
                 Some(Submission::WriteFile { path, flags: how | no_follow, from, length, offset })
             }
             Call::Create { path } => {
+                if self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+                    return Ok(None);
+                }
                 self.may_make(job, ("create", Makes::Perhaps), path)?;
                 job.again = Some(Again::Create);
                 if self.verifying {

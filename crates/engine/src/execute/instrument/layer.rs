@@ -7,6 +7,7 @@ use samples::{Outcome, Warning};
 
 use super::bracket::Bracket;
 use super::guard::Guard;
+use super::space_watch::SpaceWatch;
 use super::table::{Buffers, OpenFiles};
 use super::under_way::Jobs;
 use super::virtual_jobs::VirtualJobs;
@@ -40,6 +41,7 @@ pub struct Settings {
 pub(super) struct Layer {
     pub(super) bracket: Bracket,
     pub(super) guard: Guard,
+    pub(super) room: SpaceWatch,
     pub(super) files: OpenFiles,
     pub(super) buffers: Buffers,
     pub(super) scratch: Scratch,
@@ -77,6 +79,7 @@ impl Layer {
         Self {
             bracket,
             guard,
+            room: SpaceWatch::of(author.ranks),
             files: OpenFiles::default(),
             buffers: Buffers::default(),
             scratch: Scratch::default(),

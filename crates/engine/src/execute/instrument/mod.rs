@@ -2,7 +2,8 @@
 //!
 //! [`Instrument`] holds a driver and a [`Layer`], whose methods take the driver they work with. `perform` says which
 //! calls make up an operation, `transfer` moves bytes, `names` makes, changes and removes what has a name, `jobs`
-//! keeps what is under way, `together` is what a group does to one file, `worker` what a thread takes over.
+//! keeps what is under way, `together` is what a group does to one file, `worker` what a thread takes over, `space_watch` the
+//! space that is left.
 
 mod bracket;
 mod content;
@@ -14,6 +15,7 @@ mod keys;
 mod layer;
 mod names;
 mod perform;
+mod space_watch;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use samples::Outcome;
 
 use super::guard::Makes;
 use super::layer::Layer;
+use super::space_watch::OF_A_NAME;
 use super::table::OpenFile;
 use crate::driver::{Driver, Handle, Striping};
 use crate::execute::call::{Meaning, Timed};
@@ -28,6 +29,9 @@ impl Layer {
         let reached = self.guard.reach(what, path)?;
         let around = reached.around;
         let no_follow = self.guard.no_follow();
+        if self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+            return Ok(self.bracket.failed(driver, libc::ENOSPC));
+        }
         self.guard.intend(path, around, makes);
         let mut timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, no_follow));
         self.guard.settle(path, around, makes, timed.outcome.errno);

@@ -97,6 +97,11 @@ impl Layer {
             Call::Truncate { file, length } => {
                 self.on_file(driver, file, |driver, handle| driver.truncate(handle, length))
             }
+            Call::Allocate { file, length, .. }
+                if self.room.must_look(length) && self.would_fill_file(file, length) =>
+            {
+                self.bracket.failed(driver, libc::ENOSPC)
+            }
             Call::Allocate { file, offset, length, mode } => {
                 self.on_file(driver, file, |driver, handle| driver.allocate(handle, offset, length, mode))
             }

@@ -152,6 +152,16 @@ impl Layer {
                 return Ok(self.bracket.failed(driver, errno));
             }
         };
+        if write && self.room.must_look(layout.bytes()) {
+            let path = match target {
+                Target::Path(path) => Some(path.to_owned()),
+                Target::File(file) => self.files.get(file).map(|open| open.path.clone()),
+            };
+            if path.is_some_and(|path| self.would_fill(&path, layout.bytes())) {
+                comm.abandon("the file system of a parallel file would be filled (see --fill)");
+                return Ok(self.bracket.failed(driver, libc::ENOSPC));
+            }
+        }
         let blocks = memory.blocks();
         let around = match target {
             Target::Path(path) => Some(self.admit(path, write)?),

@@ -47,7 +47,7 @@ impl Layer {
         let offset = if open.shared { Some(offset.unwrap_or(position)) } else { offset };
         let to = Destined { file: open.name, place: offset.unwrap_or(position), appended: false };
         let whole = self.is_whole(length, buffer);
-        if !whole && self.would_fill_file(file, length) {
+        if self.room.must_look(length) && self.would_fill_file(file, length) {
             return self.bracket.failed(driver, libc::ENOSPC);
         }
         let from = match self.source(to, length, buffer) {
@@ -148,7 +148,7 @@ impl Layer {
             (true, false) => (self.catalogue.append(file, length), true),
         };
         let to = Destined { file, place, appended };
-        if !self.is_whole(length, buffer) && self.would_fill(path, length) {
+        if self.room.must_look(length) && self.would_fill(path, length) {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
         let from = match self.source(to, length, buffer) {
@@ -264,23 +264,35 @@ impl Layer {
 
     /// As [`Layer::would_fill`], of an open file.
     #[cold]
-    fn would_fill_file(&mut self, file: u32, length: u64) -> bool {
+    pub(super) fn would_fill_file(&mut self, file: u32, length: u64) -> bool {
         let Some(path) = self.files.get(file).map(|open| open.path.clone()) else { return false };
         self.would_fill(&path, length)
     }
 
-    /// Would a write of so many bytes take more than nine tenths of what is free there? Asked before transfers of several
-    /// pieces only; a note says so.
+    /// Looks what is free for `path`: would so many bytes leave less than a tenth of what was free at the first look? A
+    /// note says so.
     #[cold]
-    fn would_fill(&mut self, path: &CStr, length: u64) -> bool {
-        let Some(free) = self.guard.room_at(path).filter(|free| length > free / 10 * 9) else { return false };
+    pub(super) fn would_fill(&mut self, path: &CStr, length: u64) -> bool {
+        let Some(now) = self.guard.room_at(path) else {
+            self.room.unknown();
+            return false;
+        };
+        let Err(first) = self.room.look(now, length) else { return false };
+        let few_files = match now.files {
+            Some(files) if now.bytes > (first.bytes / 10).saturating_add(length) => {
+                format!(" and {files} files")
+            }
+            _ => String::new(),
+        };
         self.notes.push(Warning {
             code: "would-fill".into(),
             text: format!(
-                "a write of {} to \"{}\" was not begun: {} are free there",
+                "a write of {} to \"{}\" was not begun: {}{few_files} are free there, of {} when the program began \
+                 to write; a tenth stays free",
                 units::bytes(length),
                 path.to_string_lossy(),
-                units::bytes(free)
+                units::bytes(now.bytes),
+                units::bytes(first.bytes)
             ),
             advice: "write less, or say --fill to fill the file system".into(),
         });

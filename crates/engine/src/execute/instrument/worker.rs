@@ -4,6 +4,7 @@ use super::Instrument;
 use super::bracket::Bracket;
 use super::guard::Guard;
 use super::layer::Layer;
+use super::space_watch::SpaceWatch;
 use super::table::{Buffers, OpenFile, OpenFiles};
 use crate::content::{Author, Catalogue};
 use crate::driver::{AnyDriver, Handle};
@@ -18,6 +19,7 @@ pub struct Seed {
     files: OpenFiles,
     buffers: Buffers,
     guard: Option<Guard>,
+    room: SpaceWatch,
     clock: Clock,
     author: Author,
     catalogue: Catalogue,
@@ -28,12 +30,12 @@ pub struct Seed {
 }
 
 impl Instrument {
-    /// What a worker needs. Files that are open stay so for the worker, with handles and positions of its own; buffers
+    /// What one of `count` workers needs. Files that are open stay so for the worker, with handles and positions of its own; buffers
     /// are shared. Files of a group stay with the rank.
     ///
     /// # Errors
     /// Why the driver cannot serve another thread.
-    pub fn seed(&mut self) -> Result<Seed, String> {
+    pub fn seed(&mut self, count: u32) -> Result<Seed, String> {
         let mut worker = self.driver.for_worker()?;
         let guard = self.layer.guard.of_worker();
         let layer = &self.layer;
@@ -55,6 +57,7 @@ impl Instrument {
             files: OpenFiles::of_worker(files),
             buffers: layer.buffers.clone(),
             guard: Some(guard),
+            room: layer.room.of_worker(count),
             clock: layer.bracket.clock,
             author: layer.author,
             catalogue: layer.catalogue.clone(),
@@ -80,6 +83,7 @@ impl Seed {
         let (driver, guard) = (self.driver.take()?, self.guard.take()?);
         let bracket = Bracket::new(self.clock, false);
         let mut layer = Layer::around(bracket, guard, self.author, self.content);
+        layer.room = std::mem::take(&mut self.room);
         layer.files = std::mem::take(&mut self.files);
         layer.buffers = std::mem::take(&mut self.buffers);
         layer.verifying = self.verifying;

@@ -1,16 +1,38 @@
 //! What a rank prints, warns of and asserts, and its last words.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use ppl::interpret::Times;
-use samples::{Warning, visible};
+use samples::{Warning, units, visible};
 
 use super::stop::Stop;
 use super::work::Session;
 use record::Entry;
 
+/// What a rank and its workers may print: whoever keeps it in a file shall not find the disk full.
+const PRINT_LIMIT: u64 = 16 << 20;
+
+/// Is there room for so many bytes more? They then count as printed.
+fn within_print_limit(printed: &AtomicU64, bytes: usize) -> bool {
+    let more = |before: u64| before.checked_add(bytes as u64).filter(|all| *all <= PRINT_LIMIT);
+    printed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
 impl Session<'_> {
     /// Prints whole lines. A simulated rank leaves them to the parent, which knows the order. Lines that
-    /// standard output does not take are lost with a warning: what is measured is worth more.
+    /// standard output does not take, and those beyond the limit, are lost with a warning: what is measured is worth
+    /// more.
     pub fn print(&mut self, lines: &[u8]) -> Result<(), Stop> {
+        if !within_print_limit(&self.printed, lines.len()) {
+            return self.warn(Warning {
+                code: "print-limit".into(),
+                text: format!(
+                    "a rank printed more than {}, the most it may; further lines were left out",
+                    units::bytes(PRINT_LIMIT)
+                ),
+                advice: "the measurement is whole; print less".into(),
+            });
+        }
         if self.instrument.is_virtual() {
             let text = String::from_utf8_lossy(lines).into_owned();
             let at = self.instrument.picoseconds(0, self.instrument.now());
@@ -112,5 +134,19 @@ impl Session<'_> {
                 self.recorder.finish(record::RecordState::Stopped);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_rank_prints_is_limited() {
+        let printed = AtomicU64::new(0);
+        assert!(within_print_limit(&printed, PRINT_LIMIT as usize - 1));
+        assert!(!within_print_limit(&printed, 2), "a line is printed whole or not at all");
+        assert!(within_print_limit(&printed, 1));
+        assert!(!within_print_limit(&printed, 1) && !within_print_limit(&printed, usize::MAX));
     }
 }

@@ -1,6 +1,7 @@
 //! One rank at work: does, times and stores operations.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use samples::{Outcome, RankSpan, Sample, Warning};
 
@@ -47,6 +48,8 @@ pub struct Session<'a> {
     /// Failures by site.
     pub(in crate::execute) failures: Vec<u64>,
     pub(in crate::execute) noted: Vec<String>,
+    /// Bytes that the rank and its workers have printed.
+    pub(super) printed: Arc<AtomicU64>,
 }
 
 impl<'a> Session<'a> {
@@ -90,6 +93,7 @@ impl<'a> Session<'a> {
             blocks: OpenBlocks::new(),
             failures: Vec::new(),
             noted: Vec::new(),
+            printed: Arc::default(),
         }
     }
 
@@ -100,6 +104,7 @@ impl<'a> Session<'a> {
             spots: Arc::clone(&self.spots),
             sites: self.sites.clone(),
             noted: self.noted.clone(),
+            printed: Arc::clone(&self.printed),
             on_error: self.on_error,
             skip_sleep: self.skip_sleep,
             rank: self.rank,
@@ -343,6 +348,7 @@ pub(in crate::execute) struct SessionSettings<'a> {
     spots: Arc<[Spot]>,
     sites: SiteTable,
     noted: Vec<String>,
+    printed: Arc<AtomicU64>,
     on_error: OnError,
     skip_sleep: bool,
     rank: u32,
@@ -372,6 +378,7 @@ impl<'a> SessionSettings<'a> {
         Session {
             sites: self.sites,
             noted: self.noted,
+            printed: self.printed,
             on_error: self.on_error,
             skip_sleep: self.skip_sleep,
             paces: self.paces,

@@ -16,17 +16,24 @@ const LONGEST: u64 = 1 << 20;
 /// The program, if `path` is a job file or a command line, or the name of a file that holds one, and not a trace.
 pub fn program_of(path: &Path) -> anyhow::Result<Option<String>> {
     let name = path.display().to_string();
-    let Ok(file) = File::open(path) else {
-        // A command line in quotes is no file.
-        return program(&name, "a command line");
-    };
-    let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {name}"))?;
-    let is_trace = recording::detect(&bytes) || formats::detect(&bytes, &Reading::default()).is_some();
+    // A command line in quotes is no file.
+    let Some(text) = text_of(path)? else { return program(&name, "a command line") };
+    let bytes = text.as_bytes();
+    let is_trace = recording::detect(bytes) || formats::detect(bytes, &Reading::default()).is_some();
     if is_trace || bytes.len() as u64 > LONGEST {
         return Ok(None);
     }
-    program(&String::from_utf8_lossy(&bytes), &name)
+    program(&text, &name)
+}
+
+/// The beginning of the file, as text; `None` where there is none.
+pub fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
+    let Ok(file) = File::open(path) else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// The program, if `text` is a job file or a command line; `name` is what it is called.

@@ -49,7 +49,7 @@ impl Threads {
 }
 
 /// The next message; `None` at the end of the input. No more is read, or held, than a message may have.
-fn message(input: &mut impl BufRead) -> io::Result<Option<Message>> {
+pub fn message(input: &mut impl BufRead) -> io::Result<Option<Message>> {
     let wrong = |what: &str| io::Error::new(ErrorKind::InvalidData, what.to_owned());
     let mut frame = Vec::new();
     let mut length = None;

@@ -1,11 +1,11 @@
 //! `--dry-run`: prints operations, bytes, files and space of each rank.
 
-use engine::run::Options;
+use engine::run::{Confine, Options, missing_space};
 use ppl::count::{DEFAULT_BUDGET, Tally, count};
 use samples::units::{bytes, count as number, duration};
 use serde_json::json;
 
-use crate::commands::asks;
+use crate::commands::asks::{self, SpawnGrant};
 use crate::exit::Status;
 use crate::output;
 use crate::program::Planned;
@@ -40,13 +40,17 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
             "seed": plan.seed,
             "backend": options.backend.name(),
             "space": space,
-            "asks": asks::of(plan),
+            "asks": asks::of(plan, grant(planned, options)),
             "per_rank": tallies,
         }))?;
         return Ok(Status::Ok);
     }
     output::print(&text(planned, options, &tallies))?;
     Ok(Status::Ok)
+}
+
+fn grant(planned: &Planned, options: &Options) -> SpawnGrant {
+    SpawnGrant::of(planned.shipped, options.allow_spawn || options.confine == Confine::Nobody)
 }
 
 fn text(planned: &Planned, options: &Options, tallies: &[Tally]) -> String {
@@ -61,10 +65,14 @@ fn text(planned: &Planned, options: &Options, tallies: &[Tally]) -> String {
         let place = space.directory.as_deref().or_else(|| plan.parameter("dir")).unwrap_or(".");
         text += &format!("  needs {} free in {place}\n", bytes(space.bytes));
     }
-    let asked = asks::of(plan);
+    let spawns = grant(planned, options);
+    let asked = asks::of(plan, spawns);
     if !asked.is_empty() {
         text += "it asks to\n";
-        text += &asks::text(&asked);
+        text += &asks::text(&asked, spawns);
+    }
+    if let Err(error) = missing_space(plan, options) {
+        text += &format!("it would not begin: {error}\n");
     }
     text.push('\n');
     let mut rank = 0;

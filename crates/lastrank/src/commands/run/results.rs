@@ -6,7 +6,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail};
 use engine::run::{Options, Outcome};
 use ranks::{HeldSignals, RankEnd};
-use record::live::{Claim, LiveFolder};
+use record::claim::Claim;
+use record::live::LiveFolder;
 use samples::units;
 
 use crate::cli::RunArgs;
@@ -315,9 +316,10 @@ pub fn complain(outcome: &Outcome, own: bool) {
             eprintln!("  {example}");
         }
     }
-    // The report prints warnings on standard output, which is what failed here.
-    for lost in outcome.run.facts.warnings.iter().filter(|warning| warning.code == "print-lost") {
-        eprintln!("warning: {}; {}", lost.text, lost.advice);
+    // The report prints warnings on standard output, where these lines are missing, or tells of the failure only.
+    let is_told = |code: &str| matches!(code, "print-lost" | "print-limit" | "would-fill");
+    for told in outcome.run.facts.warnings.iter().filter(|warning| is_told(&warning.code)) {
+        eprintln!("warning: {}; {}", told.text, told.advice);
     }
     for assertion in &outcome.assertions {
         eprintln!("error: {assertion}");

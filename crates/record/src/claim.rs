@@ -1,0 +1,63 @@
+//! Claims the name of a run file for one run at a time.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FlockOperation, OFlags, fstat, statat, unlinkat};
+use rustix::io::Errno;
+
+use crate::live::private;
+
+/// A name that one run at a time writes to. Released, and its file removed, when it is dropped or the process dies.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Claim {
+    /// Claims the name `path` for this process by a lock on `.NAME.running` beside it; `None` where another process
+    /// has it.
+    ///
+    /// # Errors
+    /// As open(2).
+    pub fn of(path: &Path) -> io::Result<Option<Self>> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
+        let lock = path.with_file_name(format!(".{}.running", name.to_string_lossy()));
+        loop {
+            let file = private(CWD, &lock, OFlags::RDWR | OFlags::CREATE)?;
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                result => result?,
+            }
+            // Its last owner may have removed it meanwhile.
+            let named = statat(CWD, &lock, AtFlags::SYMLINK_NOFOLLOW);
+            if named.is_ok_and(|named| fstat(&file).is_ok_and(|held| held.st_ino == named.st_ino)) {
+                return Ok(Some(Self { path: lock, _lock: file }));
+            }
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = unlinkat(CWD, &self.path, AtFlags::empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_claimed_once_at_a_time() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("run.parquet");
+        let first = Claim::of(&path).expect("a place");
+        assert!(first.is_some() && Claim::of(&path).expect("a place").is_none());
+        drop(first);
+        assert!(Claim::of(&path).expect("a place").is_some());
+        assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 0);
+    }
+}
