@@ -89,8 +89,10 @@ fn durations(row: &mut ResultRow, samples: &[&Sample]) {
     let (found, intervals) = quantiles(good().map(|sample| sample.duration_ps), |ps| ps as f64 * each);
     (row.quantiles_seconds, row.intervals) = (found, intervals);
     if good().any(|sample| sample.late_ns > 0) {
-        let response =
-            |sample: &Sample| sample.late_ns.saturating_mul(1_000).saturating_add(sample.duration_ps);
+        let response = |sample: &Sample| {
+            let each_ps = (sample.duration_ps + batch(sample) / 2) / batch(sample);
+            sample.late_ns.saturating_mul(1_000).saturating_add(each_ps)
+        };
         let (found, intervals) = quantiles(good().map(response), |ps| ps as f64 * 1e-12);
         (row.response_quantiles_seconds, row.intervals) = (found, intervals);
         row.rate = KeptRate::of(samples);
@@ -188,6 +190,46 @@ mod tests {
             "{response:?}"
         );
         assert_eq!(of(vec![sample(0, 0, 2, 0)]).response_quantiles_seconds, None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_of_batches_is_that_of_one_operation(
+            batch in 1_u32..5_000, each_ns in prop::collection::vec((1_u64..1_000_000, 0_u64..10_000_000), 1..60)
+        ) {
+            let samples = |batch: u32| {
+                let mut start_ns = 0;
+                each_ns.iter().map(|(ns, late_ns)| {
+                    start_ns += 20_000_000_000;
+                    let duration_ps = ns * 1_000 * u64::from(batch);
+                    Sample { start_ns, duration_ps, late_ns: *late_ns, batch, ..Sample::default() }
+                }).collect::<Vec<_>>()
+            };
+            let (one, many) = (of(samples(1)), of(samples(batch)));
+            let times = |row: &ResultRow| {
+                let of = |found: &Option<Quantiles>| found.as_ref().map(|q| vec![q.p50, q.max]).unwrap_or_default();
+                let mean = vec![row.mean_seconds.unwrap_or_default()];
+                [mean, of(&row.quantiles_seconds), of(&row.response_quantiles_seconds)].concat()
+            };
+            let (one, many) = (times(&one), times(&many));
+            prop_assert_eq!(one.len(), many.len());
+            for (one, many) in one.iter().zip(&many) {
+                prop_assert!((one - many).abs() <= 1e-9 * one.abs(), "{} {}", one, many);
+            }
+        }
+    }
+
+    #[test]
+    fn a_rate_counts_operations_also_in_batches() {
+        let samples = (0..100).map(|n| Sample {
+            start_ns: n * 10 * MS + 1,
+            late_ns: 1,
+            duration_ps: 1_000_000,
+            batch: 50,
+            ..Sample::default()
+        });
+        let rate = of(samples.collect()).rate.expect("one");
+        assert_eq!((rate.asked_per_second.round(), rate.achieved_per_second.round()), (5_000.0, 5_000.0));
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use samples::Sample;
 use serde::Serialize;
 
+use crate::timing::batch;
+
 /// What was asked for and what came of it: begun operations a second, summed over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct KeptRate {
@@ -19,10 +21,10 @@ pub struct KeptRate {
 impl KeptRate {
     /// Of all operations of a row; `None` where no rank has two that were due at different moments.
     pub(crate) fn of(samples: &[&Sample]) -> Option<KeptRate> {
-        let mut of_rank: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
+        let mut of_rank: BTreeMap<u32, Vec<(u64, u64, u64)>> = BTreeMap::new();
         for sample in samples {
             let due = sample.start_ns.saturating_sub(sample.late_ns);
-            of_rank.entry(sample.rank).or_default().push((due, sample.start_ns));
+            of_rank.entry(sample.rank).or_default().push((due, sample.start_ns, batch(sample)));
         }
         let (mut asked, mut achieved, mut grows) = (0.0, 0.0, false);
         for moments in of_rank.values_mut() {
@@ -32,16 +34,16 @@ impl KeptRate {
             if due == 0 || begun == 0 {
                 continue;
             }
-            let between = (moments.len() - 1) as f64;
-            asked += between / (due as f64 * 1e-9);
-            achieved += between / (begun as f64 * 1e-9);
+            let operations = moments[1..].iter().map(|(.., batch)| *batch).sum::<u64>() as f64;
+            asked += operations / (due as f64 * 1e-9);
+            achieved += operations / (begun as f64 * 1e-9);
             let tenth = moments.len().div_ceil(10);
-            let late = |part: &[(u64, u64)]| {
-                let mut late: Vec<u64> = part.iter().map(|(due, begun)| begun - due).collect();
+            let late = |part: &[(u64, u64, u64)]| {
+                let mut late: Vec<u64> = part.iter().map(|(due, begun, _)| begun - due).collect();
                 *late.select_nth_unstable((part.len() - 1) / 2).1
             };
             let (early, at_last) = (late(&moments[..tenth]), late(&moments[moments.len() - tenth..]));
-            grows |= at_last as f64 > 2.0 * early as f64 + due as f64 / between;
+            grows |= at_last as f64 > 2.0 * early as f64 + due as f64 / (moments.len() - 1) as f64;
         }
         (asked > 0.0).then_some(KeptRate {
             asked_per_second: asked,
