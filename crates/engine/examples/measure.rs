@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use engine::execute::{Call, Session, Stop};
 use engine::mpi::{Surroundings, surroundings};
-use engine::run::{Body, JobSeat, JobShare, Options, Outcome};
+use engine::run::{Body, JobSeat, JobShare, Options, RunOutcome};
 use ranks::print;
 use record::StaticSite;
 use samples::SiteKind;
@@ -142,7 +142,11 @@ fn run() -> Result<i32, String> {
     }
 }
 
-fn save(outcome: &Outcome, what: &str, write: impl FnOnce(&samples::Run) -> Result<(), store::Error>) -> i32 {
+fn save(
+    outcome: &RunOutcome,
+    what: &str,
+    write: impl FnOnce(&samples::Run) -> Result<(), store::Error>,
+) -> i32 {
     let start = Instant::now();
     outcome.run.facts.failures.iter().for_each(|failure| say(failure));
     if let Err(error) = write(&outcome.run) {

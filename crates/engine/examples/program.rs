@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use engine::mpi::MpiChoice;
 use engine::mpi::{Surroundings, surroundings};
-use engine::run::{self, JobSeat, JobShare, Options, Outcome, Program, options_of};
+use engine::run::{self, JobSeat, JobShare, Options, Program, RunOutcome, options_of};
 use ppl::Source;
 use ppl::plan::Settings;
 
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-fn show(outcome: &Outcome) -> u8 {
+fn show(outcome: &RunOutcome) -> u8 {
     print!("{}", outcome.printed);
     let facts = &outcome.run.facts;
     println!("{} ranks, {}, complete {}", facts.ranks, facts.communicator, facts.complete);

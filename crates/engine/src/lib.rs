@@ -25,12 +25,12 @@ pub mod mpi;
 ///
 /// # Errors
 /// Where the run could not begin, too little space among them; how it ended otherwise stands in the
-/// [`run::Outcome`].
+/// [`run::RunOutcome`].
 pub fn run(
     plan: &ppl::plan::Plan,
     options: &run::Options,
     watch: impl FnMut(&ranks::RanksView),
-) -> Result<run::Outcome, run::RunError> {
+) -> Result<run::RunOutcome, run::RunError> {
     let options = run::options_of(plan, options);
     run::missing_space(plan, &options)?;
     let program = run::Program::new(plan);

@@ -5,13 +5,13 @@ mod support;
 use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
 
-use engine::run::{BackendKind, Options, Outcome};
+use engine::run::{BackendKind, Options, RunOutcome};
 use samples::Sample;
 use support::language::{plan, run, run_in};
 use support::{alone, kill_child};
 
 /// The most operations of that name that were under way at one time.
-fn overlap(outcome: &Outcome, operation: &str) -> usize {
+fn overlap(outcome: &RunOutcome, operation: &str) -> usize {
     let of: Vec<&Sample> =
         outcome.run.samples.iter().filter(|sample| named(outcome, sample, operation)).collect();
     let mut edges: Vec<(u64, i32)> = Vec::new();
@@ -28,11 +28,11 @@ fn overlap(outcome: &Outcome, operation: &str) -> usize {
     most as usize
 }
 
-fn named(outcome: &Outcome, sample: &Sample, operation: &str) -> bool {
+fn named(outcome: &RunOutcome, sample: &Sample, operation: &str) -> bool {
     outcome.run.sites[sample.site as usize].operation == operation
 }
 
-fn counts(outcome: &Outcome) -> BTreeMap<&str, (usize, u64, usize)> {
+fn counts(outcome: &RunOutcome) -> BTreeMap<&str, (usize, u64, usize)> {
     let mut found = BTreeMap::new();
     for sample in &outcome.run.samples {
         let entry: &mut (usize, u64, usize) =
@@ -44,12 +44,12 @@ fn counts(outcome: &Outcome) -> BTreeMap<&str, (usize, u64, usize)> {
     found
 }
 
-fn codes(outcome: &Outcome) -> Vec<&str> {
+fn codes(outcome: &RunOutcome) -> Vec<&str> {
     outcome.run.facts.warnings.iter().map(|warning| warning.code.as_str()).collect()
 }
 
 /// A kernel that refuses io_uring: the other tests would say nothing.
-fn refused(outcome: &Outcome) -> bool {
+fn refused(outcome: &RunOutcome) -> bool {
     codes(outcome).contains(&"async-one-by-one")
 }
 

@@ -2,12 +2,12 @@
 
 mod support;
 
-use engine::run::Outcome;
+use engine::run::RunOutcome;
 use support::alone;
 use support::language::run_in;
 
 /// The exit status, and what failed in words.
-fn told(outcome: &Outcome) -> String {
+fn told(outcome: &RunOutcome) -> String {
     let words: Vec<_> = outcome.failures.iter().flat_map(|one| one.examples.clone()).collect();
     format!("exit {}\n{}", outcome.exit_status(), words.join("\n"))
 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use engine::run::{BackendKind, Keep, Options, Outcome};
+use engine::run::{BackendKind, Keep, Options, RunOutcome};
 use ppl::Source;
 use ppl::plan::{Plan, Settings};
 use samples::histogram::RELATIVE_ERROR;
@@ -17,14 +17,14 @@ fn plan(text: &str, ranks: u32) -> Plan {
     }
 }
 
-fn simulated(text: &str, ranks: u32, keep: Keep) -> Outcome {
+fn simulated(text: &str, ranks: u32, keep: Keep) -> RunOutcome {
     let law = "gev(1ms,200us,0.2)".parse().expect("a law");
     let options = Options { keep, backend: BackendKind::Simulate(law), ..Options::new(ranks) };
     engine::run(&plan(text, ranks), &options, |_| ()).expect("a run")
 }
 
 /// Ascending durations of the n-th site in ps.
-fn durations(outcome: &Outcome, site: u32) -> Vec<u64> {
+fn durations(outcome: &RunOutcome, site: u32) -> Vec<u64> {
     let mut all: Vec<u64> = outcome.run.of_site(site).map(|sample| sample.duration_ps).collect();
     all.sort_unstable();
     all

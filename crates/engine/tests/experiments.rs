@@ -2,12 +2,12 @@
 
 mod support;
 
-use engine::run::{Options, Outcome};
+use engine::run::{Options, RunOutcome};
 use ppl::Source;
 use ppl::plan::Settings;
 use support::alone;
 
-fn run(text: &str, parameters: &[(&str, &str)], options: &Options) -> Outcome {
+fn run(text: &str, parameters: &[(&str, &str)], options: &Options) -> RunOutcome {
     let mut source = Source::new("test.ppl", text);
     let parameters = parameters.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let settings = Settings { parameters, seed: 7, ..Settings::default() };

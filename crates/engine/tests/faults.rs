@@ -3,7 +3,7 @@
 mod support;
 
 use engine::execute::{Session, Stop};
-use engine::run::{Body, Options, Outcome, Program, ranks};
+use engine::run::{Body, Options, Program, RunOutcome, ranks};
 use record::StaticSite;
 use support::language::{of, plan, run_in};
 use support::{alone, small_disk};
@@ -44,7 +44,7 @@ fn a_file_that_grows_too_large_fails_where_it_does_and_not_before() {
             std::env::set_current_dir(home.path()).expect("the directory");
             let plan = plan(&format!("$f = fcreat(\"f\"); {block} fclose($f);"), 1, 7);
             let body = Prepared(Program::new(&plan), limit_files);
-            let outcome: Outcome = ranks(&body, &Options::new(1), |_| ()).expect("a run");
+            let outcome: RunOutcome = ranks(&body, &Options::new(1), |_| ()).expect("a run");
             let size = std::fs::metadata("f").expect("there").len();
             let failure = &outcome.failures[0];
             let said = failure.examples.iter().all(|one| one.contains("\"f\"") && one.contains("EFBIG"));
@@ -125,7 +125,7 @@ fn signals_without_restart_change_no_result() {
         std::env::set_current_dir(home.path()).expect("the directory");
         let plan = plan(text, 1, 7);
         let body = Prepared(Program::new(&plan), interrupt_often);
-        let outcome: Outcome = ranks(&body, &Options::new(1), |_| ()).expect("a run");
+        let outcome: RunOutcome = ranks(&body, &Options::new(1), |_| ()).expect("a run");
         let size = std::fs::metadata("f").expect("there").len();
         let failed = outcome.run.samples.iter().filter(|sample| sample.errno != 0).count();
         format!(

@@ -3,7 +3,7 @@
 mod support;
 
 use engine::execute::{Collective, Session, Stop};
-use engine::run::{Options, Outcome};
+use engine::run::{Options, RunOutcome};
 use ranks::Comm;
 use samples::SiteKind;
 use support::{RankProgram, RankWork, alone, place};
@@ -19,7 +19,7 @@ impl RankWork for Apart {
     }
 }
 
-fn run(scene: Scene) -> Outcome {
+fn run(scene: Scene) -> RunOutcome {
     let places = vec![
         place(1, "barrier", SiteKind::Barrier),
         place(2, "barrier", SiteKind::Barrier),
@@ -32,7 +32,7 @@ fn run(scene: Scene) -> Outcome {
 
 /// The status, and at which places ranks waited for each other: which of several ranks are named depends on who came
 /// first.
-fn places(outcome: &Outcome) -> String {
+fn places(outcome: &RunOutcome) -> String {
     let failures = outcome.run.facts.failures.join(" | ");
     let named = failures.split_once("different places: ").and_then(|(_, rest)| rest.split_once(';'));
     let mut places: Vec<&str> = named.map_or(&failures[..], |(places, _)| places).split(", rank ").collect();
@@ -42,7 +42,7 @@ fn places(outcome: &Outcome) -> String {
 }
 
 /// The status, and what is wrong in words, without who noticed it.
-fn told(outcome: &Outcome) -> String {
+fn told(outcome: &RunOutcome) -> String {
     let failures: Vec<&str> = outcome
         .run
         .facts
@@ -147,7 +147,7 @@ fn pair(session: &Session<'_>, ranks: [u32; 2]) -> Result<Option<Box<dyn Comm>>,
 }
 
 /// The status, and who waits where, in the order of ranks.
-fn in_groups(outcome: &Outcome) -> String {
+fn in_groups(outcome: &RunOutcome) -> String {
     let failures = outcome.run.facts.failures.join(" | ");
     let named = failures.split_once("different groups: ").and_then(|(_, rest)| rest.split_once(';'));
     let mut places: Vec<&str> = named.map_or(&failures[..], |(places, _)| places).split(", ").collect();

@@ -4,11 +4,11 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use engine::run::{BackendKind, Options, Outcome};
+use engine::run::{BackendKind, Options, RunOutcome};
 use support::language::{plan, run, run_in};
 use support::{alone, kill_child};
 
-fn counts(outcome: &Outcome) -> BTreeMap<&str, (usize, u64)> {
+fn counts(outcome: &RunOutcome) -> BTreeMap<&str, (usize, u64)> {
     let mut found = BTreeMap::new();
     for sample in &outcome.run.samples {
         let entry: &mut (usize, u64) =

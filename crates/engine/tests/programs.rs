@@ -4,7 +4,7 @@ mod support;
 
 use std::path::Path;
 
-use engine::run::{BackendKind, Confine, Options, Outcome, options_of};
+use engine::run::{BackendKind, Confine, Options, RunOutcome, options_of};
 use ppl::Source;
 use ppl::plan::{Plan, Settings};
 use support::alone;
@@ -20,19 +20,19 @@ fn plan(text: &str, ranks: Option<u32>, parameters: &[(&str, &str)]) -> Plan {
 }
 
 /// Runs a program in a directory of its own, which is then the working directory.
-fn run_in(home: &Path, text: &str, ranks: u32, options: &Options) -> Outcome {
+fn run_in(home: &Path, text: &str, ranks: u32, options: &Options) -> RunOutcome {
     std::env::set_current_dir(home).expect("the directory");
     engine::run(&plan(text, Some(ranks), &[]), options, |_| ()).expect("a run")
 }
 
-fn here(text: &str, ranks: u32) -> (tempfile::TempDir, Outcome) {
+fn here(text: &str, ranks: u32) -> (tempfile::TempDir, RunOutcome) {
     let home = tempfile::tempdir().expect("a directory");
     let outcome = run_in(home.path(), text, ranks, &Options::new(1));
     (home, outcome)
 }
 
 /// As [`here`], of a program that may start others.
-fn here_starting(text: &str, ranks: u32) -> (tempfile::TempDir, Outcome) {
+fn here_starting(text: &str, ranks: u32) -> (tempfile::TempDir, RunOutcome) {
     let home = tempfile::tempdir().expect("a directory");
     let options = Options { allow_spawn: true, ..Options::new(1) };
     let outcome = run_in(home.path(), text, ranks, &options);
@@ -40,7 +40,7 @@ fn here_starting(text: &str, ranks: u32) -> (tempfile::TempDir, Outcome) {
 }
 
 /// Status, then the operations with the number of their samples, then failures.
-fn told(outcome: &Outcome) -> String {
+fn told(outcome: &RunOutcome) -> String {
     let mut lines = vec![format!("exit {}", outcome.exit_status())];
     lines.extend(outcome.run.facts.failures.iter().cloned());
     for (number, site) in outcome.run.sites.iter().enumerate() {

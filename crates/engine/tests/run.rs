@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use engine::driver::Model;
 use engine::execute::{Call, Session, Stop};
-use engine::run::{BackendKind, Clean, Options, Outcome};
+use engine::run::{BackendKind, Clean, Options, RunOutcome};
 use samples::{SiteKind, gates};
 use support::{RankProgram, RankWork, alone, attempt, place, run, small_disk};
 
@@ -70,7 +70,7 @@ fn options(ranks: u32, directory: &Path) -> Options {
     Options { allow: vec![directory.to_owned()], ..Options::new(ranks) }
 }
 
-fn summary(outcome: &Outcome) -> String {
+fn summary(outcome: &RunOutcome) -> String {
     let facts = &outcome.run.facts;
     let failures: Vec<_> = outcome.failures.iter().flat_map(|failure| failure.examples.clone()).collect();
     format!(

@@ -2,12 +2,12 @@
 
 mod support;
 
-use engine::run::{BackendKind, Options, Outcome};
+use engine::run::{BackendKind, Options, RunOutcome};
 use support::alone;
 use support::language::plan;
 
 /// Runs a program in virtual time, where each operation takes 1 ms and `stat` 10 ms.
-fn simulated(text: &str, ranks: u32) -> Outcome {
+fn simulated(text: &str, ranks: u32) -> RunOutcome {
     let backend =
         BackendKind::Simulate("stat: constant(10ms); *: constant(1ms)".parse().expect("a back end"));
     let options = Options { backend, ..Options::new(1) };

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use ppl::commands::Command;
-use ppl::interpret::{Arguments, Machine, Reply, Stop, run};
+use ppl::interpret::{Arguments, Halt, Machine, Reply, run};
 use ppl::plan::{GroupId, Settings, SiteId};
 use ppl::{Source, check, compile, syntax};
 
@@ -18,7 +18,7 @@ impl Machine for Nothing {
         Reply::done()
     }
 
-    fn barrier(&mut self, _: SiteId, _: GroupId) -> Result<(), Stop> {
+    fn barrier(&mut self, _: SiteId, _: GroupId) -> Result<(), Halt> {
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::code::{GroupId, SiteId};
 use crate::commands::{Class, Command, CommandSpec, Effect, Kind, Yields, mode};
-use crate::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Times, Wait, run};
+use crate::interpret::{Arguments, Failure, Halt, Machine, Reply, Statistic, Times, Wait, run};
 use crate::plan::Plan;
 use crate::value::Value;
 
@@ -22,7 +22,7 @@ const SHOWN_NAMES: usize = 4;
 
 /// What one rank would do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Tally {
+pub struct WorkCount {
     /// How often each command is executed, by name, without `print` and `sleep`.
     pub operations: BTreeMap<&'static str, u64>,
     /// Bytes that each command moves, by name.
@@ -57,7 +57,7 @@ pub struct Tally {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
     /// The counts.
-    pub tally: Tally,
+    pub tally: WorkCount,
     /// How often each static site is executed, by [`SiteId::index`].
     pub sites: Vec<u64>,
     /// The first few names that are created, in order.
@@ -68,7 +68,7 @@ pub struct Details {
 
 /// Counts what a rank would do. A loop whose iterations do equal work is counted once and multiplied;
 /// otherwise at most `budget` operations are counted.
-pub fn count(plan: &Plan, rank: u32, budget: u64) -> Tally {
+pub fn count(plan: &Plan, rank: u32, budget: u64) -> WorkCount {
     details(plan, rank, budget).tally
 }
 
@@ -80,7 +80,7 @@ pub fn details(plan: &Plan, rank: u32, budget: u64) -> Details {
 fn counted(plan: &Plan, rank: u32, mut counter: Counter<'_>) -> Details {
     match run(plan, rank, &mut counter) {
         Ok(()) => {}
-        Err(Stop::Machine(_)) => counter.tally.at_least = true,
+        Err(Halt::Machine(_)) => counter.tally.at_least = true,
         Err(stop) => counter.tally.stopped = Some(stop.to_string()),
     }
     let Counter { mut tally, sites, created, removed, .. } = counter;
@@ -110,7 +110,7 @@ struct CountedFile {
 struct Counter<'p> {
     plan: &'p Plan,
     rank: u32,
-    tally: Tally,
+    tally: WorkCount,
     /// Are loops of equal iterations counted once?
     multiplies: bool,
     factor: u64,
@@ -138,7 +138,7 @@ impl<'p> Counter<'p> {
         Self {
             plan,
             rank,
-            tally: Tally::default(),
+            tally: WorkCount::default(),
             multiplies: true,
             factor: 1,
             factors: Vec::new(),
@@ -406,7 +406,7 @@ impl Machine for Counter<'_> {
         self.follow(command.spec(), arguments)
     }
 
-    fn barrier(&mut self, site: SiteId, _: GroupId) -> Result<(), Stop> {
+    fn barrier(&mut self, site: SiteId, _: GroupId) -> Result<(), Halt> {
         self.worked = true;
         self.passed(site);
         self.tally.barriers = self.tally.barriers.saturating_add(self.factor);
@@ -434,13 +434,13 @@ impl Machine for Counter<'_> {
 
     fn failed(&mut self, _: &Failure<'_>) {}
 
-    fn interrupted(&mut self) -> Option<Stop> {
+    fn interrupted(&mut self) -> Option<Halt> {
         /// Iterations of an empty loop take time too.
         const IDLE_ROUNDS: u64 = 1024;
         self.walked += 1;
         self.worked |= self.walked.is_multiple_of(IDLE_ROUNDS);
         (self.walked > self.budget)
-            .then(|| Stop::Machine(format!("rank {} was walked far enough", self.rank)))
+            .then(|| Halt::Machine(format!("rank {} was walked far enough", self.rank)))
     }
 
     fn enter_loop(&mut self, count: u64, constant_body: bool) -> Option<u64> {

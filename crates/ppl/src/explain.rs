@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::code::{Expr, GroupId, SiteId, Step};
 use crate::commands::{Command, Kind};
-use crate::count::{Details, Tally, details};
+use crate::count::{Details, WorkCount, details};
 use crate::plan::{Pattern, Plan};
 
 /// The largest number of ranks whose work is counted.
@@ -98,7 +98,7 @@ pub struct RankWork {
     /// First and last rank.
     pub ranks: (u32, u32),
     /// Amount.
-    pub tally: Tally,
+    pub tally: WorkCount,
     /// The first few names that the first of them creates.
     pub created: Vec<String>,
     /// The first few names that the first of them removes.

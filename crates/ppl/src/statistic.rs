@@ -37,7 +37,7 @@ impl Times {
     /// The time of a sample in seconds; for a batch, the mean of its operations.
     pub fn seconds(self, sample: &samples::Sample) -> f64 {
         match self {
-            Times::Response => sample.seconds_each() + sample.late_ns as f64 * 1e-9,
+            Times::Response => sample.response_seconds_each(),
             Times::Service => sample.seconds_each(),
         }
     }

@@ -52,7 +52,8 @@ pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, timeline: &
         if wanted > 0 && !timing.failed {
             durations.push(timing.duration_ps);
             if is_late {
-                responses.push(timing.late_ns.saturating_mul(1_000).saturating_add(timing.duration_ps));
+                let each_ps = (timing.duration_ps + timing.batch / 2) / timing.batch;
+                responses.push(timing.late_ns.saturating_mul(1_000).saturating_add(each_ps));
             }
         }
         busy.add(at);
@@ -235,6 +236,46 @@ mod tests {
             "{response:?}"
         );
         assert_eq!(of(vec![sample(0, 0, 2, 0)]).response_quantiles_seconds, None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_of_batches_is_that_of_one_operation(
+            batch in 1_u32..5_000, each_ns in prop::collection::vec((1_u64..1_000_000, 0_u64..10_000_000), 1..60)
+        ) {
+            let samples = |batch: u32| {
+                let mut start_ns = 0;
+                each_ns.iter().map(|(ns, late_ns)| {
+                    start_ns += 20_000_000_000;
+                    let duration_ps = ns * 1_000 * u64::from(batch);
+                    Sample { start_ns, duration_ps, late_ns: *late_ns, batch, ..Sample::default() }
+                }).collect::<Vec<_>>()
+            };
+            let (one, many) = (of(samples(1)), of(samples(batch)));
+            let times = |row: &ResultRow| {
+                let of = |found: &Option<Quantiles>| found.as_ref().map(|q| vec![q.p50, q.max]).unwrap_or_default();
+                let mean = vec![row.mean_seconds.unwrap_or_default()];
+                [mean, of(&row.quantiles_seconds), of(&row.response_quantiles_seconds)].concat()
+            };
+            let (one, many) = (times(&one), times(&many));
+            prop_assert_eq!(one.len(), many.len());
+            for (one, many) in one.iter().zip(&many) {
+                prop_assert!((one - many).abs() <= 1e-9 * one.abs(), "{} {}", one, many);
+            }
+        }
+    }
+
+    #[test]
+    fn a_rate_counts_operations_also_in_batches() {
+        let samples = (0..100).map(|n| Sample {
+            start_ns: n * 10 * MS + 1,
+            late_ns: 1,
+            duration_ps: 1_000_000,
+            batch: 50,
+            ..Sample::default()
+        });
+        let rate = of(samples.collect()).rate.expect("one");
+        assert_eq!((rate.asked_per_second.round(), rate.achieved_per_second.round()), (5_000.0, 5_000.0));
     }
 
     #[test]

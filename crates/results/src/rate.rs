@@ -21,8 +21,8 @@ impl KeptRate {
         let (mut asked, mut achieved, mut grows) = (0.0, 0.0, false);
         for of_rank in streams.chunk_by(|a, b| a.rank == b.rank) {
             let timings = of_rank.iter().flat_map(Stream::timings);
-            let mut moments: Vec<(u64, u64)> = timings
-                .map(|timing| (timing.start_ns.saturating_sub(timing.late_ns), timing.start_ns))
+            let mut moments: Vec<(u64, u64, u64)> = timings
+                .map(|timing| (timing.start_ns.saturating_sub(timing.late_ns), timing.start_ns, timing.batch))
                 .collect();
             moments.sort_unstable();
             let (Some(first), Some(last)) = (moments.first(), moments.last()) else { continue };
@@ -30,16 +30,16 @@ impl KeptRate {
             if due == 0 || begun == 0 {
                 continue;
             }
-            let between = (moments.len() - 1) as f64;
-            asked += between / (due as f64 * 1e-9);
-            achieved += between / (begun as f64 * 1e-9);
+            let operations = moments[1..].iter().map(|(.., batch)| *batch).sum::<u64>() as f64;
+            asked += operations / (due as f64 * 1e-9);
+            achieved += operations / (begun as f64 * 1e-9);
             let tenth = moments.len().div_ceil(10);
-            let late = |part: &[(u64, u64)]| {
-                let mut late: Vec<u64> = part.iter().map(|(due, begun)| begun - due).collect();
+            let late = |part: &[(u64, u64, u64)]| {
+                let mut late: Vec<u64> = part.iter().map(|(due, begun, _)| begun - due).collect();
                 *late.select_nth_unstable((part.len() - 1) / 2).1
             };
             let (early, at_last) = (late(&moments[..tenth]), late(&moments[moments.len() - tenth..]));
-            grows |= at_last as f64 > 2.0 * early as f64 + due as f64 / between;
+            grows |= at_last as f64 > 2.0 * early as f64 + due as f64 / (moments.len() - 1) as f64;
         }
         (asked > 0.0).then_some(KeptRate {
             asked_per_second: asked,

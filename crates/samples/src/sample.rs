@@ -54,6 +54,12 @@ impl Sample {
         self.seconds() / f64::from(self.batch.max(1))
     }
 
+    /// The time of one operation from its intended start under `rate`, in seconds; for a batch, how late the batch began
+    /// and the mean of its operations.
+    pub fn response_seconds_each(&self) -> f64 {
+        self.seconds_each() + self.late_ns as f64 * 1e-9
+    }
+
     /// The time of one operation without the run-queue wait, in seconds.
     pub fn corrected_seconds_each(&self) -> f64 {
         self.corrected_seconds() / f64::from(self.batch.max(1))

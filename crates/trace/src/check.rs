@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ppl::code::{GroupId, SiteId};
 use ppl::commands::{Command, Kind, Yields};
-use ppl::interpret::{Arguments, Machine, Reply, Stop, run};
+use ppl::interpret::{Arguments, Halt, Machine, Reply, run};
 use ppl::value::Value;
 
 use crate::flags;
@@ -186,7 +186,7 @@ impl Machine for Log<'_> {
         reply
     }
 
-    fn barrier(&mut self, _: SiteId, _: GroupId) -> Result<(), Stop> {
+    fn barrier(&mut self, _: SiteId, _: GroupId) -> Result<(), Halt> {
         self.begun = true;
         Ok(())
     }

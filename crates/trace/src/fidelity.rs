@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Call, IMPLIED, Op, Trace};
+use crate::model::{IMPLIED, Op, Trace};
 
 /// Operations of one kind of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Side {
             let call = trace.calls.get(*at as usize);
             let implied = call.op == Op::Close && call.flags & IMPLIED != 0;
             side.add(&Done {
-                command: command(&call),
+                command: call.op.command().unwrap_or(call.op.word()),
                 start: call.start,
                 duration: (!implied).then_some(call.duration),
                 bytes: if matches!(call.op, Op::Read | Op::Write) { call.bytes } else { 0 },
@@ -76,40 +76,6 @@ impl Side {
             });
         }
         side
-    }
-}
-
-/// The language's command for a call.
-fn command(call: &Call) -> &'static str {
-    match call.op {
-        Op::Open => "fopen",
-        Op::Close => "fclose",
-        Op::Read => "fread",
-        Op::Write => "fwrite",
-        Op::Seek => "fseek",
-        Op::Sync => "fsync",
-        Op::DataSync => "fdatasync",
-        Op::Truncate => "ftruncate",
-        Op::Allocate => "fallocate",
-        Op::Stat
-        | Op::Lookup
-        | Op::Unlink
-        | Op::Rmdir
-        | Op::Mkdir
-        | Op::Readdir
-        | Op::Rename
-        | Op::Link
-        | Op::Symlink
-        | Op::Chmod
-        | Op::Readlink
-        | Op::Map
-        | Op::Spawn
-        | Op::Exit
-        | Op::Wait
-        | Op::PipeRead
-        | Op::PipeWrite
-        | Op::Receive
-        | Op::Send => call.op.word(),
     }
 }
 

@@ -9,81 +9,100 @@ pub const NONE: u32 = u32::MAX;
 pub const UNKNOWN: u64 = u64::MAX;
 
 macro_rules! ops {
-    ($($(#[$doc:meta])* $name:ident $word:literal)*) => {
+    (
+        replayed { $($(#[$doc:meta])* $name:ident $word:literal $command:literal)* }
+        only_orders { $($(#[$order_doc:meta])* $order:ident $order_word:literal)* }
+    ) => {
         /// What a call did.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
-        pub enum Op { $($(#[$doc])* $name,)* }
+        pub enum Op { $($(#[$doc])* $name,)* $($(#[$order_doc])* $order,)* }
 
         impl Op {
             /// All of them, in the order of their numbers.
-            pub const ALL: &'static [Op] = &[$(Op::$name,)*];
+            pub const ALL: &'static [Op] = &[$(Op::$name,)* $(Op::$order,)*];
 
             /// Its word in recordings and tables.
             pub fn word(self) -> &'static str {
-                match self { $(Op::$name => $word,)* }
+                match self { $(Op::$name => $word,)* $(Op::$order => $order_word,)* }
+            }
+
+            /// The command of the language that repeats it; `None` for what is in no program, and only orders the calls
+            /// that are.
+            pub fn command(self) -> Option<&'static str> {
+                match self { $(Op::$name => Some($command),)* $(Op::$order => None,)* }
             }
         }
+
+        /// The pattern of what is in no program.
+        macro_rules! only_orders {
+            () => { $($crate::model::Op::$order)|* };
+        }
+        pub(crate) use only_orders;
     };
 }
 
 ops! {
-    /// `path` was opened as `file`; `bytes`: its size then, `offset`: permissions, `flags`: how.
-    Open "open"
-    /// The last descriptor of `file` was closed.
-    Close "close"
-    /// `bytes` came from `offset`; with [`EXPLICIT`] in `flags` the call named the offset.
-    Read "read"
-    /// `bytes` went to `offset`.
-    Write "write"
-    /// The position of `file` became `offset`.
-    Seek "seek"
-    /// `fsync`
-    Sync "fsync"
-    /// `fdatasync`
-    DataSync "fdatasync"
-    /// `file` became `bytes` long.
-    Truncate "ftruncate"
-    /// `bytes` from `offset` on were reserved.
-    Allocate "fallocate"
-    /// Attributes of `path`; `bytes`: its size, `offset`: its mode (`st_mode`).
-    Stat "stat"
-    /// Whether `path` exists (`access`).
-    Lookup "lookup"
-    /// The file `path` was removed.
-    Unlink "unlink"
-    /// The directory `path` was removed.
-    Rmdir "rmdir"
-    /// The directory `path` was made; `offset`: permissions.
-    Mkdir "mkdir"
-    /// The entries of `path` were read; `bytes`: as the system gave them.
-    Readdir "readdir"
-    /// `path` became `other`.
-    Rename "rename"
-    /// `other` became a second name of `path`.
-    Link "link"
-    /// `path` became a symbolic link to the text `other`.
-    Symlink "symlink"
-    /// Permissions of `path` became `offset`.
-    Chmod "chmod"
-    /// Where the symbolic link `path` leads was read: to `other`.
-    Readlink "readlink"
-    /// `bytes` of `file` were mapped; what is read and written there is in no trace.
-    Map "mmap"
-    /// The thread started another: `file` is its number.
-    Spawn "spawn"
-    /// The thread ended.
-    Exit "exit"
-    /// The thread waited for the end of thread `file`.
-    Wait "wait"
-    /// `bytes` came from pipe `file`; 0: no writer is left.
-    PipeRead "pipe-read"
-    /// `bytes` went into pipe `file`.
-    PipeWrite "pipe-write"
-    /// `bytes` came from a socket.
-    Receive "receive"
-    /// `bytes` went to a socket.
-    Send "send"
+    replayed {
+        /// `path` was opened as `file`; `bytes`: its size then, `offset`: permissions, `flags`: how.
+        Open "open" "fopen"
+        /// The last descriptor of `file` was closed.
+        Close "close" "fclose"
+        /// `bytes` came from `offset`; with [`EXPLICIT`] in `flags` the call named the offset.
+        Read "read" "fread"
+        /// `bytes` went to `offset`.
+        Write "write" "fwrite"
+        /// The position of `file` became `offset`.
+        Seek "seek" "fseek"
+        /// `fsync`
+        Sync "fsync" "fsync"
+        /// `fdatasync`
+        DataSync "fdatasync" "fdatasync"
+        /// `file` became `bytes` long.
+        Truncate "ftruncate" "ftruncate"
+        /// `bytes` from `offset` on were reserved.
+        Allocate "fallocate" "fallocate"
+        /// Attributes of `path`; `bytes`: its size, `offset`: its mode (`st_mode`).
+        Stat "stat" "stat"
+        /// Whether `path` exists (`access`).
+        Lookup "lookup" "lookup"
+        /// The file `path` was removed.
+        Unlink "unlink" "unlink"
+        /// The directory `path` was removed.
+        Rmdir "rmdir" "rmdir"
+        /// The directory `path` was made; `offset`: permissions.
+        Mkdir "mkdir" "mkdir"
+        /// The entries of `path` were read; `bytes`: as the system gave them.
+        Readdir "readdir" "readdir"
+        /// `path` became `other`.
+        Rename "rename" "rename"
+        /// `other` became a second name of `path`.
+        Link "link" "link"
+        /// `path` became a symbolic link to the text `other`.
+        Symlink "symlink" "symlink"
+        /// Permissions of `path` became `offset`.
+        Chmod "chmod" "chmod"
+    }
+    only_orders {
+        /// Where the symbolic link `path` leads was read: to `other`.
+        Readlink "readlink"
+        /// `bytes` of `file` were mapped; what is read and written there is in no trace.
+        Map "mmap"
+        /// The thread started another: `file` is its number.
+        Spawn "spawn"
+        /// The thread ended.
+        Exit "exit"
+        /// The thread waited for the end of thread `file`.
+        Wait "wait"
+        /// `bytes` came from pipe `file`; 0: no writer is left.
+        PipeRead "pipe-read"
+        /// `bytes` went into pipe `file`.
+        PipeWrite "pipe-write"
+        /// `bytes` came from a socket.
+        Receive "receive"
+        /// `bytes` went to a socket.
+        Send "send"
+    }
 }
 
 /// In [`Call::flags`] of a read or write: the call named its offset.

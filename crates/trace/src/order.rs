@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::flags::{O_CREAT, O_TRUNC};
 use crate::lanes::Lanes;
-use crate::model::{Call, NONE, Op, Trace, Was};
+use crate::model::{Call, NONE, Op, Trace, Was, only_orders};
 use crate::names::parent;
 
 /// For each strand, the number of its calls that are known to have ended.
@@ -277,15 +277,7 @@ fn touches(call: &Call, parents: &[u32], makes: bool) -> (Vec<Touch>, Option<Tou
         | Op::Truncate
         | Op::Allocate
         | Op::Close => {}
-        Op::Spawn
-        | Op::Exit
-        | Op::Wait
-        | Op::PipeRead
-        | Op::PipeWrite
-        | Op::Receive
-        | Op::Send
-        | Op::Map
-        | Op::Readlink => {}
+        only_orders!() => {}
     }
     let content = match call.op {
         Op::Write | Op::Truncate | Op::Allocate => Some((call.path, true)),

@@ -53,7 +53,7 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
     let mut mapped = 0_u64;
     for at in trace.calls.by_start() {
         let call = trace.calls.get(at as usize);
-        if !is_replayed(call.op) {
+        if call.op.command().is_none() {
             mapped += u64::from(call.op == Op::Map && of(call.path).is_ok());
             continue;
         }
@@ -81,40 +81,6 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
         *trace.left_out.entry(why.to_owned()).or_default() += count;
     }
     kept
-}
-
-/// Whether a program does such calls; the others only order them.
-pub fn is_replayed(op: Op) -> bool {
-    match op {
-        Op::Spawn
-        | Op::Exit
-        | Op::Wait
-        | Op::PipeRead
-        | Op::PipeWrite
-        | Op::Receive
-        | Op::Send
-        | Op::Map
-        | Op::Readlink => false,
-        Op::Open
-        | Op::Close
-        | Op::Read
-        | Op::Write
-        | Op::Seek
-        | Op::Sync
-        | Op::DataSync
-        | Op::Truncate
-        | Op::Allocate
-        | Op::Stat
-        | Op::Lookup
-        | Op::Unlink
-        | Op::Rmdir
-        | Op::Mkdir
-        | Op::Readdir
-        | Op::Rename
-        | Op::Link
-        | Op::Symlink
-        | Op::Chmod => true,
-    }
 }
 
 fn repeatable(call: &Call) -> Result<(), &'static str> {

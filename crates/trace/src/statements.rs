@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::flags::{O_APPEND, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use crate::lanes::Lanes;
-use crate::model::{BY_FILE, Call, EXPLICIT, NONE, Op, Trace, UNKNOWN};
+use crate::model::{BY_FILE, Call, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders};
 use crate::names::link_text;
 use crate::order::Order;
-use crate::select::is_replayed;
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -182,7 +181,7 @@ impl FileFacts {
                     facts.gone.insert(file, call.start);
                 }
             }
-            if call.file == NONE || !is_replayed(call.op) {
+            if call.file == NONE || call.op.command().is_none() {
                 continue;
             }
             if call.op == Op::Open {
@@ -347,15 +346,7 @@ impl Maker<'_> {
                 let text = self.trace.names.intern(&text);
                 self.push(shape, [text, call.path], [0; 2], gap);
             }
-            Op::Spawn
-            | Op::Exit
-            | Op::Wait
-            | Op::PipeRead
-            | Op::PipeWrite
-            | Op::Receive
-            | Op::Send
-            | Op::Map
-            | Op::Readlink => return,
+            only_orders!() => return,
         }
         self.out.calls += 1;
     }

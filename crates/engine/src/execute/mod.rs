@@ -11,6 +11,6 @@ mod session;
 mod start_latch;
 
 pub use call::{Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Target, Timed};
-pub use instrument::{Instrument, Settings};
+pub use instrument::{Instrument, InstrumentSettings};
 pub use program::interpret;
 pub use session::{Judgement, OnError, Session, Stop};

@@ -15,7 +15,7 @@ const STACK: usize = 2 << 20;
 
 /// What a worker hands back.
 #[derive(Default)]
-struct Tally {
+struct WorkerTally {
     commands_ps: u64,
     bytes: u64,
     queue_ns: u64,
@@ -26,7 +26,7 @@ struct Tally {
 }
 
 /// How a worker ended, and what it did.
-type Ended = (Result<(), Stop>, Tally);
+type Ended = (Result<(), Stop>, WorkerTally);
 
 /// What a worker has from its rank.
 #[derive(Clone)]
@@ -53,12 +53,12 @@ impl Parent<'_> {
         machine::affinity::unpin();
         let (rank, size) = (self.session.rank(), self.session.rank_count());
         let comm = WorkerComm { rank, size, standing, latch };
-        let Some(instrument) = seed.grow() else { return (Ok(()), Tally::default()) };
+        let Some(instrument) = seed.grow() else { return (Ok(()), WorkerTally::default()) };
         let mut session = self.session.worker(instrument, recorder, &comm);
         // What fails in a worker shows in the blocks around `parallel`.
         session.watch_failures();
         if !latch.wait_for_all() {
-            return (Ok(()), Tally::default());
+            return (Ok(()), WorkerTally::default());
         }
         let mut result = work(index, &mut session);
         let rest = session.complete_all();
@@ -205,8 +205,8 @@ impl Session<'_> {
         self.blocks.enter(0, 0, WorkDone::default());
     }
 
-    fn tally(&mut self) -> Tally {
-        Tally {
+    fn tally(&mut self) -> WorkerTally {
+        WorkerTally {
             commands_ps: self.commands_ps,
             bytes: self.bytes,
             queue_ns: self.queue_ns,
@@ -217,7 +217,7 @@ impl Session<'_> {
         }
     }
 
-    fn add(&mut self, tally: &Tally) {
+    fn add(&mut self, tally: &WorkerTally) {
         self.commands_ps += tally.commands_ps;
         self.bytes += tally.bytes;
         self.queue_ns += tally.queue_ns;

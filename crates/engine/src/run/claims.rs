@@ -7,7 +7,7 @@ use ppl::interpret::{Statistic, Times};
 use ppl::plan::Plan;
 use samples::Sample;
 
-use super::Outcome;
+use super::RunOutcome;
 
 /// An assertion as a rank came to it.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ struct Case {
 }
 
 /// Judges all of them, and keeps those that do not hold.
-pub(super) fn judge(plan: &Plan, outcome: &mut Outcome) {
+pub(super) fn judge(plan: &Plan, outcome: &mut RunOutcome) {
     let claims = std::mem::take(&mut outcome.claims);
     if claims.is_empty() {
         return;

@@ -10,7 +10,7 @@ use samples::{
 
 use super::claims::Claimed;
 use super::facts::Timing;
-use super::{Clean, Options, Outcome, SiteFailures};
+use super::{Clean, Options, RunOutcome, SiteFailures};
 use crate::files::{self, Cleaned};
 use ranks::{RankEnd, RankEnds};
 use record::{Entry, RankRecord, ReadError, RecordState, SampleRegion, Stonewalled, read};
@@ -53,7 +53,7 @@ pub(super) fn collect_left(
     records: Vec<Result<RankRecord, ReadError>>,
     ended: RankEnds,
     known: Facts,
-) -> Outcome {
+) -> RunOutcome {
     let mut outcome = together(options, (records, ended, None, known.ranks), |virtual_s| {
         (known.started.clone(), virtual_s, known.clock.clone().unwrap_or_default())
     });
@@ -74,7 +74,7 @@ pub(super) fn collect_left(
     outcome
 }
 
-pub(super) fn collect(options: &Options, parts: Parts) -> Outcome {
+pub(super) fn collect(options: &Options, parts: Parts) -> RunOutcome {
     let Parts { records, ended, timing, cleaned, ranks } = parts;
     together(options, (records, ended, cleaned, ranks), |virtual_s| timing.facts(virtual_s))
 }
@@ -83,7 +83,7 @@ fn together(
     options: &Options,
     (records, ended, cleaned, ranks): (Vec<Result<RankRecord, ReadError>>, RankEnds, Option<Cleaned>, u32),
     timing: impl FnOnce(f64) -> (String, f64, ClockFacts),
-) -> Outcome {
+) -> RunOutcome {
     let mut together = Together::default();
     let mut problems = Vec::new();
     together.samples.reserve_exact(records.iter().flatten().map(|record| record.samples.len()).sum());
@@ -120,7 +120,7 @@ fn together(
         ..Facts::default()
     };
     together.printed.sort_by_key(|(at, rank, _)| (*at, *rank));
-    Outcome {
+    RunOutcome {
         failures: together.failures(),
         assertions: together.assertions,
         claims: together.claims,

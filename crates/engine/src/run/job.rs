@@ -9,7 +9,9 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Body, Options, Outcome, Recording, RunError, clock_for, collect, confined, facts, told, work};
+use super::{
+    Body, Options, Recording, RunError, RunOutcome, clock_for, collect, confined, facts, told, work,
+};
 use crate::files::Moment;
 use crate::mpi::Job;
 use ranks::Comm;
@@ -20,9 +22,9 @@ use record::{RankRecord, SampleRegion, read};
 #[derive(Debug)]
 pub enum JobShare {
     /// All ranks' samples: only rank 0 has this, and only of a complete run.
-    Whole(Box<Outcome>),
+    Whole(Box<RunOutcome>),
     /// The samples of this process's own rank: some rank did not reach the end, or the run is large.
-    Part(Box<Outcome>),
+    Part(Box<RunOutcome>),
     /// The run is complete, and rank 0 has it.
     AtRankZero,
 }

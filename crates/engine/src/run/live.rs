@@ -9,7 +9,7 @@ use record::{RecordState, SampleRegion, read};
 use samples::Facts;
 use serde::{Deserialize, Serialize};
 
-use super::{Options, Outcome, collect};
+use super::{Options, RunOutcome, collect};
 use crate::files;
 use ranks::{RankEnd, RankEnds};
 
@@ -174,7 +174,7 @@ fn seen(path: PathBuf, is_wanted: &dyn Fn(&Manifest) -> bool) -> Option<LeftRuns
 
 impl LeftRun {
     /// Makes a run of what the ranks published, and removes the files that they had created.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> RunOutcome {
         let ranks = self.manifest.facts.ranks.min(MOST_RANKS);
         let regions: Vec<SampleRegion> = (0..ranks).map_while(|rank| self.folder.region(rank).ok()).collect();
         let ends = regions.iter().map(|region| end_of(region.state())).collect();

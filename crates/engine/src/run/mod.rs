@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::content::{Author, run_number};
 use crate::driver::Seat;
-use crate::execute::{Instrument, Session, Settings, Stop};
+use crate::execute::{Instrument, InstrumentSettings, Session, Stop};
 use crate::files::{Cleaned, Moment, Registry};
 use clock::Clock;
 use ranks::{Comm, CommError};
@@ -44,7 +44,7 @@ pub trait Body {
     }
 
     /// Judges what ranks asserted about the samples of all of them.
-    fn judge(&self, outcome: &mut Outcome) {
+    fn judge(&self, outcome: &mut RunOutcome) {
         let _ = outcome;
     }
 
@@ -128,7 +128,7 @@ pub struct SiteFailures {
 
 /// What came of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Samples, sites and facts; `facts.complete` says whether every rank reached the end.
     pub run: samples::Run,
     /// How each rank ended.
@@ -151,7 +151,7 @@ pub struct Outcome {
     pub printed: String,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// The exit status this run asks for: 0 ok, 1 an assertion did not hold, 2 the program is at fault,
     /// 3 incomplete or failed operations.
     pub fn exit_status(&self) -> u8 {
@@ -170,12 +170,12 @@ impl Outcome {
 /// The caller must have one thread only.
 ///
 /// # Errors
-/// Where the run could not begin; how it ended otherwise stands in the [`Outcome`].
+/// Where the run could not begin; how it ended otherwise stands in the [`RunOutcome`].
 pub fn ranks<T: Body>(
     body: &T,
     options: &Options,
     watch: impl FnMut(&RanksView),
-) -> Result<Outcome, RunError> {
+) -> Result<RunOutcome, RunError> {
     options::enough_memory(options.launch.ranks)?;
     let confined = confined::decide(options, false)?;
     let (begun, out_of_memory) = (Moment::now(), options::killed_for_memory());
@@ -317,7 +317,7 @@ fn work<T: Body>(
     let seat = Seat { rank: world.rank(), ranks: world.size(), seed: options.seed };
     let driver = options.backend.connect(seat)?;
     let confinement = confined::checks(options, confined);
-    let settings = Settings {
+    let settings = InstrumentSettings {
         clock,
         author,
         registry,

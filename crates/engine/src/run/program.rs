@@ -8,7 +8,7 @@ use ppl::plan::Plan;
 use samples::units::bytes;
 use samples::{Facts, Warning};
 
-use super::{Body, Options, Outcome, RunError};
+use super::{Body, Options, RunError, RunOutcome};
 use crate::execute::{Session, Stop, interpret};
 use record::StaticSite;
 
@@ -99,7 +99,7 @@ impl Body for Program<'_> {
         if tally.at_least || tally.stopped.is_some() { 0 } else { tally.total }
     }
 
-    fn judge(&self, outcome: &mut Outcome) {
+    fn judge(&self, outcome: &mut RunOutcome) {
         super::claims::judge(self.plan, outcome);
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::run::{Options, Outcome};
+use engine::run::{Options, RunOutcome};
 use ppl::Source;
 use ppl::plan::{Plan, Settings};
 
@@ -17,19 +17,19 @@ pub fn plan(text: &str, ranks: u32, seed: u64) -> Plan {
 }
 
 /// Runs a program in `home`, which is then the working directory.
-pub fn run_in(home: &Path, text: &str, ranks: u32, seed: u64) -> Outcome {
+pub fn run_in(home: &Path, text: &str, ranks: u32, seed: u64) -> RunOutcome {
     std::env::set_current_dir(home).expect("the directory");
     engine::run(&plan(text, ranks, seed), &Options::new(1), |_| ()).expect("a run")
 }
 
 /// Runs a program as one rank in a directory of its own, which is gone afterwards.
-pub fn run(text: &str) -> Outcome {
+pub fn run(text: &str) -> RunOutcome {
     let home = tempfile::tempdir().expect("a directory");
     run_in(home.path(), text, 1, 7)
 }
 
 /// The samples of an operation: how many, bytes, how many failed with `errno`.
-pub fn of(outcome: &Outcome, operation: &str, errno: i32) -> (usize, u64, usize) {
+pub fn of(outcome: &RunOutcome, operation: &str, errno: i32) -> (usize, u64, usize) {
     let sites = &outcome.run.sites;
     let samples = outcome.run.samples.iter();
     let own = samples.filter(|sample| sites[sample.site as usize].operation == operation);

@@ -99,7 +99,7 @@ pub fn attempt(session: &mut Session<'_>, place: usize, call: Call<'_>) -> Resul
 }
 
 /// Runs it.
-pub fn run<W: RankWork>(program: &RankProgram<W>, options: &Options) -> run::Outcome {
+pub fn run<W: RankWork>(program: &RankProgram<W>, options: &Options) -> run::RunOutcome {
     ranks(program, options, |_| ()).expect("ranks start")
 }
 

@@ -1,6 +1,6 @@
 //! Checks expressions and compiles them.
 
-use crate::code::{Builtin, Call, Expr, SiteId};
+use crate::code::{Builtin, CompiledCall, Expr, SiteId};
 use crate::commands::{Function, FunctionKind};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, find_word, nearest};
 use crate::errno;
@@ -84,7 +84,12 @@ impl Checker<'_> {
             ExprKind::Call(callee, arguments) => self.call(id, callee, arguments),
             ExprKind::List(items) => {
                 let first = self.expressions(items);
-                self.code.calls.push(Call { target: 0, first, count: items.len() as u32, site: SiteId(0) });
+                self.code.calls.push(CompiledCall {
+                    target: 0,
+                    first,
+                    count: items.len() as u32,
+                    site: SiteId(0),
+                });
                 Expr::List(self.code.calls.len() as u32 - 1)
             }
             ExprKind::Index(list, index) => {
@@ -167,7 +172,7 @@ impl Checker<'_> {
                         .help("use it as a statement of its own"),
                     );
                 }
-                self.code.calls.push(Call { target: command as u32, first, count, site });
+                self.code.calls.push(CompiledCall { target: command as u32, first, count, site });
                 Expr::Command(self.code.calls.len() as u32 - 1)
             }
             Callee::Function(function) => {
@@ -199,7 +204,7 @@ impl Checker<'_> {
                 }
                 let first = self.expressions(arguments);
                 let count = arguments.len() as u32;
-                self.code.calls.push(Call { target: function as u32, first, count, site: SiteId(0) });
+                self.code.calls.push(CompiledCall { target: function as u32, first, count, site: SiteId(0) });
                 Expr::Function(self.code.calls.len() as u32 - 1)
             }
             Callee::Named(symbol) => self.procedure_call(symbol, arguments, span),
@@ -249,7 +254,7 @@ impl Checker<'_> {
             self.pending_exprs.push(expr);
         }
         let first = self.push_pending_exprs(base);
-        self.code.calls.push(Call { target: number, first, count: most, site: SiteId(0) });
+        self.code.calls.push(CompiledCall { target: number, first, count: most, site: SiteId(0) });
         Expr::Call(self.code.calls.len() as u32 - 1)
     }
 

@@ -142,7 +142,7 @@ impl Builtin {
 
 /// A call of a command or function, with its arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Call {
+pub struct CompiledCall {
     /// [`Command`], [`Function`] or function of the program, by number.
     pub target: u32,
     /// The first argument; the others follow.
@@ -153,7 +153,7 @@ pub struct Call {
     pub site: SiteId,
 }
 
-impl Call {
+impl CompiledCall {
     /// The command that is called.
     pub fn command(&self) -> Command {
         Command::from_index(self.target as usize)
@@ -418,7 +418,7 @@ pub struct Code {
     /// Constants that do not fit an expression.
     pub constants: Vec<Value>,
     /// Calls inside expressions.
-    pub calls: Vec<Call>,
+    pub calls: Vec<CompiledCall>,
     /// Strings with variables.
     pub templates: Vec<Template>,
     /// Their pieces.
@@ -480,7 +480,7 @@ impl Code {
             + self.blocks.capacity() * 8
             + self.exprs.capacity() * 8
             + self.constants.capacity() * size_of::<Value>()
-            + self.calls.capacity() * size_of::<Call>()
+            + self.calls.capacity() * size_of::<CompiledCall>()
             + self.templates.capacity() * 8
             + self.pieces.capacity() * size_of::<Piece>()
             + self.texts.capacity() * 8

@@ -7,7 +7,7 @@ use crate::value::Value;
 
 use super::arguments::Argument;
 use super::interpreter::{EarlyEnd, Interpreter};
-use super::machine::{Failure, Machine, Reply, Stop, Wait};
+use super::machine::{Failure, Halt, Machine, Reply, Wait};
 
 impl<M: Machine> Interpreter<'_, M> {
     /// Executes a command: evaluates its arguments, renders its paths and calls the machine. With `VALUE` its
@@ -120,7 +120,7 @@ impl<M: Machine> Interpreter<'_, M> {
             None => self.machine.failed(&failure),
         }
         if self.stop_on_error && self.expected != Some(reply.errno) {
-            return Err(Box::new(Stop::CommandFailed(site)));
+            return Err(Box::new(Halt::CommandFailed(site)));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::arithmetic;
 use crate::claim;
-use crate::code::{Builtin, Call, Expr, ExprIndex, Piece, Slot, Template, spell};
+use crate::code::{Builtin, CompiledCall, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::commands::Function;
 use crate::syntax::BinaryOp;
 use crate::value::{LONGEST_TEXT, MAX_LIST_DEPTH, TOO_LONG, Value, integer};
@@ -165,12 +165,12 @@ impl<M: Machine> Interpreter<'_, M> {
         })
     }
 
-    fn values(&mut self, call: Call) -> Result<Vec<Value>, EarlyEnd> {
+    fn values(&mut self, call: CompiledCall) -> Result<Vec<Value>, EarlyEnd> {
         (call.first..call.first + call.count).map(|index| self.value(index)).collect()
     }
 
     /// Executes a command and returns its value.
-    pub(super) fn command_value(&mut self, call: Call) -> Result<Value, EarlyEnd> {
+    pub(super) fn command_value(&mut self, call: CompiledCall) -> Result<Value, EarlyEnd> {
         let command = call.command();
         let reply = self.command::<true>(command, call.first, call.count as usize, call.site)?;
         Ok(match reply.value {
@@ -238,7 +238,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     /// Calls a function of the program.
-    pub(super) fn procedure(&mut self, call: Call) -> Result<Value, EarlyEnd> {
+    pub(super) fn procedure(&mut self, call: CompiledCall) -> Result<Value, EarlyEnd> {
         let code = self.code;
         let procedure = &code.procedures[call.target as usize];
         if self.calls >= MAX_CALLS || self.stack.abs_diff(stack_position()) > MAX_STACK {
@@ -275,7 +275,7 @@ impl<M: Machine> Interpreter<'_, M> {
         }
     }
 
-    fn function(&mut self, call: Call) -> Result<Value, EarlyEnd> {
+    fn function(&mut self, call: CompiledCall) -> Result<Value, EarlyEnd> {
         let function = call.function();
         let values = self.values(call)?;
         if let Some(result) = arithmetic::function(function, &values) {

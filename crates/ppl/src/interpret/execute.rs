@@ -7,14 +7,14 @@ use crate::plan::Plan;
 use crate::value::{MAX_LIST_DEPTH, Value};
 
 use super::interpreter::{EarlyEnd, Flow, Interpreter, OpenStonewall};
-use super::machine::{Machine, Stop, Wait, Work};
+use super::machine::{Halt, Machine, Wait, Work};
 use super::random::RandomSequence;
 
 /// Runs a plan as one of its ranks.
 ///
 /// # Errors
 /// If the rank ended before the end of its program.
-pub fn run<M: Machine>(plan: &Plan, rank: u32, machine: &mut M) -> Result<(), Stop> {
+pub fn run<M: Machine>(plan: &Plan, rank: u32, machine: &mut M) -> Result<(), Halt> {
     let variables = plan.initial.clone();
     let random = RandomSequence::new(plan.seed, u64::from(rank) + 1);
     Interpreter::new(plan, rank, machine, variables, random)
@@ -252,7 +252,7 @@ impl<M: Machine> Interpreter<'_, M> {
                 Ok(value) => Part::from(&value),
                 // Its value may not be needed: `count("x") == 0 || …`.
                 Err(end) => Part::Fault(match *end {
-                    Stop::Fault(fault) => fault.message,
+                    Halt::Fault(fault) => fault.message,
                     other => other.to_string(),
                 }),
             };
@@ -345,7 +345,7 @@ struct Workers<'p> {
 }
 
 impl Work for Workers<'_> {
-    fn run<M: Machine>(&self, index: u32, machine: &mut M) -> Result<(), Stop> {
+    fn run<M: Machine>(&self, index: u32, machine: &mut M) -> Result<(), Halt> {
         let random = RandomSequence::new(self.seed, u64::from(index));
         let mut worker = Interpreter::new(self.plan, self.rank, machine, self.variables.clone(), random);
         worker.locals = self.locals.clone();

@@ -5,11 +5,11 @@ use crate::plan::Plan;
 use crate::value::Value;
 
 use super::arguments::Arguments;
-use super::machine::{Fault, Machine, Stop};
+use super::machine::{Fault, Halt, Machine};
 use super::random::RandomSequence;
 
 /// Reason why a rank ended before the end of its program; boxed, so that results stay small.
-pub(super) type EarlyEnd = Box<Stop>;
+pub(super) type EarlyEnd = Box<Halt>;
 
 /// The state of a `rate` statement: when its next body is due.
 #[derive(Clone, Copy)]
@@ -126,7 +126,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
     /// A run-time error of the program at the current step.
     #[cold]
     pub fn fault(&self, message: impl Into<String>) -> EarlyEnd {
-        Box::new(Stop::Fault(Box::new(Fault {
+        Box::new(Halt::Fault(Box::new(Fault {
             position: self.plan.place(self.step),
             message: message.into(),
         })))

@@ -90,7 +90,7 @@ pub struct Failure<'a> {
 
 /// Why a rank ended before the end of its program.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stop {
+pub enum Halt {
     /// A run-time error: a division by zero, a negative count.
     Fault(Box<Fault>),
     /// A command failed under `on_error stop`; the machine has its failure.
@@ -99,21 +99,21 @@ pub enum Stop {
     Machine(String),
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for Halt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Stop::Fault(fault) => write!(
+            Halt::Fault(fault) => write!(
                 f,
                 "{}:{}:{}: {}",
                 fault.position.file, fault.position.line, fault.position.column, fault.message
             ),
-            Stop::CommandFailed(_) => f.write_str("a command failed and the program says `on_error stop`"),
-            Stop::Machine(reason) => f.write_str(reason),
+            Halt::CommandFailed(_) => f.write_str("a command failed and the program says `on_error stop`"),
+            Halt::Machine(reason) => f.write_str(reason),
         }
     }
 }
 
-impl std::error::Error for Stop {}
+impl std::error::Error for Halt {}
 
 /// A run-time error of the program.
 #[derive(Clone, Debug, PartialEq)]
@@ -151,7 +151,7 @@ pub trait Machine: Sized {
     ///
     /// # Errors
     /// If the wait was interrupted.
-    fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Stop>;
+    fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Halt>;
 
     /// Enters a `time`, `ctime` or `phase` block (the kind of the site says which). `label` is rendered, and
     /// empty if the block has none.
@@ -169,7 +169,7 @@ pub trait Machine: Sized {
     ///
     /// # Errors
     /// If the wait was interrupted.
-    fn leave_phase(&mut self, site: SiteId, waits: SiteId, group: GroupId) -> Result<(), Stop> {
+    fn leave_phase(&mut self, site: SiteId, waits: SiteId, group: GroupId) -> Result<(), Halt> {
         self.barrier(waits, group)?;
         self.leave_block(site);
         Ok(())
@@ -223,7 +223,7 @@ pub trait Machine: Sized {
     /// Why the program should end now, if it should. Polled at each iteration of a loop, so it must be one
     /// load.
     #[inline]
-    fn interrupted(&mut self) -> Option<Stop> {
+    fn interrupted(&mut self) -> Option<Halt> {
         None
     }
 
@@ -262,7 +262,7 @@ pub trait Machine: Sized {
     ///
     /// # Errors
     /// If the wait was interrupted.
-    fn agree(&mut self, step: u32, group: GroupId, value: u64) -> Result<u64, Stop> {
+    fn agree(&mut self, step: u32, group: GroupId, value: u64) -> Result<u64, Halt> {
         let _ = (step, group);
         Ok(value)
     }
@@ -271,7 +271,7 @@ pub trait Machine: Sized {
     ///
     /// # Errors
     /// If it cannot be entered.
-    fn enter_stonewall(&mut self, site: SiteId, group: GroupId) -> Result<(), Stop> {
+    fn enter_stonewall(&mut self, site: SiteId, group: GroupId) -> Result<(), Halt> {
         let _ = (site, group);
         Ok(())
     }
@@ -288,7 +288,7 @@ pub trait Machine: Sized {
     ///
     /// # Errors
     /// If the wait for the others was interrupted.
-    fn leave_stonewall(&mut self, cut: bool) -> Result<(), Stop> {
+    fn leave_stonewall(&mut self, cut: bool) -> Result<(), Halt> {
         let _ = cut;
         Ok(())
     }
@@ -302,7 +302,7 @@ pub trait Machine: Sized {
     ///
     /// # Errors
     /// Where the ranks cannot give signals.
-    fn signal(&mut self, name: &str) -> Result<(), Stop> {
+    fn signal(&mut self, name: &str) -> Result<(), Halt> {
         let _ = name;
         Ok(())
     }
@@ -311,7 +311,7 @@ pub trait Machine: Sized {
     ///
     /// # Errors
     /// Where the wait was broken off.
-    fn await_signal(&mut self, name: &str, count: u64) -> Result<(), Stop> {
+    fn await_signal(&mut self, name: &str, count: u64) -> Result<(), Halt> {
         let _ = (name, count);
         Ok(())
     }
@@ -336,7 +336,7 @@ pub trait Machine: Sized {
     ///
     /// # Errors
     /// The first error of a worker.
-    fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Stop> {
+    fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Halt> {
         (0..count).try_for_each(|index| work.run(index, self))
     }
 }
@@ -347,5 +347,5 @@ pub trait Work: Sync {
     ///
     /// # Errors
     /// If it ended early.
-    fn run<M: Machine>(&self, index: u32, machine: &mut M) -> Result<(), Stop>;
+    fn run<M: Machine>(&self, index: u32, machine: &mut M) -> Result<(), Halt>;
 }

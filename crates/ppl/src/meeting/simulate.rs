@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::code::{GroupId, SiteId};
 use crate::commands::{Command, Kind, Yields};
-use crate::interpret::{Arguments, Machine, Reply, Stop, Wait, Work, run};
+use crate::interpret::{Arguments, Halt, Machine, Reply, Wait, Work, run};
 use crate::plan::Plan;
 use crate::value::Value;
 
@@ -62,7 +62,7 @@ struct MeetingRecorder<'p> {
 }
 
 impl MeetingRecorder<'_> {
-    fn spend(&mut self, steps: u64) -> Option<Stop> {
+    fn spend(&mut self, steps: u64) -> Option<Halt> {
         match self.left.checked_sub(steps) {
             Some(left) => {
                 *self.left = left;
@@ -70,14 +70,14 @@ impl MeetingRecorder<'_> {
             }
             None => {
                 *self.left = 0;
-                Some(Stop::Machine("the simulation is long enough".into()))
+                Some(Halt::Machine("the simulation is long enough".into()))
             }
         }
     }
 
-    fn meet(&mut self, group: GroupId, site: SiteId) -> Result<(), Stop> {
+    fn meet(&mut self, group: GroupId, site: SiteId) -> Result<(), Halt> {
         if self.workers {
-            return Err(Stop::Machine("workers meet".into()));
+            return Err(Halt::Machine("workers meet".into()));
         }
         self.meetings.push(Arrival { group, site });
         self.spend(1).map_or(Ok(()), Err)
@@ -123,11 +123,11 @@ impl Machine for MeetingRecorder<'_> {
         }
     }
 
-    fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Stop> {
+    fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Halt> {
         self.meet(group, site)
     }
 
-    fn agree(&mut self, _step: u32, group: GroupId, value: u64) -> Result<u64, Stop> {
+    fn agree(&mut self, _step: u32, group: GroupId, value: u64) -> Result<u64, Halt> {
         self.meet(group, NO_SITE)?;
         Ok(value)
     }
@@ -139,7 +139,7 @@ impl Machine for MeetingRecorder<'_> {
     }
 
     /// Each round advances the clock by a month, so that a loop over time has one round.
-    fn interrupted(&mut self) -> Option<Stop> {
+    fn interrupted(&mut self) -> Option<Halt> {
         self.now = self.now.saturating_add(30 * 86_400 * 1_000_000_000);
         self.spend(1)
     }
@@ -166,7 +166,7 @@ impl Machine for MeetingRecorder<'_> {
         }
     }
 
-    fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Stop> {
+    fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Halt> {
         let outer = std::mem::replace(&mut self.workers, true);
         let done = (0..count).try_for_each(|index| work.run(index, self));
         self.workers = outer;

@@ -1,6 +1,6 @@
 //! Analyses expressions: whether their value can differ between ranks, and which ranks meet in them.
 
-use crate::code::{Builtin, Call, Expr, ExprIndex, GroupId, Piece, SiteId, Slot};
+use crate::code::{Builtin, CompiledCall, Expr, ExprIndex, GroupId, Piece, SiteId, Slot};
 use crate::commands::{Command, FunctionKind, Kind, Yields};
 use crate::diagnostic::Span;
 use crate::syntax::BinaryOp;
@@ -66,7 +66,7 @@ impl Analysis<'_> {
                 }
             }
             Expr::Command(at) => {
-                let Call { first, count, site, .. } = code.calls[at as usize];
+                let CompiledCall { first, count, site, .. } = code.calls[at as usize];
                 let command = code.calls[at as usize].command();
                 self.command(command, (first, count), site, state, here)?
             }
@@ -98,7 +98,7 @@ impl Analysis<'_> {
     }
 
     /// Analyses a call of a function of the program.
-    fn call(&mut self, call: Call, state: &mut State, here: Control) -> Option<Taint> {
+    fn call(&mut self, call: CompiledCall, state: &mut State, here: Control) -> Option<Taint> {
         let mut inside = Vec::with_capacity(call.count as usize);
         for argument in call.first..call.first + call.count {
             inside.push(self.value(argument, state, here)?);

@@ -18,8 +18,8 @@ use crate::source::Source;
 use crate::value::Value;
 
 pub use crate::code::{
-    BlockIndex, Builtin, Call, Code, Expr, ExprIndex, GroupId, NO_LIMIT, Piece, Procedure, SiteId, Slot,
-    Step, Template,
+    BlockIndex, Builtin, Code, CompiledCall, Expr, ExprIndex, GroupId, NO_LIMIT, Piece, Procedure, SiteId,
+    Slot, Step, Template,
 };
 pub use make::{Environment, Settings, plan};
 

@@ -6,7 +6,7 @@ use std::sync::{Condvar, Mutex};
 use ppl::Value;
 use ppl::commands::{Command, Yields};
 use ppl::interpret::random::RandomSequence;
-use ppl::interpret::{Arguments, Machine, Reply, Stop, Wait, Work, run};
+use ppl::interpret::{Arguments, Halt, Machine, Reply, Wait, Work, run};
 use ppl::plan::{GroupId, Plan, SiteId};
 
 /// Result of a run.
@@ -71,13 +71,13 @@ impl Hall<'_> {
         self.news.notify_all();
     }
 
-    fn meet(&self, rank: u32, group: GroupId, site: SiteId, value: u64) -> Result<u64, Stop> {
+    fn meet(&self, rank: u32, group: GroupId, site: SiteId, value: u64) -> Result<u64, Halt> {
         let mut state = self.state.lock().unwrap();
         state.ranks[rank as usize] = At::Wait(group, site, value);
         self.settle(&mut state);
         loop {
             if state.over.is_some() {
-                return Err(Stop::Machine("over".into()));
+                return Err(Halt::Machine("over".into()));
             }
             if let At::Met(value) = state.ranks[rank as usize] {
                 state.ranks[rank as usize] = At::Work;
@@ -87,7 +87,7 @@ impl Hall<'_> {
         }
     }
 
-    fn end(&self, rank: u32, result: Result<(), Stop>) {
+    fn end(&self, rank: u32, result: Result<(), Halt>) {
         let mut state = self.state.lock().unwrap();
         if result.is_err() && state.over.is_none() {
             state.over = Some(End::Stopped);
@@ -146,16 +146,16 @@ impl Machine for Visitor<'_, '_> {
         reply
     }
 
-    fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Stop> {
+    fn barrier(&mut self, site: SiteId, group: GroupId) -> Result<(), Halt> {
         if self.workers {
-            return Err(Stop::Machine("a worker".into()));
+            return Err(Halt::Machine("a worker".into()));
         }
         self.hall.meet(self.rank, group, site, 0).map(|_| ())
     }
 
-    fn agree(&mut self, _step: u32, group: GroupId, value: u64) -> Result<u64, Stop> {
+    fn agree(&mut self, _step: u32, group: GroupId, value: u64) -> Result<u64, Halt> {
         if self.workers {
-            return Err(Stop::Machine("a worker".into()));
+            return Err(Halt::Machine("a worker".into()));
         }
         self.hall.meet(self.rank, group, SiteId(u32::MAX), value)
     }
@@ -167,11 +167,11 @@ impl Machine for Visitor<'_, '_> {
         self.now
     }
 
-    fn interrupted(&mut self) -> Option<Stop> {
+    fn interrupted(&mut self) -> Option<Halt> {
         self.now += 300_000;
         match self.polls.checked_sub(1) {
             Some(left) => self.polls = left,
-            None => return Some(Stop::Machine("too long".into())),
+            None => return Some(Halt::Machine("too long".into())),
         }
         None
     }
@@ -180,7 +180,7 @@ impl Machine for Visitor<'_, '_> {
         self.chance.below(4) == 0
     }
 
-    fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Stop> {
+    fn parallel<W: Work>(&mut self, count: u32, work: &W) -> Result<(), Halt> {
         let outer = std::mem::replace(&mut self.workers, true);
         let done = (0..count).try_for_each(|index| work.run(index, self));
         self.workers = outer;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ppl::commands::{Command, mode};
-use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop, Times, Wait, run};
+use ppl::interpret::{Arguments, Failure, Halt, Machine, Reply, Statistic, Times, Wait, run};
 use ppl::plan::{GroupId, Plan, Settings, SiteId};
 use ppl::{Diagnostic, Source, Value, compile};
 
@@ -251,7 +251,7 @@ impl Machine for Memory<'_> {
         reply
     }
 
-    fn barrier(&mut self, _: SiteId, group: GroupId) -> Result<(), Stop> {
+    fn barrier(&mut self, _: SiteId, group: GroupId) -> Result<(), Halt> {
         self.out.trace.push(format!("barrier {}", group.0));
         Ok(())
     }

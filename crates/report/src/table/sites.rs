@@ -74,7 +74,7 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
     for sample in &run.samples {
         if let Some((time, values, failed)) = durations.get_mut(sample.site as usize) {
             *time += u128::from(sample.duration_ps);
-            if sample.failed() { *failed += 1 } else { values.push(sample.seconds()) }
+            if sample.failed() { *failed += 1 } else { values.push(sample.seconds_each()) }
         }
     }
     let mut order: Vec<usize> = (0..run.sites.len()).filter(|&site| durations[site].0 > 0).collect();
@@ -104,10 +104,17 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
             row.cells.pop();
         });
     }
-    if total > order.len() {
-        table.note =
-            format!("{} further places, that ran once or took less time, are left out.", total - order.len());
+    let mut notes = Vec::new();
+    if run.samples.iter().any(|sample| sample.batch > 1) {
+        notes.push("Operations that were timed in batches: n counts batches, each of which is the mean of its operations.".to_owned());
     }
+    if total > order.len() {
+        notes.push(format!(
+            "{} further places, that ran once or took less time, are left out.",
+            total - order.len()
+        ));
+    }
+    table.note = notes.join(" ");
     table
 }
 
@@ -207,5 +214,22 @@ mod tests {
         let alloc = &table.rows[0].cells;
         assert_eq!((alloc[0].as_str(), alloc[2].as_str(), alloc[9].as_str()), ("alloc", "19", "1"));
         assert!(alloc[8].ends_with("ms"), "{alloc:?}");
+    }
+
+    #[test]
+    fn durations_of_batches_are_those_of_one_operation() {
+        let mut run = samples::example::parallel_write(2, 10, 1);
+        let single = sites(&run, None);
+        for sample in &mut run.samples {
+            (sample.batch, sample.duration_ps) = (1000, sample.duration_ps * 1000);
+        }
+        let batches = sites(&run, None);
+        let cells = |table: &Table| table.rows.iter().map(|row| row.cells.clone()).collect::<Vec<_>>();
+        assert_eq!(cells(&single), cells(&batches));
+        assert!(
+            single.note.is_empty() && batches.note.contains("mean of its operations"),
+            "{}",
+            batches.note
+        );
     }
 }

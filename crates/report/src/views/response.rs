@@ -29,8 +29,8 @@ pub(super) fn chapter(run: &Run) -> Option<Chapter> {
         let of = |time: fn(&Sample) -> f64| -> Vec<f64> {
             run.of_site(site as u32).filter(|sample| !sample.failed()).map(time).collect()
         };
-        let service = of(Sample::seconds);
-        let response = of(|sample| sample.seconds() + sample.late_ns as f64 * 1e-9);
+        let service = of(Sample::seconds_each);
+        let response = of(Sample::response_seconds_each);
         let (Some(of_service), Some(of_response)) = (Summary::of(&service), Summary::of(&response)) else {
             continue;
         };

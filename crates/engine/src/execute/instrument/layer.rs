@@ -22,7 +22,7 @@ use probes::{Kernels, Request};
 use ranks::StopFlag;
 
 /// What a rank's instrument is made of, besides its driver.
-pub struct Settings {
+pub struct InstrumentSettings {
     /// The clock of the run.
     pub clock: Clock,
     /// Who writes, in which run.
@@ -64,7 +64,7 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    pub(super) fn new(capabilities: Capabilities, settings: Settings) -> Self {
+    pub(super) fn new(capabilities: Capabilities, settings: InstrumentSettings) -> Self {
         let guard = Guard::new(settings.confinement, settings.registry, capabilities.local_files);
         let mut bracket = Bracket::new(settings.clock, capabilities.virtual_time);
         if settings.causes {

@@ -40,7 +40,7 @@ use ranks::{Comm, CommError};
 use samples::Coverage;
 use samples::HintsOfFile;
 
-pub use layer::Settings;
+pub use layer::InstrumentSettings;
 pub use worker::Seed;
 
 /// A driver with everything around it that an operation needs.
@@ -52,7 +52,7 @@ pub struct Instrument {
 
 impl Instrument {
     /// No file is open.
-    pub fn new(driver: AnyDriver, settings: Settings) -> Self {
+    pub fn new(driver: AnyDriver, settings: InstrumentSettings) -> Self {
         let capabilities = each_driver!(&driver, driver => driver.capabilities());
         let layer = Layer::new(capabilities, settings);
         Self { driver, layer }

@@ -14,7 +14,7 @@ use record::SampleRegion;
 
 fn posix(home: &std::path::Path) -> Instrument {
     let region = Arc::new(SampleRegion::new(0, 64, &std::env::temp_dir()).expect("a region"));
-    let settings = Settings {
+    let settings = InstrumentSettings {
         clock: clock::Clock::monotonic(),
         author: Author::default(),
         registry: Registry::new(&region, Moment::now()),

@@ -2,7 +2,7 @@
 
 use ppl::claim::Claim;
 use ppl::commands::Command;
-use ppl::interpret::{Arguments, Failure, Machine, Reply, Statistic, Stop as Halt, Times, Wait, Work};
+use ppl::interpret::{Arguments, Failure, Halt, Machine, Reply, Statistic, Times, Wait, Work};
 use ppl::plan::{GroupId, SiteId};
 use ppl::source::Position;
 use samples::Warning;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ppl::commands::Yields;
-use ppl::interpret::{Arguments, Failure, Reply, Stop as Halt};
+use ppl::interpret::{Arguments, Failure, Halt, Reply};
 use ppl::plan::{GroupId, Plan, SiteId};
 
 use super::answer::Answer;

@@ -30,7 +30,7 @@ pub struct BlockTimes {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calls {
     pub count: u64,
-    /// Sum, least and greatest call time in seconds.
+    /// Sum, least and greatest call time in seconds; calls timed together count with their mean.
     pub total: f64,
     pub min: f64,
     pub max: f64,
@@ -44,9 +44,9 @@ pub struct Calls {
 
 impl Calls {
     fn add(&mut self, sample: &Sample) {
-        let seconds = sample.seconds();
-        self.min = if self.count == 0 { seconds } else { self.min.min(seconds) };
-        self.max = self.max.max(seconds);
+        let (seconds, each) = (sample.seconds(), sample.seconds_each());
+        self.min = if self.count == 0 { each } else { self.min.min(each) };
+        self.max = self.max.max(each);
         self.count += u64::from(sample.batch.max(1));
         self.total += seconds;
         if sample.bytes > 0 && seconds > 0.0 {

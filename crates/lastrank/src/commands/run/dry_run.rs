@@ -1,7 +1,7 @@
 //! `--dry-run`: prints operations, bytes, files and space of each rank.
 
 use engine::run::{Confine, Options, missing_space};
-use ppl::count::{DEFAULT_BUDGET, Tally, count};
+use ppl::count::{DEFAULT_BUDGET, WorkCount, count};
 use samples::units::{bytes, count as number, duration};
 use serde_json::json;
 
@@ -25,7 +25,7 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
     let plan = &planned.plan;
     let ranks = plan.ranks.min(MOST_RANKS);
     let budget = DEFAULT_BUDGET / u64::from(ranks.max(1));
-    let tallies: Vec<Tally> = (0..ranks).map(|rank| count(plan, rank, budget)).collect();
+    let tallies: Vec<WorkCount> = (0..ranks).map(|rank| count(plan, rank, budget)).collect();
     if as_json {
         let space: Vec<_> = plan
             .space
@@ -53,7 +53,7 @@ fn grant(planned: &Planned, options: &Options) -> SpawnGrant {
     SpawnGrant::of(planned.shipped, options.allow_spawn || options.confine == Confine::Nobody)
 }
 
-fn text(planned: &Planned, options: &Options, tallies: &[Tally]) -> String {
+fn text(planned: &Planned, options: &Options, tallies: &[WorkCount]) -> String {
     let plan = &planned.plan;
     let ranks = if plan.ranks == 1 { "1 rank".into() } else { format!("{} ranks", plan.ranks) };
     let mut text =
@@ -91,7 +91,7 @@ fn text(planned: &Planned, options: &Options, tallies: &[Tally]) -> String {
     text
 }
 
-fn of_rank(who: &str, tally: &Tally) -> String {
+fn of_rank(who: &str, tally: &WorkCount) -> String {
     let least = if tally.at_least { "at least " } else { "" };
     let mut text = format!("{who}: {least}{} operations\n", number(tally.total));
     let operations: Vec<_> =

@@ -13,7 +13,7 @@ use engine::content::Dials;
 use engine::mpi::MpiChoice;
 use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
-    BackendKind, Clean, Confine, JobSeat, JobShare, Keep, Options, Outcome, Program as Runnable, live,
+    BackendKind, Clean, Confine, JobSeat, JobShare, Keep, Options, Program as Runnable, RunOutcome, live,
     missing_space, options_of,
 };
 use ppl::plan::Settings;
@@ -144,7 +144,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     let mut in_parts = None;
     let directory = paths.directory().to_path_buf();
     let save = |share: JobShare| {
-        let complete = |mut outcome: Box<Outcome>| {
+        let complete = |mut outcome: Box<RunOutcome>| {
             runnable.complete_facts(&mut outcome.run.facts);
             machine.complete(&mut outcome.run.facts, planned);
             facts::label(&mut outcome.run.facts, args);
@@ -230,7 +230,7 @@ pub fn choice(mpi: Option<&str>) -> MpiChoice {
     }
 }
 
-fn status(outcome: &Outcome) -> Status {
+fn status(outcome: &RunOutcome) -> Status {
     match outcome.exit_status() {
         0 => Status::Ok,
         1 => Status::No,

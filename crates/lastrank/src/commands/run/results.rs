@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
-use engine::run::{Options, Outcome};
+use engine::run::{Options, RunOutcome};
 use ranks::{HeldSignals, RankEnd};
 use record::claim::Claim;
 use record::live::LiveFolder;
@@ -180,7 +180,7 @@ fn misplaced(path: &Path, kept: Kept, still_live: bool) -> Result<(), Misplaced>
 pub fn deliver(
     args: &RunArgs,
     paths: &OutputPaths,
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     (held, live): (Option<HeldSignals>, Option<LiveFolder>),
 ) -> anyhow::Result<()> {
     // The samples first: printing may fail or block.
@@ -219,7 +219,7 @@ pub fn deliver(
 }
 
 /// Writes what this process's own rank recorded as one part of a directory: for a run that broke off or is large.
-pub fn deliver_part(paths: &OutputPaths, outcome: &Outcome, rank: u32) -> anyhow::Result<()> {
+pub fn deliver_part(paths: &OutputPaths, outcome: &RunOutcome, rank: u32) -> anyhow::Result<()> {
     let parts = paths.run.with_extension("parts");
     // Each rank prints its own failure; that of another rank is printed there, and by rank 0.
     let left = outcome.ends.iter().any(|end| matches!(end, RankEnd::Left(_) | RankEnd::Stopped(_)));
@@ -302,7 +302,7 @@ fn remove_earlier_parts(parts: &Path, job: &str) {
 }
 
 /// Prints what went wrong on standard error; failures of ranks only if this process reports them (`own`).
-pub fn complain(outcome: &Outcome, own: bool) {
+pub fn complain(outcome: &RunOutcome, own: bool) {
     for failure in outcome.run.facts.failures.iter().filter(|_| own) {
         eprintln!("error: {failure}");
     }
