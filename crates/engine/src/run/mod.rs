@@ -93,7 +93,7 @@ pub enum RunError {
     },
     /// Its files would fill the disk.
     #[error(
-        "the program's files take {needed}, more than nine tenths of the {free} that are free for it (--fill permits that)"
+        "the program's files take at least {needed}, more than nine tenths of the {free} that are free for it (--fill permits that)"
     )]
     Fill {
         /// What its files take.
