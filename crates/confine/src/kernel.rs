@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
 /// Rights are those of this version; on an older kernel those that it knows.
@@ -47,6 +47,8 @@ pub struct Rules {
     pub read: Vec<PathBuf>,
     /// May it read and start any program? What it starts is restricted in the same way.
     pub execute: bool,
+    /// TCP ports that it may connect to.
+    pub connect: Vec<u16>,
 }
 
 /// Why a thread could not be restricted.
@@ -86,6 +88,9 @@ pub fn restrict_thread(rules: &Rules) -> Result<(), ConfineError> {
     }
     if rules.execute {
         set = grant(set, Path::new("/"), read | AccessFs::Execute)?;
+    }
+    for port in &rules.connect {
+        set = set.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
     }
     let status = set.restrict_self()?;
     if status.ruleset == RulesetStatus::NotEnforced { Err(ConfineError::NotEnforced) } else { Ok(()) }

@@ -164,7 +164,7 @@ impl Confinement {
             };
             places.map(path).collect::<Vec<_>>()
         };
-        Rules { write: held(false), trusted: held(true), read: Vec::new(), execute: self.spawns }
+        Rules { write: held(false), trusted: held(true), execute: self.spawns, ..Rules::default() }
     }
 
     /// Is there any rule?

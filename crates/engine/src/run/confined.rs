@@ -27,6 +27,7 @@ pub(super) fn decide(options: &Options, in_mpi: bool) -> Result<ConfinementFacts
         landlock,
         why: why.into(),
         spawn: options.allow_spawn || by == ConfinedBy::Nobody,
+        connect: options.connect.clone(),
         ..ConfinementFacts::default()
     };
     let found = match (options.confine, support()) {
@@ -67,5 +68,6 @@ pub(super) fn enter(confinement: &Confinement, facts: &ConfinementFacts) -> Resu
     let mut rules = confinement.rules();
     rules.read.extend(READ_OF_THE_SYSTEM.map(PathBuf::from));
     rules.write.extend(WRITTEN_OF_THE_SYSTEM.map(PathBuf::from));
+    rules.connect.clone_from(&facts.connect);
     confine::restrict_thread(&rules).map_err(|error| error.to_string())
 }
