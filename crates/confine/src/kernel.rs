@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, PathFdError, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, PathFdError, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
 /// Rights are those of this version; on an older kernel those that it knows.
@@ -50,6 +50,8 @@ pub struct Rules {
     pub execute: bool,
     /// Whether it may use the network, and signals and sockets of other processes.
     pub communicates: bool,
+    /// TCP ports that it may connect to.
+    pub connect: Vec<u16>,
 }
 
 /// Why a thread could not be restricted.
@@ -92,6 +94,10 @@ pub fn restrict_thread(rules: &Rules) -> Result<(), ConfineError> {
     }
     if rules.execute {
         set = grant(set, Path::new("/"), read | AccessFs::Execute)?;
+    }
+    // Ports are only ruled where the network is.
+    for port in rules.connect.iter().filter(|_| !rules.communicates) {
+        set = set.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
     }
     let status = set.restrict_self()?;
     if status.ruleset == RulesetStatus::NotEnforced { Err(ConfineError::NotEnforced) } else { Ok(()) }

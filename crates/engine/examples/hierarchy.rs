@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clock::Clock;
 use perf::Watch;
-use probes::{Instruments, Kernel, MeasureSettings, Request, build, measure};
+use probes::{Instruments, Kernel, MeasureSettings, Pass, Request, build, measure};
 use record::{Recorder, SampleRegion};
 use samples::histogram::{BUCKETS, bucket};
 
@@ -44,9 +44,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ["stream", what, bytes, seconds] => {
             let (bytes, huge) = (bytes.parse()?, true);
             let request = match what {
-                "read" => Request::StreamRead { bytes, huge },
-                "write" => Request::StreamWrite { bytes, huge },
-                "copy" => Request::StreamCopy { bytes, huge },
+                "read" => Request::Stream { pass: Pass::Read, bytes, huge },
+                "write" => Request::Stream { pass: Pass::Write, bytes, huge },
+                "copy" => Request::Stream { pass: Pass::Copy, bytes, huge },
                 _ => return Err(format!("no stream is named {what}").into()),
             };
             let ns = headline_ns(&request, seconds.parse()?)?;

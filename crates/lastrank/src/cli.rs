@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 mod choice;
 mod fit;
+mod shell;
 mod statistics;
 mod traces;
 mod workloads;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use choice::{Choice, TimeUnit};
 pub use fit::{CompareArgs, FitArgs, Model};
+pub use shell::{CompletionsArgs, EchoArgs, ManArgs};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
 pub use traces::{FidelityArgs, ImportArgs, RecordArgs, ReplayArgs, TraceChoice};
 pub use workloads::{AbArgs, IoArgs, LineArgs, LsArgs, MemArgs, MemoryKind};
@@ -85,6 +87,12 @@ pub enum Command {
     Replay(ReplayArgs),
     /// How like the application is its replay: operations, bytes, durations, with intervals
     Fidelity(FidelityArgs),
+    /// Answer round trips through the network: the other end of `net_pingpong`
+    Echo(EchoArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages
+    Man(ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -219,11 +227,10 @@ pub struct RunOptions {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Samples of a run lie in memory that has a name (/dev/shm) until its run file is written, so \
+#[command(after_help = "Examples:\n  lastrank recover\n  lastrank recover results\n\n\
+    Samples of a run lie in memory that has a name (/dev/shm) until its run file is written, so \
     that they are there after a kill of all its processes. A restart of the machine loses them, and so may the end of \
-    the user's last session."
-)]
+    the user's last session.")]
 pub struct RecoverArgs {
     /// Only runs of this folder; run files are written into it [default: all runs, into the working directory]
     pub directory: Option<PathBuf>,
@@ -261,6 +268,9 @@ pub enum Record {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank experiments\n  \
+    lastrank experiments disk > my.ppl")]
 pub struct ExperimentsArgs {
     /// Print the text of this experiment
     pub name: Option<String>,
@@ -348,6 +358,10 @@ pub struct FmtArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank report run.parquet\n  \
+    lastrank report run.parquet --label write/fwrite -o page.html\n  \
+    lastrank report run.parquet --json")]
 pub struct ReportArgs {
     /// A run file, or a directory of parts
     pub run: PathBuf,
@@ -402,6 +416,9 @@ pub struct ExportArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank machine\n  \
+    lastrank machine /mnt/scratch --json")]
 pub struct MachineArgs {
     /// Directories whose file systems are described too [default: the working directory]
     pub paths: Vec<PathBuf>,
@@ -417,6 +434,9 @@ pub struct MachineArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    lastrank try\n  \
+    lastrank try /mnt/ssd --limit 20 -o ssd.parquet")]
 pub struct TryArgs {
     /// A directory on the disk to be tried
     #[arg(default_value = ".")]

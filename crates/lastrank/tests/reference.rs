@@ -6,12 +6,13 @@ use common::{all, program};
 use ppl::commands::{Command, Function, Kind};
 use ppl::syntax::Keyword;
 
-/// Examples that need more than a folder: an MPI library, or root. Without it they fail as
+/// Examples that need more than a folder: an MPI library, root, two processors, a kernel with NUMA nodes. Without it they fail as
 /// operations do, with status 3.
 fn may_fail(example: &str) -> bool {
     Command::all()
         .filter(|it| it.spec().arguments.iter().any(|argument| argument.kind == Kind::Pattern))
         .chain([Command::Pfopen, Command::DropCaches, Command::Dread, Command::Dwrite])
+        .chain([Command::CorePingpong, Command::NumaChase])
         .any(|command| example.contains(command.name()))
 }
 

@@ -64,6 +64,47 @@ impl KernelMemory {
         &mut self.mapping[self.offset..self.offset + self.bytes]
     }
 
+    /// Its content as numbers; bytes at the end that make no whole number are left out.
+    pub fn as_numbers(&mut self) -> &mut [f64] {
+        // SAFETY: any eight bytes are a number, and the memory begins at a multiple of a page.
+        let (_, numbers, _) = unsafe { self.as_slice().align_to_mut::<f64>() };
+        numbers
+    }
+
+    /// As [`KernelMemory::touched`], with every page on one NUMA node (`mbind`).
+    ///
+    /// # Errors
+    /// If there is no such node, or too little memory on it.
+    pub fn on_node(bytes: u64, node: u32) -> Result<Self, Error> {
+        let mut buffer = Self::reserve(bytes, false)?;
+        let mut nodes = [0u64; 16];
+        let bits = 8 * size_of_val(&nodes);
+        let Some(word) = nodes.get_mut(node as usize / 64) else { return Err(Error::NoNode { node }) };
+        *word |= 1 << (node % 64);
+        let start = buffer.start().as_ptr();
+        // SAFETY: the pages from `start` on are this buffer's; `nodes` has `bits` bits. The kernel counts one more.
+        let bound = unsafe {
+            libc::syscall(
+                libc::SYS_mbind,
+                start,
+                buffer.bytes(),
+                libc::MPOL_BIND,
+                nodes.as_ptr(),
+                bits + 1,
+                0,
+            )
+        };
+        if bound != 0 {
+            let source = std::io::Error::last_os_error();
+            return Err(match source.raw_os_error() {
+                Some(libc::EINVAL) => Error::NoNode { node },
+                _ => Error::System { call: "mbind", source },
+            });
+        }
+        buffer.as_slice().iter_mut().step_by(page_size()).for_each(|byte| *byte = 1);
+        Ok(buffer)
+    }
+
     /// Returns all pages to the OS kernel: the next access to each faults again.
     pub fn discard(&mut self) {
         // SAFETY: the pages of a private anonymous mapping read as zeros afterwards, and no reference into it

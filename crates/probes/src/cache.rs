@@ -54,6 +54,8 @@ impl Kernels {
     /// If it cannot be built: too little memory, or a file that cannot be opened.
     #[cold]
     pub fn build(&mut self, request: &Request, file: Option<PathBuf>, clock: Clock) -> Result<(), Error> {
+        // What a kernel starts would inherit the processor of one that pins this thread.
+        self.ready.retain(|(known, _)| !known.pins());
         // Only one working set is kept, to save memory.
         if request.holds_memory() {
             self.ready.retain(|(known, _)| !known.holds_memory());
@@ -97,7 +99,7 @@ mod tests {
     fn switches_come_in_pairs_and_streams_count_bytes() {
         let mut kernels = Kernels::default();
         assert_eq!(timed(&mut kernels, Request::ContextSwitch, 5).batch, 4);
-        let stream = Request::StreamRead { bytes: 4096, huge: false };
+        let stream = Request::Stream { pass: crate::memory::Pass::Read, bytes: 4096, huge: false };
         assert_eq!(timed(&mut kernels, stream, 3).bytes, 3 * 4096);
         assert_eq!(timed(&mut kernels, Request::Spawn { program: "false".into() }, 1).value, 1);
     }

@@ -26,6 +26,30 @@ pub enum Error {
         /// The reason.
         source: std::io::Error,
     },
+    /// A NUMA node or a processor that this machine does not have or does not give.
+    #[error("there is no NUMA node {node} with memory for this process; `lastrank machine` lists the nodes")]
+    NoNode {
+        /// Its number.
+        node: u32,
+    },
+    /// Processors that cannot be used together.
+    #[error("processors {first} and {second} are not two that this process may use: {allowed}")]
+    NoPair {
+        /// One of them.
+        first: u32,
+        /// The other.
+        second: u32,
+        /// Those that it may use.
+        allowed: String,
+    },
+    /// An address that cannot be understood or reached.
+    #[error("{address}: {why}")]
+    Address {
+        /// As it was given.
+        address: String,
+        /// The reason and the way out.
+        why: String,
+    },
     /// Another system call failed.
     #[error("{call} failed: {source}")]
     System {

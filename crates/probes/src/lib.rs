@@ -19,15 +19,19 @@
 mod buffer;
 mod cache;
 mod calls;
+mod crew;
 mod disk;
 mod error;
 mod kernel;
+mod loaded;
 mod measure;
 mod memory;
+mod net;
 mod noise;
 mod own_file;
 mod processes;
 mod request;
+mod sharing;
 mod system;
 mod tour;
 
@@ -39,6 +43,8 @@ pub use error::Error;
 pub use kernel::{Kernel, Probe, TimedOperation};
 pub use measure::{Instruments, MeasureSettings, Measured, Observation, measure};
 pub use memory::{LINE, Pass};
+pub use net::Transport;
 pub use noise::noise;
 pub use request::{Request, build};
+pub use sharing::AtomicKind;
 pub use tour::{RungObservations, Tour, TourProgress, tour};

@@ -28,12 +28,28 @@ unsafe impl Send for Chase {}
 impl Chase {
     /// A cycle through all lines of `bytes` (at least two lines), on huge pages if `huge`.
     pub fn new(bytes: u64, huge: bool, seed: u64) -> Result<Self, Error> {
-        let mut buffer = KernelMemory::touched(bytes.max(2 * LINE as u64), huge)?;
-        let lines = buffer.bytes() / LINE;
+        Ok(Self::through(KernelMemory::touched(bytes.max(2 * LINE as u64), huge)?, LINE, seed))
+    }
+
+    /// A cycle through one line of each page of `bytes` (at least two pages): beyond the reach of the TLB, each load
+    /// walks the page table. Lines of successive pages differ in their place, so that they fall into all sets of a cache.
+    pub fn pages(bytes: u64, huge: bool, seed: u64) -> Result<Self, Error> {
+        let step = if huge { HUGE } else { page_size() };
+        Ok(Self::through(KernelMemory::touched(bytes.max(2 * step as u64), huge)?, step, seed))
+    }
+
+    /// A cycle through all lines of `bytes` on one NUMA node.
+    pub fn on_node(bytes: u64, node: u32, seed: u64) -> Result<Self, Error> {
+        Ok(Self::through(KernelMemory::on_node(bytes.max(2 * LINE as u64), node)?, LINE, seed))
+    }
+
+    /// A cycle through one line in each `step` bytes, a multiple of a line.
+    fn through(mut buffer: KernelMemory, step: usize, seed: u64) -> Self {
+        let lines = buffer.bytes() / step;
         let start = buffer.start();
         // SAFETY (of the closure's uses): an index below `lines` keeps the word inside the buffer, and
         // every line begins at a multiple of eight bytes.
-        let word = |index: usize| unsafe { start.add(index * LINE).cast::<usize>() };
+        let word = |index: usize| unsafe { start.add(index * step + index * LINE % step).cast::<usize>() };
         let mut random = Random::new(seed);
         for index in 0..lines {
             // SAFETY: see `word`.
@@ -48,7 +64,7 @@ impl Chase {
             // SAFETY: see `word`; every line holds the index of another line.
             unsafe { word(index).write(word(word(index).read()).as_ptr() as usize) };
         }
-        Ok(Self { _buffer: buffer, at: start.as_ptr() })
+        Self { _buffer: buffer, at: start.as_ptr() }
     }
 }
 
@@ -182,7 +198,7 @@ impl Probe for Poke {
 }
 
 /// The kind of a pass over consecutive memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pass {
     /// Sums all words.
     Read,
@@ -190,7 +206,16 @@ pub enum Pass {
     Write,
     /// Copies one half to the other.
     Copy,
+    /// Writes a multiple of one half to the other: "scale" of STREAM (McCalpin 1995).
+    Scale,
+    /// Adds two thirds and writes the sum to the last: "add" of STREAM.
+    Add,
+    /// Adds a multiple of one third to another and writes the sum to the last: "triad" of STREAM.
+    Triad,
 }
+
+/// What scale and triad multiply by, as STREAM does.
+const SCALAR: f64 = 3.0;
 
 /// One operation is a pass over a whole buffer: bandwidth.
 #[derive(Debug)]
@@ -203,7 +228,35 @@ pub struct MemoryStream {
 impl MemoryStream {
     /// Passes over `bytes`; a copy reads one half and writes the other.
     pub fn new(pass: Pass, bytes: u64, huge: bool) -> Result<Self, Error> {
-        Ok(Self { buffer: KernelMemory::touched(bytes.max(128), huge)?, pass, round: 0 })
+        let mut buffer = KernelMemory::touched(bytes.max(128), huge)?;
+        match pass {
+            Pass::Read | Pass::Write | Pass::Copy => {}
+            // Numbers near zero take a hundred times as long.
+            Pass::Scale | Pass::Add | Pass::Triad => buffer.as_numbers().fill(1.0),
+        }
+        Ok(Self { buffer, pass, round: 0 })
+    }
+
+    /// The numbers of the buffer in `parts` equal parts, the last of which is written.
+    fn parts(&mut self, parts: usize) -> (&mut [f64], &mut [f64]) {
+        let all = self.buffer.as_numbers();
+        let each = all.len() / parts;
+        let (from, to) = all.split_at_mut(each * (parts - 1));
+        (from, &mut to[..each])
+    }
+
+    /// Scale, add and triad: one pass of arithmetic.
+    #[inline(always)]
+    fn compute(&mut self, pass: Pass) {
+        let parts = if pass == Pass::Scale { 2 } else { 3 };
+        let (from, to) = self.parts(parts);
+        if pass == Pass::Scale {
+            to.iter_mut().zip(from.iter()).for_each(|(to, from)| *to = SCALAR * *from);
+            return;
+        }
+        let (a, b) = from.split_at(to.len());
+        let factor = if pass == Pass::Triad { SCALAR } else { 1.0 };
+        to.iter_mut().zip(a).zip(b).for_each(|((to, a), b)| *to = *a + factor * *b);
     }
 }
 
@@ -213,17 +266,18 @@ impl Probe for MemoryStream {
         for _ in 0..count {
             self.round = self.round.wrapping_add(1);
             let round = self.round;
-            let all = self.buffer.as_slice();
             match self.pass {
                 Pass::Read => {
-                    black_box(sum(all));
+                    black_box(sum(self.buffer.as_slice()));
                 }
-                Pass::Write => all.fill(round),
+                Pass::Write => self.buffer.as_slice().fill(round),
                 Pass::Copy => {
+                    let all = self.buffer.as_slice();
                     let half = all.len() / 2;
                     let (from, to) = all.split_at_mut(half);
                     to[..half].copy_from_slice(from);
                 }
+                Pass::Scale | Pass::Add | Pass::Triad => self.compute(self.pass),
             }
             black_box(&mut self.buffer);
         }
@@ -238,7 +292,7 @@ impl Probe for MemoryStream {
 }
 
 /// The sum of all words, in eight partial sums so that the additions are independent.
-fn sum(bytes: &[u8]) -> u64 {
+pub(crate) fn sum(bytes: &[u8]) -> u64 {
     let mut sums = [0u64; 8];
     for block in bytes.chunks_exact(64) {
         for (sum, word) in sums.iter_mut().zip(block.chunks_exact(8)) {
@@ -331,6 +385,26 @@ mod tests {
     }
 
     #[test]
+    fn a_chase_through_pages_visits_each_page_once() {
+        let pages = 100;
+        let mut chase = Chase::pages((pages * page_size()) as u64, false, 7).expect("little memory");
+        let start = chase.at as usize;
+        let mut seen = vec![false; pages];
+        for _ in 0..pages {
+            let page = (chase.at as usize - start) / page_size();
+            assert!(!std::mem::replace(&mut seen[page], true), "page {page} twice");
+            chase.run(1);
+        }
+        assert_eq!(chase.at as usize, start);
+    }
+
+    #[test]
+    fn memory_of_a_node_that_is_not_there_is_refused() {
+        assert!(matches!(Chase::on_node(8192, 1000, 1), Err(Error::NoNode { node: 1000 })));
+        assert!(matches!(Chase::on_node(8192, 5000, 1), Err(Error::NoNode { node: 5000 })));
+    }
+
+    #[test]
     fn every_page_of_a_touch_faults_once() {
         let pages = 32;
         let mut touch = Touch::new((pages * page_size()) as u64, false).expect("little memory");
@@ -352,6 +426,14 @@ mod tests {
         assert!(copy.buffer.as_slice()[2048..].iter().all(|byte| *byte == 7));
         assert_eq!(sum(&[1; 128]), 16 * 0x0101_0101_0101_0101);
         assert_eq!(copy.bytes_each(), 4096);
+        for (pass, wanted) in [(Pass::Scale, 3.0), (Pass::Add, 2.0), (Pass::Triad, 4.0)] {
+            let mut stream = MemoryStream::new(pass, 4800, false).expect("little memory");
+            stream.run(1);
+            let numbers = stream.buffer.as_numbers();
+            assert_eq!(numbers.len(), 600);
+            assert!(numbers[400..].iter().all(|number| *number == wanted), "{pass:?}");
+            assert!(numbers[..300].iter().all(|number| *number == 1.0), "{pass:?}");
+        }
     }
 
     #[test]

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use crate::calls::{self, CreateDeleteNames, Identity, Lookup, MallocFree, MmapMunmap, Null};
 use crate::error::Error;
 use crate::kernel::Kernel;
+use crate::loaded::{LoadedChase, NodeChase};
 use crate::memory::{Chase, MemoryStream, Pass, Poke, Touch};
+use crate::net::{NetPingPong, Transport};
 use crate::own_file::own_file;
 use crate::processes::{Fork, PingPong, Spawn, Thread};
+use crate::sharing::{AtomicKind, AtomicWord, CorePingPong, MutexHandover, SelfSignal};
 
 /// A kernel as a program requests it. Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,12 +22,14 @@ pub enum Request {
     Chase { bytes: u64, huge: bool, seed: u64 },
     /// Independent random reads and writes over `bytes`.
     Poke { bytes: u64, huge: bool, seed: u64 },
-    /// One operation reads all of `bytes`.
-    StreamRead { bytes: u64, huge: bool },
-    /// One operation writes all of `bytes`.
-    StreamWrite { bytes: u64, huge: bool },
-    /// One operation copies one half of `bytes` to the other.
-    StreamCopy { bytes: u64, huge: bool },
+    /// Dependent loads, each in another page of `bytes`.
+    PageChase { bytes: u64, huge: bool, seed: u64 },
+    /// Dependent loads over `bytes` while `loaders` threads read other memory.
+    LoadedChase { bytes: u64, loaders: u32, seed: u64 },
+    /// Dependent loads over `bytes` on the NUMA node `to`, by a processor of the node `from`.
+    NodeChase { bytes: u64, from: u32, to: u32, seed: u64 },
+    /// One operation passes over all of `bytes`.
+    Stream { pass: Pass, bytes: u64, huge: bool },
     /// First touch of a page, over `bytes`.
     Touch { bytes: u64, huge: bool },
     /// `getpid`, as a raw system call.
@@ -69,6 +74,16 @@ pub enum Request {
     PipePingpong,
     /// A switch between two processes on one processor.
     ContextSwitch,
+    /// A cache line from one processor to another.
+    CorePingpong { first: u32, second: u32 },
+    /// An atomic operation on a word that `others` threads use as well.
+    Atomic { kind: AtomicKind, others: u32 },
+    /// A lock that a sleeping thread is handed.
+    MutexHandover,
+    /// A signal to itself, with its handler.
+    Signal,
+    /// `bytes` to an echo at `address` and back.
+    NetPingpong { transport: Transport, address: String, bytes: u64 },
 }
 
 /// Builds the kernel of `request`, with its memory touched and its file created.
@@ -85,9 +100,10 @@ pub(crate) fn build_on(request: &Request, file: Option<PathBuf>) -> Result<Box<d
         Request::Empty => Box::new(calls::Empty),
         Request::Chase { bytes, huge, seed } => Box::new(Chase::new(*bytes, *huge, *seed)?),
         Request::Poke { bytes, huge, seed } => Box::new(Poke::new(*bytes, *huge, *seed)?),
-        Request::StreamRead { bytes, huge } => Box::new(MemoryStream::new(Pass::Read, *bytes, *huge)?),
-        Request::StreamWrite { bytes, huge } => Box::new(MemoryStream::new(Pass::Write, *bytes, *huge)?),
-        Request::StreamCopy { bytes, huge } => Box::new(MemoryStream::new(Pass::Copy, *bytes, *huge)?),
+        Request::PageChase { bytes, huge, seed } => Box::new(Chase::pages(*bytes, *huge, *seed)?),
+        Request::LoadedChase { bytes, loaders, seed } => Box::new(LoadedChase::new(*bytes, *loaders, *seed)?),
+        Request::NodeChase { bytes, from, to, seed } => Box::new(NodeChase::new(*bytes, *from, *to, *seed)?),
+        Request::Stream { pass, bytes, huge } => Box::new(MemoryStream::new(*pass, *bytes, *huge)?),
         Request::Touch { bytes, huge } => Box::new(Touch::new(*bytes, *huge)?),
         Request::Getpid => Box::new(Identity::Getpid),
         Request::LibraryGetpid => Box::new(Identity::LibraryGetpid),
@@ -110,6 +126,13 @@ pub(crate) fn build_on(request: &Request, file: Option<PathBuf>) -> Result<Box<d
         Request::Thread => Box::new(Thread),
         Request::PipePingpong => Box::new(PingPong::new(false)?),
         Request::ContextSwitch => Box::new(PingPong::new(true)?),
+        Request::CorePingpong { first, second } => Box::new(CorePingPong::new(*first, *second)?),
+        Request::Atomic { kind, others } => Box::new(AtomicWord::new(*kind, *others)?),
+        Request::MutexHandover => Box::new(MutexHandover::new()?),
+        Request::Signal => Box::new(SelfSignal::new()?),
+        Request::NetPingpong { transport, address, bytes } => {
+            Box::new(NetPingPong::new(*transport, address, *bytes)?)
+        }
     })
 }
 
@@ -137,15 +160,29 @@ impl Request {
         matches!(self, Self::Touch { .. } | Self::MmapMunmap { .. } | Self::Fork { .. })
     }
 
+    /// Whether it keeps the thread on one processor while it exists.
+    pub(crate) fn pins(&self) -> bool {
+        matches!(self, Self::ContextSwitch | Self::CorePingpong { .. } | Self::NodeChase { .. })
+    }
+
+    /// The address that it connects to, if it does.
+    pub fn connects_to(&self) -> Option<&str> {
+        match self {
+            Self::NetPingpong { address, .. } => Some(address),
+            _ => None,
+        }
+    }
+
     /// Whether it holds a working set, more than about a page of memory.
     pub(crate) fn holds_memory(&self) -> bool {
         matches!(
             self,
             Self::Chase { .. }
                 | Self::Poke { .. }
-                | Self::StreamRead { .. }
-                | Self::StreamWrite { .. }
-                | Self::StreamCopy { .. }
+                | Self::PageChase { .. }
+                | Self::LoadedChase { .. }
+                | Self::NodeChase { .. }
+                | Self::Stream { .. }
                 | Self::Touch { .. }
                 | Self::Fork { .. }
         )
@@ -167,9 +204,15 @@ mod tests {
             Request::Empty,
             Request::Chase { bytes: 4096, huge: false, seed: 1 },
             Request::Poke { bytes: 4096, huge: true, seed: 1 },
-            Request::StreamRead { bytes: 4096, huge: false },
-            Request::StreamWrite { bytes: 4096, huge: false },
-            Request::StreamCopy { bytes: 4096, huge: false },
+            Request::PageChase { bytes: 1 << 16, huge: false, seed: 1 },
+            Request::LoadedChase { bytes: 1 << 16, loaders: 1, seed: 1 },
+            Request::Stream { pass: Pass::Read, bytes: 4096, huge: false },
+            Request::Stream { pass: Pass::Write, bytes: 4096, huge: false },
+            Request::Stream { pass: Pass::Copy, bytes: 4096, huge: false },
+            Request::Stream { pass: Pass::Triad, bytes: 4096, huge: false },
+            Request::Atomic { kind: AtomicKind::Add, others: 1 },
+            Request::MutexHandover,
+            Request::Signal,
             Request::Touch { bytes: 1 << 16, huge: false },
             Request::Getpid,
             Request::LibraryGetpid,

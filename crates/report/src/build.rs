@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::tail_of::Tail;
-use crate::{causes, table, views};
+use crate::{answers, causes, table, views};
 
 /// Gates besides the first that are analysed in full.
 const MOST_FURTHER: usize = 12;
@@ -68,23 +68,32 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     if subject.is_none_or(|subject| subject.failed == 0) {
         warnings.extend(of_failures(&results));
     }
-    for name in views::unknown(run) {
-        warnings.push(warning(
-            "unknown-view",
-            &format!("`define report` asks to show `{name}`, which there is not."),
-            &format!("there are {}", listed(views::names())),
-        ));
-    }
+    warnings.extend(views::unknown(run).map(of_unknown_view));
     let time = if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) };
-    let (mut chapters, further) = views::chapters(run, &time);
+    let seen = views::Seen::of(run);
+    // Who names a place wants that, not the answer of the program.
+    let answer = match answers::of(&seen, &results).filter(|_| options.site.is_none()) {
+        None => None,
+        Some(Ok(answer)) => Some(answer),
+        Some(Err(why)) => {
+            warnings.push(warning(
+                "no-answer",
+                &why,
+                "see docs/answers.md for what each form of answer needs",
+            ));
+            None
+        }
+    };
+    let (mut chapters, further) = views::chapters(&seen, &time);
+    drop(seen);
     let mut durations =
         Chapter::new("durations", "All durations", "Every place of the program that was timed.")
             .with([], [table::sites(run, main.as_ref())]);
     // What the program is about comes first: its gate, or its curves.
     let has_curves = |chapters: &[Chapter]| chapters.iter().any(|chapter| !chapter.brief.is_empty());
-    let about_curves = subject.is_none_or(|subject| !subject.gate)
-        && options.site.is_none()
-        && (has_curves(&chapters) || has_curves(&further));
+    let gate = subject.is_some_and(|subject| subject.gate);
+    let curves = !gate && options.site.is_none() && (has_curves(&chapters) || has_curves(&further));
+    let about_curves = answer.is_some() || curves;
     let mut of_subject: Vec<Chapter> = main.iter().flat_map(|main| main.chapters("")).collect();
     if !is_tour {
         of_subject.extend(single_operations(run, subject, &options.fit));
@@ -101,6 +110,9 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         }
         chapters.push(durations);
         chapters.extend(of_subject);
+        if let Some(answer) = &answer {
+            brief = answer.lead(&mut chapters);
+        }
     } else {
         chapters.push(durations);
         chapters.extend(of_subject);
@@ -119,12 +131,21 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         warnings,
         results,
         main,
+        answer,
         brief,
         chapters,
         causes,
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
+}
+
+fn of_unknown_view(name: &str) -> Warning {
+    warning(
+        "unknown-view",
+        &format!("`define report` asks to show `{name}`, which there is not."),
+        &format!("there are {}", listed(views::names())),
+    )
 }
 
 /// `a, b and c`.
@@ -152,6 +173,7 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
         warnings,
         results: results::of_run(run),
         main: None,
+        answer: None,
         brief,
         chapters,
         causes: Vec::new(),

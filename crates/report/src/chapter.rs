@@ -20,6 +20,12 @@ pub struct Chapter {
     pub tables: Vec<Table>,
     /// Whether a page shows its heading only, until a reader opens it. A terminal leaves such a chapter out.
     pub folded: bool,
+    /// Whether a terminal shows its tables although it is folded: it stands below a declared answer.
+    #[serde(skip)]
+    pub(crate) below_answer: bool,
+    /// Whether a page shows its tables before its figures.
+    #[serde(skip)]
+    pub(crate) tables_first: bool,
     /// Whether its tables are too long for a terminal.
     #[serde(skip)]
     pub on_page_only: bool,
@@ -43,6 +49,12 @@ impl Chapter {
         self.figures.extend(figures);
         self.tables.extend(tables);
         self
+    }
+
+    /// Folds it below the answer that a program declares; a terminal still shows what it showed.
+    pub(crate) fn put_below_answer(&mut self) {
+        self.below_answer = !self.folded;
+        self.folded = true;
     }
 
     /// Whether it has nothing to show.

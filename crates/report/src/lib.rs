@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod analysis;
+mod answers;
 mod build;
 mod by_clock;
 mod cause_words;
@@ -22,6 +23,7 @@ mod chapter;
 mod chapters;
 pub mod comparison;
 pub mod figures;
+mod number;
 mod output;
 mod page;
 mod plain_fit;
@@ -38,6 +40,7 @@ mod views;
 pub mod words;
 
 pub use analysis::Analysis;
+pub use answers::{Answer, AnswerForm};
 pub use build::{ReportOptions, build};
 pub use by_clock::ByClock;
 pub use causes::Slowness;

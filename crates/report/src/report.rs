@@ -5,6 +5,7 @@ use samples::{Facts, TimeUse, Warning};
 use serde::Serialize;
 
 use crate::analysis::Analysis;
+use crate::answers::Answer;
 use crate::causes::Slowness;
 use crate::chapter::Chapter;
 use crate::figures::Figure;
@@ -26,6 +27,8 @@ pub struct Report {
     /// stand beside the others in JSON.
     #[serde(flatten)]
     pub main: Option<Analysis>,
+    /// The answer that the program declares; none where it declares none or the run cannot give it.
+    pub answer: Option<Answer>,
     /// What the curves of the run show, a sentence each; empty where a gate is what the run is about.
     pub brief: Vec<String>,
     /// Figures and tables in the order of reading.

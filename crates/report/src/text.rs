@@ -34,7 +34,7 @@ pub(crate) fn of(report: &Report) -> String {
     for table in report
         .chapters
         .iter()
-        .filter(|chapter| !(chapter.folded || chapter.on_page_only))
+        .filter(|chapter| (!chapter.folded || chapter.below_answer) && !chapter.on_page_only)
         .flat_map(|chapter| &chapter.tables)
     {
         out.push('\n');

@@ -143,6 +143,8 @@ impl NoKernel {
     pub fn errno(error: &probes::Error) -> i32 {
         match error {
             probes::Error::NoMemory { .. } => libc::ENOMEM,
+            probes::Error::NoNode { .. } | probes::Error::NoPair { .. } => libc::ENODEV,
+            probes::Error::Address { .. } => libc::EHOSTUNREACH,
             probes::Error::Path { .. } => libc::EINVAL,
             probes::Error::Open { source, .. } | probes::Error::System { source, .. } => {
                 source.raw_os_error().unwrap_or(libc::EIO)

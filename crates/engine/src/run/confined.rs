@@ -60,6 +60,7 @@ fn facts(options: &Options, in_mpi: bool) -> Result<ConfinementFacts, RunError> 
         landlock,
         why: why.into(),
         spawn: options.allow_spawn || by == ConfinedBy::Nobody,
+        connect: options.connect.clone(),
         ..ConfinementFacts::default()
     };
     let found = match (options.confine, support()) {
@@ -109,5 +110,6 @@ pub(super) fn enter(confinement: &Confinement, decided: &Decided) -> Result<(), 
         rules.write.extend(["/dev/shm".into(), "/tmp".into(), std::env::temp_dir()]);
         rules.communicates = true;
     }
+    rules.connect.clone_from(&decided.facts.connect);
     confine::restrict_thread(&rules).map_err(|error| error.to_string())
 }

@@ -29,7 +29,7 @@ use samples::{ClockFacts, ConfinementFacts, Coverage};
 pub use crate::driver::BackendKind;
 pub use job::{JobSeat, JobShare, job};
 pub use options::{Clean, Confine, Keep, Options};
-pub use program::{Program, missing_space, options_of};
+pub use program::{Program, addresses, is_memory, missing_space, options_of};
 pub use tap::Tap;
 
 /// A program, seen by the engine: its places, and what a rank does.
@@ -80,6 +80,17 @@ pub enum RunError {
         needed: String,
         /// What there is.
         available: String,
+    },
+    /// Too little memory for what the program measures.
+    #[error(
+        "the program measures {wanted} of memory, and {available} can be used without swapping; give it smaller sizes \
+         (`--set largest=…`)"
+    )]
+    WorkingSet {
+        /// What can be used.
+        available: String,
+        /// What the program says.
+        wanted: String,
     },
     /// Too little room for the program's files.
     #[error("{directory} has {free} free, but the program needs {wanted} there")]

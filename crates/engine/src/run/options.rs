@@ -67,6 +67,8 @@ pub struct Options {
     pub allow: Vec<PathBuf>,
     /// May the program start others and make files executable?
     pub allow_spawn: bool,
+    /// TCP ports that the program may connect to: those of addresses that the user gave as parameters.
+    pub connect: Vec<u16>,
     /// May one write take more than nine tenths of what is free?
     pub fill: bool,
     /// Who confines the program.
@@ -110,6 +112,7 @@ impl Options {
             named: Vec::new(),
             allow: Vec::new(),
             allow_spawn: false,
+            connect: Vec::new(),
             fill: false,
             confine: Confine::default(),
             root: None,

@@ -114,8 +114,20 @@ pub fn options_of(plan: &Plan, options: &Options) -> Options {
     options.launch.ranks = plan.ranks;
     options.seed = plan.seed;
     let named = plan.given.iter().filter_map(|name| plan.parameter(name));
+    options.connect.extend(addresses(plan).filter_map(as_port));
     options.named.extend(named.flat_map(|value| value.split(',')).map(str::trim).filter_map(as_place));
     options
+}
+
+/// Pieces of parameters that the user gave, between commas: among them the addresses that the program may connect to.
+pub fn addresses(plan: &Plan) -> impl Iterator<Item = &str> {
+    let given = plan.given.iter().filter_map(|name| plan.parameter(name));
+    given.flat_map(|value| value.split(',')).map(str::trim).filter(|piece| !piece.is_empty())
+}
+
+/// The port of `HOST:PORT`.
+fn as_port(value: &str) -> Option<u16> {
+    value.rsplit_once(':')?.1.parse().ok()
 }
 
 /// A value that names a place: absolute, or with a slash in it.
@@ -123,16 +135,29 @@ fn as_place(value: &str) -> Option<PathBuf> {
     (value.contains('/') || value == "..").then(|| PathBuf::from(value))
 }
 
+/// Whether `define space` names memory in place of a directory.
+pub fn is_memory(directory: Option<&str>) -> bool {
+    directory == Some("memory:")
+}
+
 /// Checks the space that the program asks for and, unless it may fill the disk, what its files will take as far as that
 /// is known, before anything is done.
 ///
 /// # Errors
-/// The first directory with too little room; more than nine tenths of what is free.
+/// The memory where there is too little; the first directory with too little room; more than nine tenths of what is
+/// free.
 pub fn missing_space(plan: &Plan, options: &Options) -> Result<(), RunError> {
     if !options.backend.capabilities().local_files {
         return Ok(());
     }
-    for space in &plan.space {
+    for space in plan.space.iter().filter(|space| is_memory(space.directory.as_deref())) {
+        // As much as a kernel takes at most.
+        let available = machine::memory().available.unwrap_or(u64::MAX) / 10 * 9;
+        if available < space.bytes {
+            return Err(RunError::WorkingSet { available: bytes(available), wanted: bytes(space.bytes) });
+        }
+    }
+    for space in plan.space.iter().filter(|space| !is_memory(space.directory.as_deref())) {
         let directory = space.directory.as_deref().or_else(|| plan.parameter("dir")).unwrap_or(".");
         let Some(free) = free_bytes(Path::new(directory)) else { continue };
         if free < space.bytes {

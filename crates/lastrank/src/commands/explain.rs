@@ -86,6 +86,10 @@ fn text(name: &str, plan: &Plan, (found, spawns): (&Explanation, SpawnGrant)) ->
     }
     text += "\nSpace\n";
     for space in &plan.space {
+        if engine::run::is_memory(space.directory.as_deref()) {
+            text += &format!("  measures {} of memory\n", bytes(space.bytes));
+            continue;
+        }
         let directory = place(plan, space.directory.as_deref());
         text += &format!("  asks for {} free in {directory} before it starts\n", bytes(space.bytes));
     }

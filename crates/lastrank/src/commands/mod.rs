@@ -4,6 +4,8 @@ mod ab;
 mod asks;
 mod check;
 mod compare;
+mod completions;
+mod echo;
 mod experiments;
 mod explain;
 mod export;
@@ -17,6 +19,7 @@ mod line;
 mod ls;
 mod lsp;
 mod machine;
+mod man;
 mod mem;
 mod meta;
 mod plan_runs;
@@ -62,5 +65,8 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Replay(args) => replay::run(&args),
         Command::Fidelity(args) => fidelity::run(&args),
         Command::Machine(args) => machine::run(&args),
+        Command::Echo(args) => echo::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

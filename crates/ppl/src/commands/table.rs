@@ -415,12 +415,24 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         "Follows a random cycle of pointers through all cache lines of `size` bytes: each load depends on the one before. A sample is a batch of `loads` loads. Pages: `small` or `huge`."
         errors "ENOMEM"
         example "chase(32k);";
+    PageChase "page_chase" ("size" Bytes Required, "loads" Count Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
+        "As `chase`, through one cache line of each page: beyond the reach of the TLB every load walks the page table. A sample is a batch of `loads` loads."
+        errors "ENOMEM"
+        example "page_chase(1MiB);";
+    LoadedChase "loaded_chase" ("size" Bytes Required, "loaders" Integer Required, "loads" Count Int(1000)) Nothing Lastrank []
+        "As `chase`, while so many other threads (`loaders`, 0 is allowed) read 32 MiB each as fast as they can: loaded latency. The threads work while loads are timed only."
+        errors "ENOMEM, EAGAIN"
+        example "loaded_chase(1MiB, 1);";
+    NumaChase "numa_chase" ("size" Bytes Required, "from" Integer Required, "to" Integer Required, "loads" Count Int(1000)) Nothing Lastrank []
+        "As `chase`, by a processor of the NUMA node `from` in memory of the node `to`: one cell of the NUMA matrix."
+        errors "ENODEV, ENOMEM"
+        example "numa_chase(1MiB, 0, 0);";
     Poke "poke" ("size" Bytes Required, "count" Count Int(1000), "pages" Text Absent("small")) Nothing Lastrank []
         "Reads and writes independent random words in `size` bytes. A sample is a batch of `count` accesses."
         errors "ENOMEM"
         example "poke(32k, 100);";
     Stream "stream" ("kind" Text Required, "size" Bytes Required, "passes" Count Int(1), "pages" Text Absent("small")) Bytes Lastrank [reads writes]
-        "Passes over memory in order: `read`, `write` or `copy` (one half to the other). A sample is a batch of `passes` passes; the value is the number of bytes read and written."
+        "Passes over memory in order: `read`, `write`, `copy` (one half to the other), and with numbers `scale`, `add` (two thirds into the last) or `triad`, as STREAM does. A sample is a batch of `passes` passes; the value is the number of bytes read and written."
         errors "ENOMEM, EINVAL"
         example "stream(\"copy\", 1MiB);";
     Touch "touch" ("size" Bytes Required, "count" Count Int(1), "pages" Text Absent("small")) Nothing Lastrank []
@@ -488,5 +500,24 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         "Switches between two processes on one processor, through pipes. A sample is a batch of `count` switches, an even number."
         errors "EMFILE"
         example "context_switch(10);";
+    CorePingpong "core_pingpong" ("first" Integer Required, "second" Integer Required, "count" Count Int(2)) Nothing Lastrank []
+        "Two threads on the processors `first` and `second` write one word in turn: how long a cache line takes from one processor to the other. A sample is a batch of `count` ways, an even number."
+        errors "ENODEV, EAGAIN"
+        example "core_pingpong(0, 1, 100);";
+    Atomic "atomic" ("kind" Text Required, "count" Count Int(1), "others" Integer Int(0)) Nothing Lastrank []
+        "An atomic operation on one word: `add`, `exchange` or `compare_exchange`, while so many other threads do the same to the same word (`others`). A sample is a batch of `count` operations."
+        errors "EINVAL, EAGAIN"
+        example "atomic(\"add\", 1000);";
+    MutexHandover "mutex_handover" ("count" Count Int(2)) Nothing Lastrank []
+        "Two threads hand a lock to each other, each asleep until it is its turn. A sample is a batch of `count` hand-overs, an even number."
+        errors "EAGAIN"
+        example "mutex_handover(10);";
+    SelfSignal "self_signal" ("count" Count Int(1)) Nothing Lastrank []
+        "The thread sends a signal to itself, and its handler runs. A sample is a batch of `count` signals."
+        example "self_signal(10);";
+    NetPingpong "net_pingpong" ("transport" Text Required, "address" Text Required, "size" Bytes Int(64), "count" Count Int(1)) Bytes Lastrank [reads writes]
+        "Sends `size` bytes to an echo and waits until they are back: a round trip through the network alone. Transport: `tcp`, `udp` or `unix`; the address, `NUMBER:PORT` or the path of a socket, must be given as a parameter. The other end is `lastrank echo`. A sample is a batch of `count` round trips."
+        errors "ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH"
+        example "define param \"echo\" $echo \"\";\nif ($echo != \"\") net_pingpong(\"tcp\", $echo, 64);";
 }
 }

@@ -14,6 +14,7 @@ use super::steps::{RungLabel, StepWork, TourStep, levels};
 use crate::disk::{FileAccess, ScratchFile};
 use crate::kernel::Kernel;
 use crate::measure::{Instruments, MeasureSettings, Measured, measure};
+use crate::memory::Pass;
 use crate::request::{Request, build};
 
 /// Makes the request of a kernel for a number of bytes.
@@ -144,9 +145,9 @@ impl TourWalk<'_> {
         let mut left = (3 * levels.len() * counts.len()) as u32;
         for (code, _, bytes) in levels {
             let kinds: [(&str, OfSize); 3] = [
-                ("read", |bytes| Request::StreamRead { bytes, huge: false }),
-                ("write", |bytes| Request::StreamWrite { bytes, huge: false }),
-                ("copy", |bytes| Request::StreamCopy { bytes, huge: false }),
+                ("read", |bytes| Request::Stream { pass: Pass::Read, bytes, huge: false }),
+                ("write", |bytes| Request::Stream { pass: Pass::Write, bytes, huge: false }),
+                ("copy", |bytes| Request::Stream { pass: Pass::Copy, bytes, huge: false }),
             ];
             for (kind, of) in kinds {
                 for count in counts {

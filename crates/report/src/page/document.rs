@@ -233,8 +233,9 @@ impl Tile {
 fn of_chapter(chapter: &Chapter) -> Markup {
     let inside = html! {
         @if !chapter.lead.is_empty() { p.lead { (prose(&chapter.lead)) } }
+        @if chapter.tables_first { (parts::tables(&chapter.tables)) }
         (figures(&chapter.figures))
-        (parts::tables(&chapter.tables))
+        @if !chapter.tables_first { (parts::tables(&chapter.tables)) }
     };
     html! {
         @if chapter.folded {

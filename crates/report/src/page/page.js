@@ -91,12 +91,16 @@
   document.querySelectorAll("details").forEach((details) => details.addEventListener("toggle", start));
   dark.addEventListener("change", theme);
   addEventListener("hashchange", follow);
+  // What is open is printed; `#all` opens everything.
   addEventListener("beforeprint", () => {
     root.dataset.theme = "light";
-    unfold();
-    figures.forEach(draw);
+    root.classList.add("printing");
+    figures.filter(shown).forEach(draw);
   });
-  addEventListener("afterprint", theme);
+  addEventListener("afterprint", () => {
+    root.classList.remove("printing");
+    theme();
+  });
   follow();
   theme();
 })();

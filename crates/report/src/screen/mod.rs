@@ -6,7 +6,6 @@ mod answer;
 mod compare;
 mod fit;
 mod law;
-pub(crate) mod number;
 mod paint;
 mod rows;
 mod trust;
@@ -14,6 +13,7 @@ mod trust;
 use results::ResultRow;
 use samples::SiteKind;
 
+pub(crate) use crate::number;
 pub use compare::CompareAnswer;
 pub use fit::FitAnswer;
 use number::{bandwidth, three, time};
@@ -135,6 +135,9 @@ impl Report {
 
     /// The table, in at most so many lines.
     fn table(&self, canvas: &Canvas, most: usize) -> Vec<String> {
+        if let Some(answer) = &self.answer {
+            return answer.lines(canvas.width(), most);
+        }
         let operations: Vec<&ResultRow> =
             self.results.iter().filter(|row| row.kind == SiteKind::Operation).collect();
         let busy = |row: &ResultRow| row.busy_seconds.unwrap_or(row.timings as f64);

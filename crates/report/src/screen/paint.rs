@@ -1,5 +1,6 @@
 //! Lays out the lines of a first screen: width, wrapping and colour.
 
+pub(crate) use crate::table::cut;
 use crate::table::{width, wrapped};
 
 /// What a first screen may take.
@@ -125,22 +126,6 @@ fn glued(text: &str) -> String {
         out.push_str(word);
     }
     out
-}
-
-/// The text, or its beginning and `…` where it takes more columns.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
-        return text.into();
-    }
-    let mut out = String::new();
-    for letter in text.chars() {
-        out.push(letter);
-        if width(&out) + 1 > columns {
-            out.pop();
-            break;
-        }
-    }
-    format!("{}…", out.trim_end())
 }
 
 #[cfg(test)]

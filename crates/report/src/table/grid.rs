@@ -102,6 +102,22 @@ pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
+/// The text, or its beginning and `…` where it takes more columns.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.into();
+    }
+    let mut out = String::new();
+    for letter in text.chars() {
+        out.push(letter);
+        if width(&out) + 1 > columns {
+            out.pop();
+            break;
+        }
+    }
+    format!("{}…", out.trim_end())
+}
+
 /// The text in a field of `wanted` columns, at its right end or at its left.
 fn padded(text: &str, wanted: usize, right: bool) -> String {
     let space = " ".repeat(wanted.saturating_sub(width(text)));

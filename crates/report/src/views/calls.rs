@@ -9,6 +9,35 @@ use crate::{Chapter, Table};
 /// Labels that group at least this many operations name a way of measuring, not an operation.
 const WAYS: usize = 3;
 
+/// The same call timed one by one and in batches; at least one of the two.
+pub(crate) struct CallPair<'a> {
+    /// `getpid`, `raw / read_null`.
+    pub name: String,
+    pub single: Option<&'a Place>,
+    pub batch: Option<&'a Place>,
+}
+
+/// All calls of a run, in order, each with its name.
+pub(crate) fn pairs(places: &[Place]) -> Vec<CallPair<'_>> {
+    let mut of_label: BTreeMap<&str, usize> = BTreeMap::new();
+    places.iter().for_each(|place| *of_label.entry(&place.label).or_default() += 1);
+    let name = |place: &Place| {
+        let is_way = of_label.get(place.label.as_str()).is_some_and(|count| *count >= WAYS);
+        let way = way(&place.label);
+        let has_batch = !way.is_empty() && of_label.contains_key(format!("{way} batch").as_str());
+        match (has_batch, is_way) {
+            (true, _) => format!("{way} / {}", place.operation),
+            (false, true) => place.operation.clone(),
+            (false, false) => place.name(),
+        }
+    };
+    let named = |(single, batch): (Option<&'_ Place>, Option<&'_ Place>)| single.or(batch).map(name);
+    rows(places)
+        .into_iter()
+        .filter_map(|(single, batch)| Some(CallPair { name: named((single, batch))?, single, batch }))
+        .collect()
+}
+
 /// Whether there are batched timings and single ones of the same operation.
 pub(super) fn is_wanted(places: &[Place]) -> bool {
     rows(places).iter().any(|(single, batch)| single.is_some() && batch.is_some())
@@ -70,24 +99,11 @@ pub(super) fn chapter(places: &[Place]) -> Option<Chapter> {
     if !is_wanted(places) {
         return None;
     }
-    let mut of_label: BTreeMap<&str, usize> = BTreeMap::new();
-    for place in places {
-        *of_label.entry(&place.label).or_default() += 1;
-    }
     let mut table = Table::new(
         "Calls a second",
         &["<call", "calls/s", "each", "<by", "single: median", "p99", "p99.9", "slowest", "n"],
     );
-    for (single, batch) in rows(places) {
-        let Some(named) = single.or(batch) else { continue };
-        let is_way = of_label.get(named.label.as_str()).is_some_and(|count| *count >= WAYS);
-        let way = way(&named.label);
-        let has_batch = !way.is_empty() && of_label.contains_key(format!("{way} batch").as_str());
-        let name = match (has_batch, is_way) {
-            (true, _) => format!("{way} / {}", named.operation),
-            (false, true) => named.operation.clone(),
-            (false, false) => named.name(),
-        };
+    for CallPair { name, single, batch } in pairs(places) {
         let each = batch.or(single).map_or(f64::NAN, Place::median);
         let optional = |value: Option<f64>| value.map_or("–".into(), duration);
         let summary = single.and_then(Place::summary);

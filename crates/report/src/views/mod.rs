@@ -28,14 +28,17 @@ mod tour;
 use samples::{Run, TimeUse};
 
 use crate::Chapter;
-use family::SizeFamily;
 
+pub(crate) use calls::{CallPair, pairs as call_pairs};
 pub(crate) use counted::chapters as counted;
 pub use distributions::QuantileRanges;
+pub(crate) use distributions::seconds_axis;
+pub(crate) use family::{Axis, SizeFamily};
 pub use line::AffineFit;
 pub use normal::AgainstNormal;
 pub(crate) use place::Place;
 pub use sizes::{SizeCurve, Sizes};
+pub(crate) use sizes::{caches, colour, set_figure, size_text};
 pub use time_use::TimeShares;
 
 /// A view that a program can ask for.
@@ -81,15 +84,27 @@ pub(crate) fn unknown(run: &Run) -> impl Iterator<Item = &str> {
     asked(run).filter(|(_, view)| view.is_none()).map(|(name, _)| name)
 }
 
-/// What views look at.
-struct Seen<'a> {
-    run: &'a Run,
-    places: Vec<Place>,
-    families: Vec<SizeFamily>,
-    is_tour: bool,
+/// What views and answers look at.
+pub(crate) struct Seen<'a> {
+    pub run: &'a Run,
+    /// All places with a sample, in the order of their lines.
+    pub places: Vec<Place>,
+    /// Places that differ in a size or a number only.
+    pub families: Vec<SizeFamily>,
 }
 
-impl Seen<'_> {
+impl<'a> Seen<'a> {
+    /// Looks at a run.
+    pub fn of(run: &'a Run) -> Seen<'a> {
+        let places = Place::all(run);
+        let families = family::all(&places);
+        Seen { run, places, families }
+    }
+
+    fn is_tour(&self) -> bool {
+        self.run.facts.tour.is_some()
+    }
+
     fn chapters(&self, view: View) -> Vec<Chapter> {
         match view {
             View::Operations => operations::chapter(&self.places).into_iter().collect(),
@@ -105,21 +120,19 @@ impl Seen<'_> {
         match view {
             View::Operations => false,
             View::Sizes => true,
-            View::Calls => !self.is_tour,
+            View::Calls => !self.is_tour(),
             View::Distributions => {
-                !self.is_tour && self.places.iter().filter(|place| place.is_operation()).count() > 2
+                !self.is_tour() && self.places.iter().filter(|place| place.is_operation()).count() > 2
             }
-            View::Normal => !self.is_tour && (!self.families.is_empty() || calls::is_wanted(&self.places)),
+            View::Normal => !self.is_tour() && (!self.families.is_empty() || calls::is_wanted(&self.places)),
         }
     }
 }
 
 /// The chapters that the places of a run make: those that the program asks for, and the others.
-pub(crate) fn chapters(run: &Run, time: &[TimeUse]) -> (Vec<Chapter>, Vec<Chapter>) {
-    let places = Place::all(run);
-    let families = family::all(&places);
+pub(crate) fn chapters(seen: &Seen, time: &[TimeUse]) -> (Vec<Chapter>, Vec<Chapter>) {
+    let run = seen.run;
     let mut further = tour::chapters(run);
-    let seen = Seen { run, places, families, is_tour: !further.is_empty() };
     let asked: Vec<View> = asked(run).filter_map(|(_, view)| view).collect();
     let first = asked.iter().flat_map(|view| seen.chapters(*view)).collect();
     further.extend(response::chapter(run));

@@ -40,6 +40,8 @@ pub(crate) struct Place {
     pub ranks: usize,
     /// How many samples failed.
     pub failed: usize,
+    /// Time in which it could run and had no processor, in seconds, as far as that was read.
+    pub waited_s: f64,
     /// Ascending.
     pub sorted: Vec<f64>,
 }
@@ -82,6 +84,7 @@ impl Place {
             place.operations += u64::from(batch);
             place.bytes += sample.bytes;
             place.total_s += sample.seconds();
+            place.waited_s += sample.queue_ns as f64 * 1e-9;
             batches[at].push(batch);
             ranks[at].insert(sample.rank);
             let begin_ps = sample.start_ns.saturating_mul(1000);
@@ -131,6 +134,7 @@ impl Place {
             busy: Vec::new(),
             ranks: 0,
             failed: 0,
+            waited_s: 0.0,
             sorted: Vec::new(),
         }
     }
@@ -153,6 +157,11 @@ impl Place {
     /// Mean to maximum. Never none: a place has a sample.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of_sorted(&self.sorted)
+    }
+
+    /// The share of its time in which it waited for a processor.
+    pub fn waited_share(&self) -> f64 {
+        if self.total_s > 0.0 { (self.waited_s / self.total_s).min(1.0) } else { 0.0 }
     }
 
     /// Median, in seconds.

@@ -29,6 +29,9 @@ pub struct ConfinementFacts {
     pub why: String,
     /// Whether starting programs and making files executable was permitted.
     pub spawn: bool,
+    /// TCP ports that the program was permitted to connect to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connect: Vec<u16>,
     /// Keys that another version wrote.
     #[serde(flatten)]
     pub other: OtherFacts,

@@ -35,6 +35,16 @@ impl Rank<'_, '_> {
         let Some((request, count)) = super::kernels::request(kernel, arguments, self.plan.seed) else {
             return Reply::failed(libc::EINVAL);
         };
+        if let Some(address) = request.connects_to()
+            && !crate::run::addresses(self.plan).any(|known| known == address)
+        {
+            let line = self.plan.site(site).line;
+            self.stop(Stop::Program(format!(
+                "line {line}: a program may connect only to an address that is given as a parameter, and {address} is \
+                 not: give it with --set"
+            )));
+            return Reply::failed(libc::EACCES);
+        }
         match self.session.kernel(site.index(), request, count) {
             Ok(outcome) => Answer::of(command).reply(outcome),
             Err(stop) => {

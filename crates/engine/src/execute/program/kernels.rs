@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ppl::commands::KernelCommand;
 use ppl::interpret::Arguments;
-use probes::Request;
+use probes::{AtomicKind, Pass, Request, Transport};
 
 /// The kernel that `command` asks for, and the operations in one sample; `None` where a word among the arguments
 /// is unknown. The seed gives the order of memory accesses.
@@ -14,6 +14,7 @@ pub(super) fn request(command: KernelCommand, arguments: &Arguments, seed: u64) 
         u32::try_from(arguments.size(index, otherwise)).unwrap_or(u32::MAX).max(1)
     };
     let huge = |index: usize| arguments.text(index) == "huge";
+    let number = |index: usize| u32::try_from(arguments.size(index, 0)).unwrap_or(u32::MAX);
     let directory = || PathBuf::from(arguments.text(0));
     if !are_known(command, arguments) {
         return None;
@@ -21,16 +22,20 @@ pub(super) fn request(command: KernelCommand, arguments: &Arguments, seed: u64) 
     Some(match command {
         KernelCommand::Empty => (Request::Empty, 1),
         KernelCommand::Chase => (Request::Chase { bytes: bytes(0), huge: huge(2), seed }, count(1, 1000)),
+        KernelCommand::PageChase => {
+            (Request::PageChase { bytes: bytes(0), huge: huge(2), seed }, count(1, 1000))
+        }
+        KernelCommand::LoadedChase => {
+            (Request::LoadedChase { bytes: bytes(0), loaders: number(1), seed }, count(2, 1000))
+        }
+        KernelCommand::NumaChase => {
+            let request = Request::NodeChase { bytes: bytes(0), from: number(1), to: number(2), seed };
+            (request, count(3, 1000))
+        }
         KernelCommand::Poke => (Request::Poke { bytes: bytes(0), huge: huge(2), seed }, count(1, 1000)),
         KernelCommand::Stream => {
             let (bytes, huge) = (bytes(1), huge(3));
-            let request = match arguments.text(0) {
-                "read" => Request::StreamRead { bytes, huge },
-                "write" => Request::StreamWrite { bytes, huge },
-                "copy" => Request::StreamCopy { bytes, huge },
-                _ => return None,
-            };
-            (request, count(2, 1))
+            (Request::Stream { pass: pass(arguments.text(0))?, bytes, huge }, count(2, 1))
         }
         KernelCommand::Touch => (Request::Touch { bytes: bytes(0), huge: huge(2) }, count(1, 1)),
         KernelCommand::Getpid if arguments.text(1) == "libc" => (Request::LibraryGetpid, count(0, 1)),
@@ -55,6 +60,43 @@ pub(super) fn request(command: KernelCommand, arguments: &Arguments, seed: u64) 
         KernelCommand::Thread => (Request::Thread, 1),
         KernelCommand::PipePingpong => (Request::PipePingpong, count(0, 1)),
         KernelCommand::ContextSwitch => (Request::ContextSwitch, count(0, 2)),
+        KernelCommand::CorePingpong => {
+            (Request::CorePingpong { first: number(0), second: number(1) }, count(2, 2))
+        }
+        KernelCommand::Atomic => {
+            let kind = match arguments.text(0) {
+                "add" => AtomicKind::Add,
+                "compare_exchange" => AtomicKind::CompareExchange,
+                "exchange" => AtomicKind::Exchange,
+                _ => return None,
+            };
+            (Request::Atomic { kind, others: number(2) }, count(1, 1))
+        }
+        KernelCommand::MutexHandover => (Request::MutexHandover, count(0, 2)),
+        KernelCommand::SelfSignal => (Request::Signal, count(0, 1)),
+        KernelCommand::NetPingpong => {
+            let transport = match arguments.text(0) {
+                "tcp" => Transport::Tcp,
+                "udp" => Transport::Udp,
+                "unix" => Transport::Unix,
+                _ => return None,
+            };
+            let address = arguments.text(1).to_owned();
+            (Request::NetPingpong { transport, address, bytes: arguments.size(2, 64) }, count(3, 1))
+        }
+    })
+}
+
+/// The kind of a pass over memory; `None` of an unknown word.
+fn pass(word: &str) -> Option<Pass> {
+    Some(match word {
+        "read" => Pass::Read,
+        "write" => Pass::Write,
+        "copy" => Pass::Copy,
+        "scale" => Pass::Scale,
+        "add" => Pass::Add,
+        "triad" => Pass::Triad,
+        _ => return None,
     })
 }
 
@@ -69,9 +111,12 @@ fn are_known(command: KernelCommand, arguments: &Arguments) -> bool {
         | KernelCommand::ReadNull
         | KernelCommand::WriteNull => way(1),
         KernelCommand::Fstat => way(2),
-        KernelCommand::Chase | KernelCommand::Poke | KernelCommand::Touch => pages(2),
+        KernelCommand::Chase | KernelCommand::PageChase | KernelCommand::Poke | KernelCommand::Touch => {
+            pages(2)
+        }
         KernelCommand::Stream => pages(3),
-        KernelCommand::ContextSwitch => arguments.size(0, 2).is_multiple_of(2),
+        KernelCommand::ContextSwitch | KernelCommand::MutexHandover => arguments.size(0, 2).is_multiple_of(2),
+        KernelCommand::CorePingpong => arguments.size(2, 2).is_multiple_of(2),
         KernelCommand::Empty
         | KernelCommand::OpenClose
         | KernelCommand::FopenFclose
@@ -81,7 +126,12 @@ fn are_known(command: KernelCommand, arguments: &Arguments) -> bool {
         | KernelCommand::Fork
         | KernelCommand::Spawn
         | KernelCommand::Thread
-        | KernelCommand::PipePingpong => true,
+        | KernelCommand::PipePingpong
+        | KernelCommand::LoadedChase
+        | KernelCommand::NumaChase
+        | KernelCommand::Atomic
+        | KernelCommand::SelfSignal
+        | KernelCommand::NetPingpong => true,
     }
 }
 

@@ -62,6 +62,10 @@ fn text(planned: &Planned, options: &Options, tallies: &[WorkCount]) -> String {
         text += &format!("  {name} = {value}\n");
     }
     for space in &plan.space {
+        if engine::run::is_memory(space.directory.as_deref()) {
+            text += &format!("  measures {} of memory\n", bytes(space.bytes));
+            continue;
+        }
         let place = space.directory.as_deref().or_else(|| plan.parameter("dir")).unwrap_or(".");
         text += &format!("  needs {} free in {place}\n", bytes(space.bytes));
     }

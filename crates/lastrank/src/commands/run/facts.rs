@@ -103,7 +103,12 @@ fn looks_like_a_path(value: &str) -> bool {
 /// directory.
 fn directories(planned: &Planned) -> Vec<String> {
     let plan = &planned.plan;
-    let mut found: BTreeSet<String> = plan.space.iter().filter_map(|space| space.directory.clone()).collect();
+    let mut found: BTreeSet<String> = plan
+        .space
+        .iter()
+        .filter_map(|space| space.directory.clone())
+        .filter(|directory| !engine::run::is_memory(Some(directory)))
+        .collect();
     found.extend(plan.parameter("dir").map(str::to_owned));
     let named = plan.parameter("paths").into_iter().flat_map(|paths| paths.split(',')).map(str::trim);
     found.extend(named.filter(|path| Path::new(path).is_dir()).map(str::to_owned));

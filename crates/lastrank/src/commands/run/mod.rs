@@ -13,8 +13,8 @@ use engine::content::Dials;
 use engine::mpi::MpiChoice;
 use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
-    BackendKind, Clean, Confine, JobSeat, JobShare, Keep, Options, Program as Runnable, RunOutcome, live,
-    missing_space, options_of,
+    BackendKind, Clean, Confine, JobSeat, JobShare, Keep, Options, Program as Runnable, RunError, RunOutcome,
+    live, missing_space, options_of,
 };
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
@@ -216,10 +216,33 @@ fn await_signal() -> anyhow::Result<()> {
 }
 
 fn machine_before(planned: &Planned, options: &Options) -> anyhow::Result<facts::MachineBefore> {
-    missing_space(&planned.plan, options).map_err(|error| {
-        anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
+    missing_space(&planned.plan, options).map_err(|error| match error {
+        RunError::Space { .. } => {
+            anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
+        }
+        other => anyhow!(other),
     })?;
+    crowded(planned, options);
     Ok(facts::MachineBefore::look(planned, options))
+}
+
+/// Says before the run where ranks that wait for each other are more than the processors: a step then takes as long as
+/// the scheduler lets the last one wait.
+fn crowded(planned: &Planned, options: &Options) {
+    let processors = machine::affinity::allowed().len();
+    let ranks = planned.plan.ranks as usize;
+    if !options.backend.capabilities().local_files || processors == 0 || ranks <= processors {
+        return;
+    }
+    let has_async = planned.plan.parameters.iter().any(|(name, value)| name == "by" && value == "ranks");
+    let otherwise = match has_async {
+        true => "; `--set by=async` has one rank start all and wait for the last",
+        false => "; an `async` block starts several operations from one rank",
+    };
+    eprintln!(
+        "note: {ranks} ranks share {processors} processors: they wait for each other as well as for what they \
+         measure{otherwise}"
+    );
 }
 
 /// What `--mpi` says.

@@ -13,7 +13,7 @@ pub(super) const SECONDS: Unit = Unit { name: "", factor: 1.0 };
 /// Families that one figure shows.
 pub(super) const MOST_LINES: usize = 6;
 
-pub(super) fn colour(index: usize) -> &'static str {
+pub(crate) fn colour(index: usize) -> &'static str {
     const COLOURS: [&str; 8] =
         [draw::DATA, draw::LAW, draw::SECOND, "#8e6bbf", draw::OTHER, draw::ALARM, "#7a9a01", "#b0578d"];
     COLOURS[index % COLOURS.len()]

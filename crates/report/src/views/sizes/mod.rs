@@ -17,7 +17,9 @@ use super::family::{Axis, SizeFamily};
 use super::place::Place;
 use crate::Chapter;
 
+pub(crate) use axis::{caches, colour, size_text};
 pub use numbers::{SizeCurve, Sizes};
+pub(crate) use sets::set_figure;
 
 /// Chapters for transfers, working sets and other numbers, as far as there are any.
 pub(super) fn chapters(run: &Run, places: &[Place], families: &[SizeFamily]) -> Vec<Chapter> {

@@ -38,7 +38,7 @@ pub struct SizeCurve {
 }
 
 impl SizeCurve {
-    pub(super) fn of(family: &SizeFamily, places: &[Place]) -> SizeCurve {
+    pub(crate) fn of(family: &SizeFamily, places: &[Place]) -> SizeCurve {
         let of = |value: &dyn Fn(&Place) -> f64| -> Vec<f64> {
             family.members.iter().map(|(_, place)| value(&places[*place])).collect()
         };

@@ -43,7 +43,8 @@ fn course(family: &SizeCurve) -> String {
     )
 }
 
-fn set_figure(run: &Run, places: &[Place], families: &[&SizeFamily], index: usize) -> Figure {
+/// Medians of several families against size on one plot, with the caches marked.
+pub(crate) fn set_figure(run: &Run, places: &[Place], families: &[&SizeFamily], index: usize) -> Figure {
     let numbers: Vec<SizeCurve> = families.iter().map(|family| SizeCurve::of(family, places)).collect();
     let unit = SECONDS;
     let sizes: Vec<f64> = numbers.iter().flat_map(|family| family.size.iter().copied()).collect();

@@ -1,0 +1,209 @@
+//! Implements the kernel of a round trip through the network: bytes to an echo and back.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::kernel::Probe;
+
+/// How long an answer may take before the operation fails with ETIMEDOUT.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Most bytes of a datagram: what fits into one of IPv4.
+const MOST_OF_A_DATAGRAM: usize = 65_507;
+/// Most bytes of a round trip; more would need to read while it writes.
+const MOST: usize = 1 << 20;
+
+/// The way to the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// A connection, without delay (`TCP_NODELAY`).
+    Tcp,
+    /// Datagrams.
+    Udp,
+    /// A stream socket of this machine, by its path.
+    Unix,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Tcp(TcpStream),
+    Udp(UdpSocket),
+    Unix(UnixStream),
+}
+
+/// Sends bytes to an echo and waits until as many came back: a round trip.
+#[derive(Debug)]
+pub struct NetPingPong {
+    socket: Socket,
+    bytes: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+impl NetPingPong {
+    /// Connects to `address`: `HOST:PORT` with a number or `localhost` as the host, or the path of a socket.
+    ///
+    /// # Errors
+    /// [`Error::Address`] where the address is none, nobody answers, or it is too much for one round trip.
+    pub fn new(transport: Transport, address: &str, bytes: u64) -> Result<Self, Error> {
+        let refused = |why: String| Error::Address { address: address.to_owned(), why };
+        let most = if transport == Transport::Udp { MOST_OF_A_DATAGRAM } else { MOST };
+        let length = usize::try_from(bytes).ok().filter(|length| (1..=most).contains(length));
+        let length = length.ok_or_else(|| refused(format!("a round trip moves 1 to {most} bytes")))?;
+        let failed = |error: std::io::Error| {
+            refused(format!("{error}; the other end is `lastrank echo {address}`, and it must be running"))
+        };
+        let socket = match transport {
+            Transport::Tcp => {
+                let stream = TcpStream::connect_timeout(&numeric(address)?, PATIENCE).map_err(failed)?;
+                stream.set_nodelay(true).map_err(failed)?;
+                stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+                stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+                Socket::Tcp(stream)
+            }
+            Transport::Udp => {
+                let to = numeric(address)?;
+                let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+                let socket = UdpSocket::bind(any).map_err(failed)?;
+                socket.connect(to).map_err(failed)?;
+                socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+                Socket::Udp(socket)
+            }
+            Transport::Unix => {
+                let stream = UnixStream::connect(address).map_err(failed)?;
+                stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+                stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+                Socket::Unix(stream)
+            }
+        };
+        Ok(Self { socket, bytes: vec![0x6c; length], answer: vec![0; length] })
+    }
+}
+
+/// The address in numbers: names are not asked for, since a confined rank may not read what that needs.
+fn numeric(address: &str) -> Result<SocketAddr, Error> {
+    let here = address.strip_prefix("localhost:").map(|port| format!("{}:{port}", Ipv4Addr::LOCALHOST));
+    here.as_deref().unwrap_or(address).parse().map_err(|_| Error::Address {
+        address: address.to_owned(),
+        why: "this is no NUMBER:PORT such as 10.0.0.7:7007; `getent hosts NAME` says the number of a name"
+            .into(),
+    })
+}
+
+/// The errno of a failed transfer; one whose time is up is ETIMEDOUT.
+fn errno_of(error: &std::io::Error) -> i32 {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => libc::ETIMEDOUT,
+        ErrorKind::UnexpectedEof => libc::ECONNRESET,
+        _ => error.raw_os_error().unwrap_or(libc::EIO),
+    }
+}
+
+fn trip(socket: &mut Socket, bytes: &[u8], answer: &mut [u8]) -> std::io::Result<()> {
+    match socket {
+        Socket::Tcp(stream) => {
+            stream.write_all(bytes)?;
+            stream.read_exact(answer)
+        }
+        Socket::Unix(stream) => {
+            stream.write_all(bytes)?;
+            stream.read_exact(answer)
+        }
+        Socket::Udp(socket) => {
+            socket.send(bytes)?;
+            // The answer to an earlier one that was given up is of the same length at worst.
+            let got = socket.recv(answer)?;
+            if got == answer.len() { Ok(()) } else { Err(std::io::Error::from_raw_os_error(libc::EMSGSIZE)) }
+        }
+    }
+}
+
+impl Probe for NetPingPong {
+    #[inline(always)]
+    fn run(&mut self, count: u32) -> i32 {
+        for _ in 0..count {
+            if let Err(error) = trip(&mut self.socket, &self.bytes, &mut self.answer) {
+                return errno_of(&error);
+            }
+        }
+        0
+    }
+
+    /// There and back.
+    fn bytes_each(&self) -> u64 {
+        2 * self.bytes.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    /// Echoes one connection until it closes.
+    fn echo(mut stream: impl Read + Write) {
+        let mut bytes = [0; 4096];
+        while let Ok(got @ 1..) = stream.read(&mut bytes) {
+            if stream.write_all(&bytes[..got]).is_err() {
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_go_there_and_come_back_by_each_transport() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("echo");
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let unix = UnixListener::bind(&path).expect("a socket");
+        let tcp_at = tcp.local_addr().expect("an address").to_string();
+        let udp_at = udp.local_addr().expect("an address").to_string();
+        std::thread::scope(|scope| {
+            scope.spawn(|| echo(tcp.accept().expect("a connection").0));
+            scope.spawn(|| echo(unix.accept().expect("a connection").0));
+            scope.spawn(|| {
+                for _ in 0..3 {
+                    let mut bytes = [0; 128];
+                    let (got, from) = udp.recv_from(&mut bytes).expect("a datagram");
+                    udp.send_to(&bytes[..got], from).expect("an answer");
+                }
+            });
+            for (transport, address) in [
+                (Transport::Tcp, tcp_at.as_str()),
+                (Transport::Udp, &udp_at),
+                (Transport::Unix, path.to_str().unwrap()),
+            ] {
+                let mut trip = NetPingPong::new(transport, address, 64).expect("an echo");
+                assert_eq!((trip.run(3), trip.bytes_each()), (0, 128), "{transport:?}");
+                assert_eq!(trip.bytes, trip.answer);
+            }
+        });
+    }
+
+    #[test]
+    fn an_address_that_is_none_and_an_end_that_is_not_there_are_told() {
+        let said = |transport, address: &str, bytes| {
+            NetPingPong::new(transport, address, bytes).expect_err("no echo").to_string()
+        };
+        assert!(said(Transport::Tcp, "example.org:80", 8).contains("getent hosts"));
+        assert!(said(Transport::Udp, "127.0.0.1:9", 70_000).contains("1 to 65507 bytes"));
+        assert!(said(Transport::Tcp, "127.0.0.1:9", 0).contains("1 to 1048576 bytes"));
+        let closed = TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).expect("a port");
+        assert!(said(Transport::Tcp, &closed.to_string(), 8).contains("lastrank echo"));
+        assert!(said(Transport::Unix, "/no/such/socket", 8).contains("lastrank echo"));
+    }
+
+    #[test]
+    fn an_echo_that_hangs_up_is_an_error_of_the_operation() {
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let mut trip =
+            NetPingPong::new(Transport::Tcp, &tcp.local_addr().expect("an address").to_string(), 8)
+                .expect("a connection");
+        drop(tcp.accept().expect("a connection"));
+        assert!(matches!(trip.run(1), libc::ECONNRESET | libc::EPIPE));
+    }
+}

@@ -1,0 +1,313 @@
+//! The answer of one place against another: the same operations in two or more directories, mounts or files.
+
+use results::{QuantileInterval, ResultRow};
+use samples::units;
+
+use super::cells::{mib, without_empty_columns};
+use super::picture::{Dot, dots};
+use super::{Answer, Measured};
+use crate::Table;
+use crate::number::{bandwidth, three, time};
+use crate::views::{AffineFit, Axis, Place, SizeCurve};
+
+/// Labels from which on a first word names a side.
+const FEWEST_LABELS: usize = 3;
+
+/// The same operation on every side.
+struct Line<'a> {
+    /// What it is, without the side: `O_SYNC fwrite 4 KiB`.
+    name: String,
+    /// Words of the label behind the side.
+    rest: String,
+    operation: &'a str,
+    /// Bytes of one operation.
+    bytes: Option<u64>,
+    /// The place of each side, where it has one.
+    places: Vec<Option<&'a Place>>,
+}
+
+pub(super) fn answer(measured: Measured) -> Option<Answer> {
+    let sides = sides(measured);
+    if sides.is_empty() {
+        return None;
+    }
+    let lines = lines(measured, &sides);
+    let mut sentences: Vec<String> = Vec::new();
+    for other in 1..sides.len() {
+        sentences.extend(slower(measured, &lines, (&sides, other)));
+    }
+    for (at, side) in sides.iter().enumerate() {
+        sentences.extend(latency_and_bandwidth(measured, &lines, (side, at)));
+    }
+    sentences.extend(in_order(measured, &lines, &sides));
+    let (said, trips) = network(measured, &lines, &sides);
+    sentences.extend(said);
+    sentences.extend(
+        measured.about_the_clock(lines.iter().flat_map(|line| line.places.iter().flatten().copied())),
+    );
+    let rows: Vec<Dot> = lines.iter().flat_map(|line| of_line(line, &sides)).collect();
+    let figures = dots("What each operation takes, side by side", &rows).into_iter().collect();
+    let tables = std::iter::once(table(measured, &lines, &sides)).chain(trips).collect();
+    Some(Answer::new(sentences, tables, figures))
+}
+
+/// Whether it is a round trip through the network alone, which belongs to no side.
+fn is_trip(place: &Place) -> bool {
+    place.operation == "net_pingpong"
+}
+
+/// The first words of labels, in the order of the run: those under which there are several labels.
+fn sides(measured: Measured<'_>) -> Vec<&str> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for place in measured.seen.places.iter().filter(|place| place.is_operation() && !is_trip(place)) {
+        let Some((side, rest)) = place.label.split_once(' ') else { continue };
+        match found.iter_mut().find(|(known, _)| *known == side) {
+            Some((_, labels)) if labels.contains(&rest) => {}
+            Some((_, labels)) => labels.push(rest),
+            None => found.push((side, vec![rest])),
+        }
+    }
+    found.retain(|(_, labels)| labels.len() >= FEWEST_LABELS);
+    found.into_iter().map(|(side, _)| side).collect()
+}
+
+fn lines<'a>(measured: Measured<'a>, sides: &[&str]) -> Vec<Line<'a>> {
+    let mut lines: Vec<Line> = Vec::new();
+    let timed = |place: &&Place| place.is_operation() && place.sorted.len() >= 10;
+    for place in measured.seen.places.iter().filter(timed) {
+        let Some((side, rest)) = place.label.split_once(' ') else { continue };
+        let Some(at) = sides.iter().position(|known| *known == side) else { continue };
+        let known = lines.iter_mut().find(|line| line.rest == rest && line.operation == place.operation);
+        match known {
+            Some(line) => line.places[at] = line.places[at].or(Some(place)),
+            None => {
+                let mut places = vec![None; sides.len()];
+                places[at] = Some(place);
+                let words: Vec<&str> = rest.split(' ').filter(|word| word.parse::<u64>().is_err()).collect();
+                let size = place.bytes_each.filter(|bytes| *bytes > 0);
+                let size = size.map_or(String::new(), |bytes| format!(" {}", units::bytes(bytes)));
+                lines.push(Line {
+                    name: format!("{} {}{size}", words.join(" "), place.operation),
+                    rest: rest.to_owned(),
+                    operation: &place.operation,
+                    bytes: place.bytes_each,
+                    places,
+                });
+            }
+        }
+    }
+    lines
+}
+
+/// The interval of the median of a place.
+fn median<'a>(measured: Measured<'a>, place: &Place) -> Option<&'a QuantileInterval> {
+    let row: &ResultRow = measured.row(&place.label, &place.operation)?;
+    row.interval(0.5)
+}
+
+/// A ratio of medians with the ends of its interval (MOVER on logarithms: Donner and Zou 2012).
+fn ratio(a: &QuantileInterval, b: &QuantileInterval) -> Option<(f64, f64, f64)> {
+    let ends =
+        |of: &QuantileInterval| Some((of.lower_seconds?.ln(), of.seconds.ln(), of.upper_seconds?.ln()));
+    let ((la, a, ua), (lb, b, ub)) = (ends(a)?, ends(b)?);
+    let difference = b - a;
+    let lower = difference - ((b - lb).powi(2) + (ua - a).powi(2)).sqrt();
+    let upper = difference + ((ub - b).powi(2) + (a - la).powi(2)).sqrt();
+    let found = (difference.exp(), lower.exp(), upper.exp());
+    (found.0.is_finite() && found.1.is_finite() && found.2.is_finite()).then_some(found)
+}
+
+/// The ratio of a line on another side to the first one.
+fn ratio_of(measured: Measured, line: &Line, other: usize) -> Option<(f64, f64, f64)> {
+    let (a, b) = (line.places[0]?, line.places[other]?);
+    ratio(median(measured, a)?, median(measured, b)?)
+}
+
+/// `takes 14.0 times as long`, `no different`: of a ratio with its interval.
+fn as_long((ratio, lower, upper): (f64, f64, f64)) -> String {
+    match (lower <= 1.0 && upper >= 1.0, ratio > 1.0) {
+        (true, _) => "no different".into(),
+        (false, true) => format!("takes {} times as long", three(ratio)),
+        (false, false) => format!("is {} times quicker", three(1.0 / ratio)),
+    }
+}
+
+/// `14.0`, or `1.02 ≈` where the interval holds 1.
+fn factor((ratio, lower, upper): (f64, f64, f64)) -> String {
+    let mark = if lower <= 1.0 && upper >= 1.0 { " ≈" } else { "" };
+    format!("{}{mark}", three(ratio))
+}
+
+/// `B beside A: fwrite takes 14.0 times as long for 64 B, no different for 1 MiB.`
+fn slower(measured: Measured, lines: &[Line], (sides, other): (&[&str], usize)) -> Option<String> {
+    let mut sized: Vec<&Line> = transfers(measured, lines);
+    sized.retain(|line| ratio_of(measured, line, other).is_some());
+    sized.sort_by_key(|line| line.bytes);
+    let (first, last) = (sized.first()?, sized.last()?);
+    let found = |line: &Line| ratio_of(measured, line, other).map(as_long).unwrap_or_default();
+    let size = |line: &Line| units::bytes(line.bytes.unwrap_or(0));
+    let (small, large) = (found(first), found(last));
+    let both = format!("{} beside {}: {}", sides[other], sides[0], first.operation);
+    Some(match small == large {
+        true => format!("{both} {small} for {} and for {}.", size(first), size(last)),
+        false => format!("{both} {small} for {}, {large} for {}.", size(first), size(last)),
+    })
+}
+
+/// Lines that are one operation of several sizes.
+fn transfers<'a, 'b>(measured: Measured, lines: &'b [Line<'a>]) -> Vec<&'b Line<'a>> {
+    let families = measured.seen.families.iter().filter(|family| family.axis == Axis::Transfer);
+    let Some(family) = families.into_iter().next() else { return Vec::new() };
+    lines
+        .iter()
+        .filter(|line| {
+            line.operation == family.operation
+                && line
+                    .rest
+                    .split(' ')
+                    .any(|word| word.parse::<u64>().ok() == line.bytes && line.bytes.is_some())
+        })
+        .collect()
+}
+
+/// `A: latency 122 µs, 980 MiB/s`: from the line through all sizes, or the ends where no line fits.
+fn latency_and_bandwidth(measured: Measured, lines: &[Line], (side, at): (&str, usize)) -> Option<String> {
+    let places = &measured.seen.places;
+    let families = measured.seen.families.iter().filter(|family| family.axis == Axis::Transfer);
+    let family = families.into_iter().find(|family| {
+        family
+            .members
+            .iter()
+            .all(|(_, at)| places[*at].label.split_once(' ').is_some_and(|(first, _)| first == side))
+    })?;
+    let curve = SizeCurve::of(family, places);
+    let usable = |line: &AffineFit| line.holds() && line.resolves_latency() && line.resolves_bandwidth();
+    if let Some(line) = curve.line.filter(usable) {
+        return Some(format!("{side}: latency {}, {}.", time(line.latency), bandwidth(1.0 / line.per_byte)));
+    }
+    let mut sized = transfers(measured, lines);
+    sized.sort_by_key(|line| line.bytes);
+    let (first, last) = (sized.first()?, sized.last()?);
+    let (small, large) = (first.places[at]?, last.places[at]?);
+    Some(format!(
+        "{side}: {} for {}, {} at {}.",
+        time(small.median()),
+        units::bytes(first.bytes?),
+        bandwidth(last.bytes? as f64 / large.median()),
+        units::bytes(last.bytes?)
+    ))
+}
+
+/// What reading in order gains over random reads, by bytes a second, of each pair of lines that differ in that.
+fn in_order(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String> {
+    let gain = |ordered: &Line, at: usize| -> Option<f64> {
+        let how = ordered.rest.strip_prefix("sequential, ")?;
+        let random = lines.iter().find(|line| {
+            line.rest.strip_prefix("random, ") == Some(how) && line.operation == ordered.operation
+        })?;
+        let rate = |place: &Place| measured.row(&place.label, &place.operation)?.bytes_per_second;
+        Some(rate(ordered.places[at]?)? / rate(random.places[at]?)?)
+    };
+    let mut parts: Vec<String> = Vec::new();
+    for line in lines {
+        let gains: Vec<String> = sides
+            .iter()
+            .enumerate()
+            .filter_map(|(at, side)| Some(format!("{} on {side}", three(gain(line, at)?))))
+            .collect();
+        if !gains.is_empty() {
+            let how = line.rest.strip_prefix("sequential, ").unwrap_or_default();
+            parts.push(format!("{how} {}", gains.join(" and ")));
+        }
+    }
+    (!parts.is_empty())
+        .then(|| format!("Reading in order moves so many times the bytes: {}.", parts.join("; ")))
+}
+
+/// Round trips through the network alone, and their share in the smallest write of the slowest side.
+fn network(measured: Measured, lines: &[Line], sides: &[&str]) -> (Option<String>, Option<Table>) {
+    let trips: Vec<&Place> = measured.seen.places.iter().filter(|place| is_trip(place)).collect();
+    let mut table = Table::new(
+        "Round trips through the network alone",
+        &["<to and fro", "bytes", "p50", "p99", "slowest", "n"],
+    );
+    for place in &trips {
+        let Some(summary) = place.summary() else { continue };
+        table.push(
+            false,
+            [
+                place.label.clone(),
+                // There and back.
+                place.bytes_each.map_or("–".into(), |bytes| units::bytes(bytes / 2)),
+                time(summary.median),
+                summary.p99.map_or("–".into(), time),
+                time(summary.max),
+                units::count(summary.n as u64),
+            ],
+        );
+    }
+    let quickest = trips.iter().map(|place| place.median()).min_by(f64::total_cmp);
+    let writes =
+        lines.iter().filter(|line| line.operation == "fwrite" && line.bytes.is_some_and(|bytes| bytes > 0));
+    let slowest = writes.min_by_key(|line| line.bytes).and_then(|line| {
+        let of_sides =
+            line.places.iter().zip(sides).filter_map(|(place, side)| Some((place.as_ref()?.median(), side)));
+        of_sides.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(whole, side)| (line, side, whole))
+    });
+    let sentence = quickest.map(|trip| match slowest {
+        Some((line, side, whole)) if whole > 0.0 => format!(
+            "A round trip through the network alone takes {}, {:.0} % of {} on {side}.",
+            time(trip),
+            100.0 * trip / whole,
+            line.name
+        ),
+        Some(_) | None => format!("A round trip through the network alone takes {}.", time(trip)),
+    });
+    (sentence, (!table.rows.is_empty()).then_some(table))
+}
+
+fn table(measured: Measured, lines: &[Line], sides: &[&str]) -> Table {
+    let mut heads: Vec<String> = vec!["<operation".into()];
+    heads.extend(sides.iter().map(|side| format!("{side}: p50")));
+    heads.extend(sides.iter().skip(1).map(|side| format!("{side} / {}", sides[0])));
+    heads.extend(sides.iter().map(|side| format!("{side}: MiB/s")));
+    heads.extend(sides.iter().map(|side| format!("{side}: p99")));
+    let names: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = Table::new("Side by side", &names);
+    for line in lines {
+        let mut cells = vec![line.name.clone()];
+        let each = |cell: &dyn Fn(&Place) -> String| -> Vec<String> {
+            line.places.iter().map(|place| place.map_or("–".into(), cell)).collect()
+        };
+        cells.extend(each(&|place| measured.time(place, place.median())));
+        cells
+            .extend((1..sides.len()).map(|other| ratio_of(measured, line, other).map_or("–".into(), factor)));
+        cells.extend(each(&|place| {
+            mib(measured.row(&place.label, &place.operation).and_then(|row| row.bytes_per_second))
+        }));
+        cells.extend(each(&|place| {
+            place
+                .summary()
+                .and_then(|summary| summary.p99)
+                .map_or("–".into(), |p99| measured.time(place, p99))
+        }));
+        table.push(false, cells);
+    }
+    without_empty_columns(&mut table);
+    table.note = "Medians and their ratio: ≈ where its 95 % interval holds 1 (no different), – where the values do not \
+                  tell. MiB/s over wall time."
+        .into();
+    table
+}
+
+fn of_line(line: &Line, sides: &[&str]) -> Vec<Dot> {
+    line.places
+        .iter()
+        .zip(sides)
+        .filter_map(|(place, side)| {
+            let summary = (*place)?.summary()?;
+            let name = format!("{side} {}", line.name);
+            Some(Dot { name, median: summary.median, p99: summary.p99, max: summary.max })
+        })
+        .collect()
+}
