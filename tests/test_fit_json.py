@@ -22,6 +22,8 @@ def folder(tmp_path_factory, program) -> Path:
     draw = random.Random(7)
     rows = [f"{20 + 5 * draw.paretovariate(4):.4f},{draw.random():.4f}" for _ in range(5000)]
     (folder / "lat.csv").write_text("us,busy\n" + "\n".join(rows) + "\n")
+    nodes = [f"{20 + 5 * draw.paretovariate(4):.4f},node{i % 4 if i < 297 else 9}" for i in range(300)]
+    (folder / "nodes.csv").write_text("us,node\n" + "\n".join(nodes) + "\n")
     drift = [f"{100 + i / 50 + draw.gauss(0, 1):.3f}" for i in range(300)]
     (folder / "drift.txt").write_text("\n".join(drift) + "\n")
     coarse = [f"{100 + round(2 * draw.expovariate(1))}" for _ in range(300)]
@@ -49,6 +51,7 @@ def folder(tmp_path_factory, program) -> Path:
         "few.txt",
         "lat.csv --column us --unit us",
         "lat.csv --column us --unit us --block 50",
+        "nodes.csv --column us --unit us --by node",
         "lat.csv --column us --unit us --model gpd",
         "lat.csv --column us --unit us --model gpd --threshold 95% --covariate busy",
         "lat.csv --column us --model point-process --block 50",

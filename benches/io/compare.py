@@ -4,13 +4,16 @@
     python3 benches/io/compare.py [--directory .] [--seconds 5] [--turns 3] [--size 256m]
 
 Both read or write the same file in turns. The first table has fixed numbers of operations: operations and bytes must be
-equal, or the comparison ends with status 1. The second has runs over a time: medians over the turns, and lastrank's over
-fio's. Needs fio and a built lastrank.
+equal, or the comparison ends with status 1. Then a log of every latency that fio wrote is read by `lastrank fit`: its
+quantiles must be those that fio printed, within the width of fio's buckets (1/128). The last tables have runs over a time:
+operations and MiB a second and percentiles, medians over the turns, and lastrank's over fio's; IOR and mdtest beside
+`lastrank ior` and `lastrank meta` where they are on the PATH. Needs fio and a built lastrank.
 """
 
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -91,25 +94,69 @@ def same_amounts(arguments: argparse.Namespace, folder: str) -> bool:
     return right
 
 
+def same_percentiles(arguments: argparse.Namespace, folder: str) -> bool:
+    """Whether the percentiles that fio printed are those of its own log as lastrank reads it."""
+    words = ["--rw=randread", "--bs=4k", f"--size={arguments.size}", "--number_ios=20000", "--io_size=1t", "--invalidate=0"]
+    log = ["--write_lat_log=all", "--log_avg_msec=0", "--percentile_list=50:90:99:99.9", "--output-format=json"]
+    job = ["fio", "--name=io", "--filename=data", "--ioengine=psync", "--norandommap", "--thread"]
+    done = subprocess.run([*job, *words, *log], cwd=folder, check=True, capture_output=True, text=True)
+    printed = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]["read"]["clat_ns"]["percentile"]
+    with open(Path(folder) / "all_clat.1.log", encoding="ascii") as lines:
+        values = [line.split(",")[1].strip() for line in lines]
+    (Path(folder) / "clat.txt").write_text("\n".join(values) + "\n")
+    fit = subprocess.run([arguments.lastrank, "fit", "clat.txt", "--json"], cwd=folder, capture_output=True, text=True)
+    found = {one["probability"]: one["value"] for one in json.loads(fit.stdout)["summary"]["quantiles"]}
+    print(f"\n{'quantile of one log of fio':32} {'lastrank':>24} {'fio':>24}")
+    right = len(values) == 20000
+    for percent, theirs in printed.items():
+        ours_ns = found.get(round(float(percent) / 100, 6))
+        if ours_ns is None:
+            continue
+        alike = abs(ours_ns / theirs - 1) <= 1 / 128
+        right &= alike
+        print(f"p{float(percent):<31g} {ours_ns:>21.0f} ns {theirs:>21} ns{'' if alike else '  DIFFERENT'}")
+    return right
+
+
+def beside(arguments: argparse.Namespace, folder: str) -> None:
+    """IOR and mdtest beside us, where they are installed."""
+    for tool, command, words in [
+        ("ior", "ior", ["-a", "POSIX", "-b", "64m", "-t", "1m", "-w", "-r", "-C", "-e", "-o", "ior.data"]),
+        ("mdtest", "meta", ["-n", "1000", "-u", "-d", "md"]),
+    ]:
+        if not shutil.which(tool):
+            print(f"\n{tool} is not installed")
+            continue
+        theirs = subprocess.run([tool, *words], cwd=folder, capture_output=True, text=True)
+        mine = subprocess.run([arguments.lastrank, command, *words], cwd=folder, capture_output=True, text=True)
+        print(f"\n{tool}:\n{theirs.stdout}\nlastrank {command}:\n{mine.stdout}")
+
+
 def rates(arguments: argparse.Namespace, folder: str) -> None:
     """Rates and percentiles over a time, in turns."""
-    print(f"\n{'lastrank / fio':32} {'':5} {'per second':>24} {'p50 µs':>22} {'p99 µs':>22}")
+    print(f"\n{'lastrank / fio':32} {'':5} {'IOPS':>24} {'MiB/s':>22} {'p50 µs':>22} {'p99 µs':>22}")
     for name, options in WORK:
         turns = [[side(arguments, folder, options, f"time={arguments.seconds}s") for side in (ours, fio)] for _ in range(arguments.turns)]
         for direction in DIRECTIONS:
             if direction not in turns[0][0]:
                 continue
             cells = []
-            for at in (2, 3, 4):
+            size = [statistics.median(turn[s][direction][1] / turn[s][direction][0] for turn in turns) for s in (0, 1)]
+            for at in (2, 0, 3, 4):
+                if at == 0:
+                    # Bytes of an operation are those that both counted.
+                    each = [statistics.median(t[s][direction][2] for t in turns) * size[s] / 2**20 for s in (0, 1)]
+                    cells.append(f"{each[0]:.1f} / {each[1]:.1f} = {each[0] / each[1]:.2f}")
+                    continue
                 a, b = (statistics.median(turn[side][direction][at] for turn in turns) for side in (0, 1))
                 cells.append(f"{a:.0f} / {b:.0f} = {a / b:.2f}")
-            print(f"{name:32} {direction:5} {cells[0]:>24} {cells[1]:>22} {cells[2]:>22}", flush=True)
+            print(f"{name:32} {direction:5} {cells[0]:>24} {cells[1]:>22} {cells[2]:>22} {cells[3]:>22}", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--directory", default=".")
-    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=5, help="of each run; 0: only what must be equal")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--size", default="256m")
     parser.add_argument("--lastrank", default=str(TARGET / "release" / "lastrank"))
@@ -119,7 +166,10 @@ def main() -> int:
         lay_out = ["--rw=write", "--bs=1m", f"--size={arguments.size}", "--end_fsync=1", "--filename=data", "--name=x"]
         subprocess.run(["fio", *lay_out], cwd=folder, check=True, capture_output=True)
         right = same_amounts(arguments, folder)
-        rates(arguments, folder)
+        right &= same_percentiles(arguments, folder)
+        if arguments.seconds > 0:
+            rates(arguments, folder)
+            beside(arguments, folder)
     return 0 if right else 1
 
 

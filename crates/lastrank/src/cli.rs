@@ -100,12 +100,16 @@ pub enum Command {
     lastrank run parallel_write\n  \
     lastrank run parallel_write --set size=512MiB --set dir=/mnt/lustre --set striped=yes\n  \
     lastrank run my.ppl -n 4 -g writers:2 -o my.parquet\n  \
+    lastrank run my.ppl --until 'width(p99) < 5%' --time 10m\n  \
     lastrank run parallel_write --backend 'simulate:gev(10ms,1ms,0.1)'")]
 pub struct RunArgs {
     /// A program file (*.ppl) or the name of a shipped experiment
     pub program: String,
     /// Parameters of the program as NAME=VALUE, the classic way
     pub parameters: Vec<String>,
+    /// End the run after so long, whatever the program says: `30s`, `5m`
+    #[arg(long, value_name = "TIME")]
+    pub time: Option<String>,
     #[command(flatten)]
     pub options: RunOptions,
     /// The text of the program, where lastrank made it and `program` is its name
@@ -133,6 +137,10 @@ pub struct RunOptions {
     /// Give a group its number of ranks
     #[arg(short = 'g', long, value_name = "GROUP:SIZE")]
     pub group: Vec<String>,
+    /// End the run as soon as its answer stands: `width(p99) < 5%` (the 95 % interval is that narrow), or `n_eff = 400`
+    /// (the values tell as much of p99 as 400 independent ones)
+    #[arg(long, value_name = "CONDITION")]
+    pub until: Option<String>,
     /// Where the samples go [default: PROGRAM-DATE-TIME.parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -14,7 +14,9 @@ mod exit;
 mod experiments;
 mod output;
 mod program;
+mod statistic;
 mod values;
+mod working;
 
 use clap::Parser;
 

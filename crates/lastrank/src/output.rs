@@ -17,6 +17,11 @@ pub fn print(text: &str) -> io::Result<()> {
     print_as_it_is(&visible(text))
 }
 
+/// As [`print`], in lines as wide as the terminal.
+pub fn print_fitted(text: &str) -> io::Result<()> {
+    print(&report::fit_width(text, screen_options().width))
+}
+
 fn print_as_it_is(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

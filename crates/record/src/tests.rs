@@ -144,3 +144,42 @@ fn a_record_survives_the_way_to_another_process() {
     assert_eq!(RankRecord::from_bytes(&bytes[..bytes.len() - 1]), None);
     assert_eq!(RankRecord::from_bytes(&[]), None);
 }
+
+#[test]
+fn a_follower_hands_out_each_sample_once_also_past_the_limit_and_of_many_the_newest() {
+    let region = region(1000);
+    let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
+    recorder.site(&Site { operation: "fread".into(), ..Site::default() }).expect("room");
+    let mut follower = Follower::new(Arc::clone(&region));
+    assert!(follower.news(usize::MAX).is_empty());
+    let (mut found, mut pushed) = (Vec::new(), 0);
+    for step in [3, 700, 2_500, 0, 1, 999] {
+        (pushed..pushed + step).for_each(|n| recorder.push(sample(n)).expect("room"));
+        pushed += step;
+        found.extend(follower.news(usize::MAX));
+    }
+    assert_eq!(found, (0..pushed).map(sample).collect::<Vec<_>>());
+    assert_eq!(follower.sites()[0].operation, "fread");
+    (0..50).for_each(|n| recorder.push(sample(n)).expect("room"));
+    assert_eq!(follower.news(2), [sample(48), sample(49)]);
+    assert!(follower.news(2).is_empty());
+}
+
+#[test]
+fn a_follower_comes_back_to_places_that_a_worker_had_taken_and_not_filled() {
+    let region = region(1 << 16);
+    let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
+    recorder.site(&Site::default()).expect("room");
+    let mut follower = Follower::new(Arc::clone(&region));
+    let mut workers = recorder.part(2).expect("room");
+    let mut found = Vec::new();
+    for n in 0..500 {
+        workers[n as usize % 2].push(sample(n)).expect("room");
+        if n % 7 == 0 {
+            found.extend(follower.news(usize::MAX));
+        }
+    }
+    found.extend(follower.news(usize::MAX));
+    found.sort_by_key(|sample| sample.start_ns);
+    assert_eq!(found, (0..500).map(sample).collect::<Vec<_>>());
+}

@@ -9,10 +9,11 @@ use crate::analysis::Analysis;
 use crate::by_clock::ByClock;
 use crate::chapter::Chapter;
 use crate::report::Report;
+use crate::screen::answer;
 use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::tail_of::Tail;
-use crate::{answers, causes, table, views};
+use crate::{answers, causes, table, throughput, views};
 
 /// Gates besides the first that are analysed in full.
 const MOST_FURTHER: usize = 12;
@@ -117,6 +118,11 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         chapters.push(durations);
         chapters.extend(of_subject);
         chapters.extend(further);
+    }
+    if !is_tour {
+        let main = subject.and_then(|subject| answer::operation_of(subject, &results));
+        let at = if about_curves { chapters.len() } else { 0 };
+        chapters.splice(at..at, throughput::chapter(&results, main));
     }
     let causes = if is_tour { Vec::new() } else { causes::of(run) };
     chapters.extend(causes::chapter(run, &causes));

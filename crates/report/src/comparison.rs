@@ -120,6 +120,7 @@ impl ComparisonReport {
         ]);
         let code = serde_json::to_value(found.code).ok();
         Document {
+            answer: None,
             title: &self.title,
             kicker: "Comparison of two samples".into(),
             place: self.place.clone(),

@@ -139,7 +139,9 @@ impl Subject {
 
     /// What an axis of durations is called.
     pub fn axis_name(&self) -> String {
-        if self.gate && self.ranks.len() > 1 {
+        if self.keys.is_empty() {
+            "value".to_owned()
+        } else if self.gate && self.ranks.len() > 1 {
             format!("T of {}, the slowest rank", self.name)
         } else {
             format!("duration of {}", self.name)

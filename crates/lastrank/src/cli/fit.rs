@@ -13,6 +13,8 @@ use super::Choice;
     lastrank fit latencies.txt --unit us --model gpd --threshold 99%\n  \
     lastrank fit run.parquet --label fsync --model r-largest --block 10s --r 5\n  \
     lastrank fit run.parquet --gate --covariate trend --covariate scale:load\n  \
+    lastrank fit latencies.csv --column seconds --unit s --by node\n  \
+    lastrank fit run.parquet -o fit.pdf\n  \
     seq 1 100 | lastrank fit -")]
 pub struct FitArgs {
     /// A run file, a CSV file with a header, a file with one number a line, or `-`
@@ -32,10 +34,14 @@ pub struct FitArgs {
     /// Largest values of each block, for r-largest [default: 5, or fewer where blocks are smaller]
     #[arg(long)]
     pub r: Option<usize>,
-    /// Let the location follow trend, hour, load, a column of the CSV file, or a file with one number
-    /// for each value; `scale:trend` moves the scale, `shape:trend` the shape (repeatable)
+    /// Let the location follow trend, hour, load, a column of the CSV file (numbers, or dates in days), or a file with
+    /// one number for each value; `scale:trend` moves the scale, `shape:trend` the shape (repeatable)
     #[arg(long, value_name = "WHAT")]
     pub covariate: Vec<String>,
+    /// Compare the groups that this column of a CSV file gives (`node`, `host`), or the ranks of a run (`rank`): which are
+    /// slower than the others, with p-values adjusted for their number
+    #[arg(long, value_name = "COLUMN")]
+    pub by: Option<String>,
     /// Show the return levels where the covariates have these values, one for each of them: load=0.5
     /// (trend: 0 at the first value, 1 at the last; hour: 0 to 24) (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
@@ -46,6 +52,9 @@ pub struct FitArgs {
     /// All tables, not only the first screen
     #[arg(long, short = 'v')]
     pub verbose: bool,
+    /// A page with all figures and tables: FILE.html, or FILE.pdf and FILE.png through Chromium
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// The result as JSON (schema lastrank.fit/1, see docs/fit-json.md)
     #[arg(long)]
     pub json: bool,
@@ -76,13 +85,16 @@ pub enum Model {
 #[command(after_help = "Examples:\n  \
     lastrank compare quiet.parquet today.parquet --label write --gate\n  \
     lastrank compare quiet.parquet today.parquet -o compare.html\n  \
-    lastrank compare before.csv after.csv --column seconds --fail-if 'k>1.05'\n\n\
+    lastrank compare before.csv after.csv --column seconds --fail-if 'k>1.05'\n  \
+    lastrank compare ext4.parquet xfs.parquet btrfs.parquet -o file-systems.html\n\n\
     Interleave quiet and new runs where you can: drift is otherwise read as congestion.")]
 pub struct CompareArgs {
     /// The quiet sample: a run file, a CSV file or a file with one number a line
     pub quiet: PathBuf,
     /// The new sample
     pub new: PathBuf,
+    /// Further runs: with them all runs are set beside the first, row by row
+    pub more: Vec<PathBuf>,
     #[command(flatten)]
     pub choice: Choice,
     /// A page with k, its likelihood and both samples

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::Choice;
 
@@ -11,6 +11,7 @@ use super::Choice;
     lastrank watch quiet.parquet today.parquet --label write --gate\n  \
     tail -f latencies.txt | lastrank watch baseline.txt - --unit ms --json\n  \
     lastrank watch quiet.parquet runs/ --follow --prometheus /var/lib/node_exporter/write.prom\n  \
+    lastrank watch quiet/ probes/ --statistic p99 --per run --state probe.state --quiet\n  \
     echo \"$seconds\" | lastrank watch quiet.txt - --state write.state --quiet || mail -s slow root\n\n\
     Exit status: 0 quiet · 1 alarmed · 2 usage or baseline · 3 the stream cannot be read")]
 pub struct WatchArgs {
@@ -20,6 +21,13 @@ pub struct WatchArgs {
     pub stream: PathBuf,
     #[command(flatten)]
     pub choice: Choice,
+    /// Watch one number of each run file, not each of its values: median, p90, p99, p999, mean or max. The baseline is then
+    /// a directory of quiet runs, or such numbers
+    #[arg(long, value_name = "median|p90|p99|p999|mean|max")]
+    pub statistic: Option<String>,
+    /// Of what the statistic is
+    #[arg(long, value_enum, value_name = "run", requires = "statistic")]
+    pub per: Option<Per>,
     /// Share of quiet runs that may give a spike alarm [default: 0.001, more from a short baseline]
     #[arg(long, value_name = "RATE")]
     pub false_alarm_rate: Option<f64>,
@@ -58,6 +66,13 @@ pub struct WatchArgs {
     pub seed: u64,
 }
 
+/// Of what a statistic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Per {
+    /// Of each run file
+    Run,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lastrank scale run16.parquet --to 64 --to 128\n  \
@@ -90,17 +105,21 @@ pub struct ScaleArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    lastrank plan-runs pilot.parquet --precision 'return-level(100)=0.5%'\n  \
-    lastrank plan-runs pilot.parquet --precision location=1% --precision k=2%\n  \
-    lastrank plan-runs --location 11.2 --scale 0.21 --shape 0 --precision shape=0.05\n\n\
-    Precisions: location, scale, shape, return-level(N): the half-width of the interval, in percent\n\
+    lastrank plan-runs pilot.parquet p99=5%\n  \
+    lastrank plan-runs pilot.parquet 'return-level(100)=0.5%'\n  \
+    lastrank plan-runs pilot.parquet location=1% k=2%\n  \
+    lastrank plan-runs --location 11.2 --scale 0.21 --shape 0 shape=0.05\n\n\
+    Precisions: p50, p90, p99, p99.9, p99.99 (quantiles of the values, without a law where the pilot\n\
+    reaches so far), location, scale, shape, return-level(N): the half-width of the interval, in percent\n\
     or in the unit of the values (11ms, 0.05). k=1%: find a system that is 1 % slower (--power).")]
 pub struct PlanArgs {
     /// A pilot: a run file, a CSV file or a file with one number a line, or `-`
-    #[arg(required_unless_present = "scale", conflicts_with_all = ["location", "scale", "shape"])]
     pub pilot: Option<PathBuf>,
-    /// What is wanted how precisely (repeatable)
-    #[arg(long, value_name = "WHAT=HOW", required = true)]
+    /// What is wanted how precisely: p99=5%, location=1%, …
+    #[arg(value_name = "WHAT=HOW")]
+    pub goals: Vec<String>,
+    /// The same as an option (repeatable)
+    #[arg(long, value_name = "WHAT=HOW")]
     pub precision: Vec<String>,
     #[command(flatten)]
     pub choice: Choice,

@@ -12,6 +12,7 @@ use tail::interleaved::{BlockOrder, Decision, LOOKS, Look, look};
 
 use crate::cli::{AbArgs, Choice};
 use crate::exit::{BrokenInput, Status};
+use crate::statistic::Statistic;
 use crate::{experiments, output, values};
 
 /// Runs A and B in blocks until a look decides, the time is over, or there is no further look.
@@ -120,7 +121,7 @@ fn deliver(args: &AbArgs, found: &Interleaving, made: &[Block]) -> anyhow::Resul
         }));
     }
     let words = if args.quiet { format!("{}\n", answer(found)) } else { text(found) };
-    Ok(output::print(&words)?)
+    Ok(output::print_fitted(&words)?)
 }
 
 /// What is run in turns.
@@ -144,14 +145,6 @@ struct Programs {
     statistic: Statistic,
     keep: Option<PathBuf>,
     folder: PathBuf,
-}
-
-/// What of a run's durations is compared.
-#[derive(Clone, Copy)]
-enum Statistic {
-    Quantile(f64),
-    Mean,
-    Max,
 }
 
 impl Arms {
@@ -260,7 +253,7 @@ impl Programs {
             names: [args.a.clone(), args.b.clone()],
             arguments,
             choice: Choice { label: args.of.clone(), ..Choice::default() },
-            statistic: Statistic::of(&args.value)?,
+            statistic: Statistic::of("--value", &args.value)?,
             keep: args.keep.clone(),
             folder,
         })
@@ -296,40 +289,6 @@ impl Drop for Programs {
     fn drop(&mut self) {
         if self.keep.is_none() {
             drop(std::fs::remove_dir_all(&self.folder));
-        }
-    }
-}
-
-impl Statistic {
-    fn of(word: &str) -> anyhow::Result<Self> {
-        Ok(match word {
-            "median" | "p50" => Self::Quantile(0.5),
-            "p90" => Self::Quantile(0.9),
-            "p99" => Self::Quantile(0.99),
-            "p999" => Self::Quantile(0.999),
-            "mean" => Self::Mean,
-            "max" => Self::Max,
-            _ => bail!("--value {word}: one of median, p90, p99, p999, mean, max"),
-        })
-    }
-
-    fn name(self) -> String {
-        match self {
-            Self::Quantile(0.5) => "median".into(),
-            Self::Quantile(p) => format!("p{}", (p * 1000.0).round() / 10.0),
-            Self::Mean => "mean".into(),
-            Self::Max => "maximum".into(),
-        }
-    }
-
-    /// Of the values of one run; the quantile is a value that was measured.
-    fn of_values(self, mut values: Vec<f64>) -> Option<f64> {
-        values.sort_by(f64::total_cmp);
-        let n = values.len();
-        match self {
-            Self::Quantile(p) => values.get(((p * n as f64).ceil() as usize).max(1) - 1).copied(),
-            Self::Mean => (n > 0).then(|| values.iter().sum::<f64>() / n as f64),
-            Self::Max => values.last().copied(),
         }
     }
 }

@@ -18,6 +18,8 @@ use crate::output;
 const SIZE: &str = "1GiB";
 /// How long it lasts where nothing is said.
 const TIME: &str = "10s";
+/// How long at most where a condition ends it (`--until`).
+const LONGEST_TIME: &str = "10m";
 
 /// Makes the program of the options and runs it.
 pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
@@ -124,7 +126,7 @@ fn options<'a>(args: &'a IoArgs, access: &'a str, found: &'a Found) -> Vec<(&'a 
         options.push(("size", SIZE));
     }
     if args.time.is_none() && args.ops.is_none() && args.io_size.is_none() {
-        options.push(("time", TIME));
+        options.push(("time", if args.run.until.is_some() { LONGEST_TIME } else { TIME }));
     }
     options
 }

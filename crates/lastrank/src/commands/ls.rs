@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use report::Table;
-use results::ResultRow;
+use results::{Columns, ResultRow};
 use samples::{Facts, units};
 use serde::Serialize;
 
 use crate::cli::LsArgs;
 use crate::exit::Status;
 use crate::output;
+use crate::working::Working;
 
 /// One run of a folder.
 #[derive(Debug, Serialize)]
@@ -35,11 +36,13 @@ struct ListedRun {
 
 /// Lists the runs of a folder, oldest first.
 pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
+    let _working = Working::at("reading runs");
     let mut runs = Vec::new();
     let mut unreadable = Vec::new();
     for path in candidates(&args.directory)? {
-        match store::read(&path) {
-            Ok(run) => runs.push(listed(path, &run)),
+        let mut columns = Columns::default();
+        match store::scan(&path, &mut |samples| columns.push(samples)) {
+            Ok(run) => runs.push(listed(path, columns, &run)),
             Err(why) => unreadable.push(why),
         }
     }
@@ -57,7 +60,7 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
             args.directory.display()
         ))?;
     } else {
-        output::print(&table(&args.directory, &runs))?;
+        output::print_fitted(&table(&args.directory, &runs))?;
     }
     Ok(Status::Ok)
 }
@@ -79,8 +82,8 @@ fn candidates(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn listed(file: PathBuf, run: &samples::Run) -> ListedRun {
-    let rows = results::of_run(run);
+fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
+    let rows = results::of_columns(columns, &run.facts, &run.sites);
     let row = subject(&run.facts, &rows);
     let quantiles = row.and_then(ResultRow::headline);
     let facts = &run.facts;

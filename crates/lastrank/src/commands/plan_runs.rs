@@ -1,10 +1,13 @@
 //! `lastrank plan-runs`: computes how many runs a precision needs.
 
+use std::path::Path;
+
 use anyhow::{Context, anyhow, bail};
 use report::{Table, Unit, significant, words};
+use results::QuantileInterval;
 use samples::units::count;
 use serde_json::json;
-use tail::planning::{Plan, PrecisionGoal, Quantity, parse, plan_with};
+use tail::planning::{Plan, Precision, PrecisionGoal, Quantity, parse, plan_with};
 use tail::{Gev, Likelihood, Series, Status as Fitted, independence};
 
 use crate::cli::{PlanArgs, TimeUnit};
@@ -12,12 +15,17 @@ use crate::exit::Status;
 use crate::output;
 use crate::values::{Values, read};
 
+/// Two-sided 95 % of a normal law.
+const NORMAL_95: f64 = 1.959_963_984_540_054;
+
 /// What the plan is made with.
 struct Basis {
     law: Gev,
     inflation: f64,
     /// Runs that exist already.
     have: usize,
+    /// Quantiles of these with their intervals.
+    intervals: Vec<QuantileInterval>,
     name: String,
     unit: Unit,
     seconds: bool,
@@ -26,7 +34,8 @@ struct Basis {
 
 /// Plan for each wish, from a pilot or from an assumed law.
 pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
-    let basis = match &args.pilot {
+    let (pilot, goals) = pilot_and_goals(args)?;
+    let basis = match pilot {
         Some(file) => of_pilot(read(file, &args.choice)?)?,
         None => assumed(args)?,
     };
@@ -41,12 +50,12 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
         bail!("--level {}: between 0 and 1, for example 0.95", args.level);
     }
     let mut plans = Vec::new();
-    for text in &args.precision {
+    for text in goals {
         let wish = wish(text, basis.seconds)?;
-        plans.push(
-            plan_with(&basis.law, wish, args.level, args.power, inflation)
-                .with_context(|| format!("cannot plan for `{text}`"))?,
-        );
+        let by_law = plan_with(&basis.law, wish, args.level, args.power, inflation)
+            .with_context(|| format!("cannot plan for `{text}`"))?;
+        let asked_for = args.inflation.is_some();
+        plans.push(without_law(&by_law, &basis, args.level).filter(|_| !asked_for).unwrap_or(by_law));
     }
     if args.json {
         output::json(&json!({
@@ -63,9 +72,52 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
             "plans": words::json(&plans)?,
         }))?;
     } else {
-        output::print(&text(args, &basis, inflation, &plans))?;
+        output::print_fitted(&text(args, &basis, inflation, &plans))?;
     }
     Ok(Status::Ok)
+}
+
+/// The pilot and the goals, of which the first stands in its place where there is none.
+fn pilot_and_goals(args: &PlanArgs) -> anyhow::Result<(Option<&Path>, Vec<&str>)> {
+    let law = [args.location, args.scale, args.shape].iter().any(Option::is_some);
+    let mut goals: Vec<&str> = args.goals.iter().chain(&args.precision).map(String::as_str).collect();
+    let mut pilot = args.pilot.as_deref();
+    if let Some(text) =
+        pilot.and_then(Path::to_str).filter(|text| text.contains('=') && !Path::new(text).exists())
+    {
+        goals.insert(0, text);
+        pilot = None;
+    }
+    if goals.is_empty() {
+        bail!("say what is wanted how precisely, for example p99=5% or `return-level(100)=0.5%`");
+    }
+    match (pilot, law) {
+        (Some(_), true) => bail!("a pilot says the law: leave --location, --scale and --shape out"),
+        (None, false) => bail!("name a pilot, or a law with --location and --scale"),
+        (pilot, _) => Ok((pilot, goals)),
+    }
+}
+
+/// The plan for a quantile by its interval in the pilot, which needs no law and allows for values that come together;
+/// none of other goals, and where the pilot does not reach the quantile.
+fn without_law(plan: &Plan, basis: &Basis, level: f64) -> Option<Plan> {
+    let Quantity::Quantile(p) = plan.goal.quantity else { return None };
+    let found = basis.intervals.iter().find(|one| one.probability == p && level == 0.95)?;
+    let half_width = match plan.goal.precision {
+        Precision::Relative(share) => share * found.seconds,
+        Precision::Absolute(width) => width,
+    };
+    let runs = found.values_for(basis.have, half_width / found.seconds)?;
+    let worth = found.effective_n / basis.have as f64;
+    Some(Plan {
+        runs: runs.ceil(),
+        runs_independent: (runs * worth).ceil(),
+        variance_inflation: 1.0 / worth,
+        half_width,
+        value: found.seconds,
+        unit_error: found.half_width() * found.seconds / NORMAL_95 * (basis.have as f64).sqrt(),
+        ..plan.clone()
+    })
 }
 
 fn of_pilot(values: Values) -> anyhow::Result<Basis> {
@@ -99,6 +151,7 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
         law,
         inflation: checked.variance_inflation.max(1.0),
         have: series.len(),
+        intervals: results::of_values(&values.numbers).1,
         unit: values.unit(law.quantile(0.5)),
         seconds: values.seconds,
         name: values.name,
@@ -118,6 +171,7 @@ fn assumed(args: &PlanArgs) -> anyhow::Result<Basis> {
         law,
         inflation: 1.0,
         have: 0,
+        intervals: Vec::new(),
         name: "an assumed law".into(),
         unit: if seconds { Unit::of_duration(law.quantile(0.5)) } else { Unit::NONE },
         seconds,
@@ -204,6 +258,7 @@ fn name(quantity: Quantity) -> String {
         Quantity::Scale => "scale".into(),
         Quantity::Shape => "shape".into(),
         Quantity::ReturnLevel(period) => format!("return level ({})", count(period.round() as u64)),
+        Quantity::Quantile(p) => format!("p{}", (1e6 * p).round() / 1e4),
         Quantity::Factor => "k, on each system".into(),
     }
 }

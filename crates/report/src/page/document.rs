@@ -42,6 +42,8 @@ pub(crate) struct Document<'a> {
     pub kicker: String,
     /// Lines below it: what, where.
     pub place: Vec<String>,
+    /// The answer in a few sentences: throughput, typical and slow.
+    pub answer: Option<String>,
     pub warnings: &'a [Warning],
     pub verdict: Option<VerdictCard>,
     pub tiles: Vec<Tile>,
@@ -164,6 +166,9 @@ impl Document<'_> {
             p.kicker { (self.kicker) }
             h1 { (self.title) }
             p.where { @for line in &self.place { span { (line) } } }
+            @if let Some(answer) = &self.answer {
+                section.answer.card { p { (prose(answer)) } }
+            }
             @if !self.warnings.is_empty() {
                 section.warnings {
                     h2 { "Before you trust this" }

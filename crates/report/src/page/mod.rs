@@ -5,4 +5,4 @@ mod parts;
 mod run;
 
 pub(crate) use document::{Document, Tile, VerdictCard};
-pub(crate) use run::of_report;
+pub(crate) use run::{of_report, tiles};

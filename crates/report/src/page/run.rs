@@ -3,6 +3,8 @@
 use samples::units;
 
 use super::document::{Document, Tile, VerdictCard};
+use crate::screen::answer;
+use crate::screen::number::{bandwidth, three};
 use crate::text::{heading, surroundings};
 use crate::unit::{Unit, duration, significant};
 use crate::{Analysis, Report, Subject};
@@ -34,9 +36,15 @@ pub(crate) fn of_report(report: &Report) -> String {
             format!("Report of the run of {started} UTC")
         },
         place,
+        answer: answer::subject(report).map(|_| answer::sentences(report)),
         warnings: &report.warnings,
         verdict: brief.or(verdict),
-        tiles: report.main.as_ref().filter(|_| report.brief.is_empty()).map(tiles).unwrap_or_default(),
+        tiles: report
+            .main
+            .as_ref()
+            .filter(|_| report.brief.is_empty())
+            .map(|main| tiles(main, throughput(report)))
+            .unwrap_or_default(),
         chapters: &report.chapters,
         facts: Some(&report.facts),
         timed_lines: &report.timed_lines,
@@ -45,11 +53,26 @@ pub(crate) fn of_report(report: &Report) -> String {
     .html()
 }
 
+/// Bytes a second of the operation that the page is about, or operations a second where it moves none.
+fn throughput(report: &Report) -> Option<Tile> {
+    let row = answer::operation(report)?;
+    let operations = format!("{} {}/s", three(row.operations_per_second?), row.operation);
+    let over = match row.ranks {
+        Some(ranks) if ranks > 1 => format!(" over {ranks} ranks"),
+        Some(_) | None => String::new(),
+    };
+    Some(match row.bytes_per_second.filter(|rate| *rate > 0.0) {
+        Some(rate) => Tile::new("Throughput", &bandwidth(rate), &format!("{operations}{over}")),
+        None => Tile::new("Throughput", &operations, over.trim_start()),
+    })
+}
+
 /// The key numbers.
-fn tiles(main: &Analysis) -> Vec<Tile> {
+pub(crate) fn tiles(main: &Analysis, throughput: Option<Tile>) -> Vec<Tile> {
     let Some(summary) = &main.summary else { return Vec::new() };
     let what = Subject::value_name(&main.subject);
-    let mut tiles = vec![Tile::new("Median", &duration(summary.median), &main.subject.describe())];
+    let mut tiles: Vec<Tile> = throughput.into_iter().collect();
+    tiles.push(Tile::new("Median", &duration(summary.median), &main.subject.describe()));
     match summary.p99 {
         Some(p99) => {
             let over = significant(100.0 * (p99 / summary.median - 1.0), 2);

@@ -4,7 +4,7 @@ use results::{QuantileInterval, Quantiles, ResultRow};
 use samples::{SiteKind, units};
 
 use super::number::{bandwidth, three, time};
-use crate::{Analysis, Report, percent};
+use crate::{Analysis, Report, Subject, percent};
 
 /// `parallel_write · 16 ranks · 400 steps · ext4 on /dev/vda`.
 pub(super) fn title(report: &Report) -> String {
@@ -30,22 +30,27 @@ pub(super) fn title(report: &Report) -> String {
 }
 
 /// What is analysed, unless curves or the table are the answer.
-pub(super) fn subject(report: &Report) -> Option<&Analysis> {
+pub(crate) fn subject(report: &Report) -> Option<&Analysis> {
     let main = report.main.as_ref().filter(|_| report.brief.is_empty())?;
     let asked = main.subject.share.is_none_or(|share| share >= 0.5);
     asked.then_some(main)
 }
 
 /// The operation that the subject is, or that takes the most time in the block that it is.
-pub(super) fn operation(report: &Report) -> Option<&ResultRow> {
-    let key = subject(report)?.subject.keys.first()?;
+pub(crate) fn operation(report: &Report) -> Option<&ResultRow> {
+    operation_of(&subject(report)?.subject, &report.results)
+}
+
+/// The same of a subject and the rows of its run.
+pub(crate) fn operation_of<'a>(subject: &Subject, rows: &'a [ResultRow]) -> Option<&'a ResultRow> {
+    let key = subject.keys.first()?;
     let of = |row: &&ResultRow| row.kind == SiteKind::Operation && row.busy_seconds.is_some();
     let inside = |row: &&ResultRow| match key.is_operation() {
         true => row.operation == key.operation() && row.label.as_deref().unwrap_or_default() == key.label(),
         false => row.labels.iter().any(|label| label == key.label()),
     };
     let busy = |row: &&ResultRow| row.busy_seconds.unwrap_or(0.0);
-    report.results.iter().filter(of).filter(inside).max_by(|a, b| busy(a).total_cmp(&busy(b)))
+    rows.iter().filter(of).filter(inside).max_by(|a, b| busy(a).total_cmp(&busy(b)))
 }
 
 /// Whether it went well, and what it came to: the sign's text.
@@ -68,14 +73,18 @@ pub(super) fn outcome(report: &Report) -> (bool, String) {
     };
     let plural = if done == 1 { "" } else { "s" };
     let incomplete = if report.facts.complete { "" } else { "incomplete: " };
+    let until = report.facts.until.as_ref().map_or(String::new(), |until| match until.reached {
+        true => format!("; ended by {}", until.condition),
+        false => format!("; over before {}", until.condition),
+    });
     (
         report.facts.complete && errors == 0,
-        format!("{incomplete}{} operation{plural}, {failed}{moved}", units::count(done)),
+        format!("{incomplete}{} operation{plural}, {failed}{moved}{until}", units::count(done)),
     )
 }
 
 /// Typical and slow, throughput: sentences.
-pub(super) fn sentences(report: &Report) -> String {
+pub(crate) fn sentences(report: &Report) -> String {
     if !report.brief.is_empty() {
         return report.brief.join(" ");
     }

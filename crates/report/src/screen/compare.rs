@@ -146,17 +146,18 @@ impl CompareAnswer<'_> {
     }
 }
 
+/// Why it is not the same work.
+pub(crate) fn other_work_words(what: OtherWork) -> &'static str {
+    match what {
+        OtherWork::Ranks => "other ranks",
+        OtherWork::Sizes => "other sizes",
+        OtherWork::Depth => "another depth",
+        OtherWork::Rate => "another rate",
+    }
+}
+
 fn cells(row: &RowRatio) -> [String; 5] {
-    let other: Vec<&str> = row
-        .other_work
-        .iter()
-        .map(|what| match what {
-            OtherWork::Ranks => "other ranks",
-            OtherWork::Sizes => "other sizes",
-            OtherWork::Depth => "another depth",
-            OtherWork::Rate => "another rate",
-        })
-        .collect();
+    let other: Vec<&str> = row.other_work.iter().copied().map(other_work_words).collect();
     let other = if other.is_empty() { String::new() } else { format!(" ({})", other.join(", ")) };
     [
         format!("{}{other}", row.name),
@@ -168,7 +169,7 @@ fn cells(row: &RowRatio) -> [String; 5] {
 }
 
 /// `1.24 (1.22–1.27)`, `1.61 (1.2 or more)`.
-fn ratio(found: &QuantileRatio) -> String {
+pub(crate) fn ratio(found: &QuantileRatio) -> String {
     match (found.lower, found.upper) {
         (Some(lower), Some(upper)) => format!("{} ({}–{})", three(found.value), three(lower), three(upper)),
         (Some(lower), None) => format!("{} ({} or more)", three(found.value), three(lower)),

@@ -2,9 +2,10 @@
 //!
 //! Every number on it is one of [`results`] or of the analysis; tables and figures of the report have the rest.
 
-mod answer;
+pub(crate) mod answer;
 mod compare;
 mod fit;
+mod fit_width;
 mod law;
 mod paint;
 mod rows;
@@ -15,11 +16,15 @@ use samples::SiteKind;
 
 pub(crate) use crate::number;
 pub use compare::CompareAnswer;
+pub(crate) use compare::{other_work_words, ratio as ratio_text};
 pub use fit::FitAnswer;
+pub use fit_width::fit_width;
 use number::{bandwidth, three, time};
+use paint::Canvas;
 pub use paint::ScreenOptions;
-use paint::{Canvas, Tone};
+pub(crate) use paint::{Canvas as ScreenCanvas, Tone};
 use rows::Shown;
+pub(crate) use rows::{Cells, laid_out};
 
 use crate::Report;
 use crate::table::width;

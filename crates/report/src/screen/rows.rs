@@ -61,20 +61,36 @@ impl Shown {
 }
 
 /// A column: its name, how soon it is left out where there is no room (0: never), its cells.
-struct Cells {
+pub(crate) struct Cells {
     name: String,
     spare: u8,
     cells: Vec<String>,
 }
 
+impl Cells {
+    /// A column with a cell for each row.
+    pub fn new(name: &str, spare: u8, cells: Vec<String>) -> Cells {
+        Cells { name: name.into(), spare, cells }
+    }
+}
+
 /// The lines of the table, the first its head; `columns` wide at most.
 pub(crate) fn lines(rows: &[Shown], columns: usize) -> Vec<(bool, String)> {
-    let mut cells = all(rows);
+    let names: Vec<(bool, String)> = rows.iter().map(|row| (row.strong, row.name.clone())).collect();
+    laid_out(&names, all(rows), columns)
+}
+
+/// The lines of a table whose rows have these names, strong or not; columns go where there is no room for all.
+pub(crate) fn laid_out(
+    rows: &[(bool, String)],
+    mut cells: Vec<Cells>,
+    columns: usize,
+) -> Vec<(bool, String)> {
     let room = |cells: &[Cells]| {
         let taken: usize = cells.iter().map(|column| width_of(column) + 2).sum();
         columns.saturating_sub(taken + 2)
     };
-    let wanted = rows.iter().map(|row| width(&row.name)).max().unwrap_or(0).min(NAME.0);
+    let wanted = rows.iter().map(|(_, name)| width(name)).max().unwrap_or(0).min(NAME.0);
     while room(&cells) < wanted {
         let least = cells.iter().filter(|column| column.spare > 0).map(|column| column.spare).min();
         // A name is cut before a figure that everybody looks for is left out.
@@ -92,8 +108,8 @@ pub(crate) fn lines(rows: &[Shown], columns: usize) -> Vec<(bool, String)> {
         text.trim_end().to_owned()
     };
     let head = std::iter::once((false, line("", &|column: &Cells| column.name.clone())));
-    let body = rows.iter().enumerate().map(|(at, row)| {
-        (row.strong, line(&cut(&row.name, name_width), &|column: &Cells| column.cells[at].clone()))
+    let body = rows.iter().enumerate().map(|(at, (strong, name))| {
+        (*strong, line(&cut(name, name_width), &|column: &Cells| column.cells[at].clone()))
     });
     head.chain(body).collect()
 }

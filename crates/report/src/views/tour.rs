@@ -8,6 +8,7 @@ use super::sizes::axis::{caches, mark_caches, size_axis, size_text};
 use crate::figures::causes::{CauseShares, stacks};
 use crate::figures::curve::{Curve, Curves};
 use crate::figures::{Figure, Numbers, draw};
+use crate::screen::number::time;
 use crate::unit::{Unit, duration, rounded, significant};
 use crate::{Chapter, Table};
 
@@ -31,7 +32,7 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
         "One operation of each kind, the quickest first. Times are less the clock's own.",
     )
     .with([rungs_figure(tour)], [Some(rungs_table(tour)), side_by_side(tour)].into_iter().flatten());
-    let named = |rung: &RungFacts| format!("{} {}", rung.name, duration(rung.headline_ps * PS));
+    let named = |rung: &RungFacts| format!("{} {}", rung.name, time(rung.headline_ps * PS));
     let group = |wanted: RungGroup| {
         let of: Vec<String> = tour.rungs.iter().filter(|rung| rung.group == wanted).map(named).collect();
         of

@@ -27,7 +27,11 @@ pub fn text(plan: &Plan) -> String {
             100.0 * plan.half_width.exp_m1(),
             100.0 * plan.power.unwrap_or(f64::NAN)
         ),
-        Quantity::Location | Quantity::Scale | Quantity::Shape | Quantity::ReturnLevel(_) => {
+        Quantity::Location
+        | Quantity::Scale
+        | Quantity::Shape
+        | Quantity::ReturnLevel(_)
+        | Quantity::Quantile(_) => {
             format!("{runs:.0} runs in all")
         }
     };

@@ -288,13 +288,24 @@ fn columns(name: &str, args: &FitArgs, values: &Values) -> anyhow::Result<Vec<(S
         _ => match column {
             Some(Ok(numbers)) => Ok(vec![(name.into(), numbers)]),
             _ if Path::new(name).is_file() => Ok(vec![(name.into(), store::numbers(Path::new(name), None)?)]),
-            Some(Err(error @ store::Error::Value { .. })) => Err(error.into()),
+            Some(Err(error @ store::Error::Value { .. })) => match dates_of(args, name)? {
+                Some(days) => Ok(vec![(name.into(), days)]),
+                None => Err(error.into()),
+            },
             _ => Err(anyhow!(
                 "`{name}` is none of trend, hour, load, a column of {} or a file with one number a line",
                 args.file.display()
             )),
         },
     }
+}
+
+/// A column of dates as days since the first of them; none where it holds anything else.
+fn dates_of(args: &FitArgs, name: &str) -> anyhow::Result<Option<Vec<f64>>> {
+    let found: Option<Vec<f64>> =
+        store::texts(&args.file, name)?.iter().map(|text| super::dates::days(text)).collect();
+    let earliest = found.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+    Ok(found.map(|days| days.iter().map(|day| day - earliest).collect()))
 }
 
 /// Two columns that make any wave of a day, from seconds since midnight.

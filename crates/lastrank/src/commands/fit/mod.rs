@@ -4,7 +4,10 @@
 //! whose parameters follow something, [`text`] renders the result.
 
 mod covariate;
+mod dates;
+mod groups;
 mod models;
+mod page;
 mod sample;
 mod text;
 mod threshold;
@@ -13,6 +16,7 @@ use anyhow::{Context, bail};
 use report::{FitAnswer, sentence, words};
 use serde_json::{Value, json};
 use tail::assess::{AssessOptions, assess};
+use tail::groups::Groups;
 use tail::latency::Latency;
 use tail::targets::Targets;
 
@@ -20,6 +24,7 @@ use crate::cli::{FitArgs, Model};
 use crate::exit::Status;
 use crate::output;
 use crate::values::{Values, read};
+use crate::working::Working;
 use models::Fitted;
 use sample::FittedSample;
 
@@ -37,11 +42,14 @@ pub struct FitResult {
     pub covariates: Option<covariate::Regressed>,
     pub targets: Option<Targets>,
     pub latency: Option<Latency>,
+    pub groups: Option<Groups>,
 }
 
 /// Fit a run, a CSV file or a file with one number a line.
 pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     check(args)?;
+    page::check(args)?;
+    let _working = Working::at("fitting");
     let values = read(&args.file, &args.choice)?;
     let sample = FittedSample::of(args, &values)?;
     let found = fit(args, values, sample)?;
@@ -50,11 +58,20 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     } else {
         output::print(&told(args, &found))?;
     }
+    page::write(args, &found)?;
     Ok(Status::Ok)
 }
 
 /// The answer for a terminal: the first screen of a fit of maxima without covariates, else all tables.
 fn told(args: &FitArgs, found: &FitResult) -> String {
+    let by = args.by.as_deref().unwrap_or_default();
+    let groups = found.groups.as_ref().map_or(String::new(), |groups| {
+        format!("{}\n", report::groups_text(groups, by, found.values.seconds, args.verbose))
+    });
+    groups + &told_law(args, found)
+}
+
+fn told_law(args: &FitArgs, found: &FitResult) -> String {
     let (Fitted::Gev(assessed), None, false) = (&found.fitted, &found.covariates, args.verbose) else {
         return text::of(args, found);
     };
@@ -142,7 +159,8 @@ fn fit(args: &FitArgs, values: Values, sample: FittedSample) -> anyhow::Result<F
         }
         _ => None,
     };
-    Ok(FitResult { values, sample, fitted, covariates, targets, latency })
+    let groups = groups::of(args, &values)?;
+    Ok(FitResult { values, sample, fitted, covariates, targets, latency, groups })
 }
 
 /// The far tail of many single values, not of maxima.
@@ -202,6 +220,9 @@ fn object(args: &FitArgs, found: &FitResult) -> anyhow::Result<Value> {
     }
     if let Some(targets) = &found.targets {
         add("targets", words::json(targets)?);
+    }
+    if let Some(groups) = &found.groups {
+        add("groups", serde_json::to_value(groups)?);
     }
     if let Some(latency) = &found.latency {
         add("latency", words::json(latency)?);

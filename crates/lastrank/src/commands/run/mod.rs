@@ -4,6 +4,7 @@ mod dry_run;
 mod facts;
 mod progress;
 mod results;
+mod until;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use samples::{ConfinedBy, Facts, Warning};
 
 pub use facts::{sections, versions};
 pub use results::{complain, stamped};
+use until::{Until, Watcher};
 
 use super::redact::redact;
 use crate::cli::{PinTo, ProgressKind, Record, RunArgs, RunOptions};
@@ -32,8 +34,12 @@ use crate::program::{self, Planned};
 
 /// Run a program that lastrank made, under `name`.
 pub fn run_made(name: &str, text: String, options: RunOptions) -> anyhow::Result<Status> {
-    run(&RunArgs { program: name.to_owned(), parameters: Vec::new(), options, made: Some(text) })
+    let program = name.to_owned();
+    run(&RunArgs { program, parameters: Vec::new(), time: None, options, made: Some(text) })
 }
+
+/// Samples of each rank that the live line looks at ten times a second, the newest.
+const MOST_SHOWN: usize = 4_096;
 
 fn made(name: &str, text: &str) -> ProgramText {
     ProgramText { name: name.to_owned(), path: format!("{name}.ppl"), text: text.to_owned(), shipped: true }
@@ -84,16 +90,17 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     for note in planned.plan.notes.iter().filter(|_| speaks) {
         eprintln!("note: {note}");
     }
+    let until = Until::of(args, job.is_some())?;
     let options = options(args, &planned, backend);
     match job {
         _ if args.dry_run && speaks => dry_run::show(&planned, &options, args.json),
         _ if args.dry_run => Ok(Status::Ok),
         Some(job) => measure_in_job(args, &planned, &options, &job),
-        None => measure(args, &planned, &options),
+        None => measure(args, &planned, &options, until),
     }
 }
 
-fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Result<Status> {
+fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -> anyhow::Result<Status> {
     let paths = results::OutputPaths::choose(args, planned, options, false)?;
     let machine = machine_before(planned, options)?;
     if args.wait {
@@ -102,9 +109,22 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
     let runnable = Runnable::new(&planned.plan);
     let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name, args.progress);
     let held = hold_signals();
-    let live = live::begin(options, paths.run_file(), machine.facts_before(&runnable, planned));
-    let with_live = Options { live: live.clone(), ..options.clone() };
-    let begun = engine::run::ranks(&runnable, &with_live, |watch| bar.look(watch));
+    let known = machine.facts_before(&runnable, planned);
+    let live = live::begin(options, paths.run_file(), known.clone());
+    let most = if until.needs_samples() { usize::MAX } else { MOST_SHOWN };
+    let shown = until::watched(options, until.needs_samples() || bar.is_shown());
+    let mut watcher = Watcher::new(until, known, options.backend.capabilities().virtual_time);
+    let with_live = Options { live: live.clone(), ..shown };
+    let begun = engine::run::ranks(&runnable, &with_live, |view| {
+        if let Some(tap) = &with_live.tap {
+            tap.news(most, |sites, samples| {
+                bar.take(sites, samples);
+                watcher.take(sites, samples);
+            });
+        }
+        bar.look(view, watcher.left_s());
+        watcher.look(view);
+    });
     drop(with_live);
     let live = live.and_then(Arc::into_inner);
     let mut outcome = match begun {
@@ -117,6 +137,7 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options) -> anyhow::Resu
         }
     };
     bar.finish();
+    watcher.tell(&mut outcome);
     tell_confinement(&outcome.run.facts);
     runnable.complete_facts(&mut outcome.run.facts);
     machine.complete(&mut outcome.run.facts, planned);
@@ -174,7 +195,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
         };
     };
     engine::run::job(&runnable, options, JobSeat { job, directory: &directory }, save, |watch| {
-        bar.look(watch)
+        bar.look(watch, None)
     })
     .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
     bar.finish();

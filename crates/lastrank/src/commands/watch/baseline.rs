@@ -1,9 +1,13 @@
 //! Reads and calibrates the baseline, and words its stated rates of false alarms.
 
+use std::path::Path;
+
 use anyhow::{Context, anyhow, bail};
 use tail::alarm::{AlarmOptions, Baseline, BaselineError, CountedThresholds};
 
+use super::per_run;
 use crate::cli::WatchArgs;
+use crate::statistic::Statistic;
 use crate::values::{self, Values};
 
 /// The values of the quiet runs and the options of the monitor.
@@ -21,7 +25,16 @@ const DEFAULT_RATE: f64 = 1e-3;
 pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
     let factor = factor(&args.shift)?;
     let choice = &args.choice;
-    let values = if args.stream.is_dir() || store::is_run(&args.stream) || store::is_run(&args.baseline) {
+    let statistic = per_run::statistic(args)?;
+    let is_folder = args.baseline.is_dir() && !store::has_parts(&args.baseline);
+    let values = if let (Some(statistic), true) = (statistic, is_folder) {
+        of_folder(&args.baseline, statistic, choice)?
+    } else if statistic.is_some() && store::is_run(&args.baseline) {
+        bail!(
+            "--statistic makes one value of {}; name a directory of at least 50 quiet runs",
+            args.baseline.display()
+        )
+    } else if args.stream.is_dir() || store::is_run(&args.stream) || store::is_run(&args.baseline) {
         // A run and plain numbers take different options.
         let own = match store::is_run(&args.baseline) {
             true => crate::cli::Choice { column: None, unit: None, ..copy(choice) },
@@ -64,6 +77,30 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
         ..AlarmOptions::default()
     };
     Ok(QuietRuns { fingerprint: fingerprint(&values.numbers), values, options })
+}
+
+/// One value of each run of a directory, the earliest run first; all runs are of what the first is about.
+fn of_folder(folder: &Path, statistic: Statistic, choice: &crate::cli::Choice) -> anyhow::Result<Values> {
+    let own = crate::cli::Choice { column: None, unit: None, ..copy(choice) };
+    let mut found: Vec<(String, Values)> = Vec::new();
+    let mut files = per_run::runs_of(folder)?;
+    files.sort();
+    for file in files {
+        let run = values::open(&file)?;
+        let started = run.facts.started.clone();
+        let one = match found.first() {
+            None => values::of_run(run, &file, &own)?,
+            Some((_, first)) => values::of_run_like(run, &file, &own, first)?.0,
+        };
+        found.push((started, one));
+    }
+    let Some((_, first)) = found.first() else { bail!("{} holds no run files", folder.display()) };
+    let what = first.subject.as_ref().map_or(String::new(), |subject| subject.describe());
+    let name = format!("{}, {} of {what} in each run", folder.display(), statistic.name());
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let numbers = found.iter().filter_map(|(_, one)| statistic.of_values(one.numbers.clone())).collect();
+    let (_, first) = found.swap_remove(0);
+    Ok(Values { numbers, name, rows: None, ..first })
 }
 
 fn copy(choice: &crate::cli::Choice) -> crate::cli::Choice {

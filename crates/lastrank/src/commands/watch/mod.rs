@@ -1,9 +1,10 @@
 //! `lastrank watch`: raises an alarm when a stream of durations becomes slower than its baseline.
 //!
-//! [`baseline`] calibrates, [`source`] reads values as they come, [`session`] pushes them into the monitor
-//! and tells what happens, [`state`] and [`prometheus`] are the files that it leaves.
+//! [`baseline`] calibrates, [`source`] reads values as they come, [`per_run`] says which number of a run counts, [`session`]
+//! pushes values into the monitor and tells what happens, [`state`] and [`prometheus`] are the files that it leaves.
 
 mod baseline;
+mod per_run;
 mod prometheus;
 mod session;
 mod source;

@@ -5,7 +5,7 @@
 
 use tail::alarm::{Level, Watch};
 
-use super::state::Counts;
+use super::state::{Counts, Recent};
 
 /// What a file of metrics says.
 pub struct Metrics<'a> {
@@ -16,6 +16,8 @@ pub struct Metrics<'a> {
     pub counts: &'a Counts,
     /// The last value, in seconds.
     pub last: Option<f64>,
+    /// What was seen lately.
+    pub recent: &'a Recent,
     /// Seconds since 1970.
     pub now: f64,
 }
@@ -114,6 +116,31 @@ impl Metrics<'_> {
             "When this file was written, in Unix time.",
             &[("", self.now)],
         );
+        out + &self.durations(&labels)
+    }
+
+    /// Quantiles of what was watched, and of the operations of the last run file.
+    fn durations(&self, labels: &str) -> String {
+        let mut out = String::new();
+        let quantile = |name: &str, p: f64, seconds: f64| {
+            format!("{name}{{{labels},quantile=\"{p}\"}} {}\n", number(seconds))
+        };
+        if !self.recent.run.is_empty() {
+            let name = "lastrank_watch_operation_seconds";
+            out += &format!(
+                "# HELP {name} Quantiles of the operations of the last run file.\n# TYPE {name} gauge\n"
+            );
+            self.recent.run.iter().for_each(|(p, seconds)| out += &quantile(name, *p, *seconds));
+        }
+        if !self.recent.values.is_empty() {
+            let name = "lastrank_watch_duration_seconds";
+            out += &format!(
+                "# HELP {name} Durations watched; quantiles of the newest 1000.\n# TYPE {name} summary\n"
+            );
+            self.recent.quantiles().iter().for_each(|(p, seconds)| out += &quantile(name, *p, *seconds));
+            out += &format!("{name}_sum{{{labels}}} {}\n", number(self.recent.sum));
+            out += &format!("{name}_count{{{labels}}} {}\n", number(self.watch.runs as f64));
+        }
         out
     }
 }

@@ -96,7 +96,8 @@ impl<'a> Session<'a> {
                 "text": text.split_whitespace().collect::<Vec<_>>().join(" "),
             }));
         }
-        Ok(output::tell(&format!("{text}\n"))?)
+        let columns = output::screen_options().width;
+        Ok(output::tell(&format!("{}\n", report::fit_width(&text, columns)))?)
     }
 
     /// The factor that brings a plain number of the stream into the unit of the baseline.
@@ -141,6 +142,7 @@ impl<'a> Session<'a> {
     pub fn push(&mut self, value: f64) -> anyhow::Result<()> {
         self.values += 1;
         self.last = Some(value);
+        self.state.recent.push(value);
         self.changed = true;
         let before = self.unit;
         for event in self.state.watch.push(value) {
@@ -232,6 +234,12 @@ impl<'a> Session<'a> {
         eprintln!("note: {text}");
     }
 
+    /// Takes the operations of a run file, whose quantiles are among the metrics.
+    pub fn look_at_run(&mut self, values: &[f64]) {
+        self.state.recent.look_at_run(values);
+        self.changed = true;
+    }
+
     /// The stream pauses: bring the state and metrics files up to date.
     pub fn pause(&mut self) -> anyhow::Result<()> {
         if self.changed { self.save() } else { Ok(()) }
@@ -253,6 +261,7 @@ impl<'a> Session<'a> {
                 watch: &self.state.watch,
                 counts: &self.state.counts,
                 last: self.last,
+                recent: &self.state.recent,
                 now: now(),
             };
             store::replace(path, metrics.text().as_bytes())

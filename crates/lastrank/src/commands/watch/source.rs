@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use ranks::StopSignals;
 use store::{LineError, NumberLines};
 
+use super::per_run;
 use super::session::Session;
 use crate::cli::{Choice, WatchArgs};
 use crate::exit::BrokenInput;
@@ -223,13 +224,10 @@ fn learn_layout(file: &mut impl BufRead, lines: &mut NumberLines, until: u64) ->
 
 /// New run files of a directory, oldest run first.
 fn directory(path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Result<()> {
-    let cannot = || format!("cannot read the directory {}", path.display());
     let mut new: Vec<(String, PathBuf)> = Vec::new();
-    for entry in std::fs::read_dir(path).with_context(cannot)? {
-        let file = entry.with_context(cannot)?.path();
+    for file in per_run::runs_of(path)? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let run = name.ends_with(".parquet") && !name.starts_with('.');
-        if run && !session.position().files.contains(&name) {
+        if !session.position().files.contains(&name) {
             new.push((name, file));
         }
     }
@@ -252,7 +250,7 @@ fn directory(path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Re
 }
 
 /// The values of a run that stand against those of the baseline; what has no counterpart there is told.
-fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &Session) -> anyhow::Result<Values> {
+fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Result<Values> {
     let choice = Choice { label: args.choice.label.clone(), gate: args.choice.gate, ..Choice::default() };
     let quiet = &session.quiet().values;
     if !quiet.seconds {
@@ -266,5 +264,8 @@ fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &Session) -
     for note in notes.into_iter().chain(found.warnings()) {
         session.note(&note);
     }
-    Ok(found)
+    session.look_at_run(&found.numbers);
+    let Some(statistic) = per_run::statistic(args)? else { return Ok(found) };
+    let numbers = statistic.of_values(found.numbers.clone()).into_iter().collect();
+    Ok(Values { numbers, ..found })
 }

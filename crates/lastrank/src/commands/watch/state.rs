@@ -1,6 +1,6 @@
 //! The state file: keeps the monitor and the position in the stream between two calls.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -29,6 +29,47 @@ pub struct State {
     pub counts: Counts,
     /// The monitor.
     pub watch: Watch,
+    /// What was seen lately, for the metrics.
+    #[serde(default)]
+    pub recent: Recent,
+}
+
+/// Values that the metrics are of.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Recent {
+    /// The newest values, the oldest first.
+    pub values: VecDeque<f64>,
+    /// Sum of all values so far.
+    pub sum: f64,
+    /// Quantiles of the last run file: probability, seconds.
+    pub run: Vec<(f64, f64)>,
+}
+
+/// Values whose quantiles are among the metrics.
+const KEPT: usize = 1_000;
+
+impl Recent {
+    /// Takes a value.
+    pub fn push(&mut self, value: f64) {
+        self.sum += value;
+        self.values.push_back(value);
+        if self.values.len() > KEPT {
+            self.values.pop_front();
+        }
+    }
+
+    /// Takes the operations of a run file.
+    pub fn look_at_run(&mut self, values: &[f64]) {
+        let (_, intervals) = results::of_values(values);
+        self.run = intervals.iter().map(|one| (one.probability, one.seconds)).collect();
+    }
+
+    /// Quantiles of the newest values, as far as they reach.
+    pub fn quantiles(&self) -> Vec<(f64, f64)> {
+        let values: Vec<f64> = self.values.iter().copied().collect();
+        results::of_values(&values).1.iter().map(|one| (one.probability, one.seconds)).collect()
+    }
 }
 
 /// Where a monitor comes from.
@@ -83,6 +124,7 @@ impl State {
             position: Position::default(),
             counts: Counts::default(),
             watch,
+            recent: Recent::default(),
         }
     }
 

@@ -9,7 +9,8 @@ use super::overlay::overlays;
 use super::tables::of_family;
 use crate::Chapter;
 use crate::figures::{Figure, Numbers, draw, slug};
-use crate::unit::{duration, rounded, significant};
+use crate::screen::number::time;
+use crate::unit::{rounded, significant};
 use crate::views::family::SizeFamily;
 use crate::views::place::Place;
 
@@ -49,7 +50,7 @@ pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily], nam
             .collect();
         parts.join("; ")
     };
-    let found = ends(&|family, at| duration(family.median[at]));
+    let found = ends(&|family, at| time(family.median[at]));
     chapter.brief = format!("Medians by {name}: {found}.");
     chapter.figures.push(Figure {
         id: format!("time-by-{}", slug(name)),

@@ -8,7 +8,7 @@ use super::overlay::overlays;
 use super::tables::{means, of_family};
 use crate::Chapter;
 use crate::figures::{Figure, Numbers, draw};
-use crate::unit::duration;
+use crate::screen::number::time;
 use crate::views::family::SizeFamily;
 use crate::views::place::Place;
 
@@ -36,9 +36,9 @@ fn course(family: &SizeCurve) -> String {
     format!(
         "{} from {} at {} to {} at {}",
         family.name,
-        duration(family.median[0]),
+        time(family.median[0]),
         size_text(family.size[0]),
-        duration(family.median[last]),
+        time(family.median[last]),
         size_text(family.size[last])
     )
 }

@@ -9,7 +9,8 @@ use super::overlay::overlays;
 use super::tables::{of_family, side_by_side};
 use crate::figures::curve::{Curve, Curves};
 use crate::figures::{Figure, Numbers, draw, slug};
-use crate::unit::{Unit, duration, rounded, significant};
+use crate::screen::number::time;
+use crate::unit::{Unit, rounded, significant};
 use crate::views::family::SizeFamily;
 use crate::views::line::AffineFit;
 use crate::views::place::Place;
@@ -70,8 +71,8 @@ fn bandwidth(per_byte: f64) -> String {
 /// `120 µs and 190 MiB/s`; of what the times do not tell, the end that they do tell.
 fn latency_and_bandwidth(line: &AffineFit) -> String {
     let latency = match line.resolves_latency() {
-        true => duration(line.latency),
-        false => format!("at most {}", duration(line.latency_interval[1])),
+        true => time(line.latency),
+        false => format!("at most {}", time(line.latency_interval[1])),
     };
     let rate = |per_byte: f64| significant(1.0 / per_byte / (1u64 << 20) as f64, 3);
     match line.resolves_bandwidth() {

@@ -1,5 +1,9 @@
 //! `lastrank compare`: estimates the factor by which a new system is slower than a quiet one.
 
+mod several;
+
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, anyhow, bail};
 use report::comparison::{ComparedSample, ComparisonReport};
 use report::{CompareAnswer, Table, Unit, confidence, fixed, probability, sentence, words};
@@ -12,6 +16,7 @@ use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
 use crate::values::{Values, confined_differently, read_pair, why_not_comparable};
+use crate::working::Working;
 
 /// Below so many new runs each is judged by itself.
 const FEWEST: usize = 10;
@@ -26,10 +31,16 @@ struct Single {
 pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     let limit = args.fail_if.as_deref().map(limit).transpose()?;
     if let Some(page) = &args.output {
-        output::refuse_overwriting(page, "-o", &[&args.quiet, &args.new])?;
+        let files = [args.quiet.as_path(), &args.new];
+        let files: Vec<&Path> = files.into_iter().chain(args.more.iter().map(PathBuf::as_path)).collect();
+        output::refuse_overwriting(page, "-o", &files)?;
     }
+    let _working = Working::at("comparing");
     if !(args.level > 0.0 && args.level < 1.0) {
         bail!("--level {}: between 0 and 1, for example 0.95", args.level);
+    }
+    if !args.more.is_empty() {
+        return several::run(args);
     }
     let ([quiet, new], unmatched) = read_pair([&args.quiet, &args.new], &args.choice)?;
     if quiet.seconds != new.seconds {

@@ -1,0 +1,77 @@
+//! Several runs beside each other, row by row.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use report::many::{NamedRun, SeveralRuns};
+use results::{Columns, ResultRow};
+
+use crate::cli::CompareArgs;
+use crate::commands::report::write_html;
+use crate::exit::Status;
+use crate::output;
+
+/// Compares all runs of the command line with the first.
+pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
+    if args.fail_if.is_some() {
+        bail!("--fail-if judges two runs; name two");
+    }
+    if args.choice.label.is_some()
+        || args.choice.gate
+        || args.choice.column.is_some()
+        || args.choice.unit.is_some()
+    {
+        bail!("several runs are compared row by row: leave --label, --gate, --column and --unit out");
+    }
+    let files: Vec<&PathBuf> = [&args.quiet, &args.new].into_iter().chain(&args.more).collect();
+    let (mut runs, mut rows, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    for file in files {
+        if !store::is_run(file) {
+            bail!(
+                "{} holds plain numbers; several files are compared as runs, row by row: name two",
+                file.display()
+            );
+        }
+        let mut columns = Columns::default();
+        let run = store::scan(file, &mut |samples| columns.push(samples))?;
+        let name = file.display().to_string();
+        if !run.facts.complete {
+            warnings.push(format!("{name} is incomplete"));
+        }
+        let of_run: Vec<ResultRow> = results::of_columns(columns, &run.facts, &run.sites);
+        let errors: u64 = of_run.iter().map(|row| row.errors).sum();
+        if errors > 0 {
+            warnings.push(format!("{name}: {errors} operations failed"));
+        }
+        rows.push(of_run);
+        runs.push(NamedRun {
+            file: name,
+            host: run.facts.machine.as_ref().and_then(|machine| machine.host.clone()),
+            program: run.facts.name.clone(),
+            ranks: run.facts.ranks,
+            started: run.facts.started,
+        });
+    }
+    if let Some(other) = runs.iter().find(|run| run.program != runs[0].program) {
+        warnings.push(format!(
+            "{} ran `{}` and {} `{}`: rows of the same name may be other work",
+            runs[0].file, runs[0].program, other.file, other.program
+        ));
+    }
+    let of_each: Vec<&[ResultRow]> = rows.iter().map(Vec::as_slice).collect();
+    let found = SeveralRuns { rows: results::compare_runs(&of_each), runs, warnings };
+    if args.json {
+        output::json(&found.json())?;
+    } else if args.verbose {
+        output::print(&found.text())?;
+    } else {
+        output::print(&found.screen(output::screen_options()))?;
+    }
+    if let Some(page) = &args.output {
+        write_html(&found.html(), page)?;
+        if !args.json {
+            output::print(&format!("\nReport: {}\n", page.display()))?;
+        }
+    }
+    Ok(Status::Ok)
+}

@@ -1,0 +1,366 @@
+//! Ends a run when its answer stands: `--until 'width(p99) < 5%'`, `--until 'n_eff = 400'`, `--time 30s`.
+//!
+//! Looks are taken at numbers of samples that grow by 15 %, since looking often for a narrow interval costs coverage; the
+//! interval allows for slow operations that come together, without which it would be far too narrow.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, anyhow, bail};
+use engine::run::{Keep, Options, Outcome};
+use ranks::{RankEnd, RanksView};
+use report::Subject;
+use results::{QuantileInterval, ResultRow};
+use samples::{Facts, Run, Sample, Site, SiteKind, UntilFacts};
+
+use crate::cli::{RunArgs, RunOptions};
+
+/// How many times as many samples there are at the next look.
+const GROWTH: f64 = 1.15;
+
+/// No look before: a run warms up.
+const EARLIEST: Duration = Duration::from_secs(3);
+
+/// Values beyond the quantile, counted as independent ones, before its width is believed.
+const FEWEST_BEYOND: f64 = 10.0;
+
+/// A look takes at most this part of the time.
+const SHARE_OF_LOOKING: u32 = 10;
+
+/// Samples after which nobody looks any more: they are held a second time in memory (1 GiB).
+const MOST_SAMPLES: usize = 1 << 24;
+
+/// What must hold of a quantile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Goal {
+    /// The whole width of its interval is less than this share of it.
+    Width(f64),
+    /// So many independent values tell as much of it.
+    EffectiveN(f64),
+}
+
+/// `width(p99 of read/fread) < 5%`.
+#[derive(Clone, Debug, PartialEq)]
+struct Condition {
+    text: String,
+    probability: f64,
+    of: Option<String>,
+    goal: Goal,
+}
+
+impl Condition {
+    fn of(text: &str) -> anyhow::Result<Condition> {
+        Self::parsed(text).ok_or_else(|| {
+            anyhow!(
+                "--until `{text}`: write `width(p99) < 5%` (p50, p90, p99, p99.9 or p99.99, if need be `p99 of \
+                 LABEL/OPERATION`), or `n_eff = 400` (of p99; `n_eff(p50) = 400`)"
+            )
+        })
+    }
+
+    fn parsed(text: &str) -> Option<Condition> {
+        let at = text.find(['<', '>', '='])?;
+        let (left, right) = (text[..at].trim(), &text[at..]);
+        let (relation, number) = right.split_at(right.find(|c: char| !"<>=≥".contains(c))?);
+        let number = number.trim();
+        let (name, inside) = match left.split_once('(') {
+            Some((name, rest)) => (name.trim(), rest.trim().strip_suffix(')')?.trim()),
+            None => (left, "p99"),
+        };
+        let (quantile, of) = match inside.split_once(" of ") {
+            Some((quantile, of)) => (quantile.trim(), Some(of.trim().to_owned())),
+            None => (inside, None),
+        };
+        let goal = match (name, relation) {
+            ("width", "<" | "<=") => {
+                let percent = number.strip_suffix('%').map(|digits| digits.trim().parse::<f64>());
+                Goal::Width(percent.map_or_else(|| number.parse(), |found| found.map(|n| n / 100.0)).ok()?)
+            }
+            ("n_eff", "=" | "==" | ">" | ">=") => Goal::EffectiveN(number.parse().ok()?),
+            _ => return None,
+        };
+        let (Goal::Width(limit) | Goal::EffectiveN(limit)) = goal;
+        let probability = probability(quantile)?;
+        (limit > 0.0 && limit.is_finite()).then(|| Condition {
+            text: text.trim().to_owned(),
+            probability,
+            of,
+            goal,
+        })
+    }
+
+    /// The figure that the goal is about; none where it is not known.
+    fn figure(&self, interval: &QuantileInterval) -> Option<f64> {
+        match self.goal {
+            Goal::EffectiveN(_) => Some(interval.effective_n),
+            Goal::Width(_) => {
+                let beyond = interval.effective_n * (1.0 - self.probability);
+                (interval.is_resolved() && beyond >= FEWEST_BEYOND).then(|| 2.0 * interval.half_width())
+            }
+        }
+    }
+
+    fn holds(&self, figure: f64) -> bool {
+        match self.goal {
+            Goal::Width(limit) => figure < limit,
+            Goal::EffectiveN(limit) => figure >= limit,
+        }
+    }
+
+    /// How many times as many values it will take.
+    fn times_as_many(&self, figure: f64) -> f64 {
+        match self.goal {
+            Goal::Width(limit) => (figure / limit).powi(2),
+            Goal::EffectiveN(limit) => limit / figure.max(1.0),
+        }
+    }
+}
+
+/// The probability that a word such as `p99.9` names, of those that results have intervals of.
+fn probability(word: &str) -> Option<f64> {
+    Some(match word {
+        "median" | "p50" => 0.5,
+        "p90" => 0.9,
+        "p99" => 0.99,
+        "p99.9" | "p999" => 0.999,
+        "p99.99" | "p9999" => 0.9999,
+        _ => return None,
+    })
+}
+
+/// When a run is to end.
+#[derive(Clone, Debug, Default)]
+pub struct Until {
+    condition: Option<Condition>,
+    limit: Option<Duration>,
+}
+
+impl Until {
+    /// As the command line says.
+    ///
+    /// # Errors
+    /// What cannot be read, or watched in such a run.
+    pub fn of(args: &RunArgs, in_job: bool) -> anyhow::Result<Until> {
+        let condition = args.until.as_deref().map(Condition::of).transpose()?;
+        let limit = args.time.as_deref().map(seconds).transpose()?;
+        Self::possible(&args.options, condition.is_some(), limit.is_some(), in_job)?;
+        Ok(Until { condition, limit })
+    }
+
+    fn possible(options: &RunOptions, until: bool, time: bool, in_job: bool) -> anyhow::Result<()> {
+        let option = if until { "--until" } else { "--time" };
+        if (until || time) && in_job {
+            bail!(
+                "{option} is for ranks that lastrank starts: under a launcher nobody sees the samples of all ranks \
+                 while they run; let the program end by itself (`for 30s {{ … }}`)"
+            );
+        }
+        if until && options.record == crate::cli::Record::Histogram {
+            bail!("--until needs every sample: leave --record histogram out");
+        }
+        Ok(())
+    }
+
+    /// Whether anything was asked for.
+    pub fn is_asked(&self) -> bool {
+        self.condition.is_some() || self.limit.is_some()
+    }
+
+    /// Whether samples must be seen for it.
+    pub fn needs_samples(&self) -> bool {
+        self.condition.is_some()
+    }
+
+    fn text(&self) -> String {
+        let time = self.limit.map(|limit| samples::units::duration(limit.as_secs_f64()));
+        self.condition.iter().map(|one| one.text.clone()).chain(time).collect::<Vec<_>>().join(", at most ")
+    }
+}
+
+/// A time of the command line.
+fn seconds(text: &str) -> anyhow::Result<Duration> {
+    let nanoseconds = workloads::quantity::nanoseconds(text, workloads::quantity::SECOND);
+    let nanoseconds = nanoseconds.filter(|time| *time > 0);
+    let nanoseconds =
+        nanoseconds.with_context(|| format!("--time {text}: a time above 0, such as 30s or 5m"))?;
+    Ok(Duration::from_nanos(nanoseconds))
+}
+
+/// Watches a run and ends it when its answer stands.
+pub struct Watcher {
+    until: Until,
+    /// The samples so far, with what is known of the run.
+    run: Run,
+    began: Instant,
+    next_n: usize,
+    next_look: Instant,
+    figure: Option<f64>,
+    looks: u32,
+    reached: bool,
+}
+
+impl Watcher {
+    /// Begins now; `facts` say what the run is about.
+    pub fn new(until: Until, facts: Facts, is_virtual: bool) -> Watcher {
+        let began = Instant::now();
+        Watcher {
+            until,
+            run: Run { facts, ..Run::default() },
+            began,
+            next_n: 1,
+            next_look: if is_virtual { began } else { began + EARLIEST },
+            figure: None,
+            looks: 0,
+            reached: false,
+        }
+    }
+
+    /// Takes samples as they come.
+    pub fn take(&mut self, sites: &[Site], samples: &[Sample]) {
+        if self.until.needs_samples() && self.run.samples.len() < MOST_SAMPLES {
+            if self.run.sites.len() < sites.len() {
+                self.run.sites = sites.to_vec();
+            }
+            self.run.samples.extend_from_slice(samples);
+        }
+    }
+
+    /// Looks whether the answer stands, and ends the run if so.
+    pub fn look(&mut self, view: &RanksView) {
+        if self.reached {
+            return;
+        }
+        let out_of_time = self.until.limit.is_some_and(|limit| self.began.elapsed() >= limit);
+        if out_of_time || self.stands() {
+            self.reached = true;
+            view.stop();
+        }
+    }
+
+    fn stands(&mut self) -> bool {
+        let Some(condition) = &self.until.condition else { return false };
+        let n = self.run.samples.len();
+        let now = Instant::now();
+        if n < self.next_n || n >= MOST_SAMPLES || now < self.next_look {
+            return false;
+        }
+        self.figure = interval(&mut self.run, condition).and_then(|found| condition.figure(&found));
+        self.looks += 1;
+        self.next_n = (n as f64 * GROWTH) as usize + 1;
+        self.next_look = Instant::now() + SHARE_OF_LOOKING * now.elapsed();
+        self.figure.is_some_and(|figure| condition.holds(figure))
+    }
+
+    /// Seconds to go at the pace so far; none where that is not known.
+    pub fn left_s(&self) -> Option<f64> {
+        let elapsed = self.began.elapsed().as_secs_f64();
+        let limit = self.until.limit.map(|limit| (limit.as_secs_f64() - elapsed).max(0.0));
+        let condition = self.until.condition.as_ref();
+        let wanted = self
+            .figure
+            .zip(condition)
+            .map(|(figure, one)| elapsed * (one.times_as_many(figure) - 1.0).max(0.0));
+        match (limit, wanted) {
+            (Some(limit), Some(wanted)) => Some(limit.min(wanted)),
+            (limit, wanted) => limit.or(wanted),
+        }
+    }
+
+    /// Notes in the facts what came of it. A run that was ended because its answer stands is complete, unless a rank was
+    /// lost besides.
+    pub fn tell(self, outcome: &mut Outcome) {
+        if !self.until.is_asked() {
+            return;
+        }
+        let ended = self.reached && outcome.ends.iter().all(as_asked);
+        let facts = &mut outcome.run.facts;
+        if ended {
+            facts.complete = true;
+            facts.failures.clear();
+            outcome.stopped = None;
+        }
+        facts.until = Some(UntilFacts {
+            condition: self.until.text(),
+            reached: self.reached,
+            found: self.figure,
+            looks: self.looks,
+        });
+    }
+}
+
+fn as_asked(end: &RankEnd) -> bool {
+    matches!(end, RankEnd::Finished | RankEnd::Stopped(_))
+}
+
+/// The interval of the condition's quantile, as the result of the run so far has it.
+fn interval(run: &mut Run, condition: &Condition) -> Option<QuantileInterval> {
+    // Ranks come one after the other in each piece; a run has each rank as a whole.
+    run.samples.sort_by_key(|sample| sample.rank);
+    let subject = Subject::choose(run, condition.of.as_deref(), None).ok()?;
+    let found =
+        |list: &[QuantileInterval]| list.iter().find(|one| one.probability == condition.probability).copied();
+    if subject.gate && subject.ranks.len() > 1 {
+        return found(&results::of_values(&subject.values()).1);
+    }
+    let key = subject.keys.first()?;
+    let is_it = |row: &&ResultRow| {
+        row.operation == key.operation()
+            && row.label.as_deref().unwrap_or_default() == key.label()
+            && (row.kind == SiteKind::Operation) == key.is_operation()
+    };
+    results::of_run(run).iter().find(is_it).and_then(|row| found(&row.intervals))
+}
+
+/// Options of a run that is watched: samples are shown while it runs.
+pub fn watched(options: &Options, wanted: bool) -> Options {
+    let tap = (wanted && options.keep == Keep::Samples).then(Default::default);
+    Options { tap, ..options.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_read_as_one_writes_them() {
+        let read = |text: &str| Condition::parsed(text).map(|one| (one.probability, one.of, one.goal));
+        assert_eq!(read("width(p99) < 5%"), Some((0.99, None, Goal::Width(0.05))));
+        assert_eq!(
+            read(" width( p99.9 of read/fread )<=0.1 "),
+            Some((0.999, Some("read/fread".into()), Goal::Width(0.1)))
+        );
+        assert_eq!(read("n_eff = 400"), Some((0.99, None, Goal::EffectiveN(400.0))));
+        assert_eq!(read("n_eff(median) >= 50"), Some((0.5, None, Goal::EffectiveN(50.0))));
+        for wrong in ["", "p99 < 5%", "width(p99) > 5%", "width(p98) < 5%", "width(p99 < 5%", "n_eff = -1"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        assert!(Condition::of("x").unwrap_err().to_string().contains("width(p99) < 5%"));
+    }
+
+    #[test]
+    fn a_width_is_believed_from_ten_values_beyond_on_and_says_how_many_more_it_takes() {
+        let one = Condition::of("width(p99) < 5%").unwrap();
+        let interval = |effective_n: f64, half: f64| QuantileInterval {
+            probability: 0.99,
+            seconds: 1.0,
+            lower_seconds: Some(1.0 - half),
+            upper_seconds: Some(1.0 + half),
+            effective_n,
+        };
+        assert_eq!(one.figure(&interval(999.0, 0.01)), None);
+        let found = one.figure(&interval(1_000.0, 0.05)).unwrap();
+        assert!((found - 0.1).abs() < 1e-12 && !one.holds(found));
+        assert!((one.times_as_many(found) - 4.0).abs() < 1e-9);
+        assert!(one.holds(one.figure(&interval(4_000.0, 0.02)).unwrap()));
+    }
+
+    #[test]
+    fn the_figure_is_that_of_the_result() {
+        let mut run = samples::example::parallel_write(1, 2_000, 3);
+        let one = Condition::of("width(p50) < 5%").unwrap();
+        let rows = results::of_run(&run);
+        let found = interval(&mut run, &one).expect("an interval");
+        assert!(rows.iter().any(|row| row.interval(0.5) == Some(&found)));
+        let gates = interval(&mut samples::example::parallel_write(4, 300, 3), &one).expect("an interval");
+        assert!(gates.effective_n <= 300.0);
+    }
+}

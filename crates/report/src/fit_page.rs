@@ -1,0 +1,115 @@
+//! The page of a fit of numbers: the figures and tables that a run's page has of its subject.
+
+use tail::assess::AssessOptions;
+use tail::groups::Groups;
+
+use crate::analysis::Analysis;
+use crate::chapter::Chapter;
+use crate::groups::{groups_answer, groups_table};
+use crate::page::{Document, VerdictCard, tiles};
+use crate::subject::{Step, Subject};
+use crate::unit::Unit;
+
+/// What the page of a fit is made of.
+pub struct FitPage<'a> {
+    /// What was fitted, for the title.
+    pub name: &'a str,
+    /// Whether the values are seconds.
+    pub seconds: bool,
+    /// What of a run they are; none of plain numbers.
+    pub subject: Option<&'a Subject>,
+    /// The fitted values in time order.
+    pub values: &'a [f64],
+    /// Groups and what they are groups of.
+    pub groups: Option<(&'a Groups, &'a str)>,
+    /// With what options.
+    pub options: &'a AssessOptions,
+}
+
+impl FitPage<'_> {
+    /// The page.
+    pub fn html(&self) -> String {
+        let own = self.subject.filter(|subject| subject.steps.len() == self.values.len()).cloned();
+        let subject = own.unwrap_or_else(|| of_numbers(self.name, self.values));
+        let mut main = Analysis::of(subject, self.options);
+        if !self.seconds {
+            main.unit = Unit::NONE;
+        }
+        let groups = self.groups.map(|(found, by)| {
+            Chapter::new("groups", &format!("By {by}"), &groups_answer(found, by))
+                .with([], [groups_table(found, by, self.seconds)])
+        });
+        let chapters: Vec<Chapter> = groups.into_iter().chain(main.chapters("")).collect();
+        let verdict = main.tail.as_ref().map(|tail| VerdictCard {
+            label: "Verdict",
+            code: tail.code(),
+            text: tail.text(),
+            advice: tail.advice(),
+            findings: tail.findings(),
+        });
+        Document {
+            title: "Fit",
+            kicker: "Extreme values of measured numbers".into(),
+            place: vec![self.name.to_owned()],
+            answer: self.groups.map(|(found, by)| groups_answer(found, by)),
+            warnings: &[],
+            verdict,
+            tiles: if self.seconds { tiles(&main, None) } else { Vec::new() },
+            chapters: &chapters,
+            facts: None,
+            timed_lines: &[],
+            version: None,
+        }
+        .html()
+    }
+}
+
+/// Plain numbers in time order, as if each were a sample.
+fn of_numbers(name: &str, values: &[f64]) -> Subject {
+    let step = |(iteration, value): (usize, &f64)| Step {
+        iteration,
+        start_s: 0.0,
+        seconds: *value,
+        corrected: *value,
+        last: 0,
+    };
+    Subject {
+        name: name.to_owned(),
+        site: 0,
+        sites: Vec::new(),
+        keys: Vec::new(),
+        share: None,
+        runner_up: None,
+        gate: false,
+        batch: (1, 1),
+        ranks: vec![0],
+        steps: values.iter().enumerate().map(step).collect(),
+        of_rank: Vec::new(),
+        failed: 0,
+        unfinished: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_numbers_have_a_page_without_a_unit_they_do_not_have() {
+        let law = tail::Gev::new(10.0, 0.5, 0.1).unwrap();
+        let mut random = tail::Xoshiro::new(3);
+        let values: Vec<f64> = (0..120).map(|_| law.sample(&mut random)).collect();
+        let options = AssessOptions { bootstrap: 19, ..AssessOptions::default() };
+        let page = FitPage {
+            name: "numbers.txt",
+            seconds: false,
+            subject: None,
+            values: &values,
+            groups: None,
+            options: &options,
+        };
+        let text = page.html();
+        assert!(text.contains("plot-return-levels") && text.contains("numbers.txt"));
+        assert!(!text.contains("duration of") && !text.contains(" ms"), "a unit was made up");
+    }
+}
