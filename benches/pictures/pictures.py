@@ -27,7 +27,7 @@ def parts(page: str) -> tuple[dict[str, dict], str]:
 
 def draw(name: str, plot: dict, library: str, to: Path) -> None:
     height = plot["layout"].get("height", HEIGHT)
-    plot["layout"] |= {"width": WIDTH, "height": height, "paper_bgcolor": "#fff", "plot_bgcolor": "#fff", "font": {"size": 13}}
+    plot["layout"] |= {"width": WIDTH, "height": height, "paper_bgcolor": "#fff", "plot_bgcolor": "#fff", "font": {"size": 13}, "title": None}
     page = (
         f"<!doctype html><meta charset='utf-8'><title>{html.escape(name)}</title><style>body{{margin:0}}</style>"
         f"<div id='f'></div><script>{library}</script>"

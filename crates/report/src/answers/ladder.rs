@@ -32,7 +32,11 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     let (said, bandwidth) = streams::bandwidth(measured);
     sentences.extend(said);
     tables.extend(bandwidth);
-    let shown: Vec<&SizeFamily> = columns.iter().take(MOST_LINES).map(|column| column.family).collect();
+    // Size 0 has no place on a logarithmic axis.
+    let mut shown: Vec<SizeFamily> =
+        columns.iter().take(MOST_LINES).map(|column| column.family.clone()).collect();
+    shown.iter_mut().for_each(|family| family.members.retain(|(size, _)| *size > 0.0));
+    let shown: Vec<&SizeFamily> = shown.iter().collect();
     let mut figures: Vec<Figure> = Vec::new();
     let mut overlaid = set_figure(measured.run, &measured.seen.places, &shown, 0);
     overlaid.id = "answer-ladder".into();

@@ -86,13 +86,14 @@ pub(super) fn against_normal(places: &[(String, &Place)], logarithmic: bool) -> 
     let mut curves = Vec::new();
     for (index, (name, numbers)) in found.iter().enumerate() {
         let colour = crate::views::colour(index);
+        let dash = if name.ends_with("(F)") { "dash" } else { "solid" };
         let shares = |shares: &[f64]| shares.iter().map(|share| rounded(*share)).collect::<Vec<_>>();
         let hover = format!("%{{y:.3g}} take longer than %{{x}} {}<extra>{name}</extra>", unit.name);
         let mut line = draw::line(
             name,
             unit.scale_all(&numbers.seconds),
             shares(&numbers.share),
-            (colour, "solid"),
+            (colour, dash),
             &hover,
         );
         line["line"]["shape"] = json!("hv");
@@ -125,8 +126,8 @@ pub(super) fn against_normal(places: &[(String, &Place)], logarithmic: bool) -> 
     (!curves.is_empty()).then(|| Figure {
         id: id.into(),
         title: title.into(),
-        caption: "Solid: measured; dotted: the normal law of the same mean and deviation, which falls off like a cliff. \
-                  (M): memory, (F): file."
+        caption: "Solid (M): memory; dashed (F): file; dotted: the normal law of the same mean and deviation, which falls \
+                  off like a cliff."
             .into(),
         alternative: format!(
             "The share of accesses that take longer, for {} sizes, measured and normal.",

@@ -294,10 +294,9 @@ fn survival(id: &str, numbers: &AgainstNormal, unit: Unit, logarithmic: bool, fo
             {"type": "line", "x0": mean, "x1": mean + deviation, "y0": 0.5, "y1": 0.5, "line": {"color": draw::OTHER, "width": 2}}
         ]);
         // The tail would squeeze the body against the axis.
-        let end =
-            (numbers.mean + 5.0 * numbers.deviation).min(numbers.seconds.last().copied().unwrap_or(0.0));
+        let end = numbers.split + 0.25 * (numbers.split - numbers.seconds[0]);
         plot["layout"]["xaxis"]["range"] =
-            json!([rounded(unit.scale(numbers.seconds[0])), rounded(unit.scale(end.max(numbers.split)))]);
+            json!([rounded(unit.scale(numbers.seconds[0])), rounded(unit.scale(end))]);
     }
     Some(Figure {
         id: format!("{id}-{}", if logarithmic { "log" } else { "linear" }),
