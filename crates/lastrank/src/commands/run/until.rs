@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use engine::run::{Keep, Options, Outcome};
+use engine::run::{Keep, Options, RunOutcome};
 use ranks::{RankEnd, RanksView};
 use report::Subject;
 use results::{QuantileInterval, ResultRow};
@@ -267,7 +267,7 @@ impl Watcher {
 
     /// Notes in the facts what came of it. A run that was ended because its answer stands is complete, unless a rank was
     /// lost besides.
-    pub fn tell(self, outcome: &mut Outcome) {
+    pub fn tell(self, outcome: &mut RunOutcome) {
         if !self.until.is_asked() {
             return;
         }
