@@ -70,13 +70,16 @@ pub fn has_parts(directory: &Path) -> bool {
     part_files(directory).is_ok_and(|parts| !parts.is_empty())
 }
 
+/// Takes samples a piece at a time.
+type EachPiece<'a> = &'a mut dyn FnMut(&[Sample]);
+
 /// Reads all parts in the order of their names as one run.
 ///
 /// Facts are those of the first part; `complete` holds only if it does in every part and none is missing,
 /// failures and warnings are gathered, and the same site in several parts becomes one.
 ///
 /// With `each` the samples go there, a piece at a time, and the run is left without.
-pub(crate) fn read(directory: &Path, mut each: Option<&mut dyn FnMut(&[Sample])>) -> Result<Run, Error> {
+pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<Run, Error> {
     let wrong = |what: String| Error::Parts { path: directory.into(), what };
     let paths = part_files(directory)?;
     let Some((first, rest)) = paths.split_first() else {
