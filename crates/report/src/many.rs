@@ -291,6 +291,14 @@ impl SeveralRuns {
     }
 }
 
+/// ` (factor 1.22–1.27)`, on time; nothing where an end is open.
+fn ends(ratio: &QuantileRatio) -> String {
+    match (ratio.lower, ratio.upper) {
+        (Some(lower), Some(upper)) => format!(" (factor {}–{})", three(lower), three(upper)),
+        (Some(_) | None, Some(_) | None) => String::new(),
+    }
+}
+
 fn drawn(
     name: &str,
     runs: &[&str],
