@@ -94,7 +94,7 @@ impl SeveralRuns {
         let fastest = shown.filter(|(_, r)| r.value < 1.0).min_by(|a, b| a.1.value.total_cmp(&b.1.value));
         let told = |found: Option<&(usize, QuantileRatio)>, word: &str| {
             found.map(|(at, ratio)| {
-                format!("{word} is {}, {}{}", self.runs[*at].file, times(ratio.value), ratio_text(ratio))
+                format!("{word} is {}, {}{}", self.runs[*at].file, times(ratio.value), ends(ratio))
             })
         };
         let parts: Vec<String> =

@@ -34,8 +34,8 @@ fn broken(line: &str, columns: usize) -> String {
             return lines.join("\n");
         }
         let fits = |at: &usize| *at > from && width(&rest[..*at]) <= room;
-        let blanks = rest.char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at);
-        let Some(at) = blanks.filter(fits).last() else {
+        let mut blanks = rest.char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at).rev();
+        let Some(at) = blanks.find(fits) else {
             // A word that is wider than the terminal is the terminal's to break.
             lines.push(format!("{before}{rest}"));
             return lines.join("\n");
