@@ -179,7 +179,7 @@ fn by_number(measured: Measured, family: &SizeFamily) -> (Option<String>, Table)
         );
     }
     let said = |(number, per_second, median): &(f64, f64, f64)| {
-        format!("{} at {name} {} ({})", three(*per_second), number.to_string(), time(*median))
+        format!("{} at {name} {} ({})", three(*per_second), number, time(*median))
     };
     let most = rates.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let sentence = rates.first().zip(most).map(|(first, most)| match first.0 == most.0 {
