@@ -385,7 +385,7 @@ pub struct ReportArgs {
     /// The answer in one line
     #[arg(long, short = 'q', conflicts_with = "verbose")]
     pub one_line: bool,
-    /// The document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
+    /// The JSON document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
     #[arg(long, conflicts_with_all = ["verbose", "one_line"])]
     pub json: bool,
     /// Hide host, command line, paths and user

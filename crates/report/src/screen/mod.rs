@@ -69,6 +69,8 @@ impl Report {
     /// The answer in one line: rate, median, p99, errors, whether to trust it.
     pub fn one_line(&self) -> String {
         let mut parts = Vec::new();
+        let declared = self.answer.as_ref().and_then(|answer| answer.sentences.first());
+        parts.extend(declared.map(|sentence| sentence.trim_end_matches('.').to_owned()));
         if let Some(row) = answer::operation(self) {
             parts.extend(row.bytes_per_second.filter(|rate| *rate > 0.0).map(bandwidth));
             parts
