@@ -72,19 +72,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     warnings.extend(views::unknown(run).map(of_unknown_view));
     let time = if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) };
     let seen = views::Seen::of(run);
-    // Who names a place wants that, not the answer of the program.
-    let answer = match answers::of(&seen, &results).filter(|_| options.site.is_none()) {
-        None => None,
-        Some(Ok(answer)) => Some(answer),
-        Some(Err(why)) => {
-            warnings.push(warning(
-                "no-answer",
-                &why,
-                "see docs/answers.md for what each form of answer needs",
-            ));
-            None
-        }
-    };
+    let answer = declared_answer(&seen, &results, options, &mut warnings);
     let (mut chapters, further) = views::chapters(&seen, &time);
     drop(seen);
     let mut durations =
@@ -144,6 +132,18 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
+}
+
+/// The answer that the program declares, unless a place was asked for; a warning where it cannot be given.
+fn declared_answer(
+    seen: &views::Seen<'_>,
+    results: &[ResultRow],
+    options: &ReportOptions,
+    warnings: &mut Vec<Warning>,
+) -> Option<answers::Answer> {
+    let declared = answers::of(seen, results).filter(|_| options.site.is_none())?;
+    let advice = "see docs/answers.md for what each form of answer needs";
+    declared.map_err(|why| warnings.push(warning("no-answer", &why, advice))).ok()
 }
 
 fn of_unknown_view(name: &str) -> Warning {
