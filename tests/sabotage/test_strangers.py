@@ -135,3 +135,16 @@ def test_messages_of_an_editor_are_bounded(lastrank: Lastrank, frame: bytes) -> 
     done = run(lastrank, "lsp", input=frame, preexec_fn=bounded_memory)
     assert 0 <= done.returncode <= 3, done.stderr
     assert b"panicked" not in done.stderr and b"bug of lastrank" not in done.stderr, done.stderr
+
+
+def test_a_small_recording_takes_little_memory(lastrank: Lastrank) -> None:
+    """Its page names a dictionary of 638 million entries; fuzzing found it."""
+    seed = Path(__file__).parents[2] / "fuzz/seeds/recordings/dictionary.parquet"
+    done = run(lastrank, "import", seed, preexec_fn=little_memory)
+    assert done.returncode == 2 and b"dictionary" in done.stderr, done.stderr
+
+
+def little_memory() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))

@@ -447,9 +447,28 @@ fn read_group(
     Ok(())
 }
 
+/// Refuses a dictionary of more entries than the column has values: the library takes memory for as many as its page says.
+fn dictionary_fits(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<(), ParquetError> {
+    let mut pages = group.get_column_page_reader(column)?;
+    while let Some(page) = pages.peek_next_page()? {
+        if !page.is_dict {
+            pages.skip_next_page()?;
+            continue;
+        }
+        let entries = pages.get_next_page()?.map_or(0, |page| page.num_values());
+        if entries as usize > rows {
+            return Err(ParquetError::General(format!(
+                "a dictionary of {entries} entries for {rows} values"
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn values<T: DataType>(group: &dyn RowGroupReader, column: usize) -> Result<Vec<T::T>, ParquetError> {
-    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+    dictionary_fits(group, column, rows)?;
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
     let mut values = Vec::new();
     while reader.read_records((rows + 1 - values.len()).min(1 << 16), None, None, &mut values)?.0 > 0 {
         if values.len() > rows {
