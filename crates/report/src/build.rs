@@ -109,7 +109,8 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     }
     if !is_tour {
         let main = subject.and_then(|subject| answer::operation_of(subject, &results));
-        let at = if about_curves { chapters.len() } else { 0 };
+        // Behind what the program itself asks to show.
+        let at = chapters.iter().position(|chapter| chapter.id == "durations").unwrap_or(0);
         chapters.splice(at..at, throughput::chapter(&results, main));
     }
     let causes = if is_tour { Vec::new() } else { causes::of(run) };

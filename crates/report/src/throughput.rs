@@ -74,7 +74,7 @@ fn of_operations(rows: &[&ResultRow], main: Option<&ResultRow>) -> Table {
         }
         table.push(main.is_some_and(|main| std::ptr::eq(main, *row)), cells);
     }
-    table.note = "Wall time runs from the first begin to the last end over all ranks, within each pass of the block \
+    table.note = "Wall time is that between the first operation and the end of the last over all ranks, within each pass of the block \
                   around an operation; pauses between passes do not count. Intervals need no law and allow for slow \
                   operations that come together."
         .into();

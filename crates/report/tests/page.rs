@@ -125,7 +125,7 @@ fn values_that_are_all_equal_are_shown_and_not_fitted() {
     assert!(report.terminal_text().contains("nothing varies"), "{}", report.terminal_text());
     assert_eq!(
         report.figures().map(|figure| figure.id.as_str()).collect::<Vec<_>>(),
-        ["series", "survival", "last", "spread", "ranges", "distributions"]
+        ["rate", "series", "survival", "last", "spread", "ranges", "distributions"]
     );
     assert!(report.html().contains("No law was fitted"));
 }
