@@ -19,6 +19,8 @@ from .sandbox import Mounted, is_mount_of, require_root, skip, unmount_below, wa
 SOURCE = Path(__file__).parent / "delayfs"
 ROOT = SOURCE.parent.parent.parent
 LOG = ".delays.csv"
+# What is written there decides when power is cut.
+POWER = ".power"
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ def test_it_keeps_what_is_written(delayed: Delayed) -> None:
     content = os.urandom(3 << 20)
     (mounted.path / "file").write_bytes(content)
     assert (mounted.path / "file").read_bytes() == content
-    assert sorted(os.listdir(mounted.path)) == [delay.LOG, "file"]
+    assert sorted(os.listdir(mounted.path)) == [delay.LOG, delay.POWER, "file"]
     (mounted.path / "file").unlink()
-    assert os.listdir(mounted.path) == [delay.LOG]
+    assert sorted(os.listdir(mounted.path)) == [delay.LOG, delay.POWER]
 
 
 def test_the_same_seed_draws_the_same_delays(delayed: Delayed) -> None:

@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use engine::run::Options;
-use ppl::commands::{Class, Command, Kind};
+use ppl::commands::{Class, Command, Default as OmittedArgument, Kind};
 use support::alone;
 use support::language::plan;
 
@@ -38,6 +38,7 @@ fn ordinary(command: Command, kind: Kind, name: &str, case: usize) -> String {
         (Kind::Path, _) if command == Command::Stripe => "\".\"".into(),
         (Kind::Path, _) => "\"f\"".into(),
         (Kind::Text, "advice") => "\"normal\"".into(),
+        (Kind::Text, "kind") if command == Command::Atomic => "\"add\"".into(),
         (Kind::Text, "kind") => "\"copy\"".into(),
         (Kind::Text, "pages") => "\"small\"".into(),
         (Kind::Text, "way") => "\"raw\"".into(),
@@ -46,6 +47,8 @@ fn ordinary(command: Command, kind: Kind, name: &str, case: usize) -> String {
         (Kind::File, _) => "$f".into(),
         (Kind::Permissions, _) => "0o600".into(),
         (Kind::Count, _) => "2".into(),
+        // Numbers of processors, nodes and threads.
+        (Kind::Integer, _) if command.class() == Class::Kernel => "0".into(),
         _ if command.class() == Class::Kernel => "1MiB".into(),
         _ => "4k".into(),
     }
@@ -54,9 +57,14 @@ fn ordinary(command: Command, kind: Kind, name: &str, case: usize) -> String {
 /// Every command of files and kernels, with each value for each of its numbers.
 fn cases() -> Vec<(Command, &'static str, Kind, Option<i64>, String)> {
     let mut cases = Vec::new();
-    let own = |command: &Command| matches!(command.class(), Class::File | Class::Kernel);
+    // A network address must be a parameter, which no literal is.
+    let own = |command: &Command| {
+        matches!(command.class(), Class::File | Class::Kernel) && *command != Command::NetPingpong
+    };
     for command in Command::all().filter(own) {
         let arguments = command.spec().arguments;
+        let required = |argument: &ppl::commands::ArgumentSpec| argument.default == OmittedArgument::Required;
+        let needed = arguments.iter().rposition(required).unwrap_or(0);
         for (at, argument) in arguments.iter().enumerate() {
             let Some(bounds) = argument.kind.bounds() else { continue };
             for (text, value) in VALUES {
@@ -67,7 +75,7 @@ fn cases() -> Vec<(Command, &'static str, Kind, Option<i64>, String)> {
                 if large && matches!(argument.name, "size" | "resident") {
                     continue;
                 }
-                let given = (0..=at).map(|other| match other == at {
+                let given = (0..=at.max(needed)).map(|other| match other == at {
                     true => (*text).to_owned(),
                     false => ordinary(command, arguments[other].kind, arguments[other].name, cases.len()),
                 });

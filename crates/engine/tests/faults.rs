@@ -5,7 +5,7 @@ mod support;
 use engine::execute::{Session, Stop};
 use engine::run::{Body, Options, Program, RunOutcome, ranks};
 use record::StaticSite;
-use support::language::{of, plan, run_in};
+use support::language::{of, plan};
 use support::{alone, small_disk};
 
 /// A program whose rank first does something to itself.
@@ -70,7 +70,10 @@ fn a_full_disk_ends_the_run_with_its_reason_and_the_samples_before_it() {
             let home = tempfile::tempdir().expect("a directory");
             let Some(_disk) = small_disk(home.path()) else { return "skipped".into() };
             let large = block.replace("64k", "1m");
-            let outcome = run_in(home.path(), &format!("$f = fcreat(\"f\"); {large} fclose($f);"), 1, 7);
+            std::env::set_current_dir(home.path()).expect("the directory");
+            let program = plan(&format!("$f = fcreat(\"f\"); {large} fclose($f);"), 1, 7);
+            let options = Options { fill: true, ..Options::new(1) };
+            let outcome = engine::run(&program, &options, |_| ()).expect("a run");
             std::env::set_current_dir("/").expect("the root");
             let (_, bytes, full) = of(&outcome, "fwrite", libc::ENOSPC);
             let told = outcome.run.facts.failures.join("; ");

@@ -62,7 +62,7 @@ fn an_end_that_is_not_there_fails_the_operation_and_says_how_to_start_it() {
     let (echo, folder) = (Echo::start(), tempfile::tempdir().unwrap());
     let address = echo.address.clone();
     drop(echo);
-    let done = program(folder.path(), TRIPS, &["--set", &format!("echo={address}")]);
+    let done = program(folder.path(), TRIPS, &["--set", &format!("echo={address}"), "-v"]);
     assert_eq!(done.status, Some(3), "{}", all(&done));
     assert!(all(&done).contains("lastrank echo"), "{}", all(&done));
 }

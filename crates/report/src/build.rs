@@ -111,7 +111,11 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         let main = subject.and_then(|subject| answer::operation_of(subject, &results));
         // Behind what the program itself asks to show.
         let at = chapters.iter().position(|chapter| chapter.id == "durations").unwrap_or(0);
-        chapters.splice(at..at, throughput::chapter(&results, main));
+        let mut chapter = throughput::chapter(&results, main);
+        if answer.is_some() {
+            chapter.iter_mut().for_each(Chapter::put_below_answer);
+        }
+        chapters.splice(at..at, chapter);
     }
     let causes = if is_tour { Vec::new() } else { causes::of(run) };
     chapters.extend(causes::chapter(run, &causes));

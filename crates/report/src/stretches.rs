@@ -9,6 +9,12 @@ use tail::verdict::VerdictCode;
 /// Fewest values of a stretch that gets a law.
 const FEWEST: usize = 50;
 
+/// Most values of a stretch that gets a law: of more no law is exact, and refits take minutes.
+const MOST: usize = 100_000;
+
+/// Stretches that get a law: the newest.
+const FITTED: usize = 4;
+
 /// Refits behind the verdict of a stretch.
 const REFITS: usize = 199;
 
@@ -23,7 +29,7 @@ pub struct Stretch {
     pub quantiles: Option<Quantiles>,
     /// Their intervals, which need no law.
     pub intervals: Vec<QuantileInterval>,
-    /// Its law of maxima; none of fewer than 50 values.
+    /// Its law of maxima; none of fewer than 50 or more than 100,000 values, and of the newest four stretches only.
     pub law: Option<Gev>,
     /// What the law is worth.
     pub verdict: Option<VerdictCode>,
@@ -42,13 +48,18 @@ impl Stretch {
         ends.sort_unstable();
         ends.dedup();
         let options = AssessOptions { bootstrap: REFITS.min(options.bootstrap), ..options.clone() };
-        let one = |pair: &[usize]| Stretch::of(pair[0], &values[pair[0]..pair[1]], &options);
-        ends.windows(2).rev().map(one).collect()
+        let one = |(age, pair): (usize, &[usize])| {
+            let law = (age < FITTED).then_some(&options);
+            Stretch::of(pair[0], &values[pair[0]..pair[1]], law)
+        };
+        ends.windows(2).rev().enumerate().map(one).collect()
     }
 
-    fn of(begin: usize, values: &[f64], options: &AssessOptions) -> Stretch {
+    /// The stretch of values from the index `begin` on, with a law where there are options for one.
+    fn of(begin: usize, values: &[f64], law: Option<&AssessOptions>) -> Stretch {
         let (quantiles, intervals) = results::of_values(values);
-        let found = (values.len() >= FEWEST).then(|| assess(values, options).ok()).flatten();
+        let law = law.filter(|_| (FEWEST..=MOST).contains(&values.len()));
+        let found = law.and_then(|options| assess(values, options).ok());
         Stretch {
             from: begin + 1,
             n: values.len(),

@@ -34,8 +34,11 @@ fn broken(line: &str, columns: usize) -> String {
             return lines.join("\n");
         }
         let fits = |at: &usize| *at > from && width(&rest[..*at]) <= room;
-        let mut blanks = rest.char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at).rev();
-        let Some(at) = blanks.find(fits) else {
+        let blanks = || rest.char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at).rev();
+        // A number stays with the word before it, as in `shape 0.026`.
+        let before_word = |at: &usize| !rest[at + 1..].starts_with(|next: char| next.is_ascii_digit());
+        let whole = blanks().find(|at| fits(at) && before_word(at));
+        let Some(at) = whole.or_else(|| blanks().find(fits)) else {
             // A word that is wider than the terminal is the terminal's to break.
             lines.push(format!("{before}{rest}"));
             return lines.join("\n");
