@@ -36,6 +36,14 @@ def strict(schema: Any) -> Any:
     return closed
 
 
+@pytest.fixture(autouse=True)
+def no_width_of_a_terminal() -> None:
+    """GNU readline, which the debugger of Python loads, sets these for child processes behind the back of `os.environ`."""
+    for name in ("COLUMNS", "LINES"):
+        if name not in os.environ:
+            os.unsetenv(name)
+
+
 @pytest.fixture(scope="session")
 def program() -> Path:
     """The program under test, by itself."""

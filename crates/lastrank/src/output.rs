@@ -1,5 +1,6 @@
 //! Writes text to standard output and error, without a panic when the reader has gone away.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -19,7 +20,18 @@ pub fn print(text: &str) -> io::Result<()> {
 
 /// As [`print`], in lines as wide as the terminal.
 pub fn print_fitted(text: &str) -> io::Result<()> {
-    print(&report::fit_width(text, screen_options().width))
+    print(&fitted(text))
+}
+
+/// The text in lines as wide as the terminal; unchanged for a pipe, whose reader wants whole lines, unless `COLUMNS` is
+/// set.
+pub fn fitted(text: &str) -> Cow<'_, str> {
+    let is_asked = std::env::var_os("COLUMNS").is_some_and(|columns| !columns.is_empty());
+    if is_asked || io::stdout().is_terminal() {
+        report::fit_width(text, screen_options().width).into()
+    } else {
+        text.into()
+    }
 }
 
 fn print_as_it_is(text: &str) -> io::Result<()> {

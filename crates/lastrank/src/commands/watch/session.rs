@@ -96,8 +96,7 @@ impl<'a> Session<'a> {
                 "text": text.split_whitespace().collect::<Vec<_>>().join(" "),
             }));
         }
-        let columns = output::screen_options().width;
-        Ok(output::tell(&format!("{}\n", report::fit_width(&text, columns)))?)
+        Ok(output::tell(&format!("{}\n", output::fitted(&text)))?)
     }
 
     /// The factor that brings a plain number of the stream into the unit of the baseline.
