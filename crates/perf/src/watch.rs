@@ -39,6 +39,8 @@ pub struct Watch {
     coverage: Coverage,
     /// Counters before the operation (accounting), or after the last switch (events: only `queue_ns`).
     before: Counters,
+    /// The processor at the start of the operation. With a ring it is that of the last record: a thread moves
+    /// only by a switch, which is recorded.
     cpu: u16,
     totals: Totals,
     faults_measured: bool,
@@ -123,31 +125,32 @@ impl Watch {
         if let Some(devices) = &mut self.devices {
             devices.before();
         }
-        self.cpu = processor();
     }
 
     /// Ends an operation and returns what happened since [`Watch::before`]. Call just after the second clock
     /// read.
     #[inline(always)]
     pub fn after(&mut self) -> Observed {
-        let cpu = processor();
-        let mut seen = match &self.ring {
-            Some(ring) if ring.is_quiet() => Observed::default(),
+        match &self.ring {
+            Some(ring) if ring.is_quiet() => Observed { cpu: self.cpu, ..Observed::default() },
             Some(_) => self.after_records(),
             None => self.after_accounting(),
-        };
-        if cpu != self.cpu {
-            seen.causes = seen.causes.with(Cause::Migration);
         }
-        seen.cpu = cpu;
+    }
+
+    /// Notes on which processor the operation ended, and whether it moved there.
+    fn ended_on(&mut self, mut seen: Observed) -> Observed {
+        seen.cpu = processor();
+        if seen.cpu != self.cpu {
+            seen.causes = seen.causes.with(Cause::Migration);
+            self.cpu = seen.cpu;
+        }
         seen
     }
 
     /// Sums over all records of the ring so far; zero without a ring.
     pub fn totals(&mut self) -> Totals {
-        if self.drain().switched {
-            self.before.queue_ns = self.accounting.queue_ns();
-        }
+        self.before_records();
         self.totals
     }
 
@@ -157,6 +160,7 @@ impl Watch {
         if self.drain().switched {
             self.before.queue_ns = self.accounting.queue_ns();
         }
+        self.cpu = processor();
     }
 
     #[inline(never)]
@@ -164,6 +168,7 @@ impl Watch {
         if self.near > 0 {
             self.before = self.accounting.read();
         }
+        self.cpu = processor();
         self.began_ns = clock::monotonic_raw_ns();
     }
 
@@ -191,7 +196,13 @@ impl Watch {
                 tally.causes = tally.causes.with(Cause::Device);
             }
         }
-        Observed { queue_ns, blocked_ns, causes: tally.causes, cpu: 0, device_ns }
+        self.ended_on(Observed {
+            queue_ns,
+            blocked_ns,
+            causes: tally.causes,
+            device_ns,
+            ..Observed::default()
+        })
     }
 
     /// Whether the control group has throttled since the last call.
@@ -207,7 +218,7 @@ impl Watch {
         let was_read = self.near > 0;
         self.near = if took >= LONG_NS { NEAR } else { self.near.saturating_sub(1) };
         if !was_read {
-            return Observed::default();
+            return self.ended_on(Observed::default());
         }
         let (old, new) = (self.before, self.accounting.read());
         let happened = [
@@ -222,7 +233,7 @@ impl Watch {
         if queue_ns >= LONG_WAIT_NS && self.was_throttled() {
             causes = causes.with(Cause::Throttled);
         }
-        Observed { queue_ns, causes, ..Observed::default() }
+        self.ended_on(Observed { queue_ns, causes, ..Observed::default() })
     }
 
     fn drain(&mut self) -> EventTally {
