@@ -77,9 +77,9 @@ impl Bracket {
         let clock = self.clock;
         #[cfg(test)]
         let requests = super::counted::requests();
-        let begin = clock.now();
+        let begin = clock.at_call();
         let outcome = call(driver);
-        let end = clock.now();
+        let end = clock.at_call();
         #[cfg(test)]
         self.count(requests);
         if driver.capabilities().virtual_time {
