@@ -25,7 +25,11 @@ impl<M: Machine> Interpreter<'_, M> {
         self.arguments.clear();
         let mut refused = 0;
         for index in 0..count {
-            let argument = self.argument(command, index, first + index as u32, &mut refused)?;
+            let expr = first + index as u32;
+            let argument = match self.quick_argument(command, index, expr) {
+                Some(argument) => argument,
+                None => self.argument(command, index, expr, &mut refused)?,
+            };
             self.arguments.put(argument);
         }
         let reply = if refused == 0 {
@@ -125,7 +129,26 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(())
     }
 
-    #[inline]
+    /// An open file or an integer within its bounds, from a variable, a number or operators of these. All that is
+    /// frequent; `None` for the rest.
+    #[inline(always)]
+    fn quick_argument(&self, command: Command, index: usize, expr: ExprIndex) -> Option<Argument> {
+        let kind = command.spec().arguments[index].kind;
+        match self.code.exprs[expr as usize] {
+            Expr::Slot(slot) if kind == Kind::File => match self.slot(slot) {
+                Value::File(file) => Some(Argument::File(*file)),
+                _ => None,
+            },
+            Expr::Int(_) | Expr::Slot(_) | Expr::Binary(..) => {
+                let (least, most) = kind.bounds()?;
+                let number = self.quick_integer(expr)?;
+                (least <= number && number <= most).then_some(Argument::Int(number))
+            }
+            _ => None,
+        }
+    }
+
+    #[inline(never)]
     fn argument(
         &mut self,
         command: Command,

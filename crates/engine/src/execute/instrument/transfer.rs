@@ -91,7 +91,7 @@ impl Layer {
     ) -> Timed {
         let Some(open) = self.files.get(file) else { return self.bracket.failed(driver, libc::EBADF) };
         let Some(handle) = open.handle else { return self.bracket.failed(driver, libc::EBADF) };
-        let (position, name) = (open.position, open.name);
+        let position = open.position;
         let advances = offset.is_none() && length.is_some();
         let offset = if open.shared && advances { Some(position) } else { offset };
         let (length, offset) = match length {
@@ -125,8 +125,11 @@ impl Layer {
         if advances {
             self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
-        let offset = offset.unwrap_or(position);
-        self.last_read = LastRead { file: name, offset, length: timed.outcome.value };
+        if self.verifying {
+            let file = self.files.get(file).map(|open| open.name).unwrap_or_default();
+            let (offset, length) = (offset.unwrap_or(position), timed.outcome.value);
+            self.last_read = LastRead { file, offset, length };
+        }
         short_read(&mut timed.outcome, length);
         timed
     }

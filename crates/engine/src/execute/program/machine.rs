@@ -22,7 +22,7 @@ impl Machine for Rank<'_, '_> {
         if self.stop.is_some() {
             return Reply::failed(libc::ECANCELED);
         }
-        let offset = || arguments.is_given(2).then(|| arguments.size(2, 0));
+        let offset = || arguments.given_size(2);
         match (command, arguments.file(0)) {
             (Command::Fwrite, Some(file)) => {
                 let (length, buffer) = self.bytes(arguments, 1);
@@ -30,7 +30,7 @@ impl Machine for Rank<'_, '_> {
                 self.perform(site, call, Answer::Bytes)
             }
             (Command::Fread, Some(file)) => {
-                let length = arguments.is_given(1).then(|| arguments.size(1, 0));
+                let length = arguments.given_size(1);
                 self.read(site, Call::Read { file, length, offset: offset() })
             }
             _ => self.other(command, site, arguments),
@@ -185,10 +185,10 @@ impl Machine for Rank<'_, '_> {
 
     #[inline]
     fn interrupted(&mut self) -> Option<Halt> {
-        if self.stop.is_none() {
-            self.stop = self.session.interrupted();
+        match self.stop {
+            None if !self.session.is_interrupted() => None,
+            _ => self.halted_by_others(),
         }
-        self.halted()
     }
 
     fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {

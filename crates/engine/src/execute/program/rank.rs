@@ -154,6 +154,16 @@ impl<'m, 's> Rank<'m, 's> {
         self.stop.as_ref().map(|stop| Halt::Machine(stop.to_string()))
     }
 
+    /// The reason to stop, which may be that of another rank.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn halted_by_others(&mut self) -> Option<Halt> {
+        if self.stop.is_none() {
+            self.stop = self.session.interrupted();
+        }
+        self.halted()
+    }
+
     #[inline(always)]
     pub(super) fn perform(&mut self, site: SiteId, call: Call<'_>, answer: Answer) -> Reply {
         if self.session.is_async() && !self.wanted {

@@ -277,6 +277,12 @@ impl<'a> Session<'a> {
         self.comm.stopped().map(Stop::Comm)
     }
 
+    /// Is [`Session::interrupted`] some reason?
+    #[inline(always)]
+    pub(in crate::execute) fn is_interrupted(&self) -> bool {
+        self.comm.is_stopped()
+    }
+
     /// Says where the operation that begins stands.
     #[inline(always)]
     pub(in crate::execute) fn begin_at(&self, site: u32, line: u32) {
