@@ -110,7 +110,7 @@ impl Scratch {
     /// Memory with what `rank` writes at `offset` of a stream, for a write of `length` bytes: the next call changes it.
     ///
     /// Errors: the errno where there is no memory.
-    #[inline]
+    #[inline(always)]
     pub fn outgoing(
         &mut self,
         (stream, rank): (&ContentStream, u32),
@@ -153,9 +153,16 @@ impl Scratch {
     /// Memory for a read of `length` bytes.
     ///
     /// Errors: the errno where there is no memory.
-    #[inline]
+    #[inline(always)]
     pub fn incoming(&mut self, length: usize) -> Result<*mut u8, i32> {
-        let length = length.min(SCRATCH_LIMIT);
+        match &self.back {
+            Some(buffer) if buffer.length() >= length => Ok(buffer.pointer()),
+            _ => self.grow(length.min(SCRATCH_LIMIT)),
+        }
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, length: usize) -> Result<*mut u8, i32> {
         if self.back.as_ref().is_none_or(|buffer| buffer.length() < length) {
             self.back = None;
             self.back = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);

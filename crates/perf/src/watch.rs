@@ -52,6 +52,9 @@ pub struct Watch {
     /// near a long one.
     began_ns: u64,
     near: u8,
+    /// What was seen of the last operation that was not quiet. A result through memory of the caller would be read
+    /// before it is there.
+    seen: Observed,
 }
 
 /// Operations of this length and longer justify two readings of the counters.
@@ -88,6 +91,7 @@ impl Watch {
             throttling: throttled(),
             began_ns: 0,
             near: NEAR,
+            seen: Observed::default(),
         }
     }
 
@@ -132,20 +136,21 @@ impl Watch {
     #[inline(always)]
     pub fn after(&mut self) -> Observed {
         match &self.ring {
-            Some(ring) if ring.is_quiet() => Observed { cpu: self.cpu, ..Observed::default() },
+            Some(ring) if ring.is_quiet() => return Observed { cpu: self.cpu, ..Observed::default() },
             Some(_) => self.after_records(),
             None => self.after_accounting(),
         }
+        self.seen
     }
 
-    /// Notes on which processor the operation ended, and whether it moved there.
-    fn ended_on(&mut self, mut seen: Observed) -> Observed {
+    /// Keeps what was seen, with the processor on which the operation ended, and whether it moved there.
+    fn keep(&mut self, mut seen: Observed) {
         seen.cpu = processor();
         if seen.cpu != self.cpu {
             seen.causes = seen.causes.with(Cause::Migration);
             self.cpu = seen.cpu;
         }
-        seen
+        self.seen = seen;
     }
 
     /// Sums over all records of the ring so far; zero without a ring.
@@ -173,7 +178,7 @@ impl Watch {
     }
 
     #[cold]
-    fn after_records(&mut self) -> Observed {
+    fn after_records(&mut self) {
         let mut tally = self.drain();
         let mut queue_ns = 0;
         if tally.switched {
@@ -196,13 +201,7 @@ impl Watch {
                 tally.causes = tally.causes.with(Cause::Device);
             }
         }
-        self.ended_on(Observed {
-            queue_ns,
-            blocked_ns,
-            causes: tally.causes,
-            device_ns,
-            ..Observed::default()
-        })
+        self.keep(Observed { queue_ns, blocked_ns, causes: tally.causes, device_ns, ..Observed::default() });
     }
 
     /// Whether the control group has throttled since the last call.
@@ -213,12 +212,12 @@ impl Watch {
     }
 
     #[inline(never)]
-    fn after_accounting(&mut self) -> Observed {
+    fn after_accounting(&mut self) {
         let took = clock::monotonic_raw_ns().saturating_sub(self.began_ns);
         let was_read = self.near > 0;
         self.near = if took >= LONG_NS { NEAR } else { self.near.saturating_sub(1) };
         if !was_read {
-            return self.ended_on(Observed::default());
+            return self.keep(Observed::default());
         }
         let (old, new) = (self.before, self.accounting.read());
         let happened = [
@@ -233,7 +232,7 @@ impl Watch {
         if queue_ns >= LONG_WAIT_NS && self.was_throttled() {
             causes = causes.with(Cause::Throttled);
         }
-        self.ended_on(Observed { queue_ns, causes, ..Observed::default() })
+        self.keep(Observed { queue_ns, causes, ..Observed::default() });
     }
 
     fn drain(&mut self) -> EventTally {

@@ -56,23 +56,19 @@ impl Layer {
         };
         let stop = self.stop;
         let bytes = length as usize;
+        let begun = self.bracket.begin(driver);
         // SAFETY: `from` is readable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
-        let timed = unsafe {
+        let outcome = unsafe {
             match (whole, offset) {
-                (true, None) => {
-                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.write(handle, from, bytes))
-                }
-                (true, Some(at)) => {
-                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.pwrite(handle, from, bytes, at))
-                }
-                (false, _) => self.bracket.time(driver, Meaning::Bytes, |driver| {
-                    pieces(length, false, stop, |done, part| match offset {
-                        None => driver.write(handle, from, part),
-                        Some(at) => driver.pwrite(handle, from, part, at + done),
-                    })
+                (true, None) => driver.write(handle, from, bytes),
+                (true, Some(at)) => driver.pwrite(handle, from, bytes, at),
+                (false, _) => pieces(length, false, stop, |done, part| match offset {
+                    None => driver.write(handle, from, part),
+                    Some(at) => driver.pwrite(handle, from, part, at + done),
                 }),
             }
         };
+        let timed = self.bracket.end(driver, begun, Meaning::Bytes, outcome);
         if advances {
             self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
@@ -105,23 +101,19 @@ impl Layer {
         let stop = self.stop;
         let whole = self.is_whole(length, None);
         let bytes = length as usize;
+        let begun = self.bracket.begin(driver);
         // SAFETY: `into` is writable for `length` bytes, or for SCRATCH_LIMIT where `length` is more.
-        let mut timed = unsafe {
+        let outcome = unsafe {
             match (whole, offset) {
-                (true, None) => {
-                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.read(handle, into, bytes))
-                }
-                (true, Some(at)) => {
-                    self.bracket.time(driver, Meaning::Bytes, |driver| driver.pread(handle, into, bytes, at))
-                }
-                (false, _) => self.bracket.time(driver, Meaning::Bytes, |driver| {
-                    pieces(length, false, stop, |done, part| match offset {
-                        None => driver.read(handle, into, part),
-                        Some(at) => driver.pread(handle, into, part, at + done),
-                    })
+                (true, None) => driver.read(handle, into, bytes),
+                (true, Some(at)) => driver.pread(handle, into, bytes, at),
+                (false, _) => pieces(length, false, stop, |done, part| match offset {
+                    None => driver.read(handle, into, part),
+                    Some(at) => driver.pread(handle, into, part, at + done),
                 }),
             }
         };
+        let mut timed = self.bracket.end(driver, begun, Meaning::Bytes, outcome);
         if advances {
             self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
@@ -320,7 +312,7 @@ impl Layer {
 
 /// Moves `length` bytes: at once where they are `whole` in a buffer, else in pieces that fit our own
 /// memory. Between two pieces it looks whether the run is to stop, and is then canceled (ECANCELED).
-#[inline(always)]
+#[inline(never)]
 pub(super) fn pieces(
     length: u64,
     whole: bool,
