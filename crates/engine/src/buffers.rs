@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use samples::Outcome;
 
-use crate::content::ContentStream;
+use crate::content::{ContentStream, Writer};
 
 /// Page-aligned anonymous memory.
 #[derive(Debug)]
@@ -96,18 +96,11 @@ impl Drop for Buffer {
 #[derive(Debug, Default)]
 pub struct Scratch {
     out: Option<Buffer>,
-    /// What lies in it.
-    holds: Option<Held>,
+    /// What lies in it: from which offset on, how much,
+    holds: Option<(u64, usize)>,
+    /// and from whom.
+    writer: Option<Writer>,
     back: Option<Buffer>,
-}
-
-/// From which stream and writer, from which offset on, how much.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    stream: ContentStream,
-    rank: u32,
-    offset: u64,
-    length: usize,
 }
 
 /// The most that one transfer takes from a scratch buffer; more is moved in pieces of this size.
@@ -117,7 +110,7 @@ impl Scratch {
     /// Memory with what `rank` writes at `offset` of a stream, for a write of `length` bytes: the next call changes it.
     ///
     /// Errors: the errno where there is no memory.
-    #[inline]
+    #[inline(always)]
     pub fn outgoing(
         &mut self,
         (stream, rank): (&ContentStream, u32),
@@ -126,36 +119,50 @@ impl Scratch {
     ) -> Result<*const u8, i32> {
         let length = length.min(SCRATCH_LIMIT);
         // The offset first: it tells in nearly every program.
-        if let (Some(buffer), Some(held)) = (&self.out, &self.holds)
-            && held.offset == offset
-            && (held.length, held.rank) == (length, rank)
-            && held.stream == *stream
+        if self.holds == Some((offset, length))
+            && self.writer.as_ref().is_some_and(|writer| writer.is_of(stream, rank))
+            && let Some(buffer) = &self.out
         {
             return Ok(buffer.pointer().cast_const());
         }
-        self.refill(Held { stream: *stream, rank, offset, length })
+        self.refill((stream, rank), offset, length)
     }
 
     #[inline(never)]
-    fn refill(&mut self, wanted: Held) -> Result<*const u8, i32> {
-        let Held { stream, rank, offset, length } = wanted;
+    fn refill(
+        &mut self,
+        (stream, rank): (&ContentStream, u32),
+        offset: u64,
+        length: usize,
+    ) -> Result<*const u8, i32> {
         self.holds = None;
         if self.out.as_ref().is_none_or(|buffer| buffer.length() < length) {
             self.out = None;
             self.out = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
         }
         let buffer = self.out.as_mut().ok_or(libc::ENOMEM)?;
-        stream.fill(rank, offset, &mut buffer.bytes_mut()[..length]);
-        self.holds = Some(wanted);
+        let writer = match &self.writer {
+            Some(writer) if writer.is_of(stream, rank) => writer,
+            _ => self.writer.insert(stream.written_by(rank)),
+        };
+        writer.fill(offset, &mut buffer.bytes_mut()[..length]);
+        self.holds = Some((offset, length));
         Ok(buffer.pointer().cast_const())
     }
 
     /// Memory for a read of `length` bytes.
     ///
     /// Errors: the errno where there is no memory.
-    #[inline]
+    #[inline(always)]
     pub fn incoming(&mut self, length: usize) -> Result<*mut u8, i32> {
-        let length = length.min(SCRATCH_LIMIT);
+        match &self.back {
+            Some(buffer) if buffer.length() >= length => Ok(buffer.pointer()),
+            _ => self.grow(length.min(SCRATCH_LIMIT)),
+        }
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, length: usize) -> Result<*mut u8, i32> {
         if self.back.as_ref().is_none_or(|buffer| buffer.length() < length) {
             self.back = None;
             self.back = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);

@@ -109,7 +109,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     /// Executes one iteration of a loop; `Some` if the loop ends.
-    #[inline]
+    #[inline(always)]
     pub(super) fn iterate(&mut self, body: BlockIndex) -> Result<Option<Flow>, EarlyEnd> {
         if let Some(stop) = self.machine.interrupted() {
             return Err(Box::new(stop));
@@ -164,7 +164,7 @@ impl<M: Machine> Interpreter<'_, M> {
         let mut counter = from;
         for _ in 0..some.unwrap_or(iterations).min(iterations) {
             if slot != Slot::NONE {
-                *self.slot_mut(slot) = Value::Int(counter);
+                self.set_integer(slot, counter);
             }
             if let Some(end) = self.iterate(body)? {
                 flow = end;
