@@ -20,7 +20,7 @@ from ._compare import Comparison, Decision, Plan, ab, compare, plan
 from ._errors import Error, ProgramError, RunWarning
 from ._fit import Estimate, Fit, Group, ReturnLevel, Verdict, fit
 from ._frame import Frame
-from ._language import Explanation, Finding, Findings, Program, from_fio, from_trace
+from ._language import Explanation, Finding, Findings, Program, from_darshan, from_fio, from_trace
 from ._native import __version__
 from ._run import Place, Run, Runs, Summary, io, load, run
 from ._watch import Event, Watch, watch
@@ -52,6 +52,7 @@ __all__ = [
     "ab",
     "compare",
     "fit",
+    "from_darshan",
     "from_fio",
     "from_trace",
     "io",

@@ -200,9 +200,9 @@ class Fit:
 
     def plot(self, kind: str = "return_levels", ax: Axes | None = None) -> Any:
         """Draws a figure with matplotlib, for print."""
-        from . import _plot  # type: ignore[attr-defined,unused-ignore]
+        from . import _plot
 
-        return _plot.draw({**self.document, "figures": self.figures}, kind, ax)
+        return _plot.draw(self, kind, ax)
 
     def __repr__(self) -> str:
         if self._screen is None:
@@ -260,7 +260,10 @@ def figure_of(figures: Sequence[Mapping[str, Any]], kind: str) -> dict[str, Any]
 
     :raises Error: where there is none.
     """
+    from ._plot import SYNONYMS
+
     wanted = kind.replace("-", "_")
+    wanted = SYNONYMS.get(wanted, wanted)
     for figure in figures:
         if wanted in (str(figure["id"]).replace("-", "_"), str(figure["numbers"].get("kind", "")).replace("-", "_")):
             return dict(figure["plot"])

@@ -13,7 +13,7 @@ from ._executable import call, document
 from ._fit import _Fields
 from ._run import Run, run
 
-__all__ = ["Explanation", "Finding", "Findings", "Program", "from_fio", "from_trace"]
+__all__ = ["Explanation", "Finding", "Findings", "Program", "from_darshan", "from_fio", "from_trace"]
 
 
 class Finding(_Fields):
@@ -148,6 +148,14 @@ def from_fio(job: str | os.PathLike[str]) -> Program:
     :raises Error: for what cannot be read or done; it names the option.
     """
     return from_trace(job)
+
+
+def from_darshan(dxt: str | os.PathLike[str]) -> Program:
+    """A program that makes the transfers of a Darshan log: ``dxt`` is what ``darshan-dxt-parser`` printed of it.
+
+    :raises Error: for what is no such text; see docs/import.md.
+    """
+    return from_trace(dxt)
 
 
 def from_trace(trace: str | os.PathLike[str], options: Sequence[str] = ()) -> Program:

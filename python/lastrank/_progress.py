@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import importlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,6 +39,13 @@ def _in_notebook() -> bool:
     return type(found).__name__ == "ZMQInteractiveShell"
 
 
+def _notebook_line() -> Callable[[str], None]:
+    """A line of a notebook that can be written over."""
+    shown: Any = importlib.import_module("IPython.display")
+    handle = shown.display(shown.HTML(""), display_id=True)
+    return lambda words: handle.update(shown.HTML(f"<code>{html.escape(words)}</code>" if words else ""))
+
+
 @contextmanager
 def shown(progress: Progress) -> Iterator[Callable[[dict[str, Any]], None] | None]:
     """Who gets the lines of a run; None where nobody wants them. What was shown is taken away at the end."""
@@ -45,13 +54,12 @@ def shown(progress: Progress) -> Iterator[Callable[[dict[str, Any]], None] | Non
     elif progress is False:
         yield None
     elif _in_notebook():
-        from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
-
-        handle = display(HTML("<code>starting</code>"), display_id=True)
+        show = _notebook_line()
+        show("starting")
         try:
-            yield lambda line: handle.update(HTML(f"<code>{_words(line)}</code>"))
+            yield lambda line: show(_words(line))
         finally:
-            handle.update(HTML(""))
+            show("")
     elif progress is True or sys.stderr.isatty():
         try:
             yield lambda line: print(f"\r\x1b[K{_words(line)}", end="", file=sys.stderr, flush=True)

@@ -229,9 +229,9 @@ class Run:
 
     def plot(self, kind: str, ax: Axes | None = None) -> Any:
         """Draws a figure with matplotlib, for print."""
-        from . import _plot  # type: ignore[attr-defined,unused-ignore]
+        from . import _plot
 
-        return _plot.draw(self.document, kind, ax)
+        return _plot.draw(self, kind, ax)
 
     def text(self) -> str:
         """All tables and sentences, as ``lastrank report --text`` prints them."""
