@@ -56,13 +56,20 @@ def members(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, member
 
 
-def entries(module: ModuleType) -> Iterator[str]:
-    functions = [name for name in module.__all__ if inspect.isfunction(getattr(module, name))]
+def functions(module: ModuleType) -> Iterator[str]:
+    for name in module.__all__:
+        function = getattr(module, name)
+        if inspect.isfunction(function):
+            yield f"### {name}\n\n`{module.__name__}.{name}{signature(function)}`\n\n{prose(function)}"
+
+
+def entries(module: ModuleType, *others: ModuleType) -> Iterator[str]:
     kinds = [name for name in module.__all__ if inspect.isclass(getattr(module, name))]
     yield "## Functions"
-    for name in functions:
-        function = getattr(module, name)
-        yield f"### {name}\n\n`lastrank.{name}{signature(function)}`\n\n{prose(function)}"
+    yield from functions(module)
+    for other in others:
+        yield f"## Functions of `{other.__name__}`\n\n{prose(other)}"
+        yield from functions(other)
     yield "## Classes"
     for name in kinds:
         kind = getattr(module, name)
@@ -72,11 +79,12 @@ def entries(module: ModuleType) -> Iterator[str]:
             yield f"**`{shown}`**\n\n{prose(getattr(member, 'func', member))}"
 
 
-def page(module: ModuleType) -> str:
-    return "\n\n".join([HEAD.strip(), *entries(module)]) + "\n"
+def page() -> str:
+    import lastrank
+    from lastrank import figures
+
+    return "\n\n".join([HEAD.strip(), *entries(lastrank, figures)]) + "\n"
 
 
 if __name__ == "__main__":
-    import lastrank
-
-    Path(sys.argv[1] if len(sys.argv) > 1 else PAGE).write_text(page(lastrank), encoding="utf-8")
+    Path(sys.argv[1] if len(sys.argv) > 1 else PAGE).write_text(page(), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -167,13 +168,15 @@ class Fit:
 
         :param periods: numbers above 1; those of the fit where none are given. Others are computed by the same fit.
         """
+        verdict = self.document.get("verdict", {})
+        caution = "" if verdict.get("code") in _USABLE else str(verdict.get("text", ""))
         if periods is None:
-            return ReturnLevels(map(ReturnLevel, self.document["return_levels"]))
+            return ReturnLevels(map(ReturnLevel, self.document["return_levels"]), caution)
         wanted = [float(period) for period in periods]
         known = {level["period"]: level for level in self.document["return_levels"]}
         if any(period not in known for period in wanted):
             known |= {level["period"]: level for level in self._document(wanted)["return_levels"]}
-        return ReturnLevels(ReturnLevel(known[period]) for period in wanted)
+        return ReturnLevels((ReturnLevel(known[period]) for period in wanted), caution)
 
     def groups(self) -> Groups:
         """The groups of ``by``, the slowest median first, with p-values adjusted for their number.
@@ -214,16 +217,25 @@ class Fit:
 
 
 class ReturnLevels(list[ReturnLevel]):
-    """A list of return levels that shows itself as a table."""
+    """A list of return levels that shows itself as a table, below the verdict where the law must not be used.
+
+    :ivar caution: that verdict; empty where the law may be used.
+    """
+
+    def __init__(self, levels: Iterable[ReturnLevel], caution: str = "") -> None:
+        super().__init__(levels)
+        self.caution = caution
 
     def _rows(self) -> list[list[str]]:
         return [[f"{one.period:g}", _shown(one.level), _shown(one.lower), _shown(one.upper)] for one in self]
 
     def __repr__(self) -> str:
-        return _text_table(_LEVELS, self._rows())
+        table = _text_table(_LEVELS, self._rows())
+        return f"{self.caution}\n\n{table}" if self.caution else table
 
     def _repr_html_(self) -> str:
-        return _html.table(_LEVELS, self._rows())
+        caution = f"<p><b>{html.escape(self.caution)}</b></p>" if self.caution else ""
+        return caution + _html.table(_LEVELS, self._rows())
 
 
 class Groups(list[Group]):
@@ -241,6 +253,9 @@ class Groups(list[Group]):
     def _repr_html_(self) -> str:
         return _html.table(_GROUPS, self._rows())
 
+
+#: Verdicts after which the levels of the law may be used.
+_USABLE = ("gev-preferred", "gev-consistent")
 
 _LEVELS = ["exceeded once in", "level", "from", "to"]
 _GROUPS = ["group", "n", "median", "factor", "p adjusted", "finding"]

@@ -100,7 +100,9 @@ class Frame:
 
     def _repr_html_(self) -> str:
         heads = ["operation", *(name for name in self.columns if name not in ("operation", "kind", "line", "site"))]
-        some = {name: self[name][:_SHOWN] for name in heads}
         count = min(len(self), _SHOWN)
-        rows = [[str(some[name][at]) for name in heads] for at in range(count)]
-        return f"<p>{len(self):,} samples, the first {count}:</p>" + _html.table(heads, rows)
+        columns = []
+        for name in heads:
+            words, numbers = self._frame.words(name), self._frame.column(name).first(count)
+            columns.append([str(number) if words is None else words[number] for number in numbers])
+        return f"<p>{len(self):,} samples, the first {count}:</p>" + _html.table(heads, list(zip(*columns, strict=True)))

@@ -34,10 +34,11 @@ def screen(text: str) -> str:
     return f'<pre style="line-height:1.25;overflow-x:auto">{"".join(out)}</pre>'
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table as HTML; the first column is text, the others are numbers."""
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> str:
+    """A table as HTML; the first columns are texts, the others are numbers."""
+
     def row(cells: Sequence[str], tag: str) -> str:
-        sides = ["left", *["right"] * (len(cells) - 1)]
+        sides = [*["left"] * texts, *["right"] * (len(cells) - texts)]
         return "".join(
             f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>'
             for cell, side in zip(cells, sides, strict=True)

@@ -267,7 +267,7 @@ class Runs(list[Run]):
 
     def _repr_html_(self) -> str:
         rows = [[str(run.path), run.facts["started"], run._file.one_line().strip()] for run in self]
-        return _html.table(["run", "started", "answer"], rows)
+        return _html.table(["run", "started", "answer"], rows, texts=3)
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -38,4 +38,4 @@ def test_the_reference_is_made_of_the_docstrings(lr: ModuleType) -> None:
     assert spec is not None and spec.loader is not None
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
-    assert reference.PAGE.read_text() == reference.page(lr), "run: python packaging/python/reference.py"
+    assert reference.PAGE.read_text() == reference.page(), "run: python packaging/python/reference.py"

@@ -63,7 +63,14 @@ def test_return_levels_of_other_periods_are_those_of_the_same_fit(lr: ModuleType
     assert [one.period for one in fit.return_levels()] == [10]
     ten, hundred = fit.return_levels([10, 100])
     assert ten == fit.return_levels()[0] and hundred.level > ten.level and hundred.lower < hundred.level < hundred.upper
-    assert "exceeded once in" in repr(fit.return_levels()) and "<table>" in fit.return_levels()._repr_html_()
+    assert repr(fit.return_levels()).split()[:3] == ["exceeded", "once", "in"] and "<table>" in fit.return_levels()._repr_html_()
+
+
+def test_levels_of_a_law_that_does_not_hold_are_not_shown_before_the_verdict(lr: ModuleType) -> None:
+    fit = lr.fit(maxima(60) + maxima(60, 2.0))
+    levels = fit.return_levels()
+    assert fit.verdict.code == "not-independent" and repr(levels).startswith(fit.verdict.text)
+    assert levels._repr_html_().startswith("<p><b>")
 
 
 def test_missing_values_are_refused_or_counted(lr: ModuleType) -> None:
@@ -122,6 +129,19 @@ def test_other_laws(lr: ModuleType) -> None:
     assert largest.model == "r_largest" and largest.return_levels([10])[0].level > 0
     with pytest.raises(lr.Error, match="has no verdict"):
         lr.fit(values, model="gpd", threshold="95%").verdict
+
+
+def test_figures_of_a_fit_are_those_of_its_page(lr: ModuleType, tmp_path: Path) -> None:
+    fit = lr.fit(maxima(60), unit="ms")
+    figure = fit.figure()
+    assert {"data", "layout"} <= set(figure) and figure == fit.figure("return-levels")
+    assert "figures" not in fit.document
+    with pytest.raises(lr.Error, match="there is no figure `pie`; there are "):
+        fit.figure("pie")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (tests/all.py installs it)")
+    axes = fit.plot("return_levels")
+    axes.figure.savefig(tmp_path / "levels.pdf")
+    assert (tmp_path / "levels.pdf").read_bytes()[:5] == b"%PDF-"
 
 
 def test_compare_says_by_what_factor(lr: ModuleType) -> None:

@@ -1,6 +1,9 @@
 """Tests `Run.frame`: the samples as other libraries see them, against the run file itself."""
 
 import gc
+import resource
+import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -87,6 +90,54 @@ def test_a_stream_of_many_samples_comes_in_batches(lr: ModuleType, tmp_path: Pat
     assert [batch.num_rows for batch in batches] == [65_536, 70_000 - 65_536]
     joined = pyarrow.Table.from_batches(batches)["iteration"].to_numpy()
     assert numpy.array_equal(joined, numpy.arange(70_000))
+
+
+def test_samples_that_nobody_holds_any_more_are_freed(lr: ModuleType, tmp_path: Path) -> None:
+    many = lr.run("repeat 70000 getpid();", backend="simulate:gev(10ms,1ms,0.1)", out=tmp_path / "many.parquet")
+
+    def use() -> None:
+        frame = lr.load(many.path).frame
+        stream = frame.__arrow_c_stream__()
+        schema = frame.__arrow_c_schema__()
+        read = pyarrow.RecordBatchReader.from_stream(frame)
+        read.read_next_batch()
+        del frame, stream, schema, read
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    for _ in range(5):
+        use()
+    before = resident()
+    for _ in range(40):
+        use()
+    # A frame has 7 MB; the 40 of them would have 280 MB.
+    assert resident() - before < 100e6
+
+
+def test_other_threads_run_while_samples_are_read(lr: ModuleType, run: Any) -> None:
+    at_work, seen = threading.Event(), []
+    opened, reading = lr.Run(run.path), False
+
+    def read() -> None:
+        nonlocal reading
+        reading = True
+        at_work.set()
+        opened.document  # noqa: B018
+        reading = False
+
+    # A thread keeps the interpreter until it waits or gives it away: without the latter the report is made first.
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        reader = threading.Thread(target=read)
+        reader.start()
+        at_work.wait()
+        seen.append(reading)
+    finally:
+        sys.setswitchinterval(usual)
+    reader.join()
+    assert seen == [True]
 
 
 def test_an_empty_run_has_columns_and_no_rows(lr: ModuleType, tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ def test_values_of_a_run_that_counted_are_refused(lr: ModuleType, tmp_path: Path
 def test_figures_are_those_of_the_page(lr: ModuleType, run: Any) -> None:
     figure = run.figure("return_levels")
     assert set(figure) >= {"data", "layout"} and figure == run.figure("return-levels")
+    assert run.figure("qq") == run.figure("quantiles")
     with pytest.raises(lr.Error, match="there is no figure `pie`; there are "):
         run.figure("pie")
     assert run.page("page.html").read_text().startswith("<!doctype html>")

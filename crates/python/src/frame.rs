@@ -108,6 +108,14 @@ impl Column {
         }
     }
 
+    /// The first so many numbers.
+    fn first(&self, count: usize) -> Vec<i64> {
+        match self.narrow_or_wide() {
+            Numbers::Narrow(all) => all.iter().take(count).map(|one| i64::from(*one)).collect(),
+            Numbers::Wide(all) => all.iter().take(count).copied().collect(),
+        }
+    }
+
     /// A copy of the numbers as bytes of this machine's order.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let size = match self.narrow_or_wide() {
