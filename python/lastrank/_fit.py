@@ -98,7 +98,7 @@ class Fit:
             self.document["dropped"] = {**self.document.get("dropped", {}), "nan": len(source.dropped)}
 
     def _call(self, periods: Sequence[float], *further: str) -> list[str]:
-        of_periods = [word for period in periods for word in ("--period", repr(float(period)))]
+        of_periods = [f"--period={float(period)!r}" for period in periods]
         return ["fit", self._source.name, *self._source.options, *self._arguments, *of_periods, *further]
 
     def _document(self, periods: Sequence[float], *further: str) -> dict[str, Any]:
@@ -357,7 +357,7 @@ def fit(
             if plain not in columns and plain not in ("trend", "hour", "load"):
                 columns[plain] = column(data, plain)
     elif value is not None:
-        options += ["--column", value]
+        options.append(f"--column={value}")
     source = Source.of(values, options, unit, columns, nan, value if is_frame else None)
     arguments: list[str] = []
     for option, given in (
@@ -365,10 +365,10 @@ def fit(
         ("--model", None if model == "auto" else model.replace("_", "-")),
     ):
         if given is not None:
-            arguments += [option, str(given)]
-    arguments += [word for name in names for word in ("--covariate", name)]
-    arguments += [word for name, number in (at or {}).items() for word in ("--at", f"{name}={float(number)!r}")]
+            arguments.append(f"{option}={given}")
+    arguments += [f"--covariate={name}" for name in names]
+    arguments += [f"--at={name}={float(number)!r}" for name, number in (at or {}).items()]
     arguments += ["--gate"] if gate else []
-    arguments += ["--level", repr(float(level)), "--seed", str(int(seed))]
+    arguments += [f"--level={float(level)!r}", f"--seed={int(seed)}"]
     return Fit(data, source, arguments, list(periods))
 

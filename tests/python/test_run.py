@@ -83,6 +83,17 @@ def test_values_are_seconds_in_time_order(run: Any) -> None:
     assert run.values == run["write"].slowest
 
 
+def test_a_run_and_its_places_are_fitted_and_compared(lr: ModuleType, run: Any) -> None:
+    assert run.fit().document["source"]["name"].endswith("write: the slowest of 16 ranks")
+    assert run["write"].fit(gate=True).location == run.fit().location
+    assert run["fwrite"].fit(model="gpd", threshold="99%").document["source"]["site"] == "write / fwrite"
+    assert lr.compare(run["write"], run["write"]).verdict.code == "no-difference"
+    with pytest.raises(lr.Error, match="--unit is for plain numbers"):
+        run.fit(unit="ms")
+    with pytest.raises(lr.Error, match="`write` and `write/fwrite` are not the same operation"):
+        lr.compare(run["write"], run["fwrite"])
+
+
 def test_values_of_a_run_that_counted_are_refused(lr: ModuleType, tmp_path: Path) -> None:
     counted = lr.run("repeat 100 getpid();", record="histogram", out=tmp_path / "counted.parquet")
     with pytest.raises(lr.Error, match="--record histogram"):
