@@ -340,11 +340,16 @@ def _finished(said: Said, name: str) -> Run:
         path = json.loads(said.out)["run"]
     except (ValueError, KeyError, TypeError):
         raise failed(said) from None
-    wrong = [line for line in said.notes if line.startswith(("error", "warning", "  "))]
+    try:
+        found = Run(path, said.notes)
+    except Error:
+        # The samples are somewhere else, as its words say.
+        raise failed(said) from None
     if said.status != 0:
+        wrong = [line for line in said.notes if line.startswith(("error", "warning", "  "))]
         words = "\n".join(wrong) or f"lastrank ended with status {said.status}"
         warnings.warn(f"{name}: {words}", RunWarning, stacklevel=3)
-    return Run(path, said.notes)
+    return found
 
 
 def _options(

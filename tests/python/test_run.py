@@ -143,6 +143,20 @@ def test_operations_that_fail_are_warned_of_and_kept(lr: ModuleType, tmp_path: P
     assert run["read"].summary().errors == 4 and run.complete
 
 
+def test_samples_that_could_not_be_kept_where_they_were_to_be_are_named(
+    lr: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "remove").write_text("#!/bin/sh\nrm -r folder\n")
+    (tmp_path / "remove").chmod(0o755)
+    with pytest.raises(lr.Error, match="the samples could not be kept in folder/run.parquet .* they are in .*elsewhere/run-"):
+        lr.run('spawn("./remove");', out="folder/run.parquet", options=["--allow-spawn", "--unconfined"])
+    (kept,) = (tmp_path / "elsewhere").glob("run-*.parquet")
+    assert len(lr.load(kept).frame) == 1
+
+
 def test_progress_comes_line_by_line(lr: ModuleType, tmp_path: Path) -> None:
     seen: list[dict[str, Any]] = []
     lr.run("repeat 10 getpid();", out=tmp_path / "run.parquet", progress=seen.append)
