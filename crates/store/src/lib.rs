@@ -16,6 +16,7 @@
 //! };
 //! store::write(&path, &run)?;
 //! assert_eq!(store::read(&path)?.samples, run.samples);
+//! assert_eq!(store::facts(&path)?, run.facts);
 //! # Ok(()) }
 //! ```
 #![forbid(unsafe_code)]
@@ -56,4 +57,12 @@ pub fn scan(path: &std::path::Path, each: &mut dyn FnMut(&[samples::Sample])) ->
     } else {
         read::read_file_into(path, Some(&mut |_, samples| each(samples)))
     }
+}
+
+/// The facts of a run. Of a run file only its footer is read: its samples are not checked.
+///
+/// # Errors
+/// As [`read`].
+pub fn facts(path: &std::path::Path) -> Result<samples::Facts, Error> {
+    if path.is_dir() { scan(path, &mut |_| {}).map(|run| run.facts) } else { read::facts_of_file(path) }
 }
