@@ -93,14 +93,21 @@ def missing_component(subcommand: str, component: str) -> str:
     return ""
 
 
-def python_step() -> Step:
-    environment = os.environ | {"LASTRANK_BIN": str(TARGET / "debug" / "lastrank")}
+def python_steps() -> list[Step]:
+    """The wheel of what cargo built, and the tests that use it, file systems, MPI libraries and other people's tools."""
+    environment = os.environ | {
+        "LASTRANK_BIN": str(TARGET / "debug" / "lastrank"),
+        "LASTRANK_WHEELS": str(TARGET / "wheels"),
+    }
     python, missing = "python3", ""
     try:
         python = python_environment()
     except (OSError, subprocess.CalledProcessError) as error:
         missing = f"the Python environment cannot be made: {error}"
-    return Step("pytest", [python, "-m", "pytest", "tests", "-q", "-rfEs"], Pytest(), environment, missing)
+    return [
+        Step("wheel", [python, "tests/wheel.py", TARGET / "debug", TARGET / "wheels"], missing=missing),
+        Step("pytest", [python, "-m", "pytest", "tests", "-q", "-rfEs"], Pytest(), environment, missing),
+    ]
 
 
 def main() -> int:
@@ -109,10 +116,10 @@ def main() -> int:
     clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]
     steps = [
         Step("format", ["cargo", "fmt", "--all", "--check"], missing=no_format),
-        Step("build", ["cargo", "build", "--workspace", "--bins", "--examples"]),
+        Step("build", ["cargo", "build", "--workspace", "--lib", "--bins", "--examples"]),
         Step("cargo test", ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--show-output"], CargoTest()),
         Step("clippy", clippy, missing=no_clippy),
-        python_step(),
+        *python_steps(),
     ]
     results = [step.run(ROOT) for step in steps]
     print(summary(results), flush=True)

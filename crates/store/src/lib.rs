@@ -57,3 +57,11 @@ pub fn scan(path: &std::path::Path, each: &mut dyn FnMut(&[samples::Sample])) ->
         read::read_file_into(path, Some(&mut |_, samples| each(samples)))
     }
 }
+
+/// The facts of a run. Of a run file only its footer is read: its samples are not checked.
+///
+/// # Errors
+/// As [`read`].
+pub fn facts(path: &std::path::Path) -> Result<samples::Facts, Error> {
+    if path.is_dir() { scan(path, &mut |_| {}).map(|run| run.facts) } else { read::facts_of_file(path) }
+}
