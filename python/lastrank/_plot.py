@@ -81,7 +81,7 @@ def kinds(source: Any) -> list[str]:
 
 
 def _chosen(source: Any, kind: str) -> dict[str, Any]:
-    """The figure of a kind: by its id, by the end of its id (the first analysis), or by the kind of its numbers."""
+    """The figure of a kind: by its id, by its end (the first analysis), the kind of its numbers, or its beginning."""
     figures = _figures(source)
     wanted = _underscored(kind)
     for name in dict.fromkeys([wanted, SYNONYMS.get(wanted, wanted)]):
@@ -89,6 +89,7 @@ def _chosen(source: Any, kind: str) -> dict[str, Any]:
             lambda figure, name=name: _underscored(figure["id"]) == name,
             lambda figure, name=name: _underscored(figure["id"]).endswith(f"_{name}"),
             lambda figure, name=name: figure.get("numbers", {}).get("kind") == name,
+            lambda figure, name=name: _underscored(figure["id"]).startswith(f"{name}_"),
         ):
             for figure in figures:
                 if fits(figure):
@@ -99,7 +100,9 @@ def _chosen(source: Any, kind: str) -> dict[str, Any]:
             "the document has no figures: they are in that of `lastrank fit FILE --json --figures` and of "
             "`lastrank report RUN --json`"
         )
-    raise ValueError(f"no figure {kind!r}; there are {', '.join(dict.fromkeys(known))}")
+    shown = [name for name in dict.fromkeys(known) if not name.startswith("normal_")]
+    more = ", … (`figures.kinds` names all)" if len(shown) < len(known) else ""
+    raise ValueError(f"no figure {kind!r}; there are {', '.join(shown)}{more}")
 
 
 def _panels(source: Any, kind: str) -> list[dict[str, Any]]:

@@ -62,13 +62,13 @@ FONTS = {
     "serif": {"font.family": "STIXGeneral", "mathtext.fontset": "stix"},
 }
 SETTINGS: dict[str, Any] = {
-    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8, "legend.fontsize": 7,
+    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8,
     "xtick.labelsize": 7, "ytick.labelsize": 7,
     "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
     "xtick.minor.width": 0.4, "ytick.minor.width": 0.4, "xtick.major.size": 2.5, "ytick.major.size": 2.5,
     "xtick.minor.size": 1.5, "ytick.minor.size": 1.5, "lines.linewidth": 1.1, "hatch.linewidth": 0.4,
     "axes.spines.top": False, "axes.spines.right": False, "axes.formatter.useoffset": False,
-    "legend.frameon": False, "legend.handlelength": 2.2, "text.usetex": False,
+    "legend.handlelength": 2.2, "text.usetex": False,
     # Text stays text: embedded TrueType in PDF, <text> in SVG. The salt makes the names inside an SVG the same each time.
     "pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "lastrank",
     "savefig.bbox": "standard", "savefig.dpi": 300,
