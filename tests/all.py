@@ -3,8 +3,7 @@
 
 Format and build; then Rust tests (unit, property, snapshot, command line) and lints, and beside them the wheel and the
 Python tests of the package and those that open run files and reports with other tools. Every step runs, even if earlier
-ones failed;
-a summary names each step, each failed test and each skipped one with its reason, and ends with the
+ones failed; a summary names each step, each failed test and each skipped one with its reason, and ends with the
 total. The exit status is 1 if anything failed. Everything is installed below `target/`, so nothing
 outside the checkout changes; Debian packages are added only when this runs as root on a Debian machine.
 """
