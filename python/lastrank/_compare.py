@@ -72,6 +72,8 @@ def compare(
 ) -> Comparison:
     """By what factor new measurements are slower than old ones, with an interval and a verdict.
 
+    Methods and sources: docs/statistics-methods.md.
+
     :param old: quiet measurements: numbers in time order, a run or a place of it, or the path of a run, CSV or text file.
     :param new: the others, of the same kind.
     :param unit: ``s``, ``ms``, ``us`` or ``ns`` of plain numbers.

@@ -310,6 +310,9 @@ def fit(
     Missing values (NaN, None) are refused, since an analysis of slow operations must not lose the slowest; ``nan="drop"``
     leaves them out, and ``document["dropped"]["nan"]`` says how many. Infinite values are always refused.
 
+    Every estimate, interval and test has its source in docs/statistics-methods.md; the laws are those of Coles, *An
+    Introduction to Statistical Modeling of Extreme Values* (2001), with his sign of the shape.
+
     :param data: numbers in time order (a list, NumPy, pandas, Polars, Arrow), a data frame with ``value``, a run or a
         place of it (``run["fsync"]``), or the path of a run, CSV or text file. Durations of pandas are seconds.
     :param value: the column of a data frame or CSV file.
