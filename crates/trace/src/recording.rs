@@ -230,7 +230,7 @@ fn read_group(
 ) -> Result<(), RecordingError> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
     for at in 0..group.num_columns() {
-        dictionary_fits(group, at, rows)?;
+        store::dictionary_fits(group, at, rows)?;
     }
     let numbers = |at: usize| column::<Int64Type>(group.get_column_reader(at)?, rows);
     let texts = |at: usize| column::<ByteArrayType>(group.get_column_reader(at)?, rows);
@@ -269,24 +269,6 @@ fn read_group(
             return Err(damaged("a read has no size"));
         }
         trace.calls.push(call);
-    }
-    Ok(())
-}
-
-/// Refuses a dictionary of more entries than the column has values: the library takes memory for as many as its page says.
-fn dictionary_fits(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<(), ParquetError> {
-    let mut pages = group.get_column_page_reader(column)?;
-    while let Some(page) = pages.peek_next_page()? {
-        if !page.is_dict {
-            pages.skip_next_page()?;
-            continue;
-        }
-        let entries = pages.get_next_page()?.map_or(0, |page| page.num_values());
-        if entries as usize > rows {
-            return Err(ParquetError::General(format!(
-                "a dictionary of {entries} entries for {rows} values"
-            )));
-        }
     }
     Ok(())
 }
