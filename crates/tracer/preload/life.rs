@@ -5,7 +5,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::{
-    AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, SPOOL, digits, done, getenv, length, now, number,
+    AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, digits, done, getenv, keep_spool, now, number,
     pthread_atfork, pthread_key_create, pthread_setspecific, put, set_errno, syscall,
 };
 
@@ -59,10 +59,9 @@ unsafe extern "C" fn begin() {
     // SAFETY: runs once, before the application; the environment is that of the process.
     unsafe {
         let spool = getenv(c"LASTRANK_SPOOL".as_ptr());
-        if spool.is_null() || length(spool.cast(), 401) > 400 {
+        if spool.is_null() || !keep_spool(spool.cast()) {
             return;
         }
-        SPOOL.store(spool as usize, Relaxed);
         let mut key = 0;
         if pthread_key_create(&mut key, Some(thread_ends)) != 0 {
             return;

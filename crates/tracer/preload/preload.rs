@@ -173,7 +173,37 @@ const _: () = assert!(size_of::<Ring>().next_multiple_of(64) == RING);
 
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// Where the directory's name lies.
 static SPOOL: AtomicUsize = AtomicUsize::new(0);
+
+/// Most bytes of that name, its NUL included.
+const LONGEST_SPOOL: usize = 401;
+
+/// The directory's name. A copy: programs write over their environment (setproctitle).
+struct SpoolName(core::cell::UnsafeCell<[u8; LONGEST_SPOOL]>);
+
+// SAFETY: it is written once, before the program has a second thread.
+unsafe impl Sync for SpoolName {}
+
+static SPOOL_NAME: SpoolName = SpoolName(core::cell::UnsafeCell::new([0; LONGEST_SPOOL]));
+
+/// Keeps the directory's name; false where it is too long.
+///
+/// # Safety
+/// The name ends in NUL, and no other thread runs.
+unsafe fn keep_spool(name: *const u8) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let count = length(name, LONGEST_SPOOL);
+        if count == LONGEST_SPOOL {
+            return false;
+        }
+        let own = SPOOL_NAME.0.get().cast::<u8>();
+        copy(name, own, count);
+        SPOOL.store(own as usize, Relaxed);
+    }
+    true
+}
 
 fn now() -> u64 {
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
@@ -268,7 +298,7 @@ fn new_ring(key: c_uint) -> *mut Ring {
         let (process, thread) = (syscall(number::GETPID) as u32, syscall(number::GETTID) as u32);
         PROCESS.store(process, Relaxed);
         let mut path = [0_u8; 512];
-        let mut at = length(spool, 400);
+        let mut at = length(spool, LONGEST_SPOOL - 1);
         copy(spool, path.as_mut_ptr(), at);
         path[at] = b'/';
         at = digits(&mut path, at + 1, u64::from(process));
