@@ -261,7 +261,8 @@ def trial(lastrank: Path, application: Application, folder: Path) -> Found:
     if replayed.returncode != 0:
         found.failed.append(f"replay: {replayed.stderr[-2000:]}{replayed.stdout[-1000:]}")
         return found
-    alike = run(lastrank, folder, "fidelity", "app.parquet", "replay.parquet", "--only", home)
+    compared = ("--only", home, "--tree", "elsewhere", "--html", "fidelity.html")
+    alike = run(lastrank, folder, "fidelity", "app.parquet", "replay.parquet", *compared)
     found.fidelity = alike.stdout
     if alike.returncode != 0:
         found.failed.append(f"fidelity: {alike.stdout}{alike.stderr}")

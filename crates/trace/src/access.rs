@@ -248,7 +248,7 @@ mod tests {
     fn few_blocks_with_many_transfers_follow_the_law_of_zipf() {
         let mut all = scattered(600, 4096);
         for (at, one) in (1000..).zip(&mut all) {
-            if mixed(at) % 3 == 0 {
+            if mixed(at).is_multiple_of(3) {
                 one.0 = mixed(at + 1000) % 5 * 200 * 4096;
             }
         }

@@ -1,5 +1,6 @@
 //! From a file to a program: all steps at once.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use crate::access::Models;
@@ -7,8 +8,9 @@ use crate::before::before;
 use crate::check::{Difference, Rules, check, expected};
 use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError};
-use crate::lanes::{Lanes, lanes};
+use crate::lanes::{Lanes, RankPlan, lanes};
 use crate::model::Trace;
+use crate::names::is_below;
 use crate::order::order;
 use crate::program::{Parts, Program, program};
 use crate::select::{Choice, select};
@@ -52,8 +54,12 @@ pub struct Imported {
     pub lines: usize,
     /// Distributions from which it draws sizes and offsets.
     pub modelled: usize,
-    /// The calls of the trace that it does, by their indices.
-    pub done: Vec<u32>,
+    /// The calls of the trace that it does, by their indices, each with its rank.
+    pub done: Vec<(u32, u32)>,
+    /// Ranks whose calls overlap, since they have several workers.
+    pub overlapping: Vec<u32>,
+    /// The names below `$dir`, by their numbers in the trace, as the program has them.
+    pub names: BTreeMap<u32, String>,
 }
 
 /// Reads a trace.
@@ -95,6 +101,7 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
     let rules = Rules { drawn: modelled > 0, barriers: if options.copies > 1 { 2 } else { 1 } };
     let done = check(&text, &should, rules);
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
+    let rank_of = |at: u32| lanes.strands[lanes.strand_of[at as usize] as usize].rank;
     Imported {
         calls: statements.calls,
         checked: done.as_ref().ok().copied(),
@@ -103,9 +110,20 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
         workers: workers(&lanes),
         lines,
         modelled,
-        done: statements.done,
+        done: statements.done.iter().map(|at| (*at, rank_of(*at))).collect(),
+        overlapping: overlapping(&lanes),
+        names: paths
+            .below()
+            .filter(|(number, _)| is_below(trace.names.get(*number), &paths.root))
+            .map(|(number, text)| (number, text.to_owned()))
+            .collect(),
         text,
     }
+}
+
+fn overlapping(lanes: &Lanes) -> Vec<u32> {
+    let overlap = |rank: &RankPlan| rank.segments.iter().any(|segment| segment.len() > 1);
+    (0..).zip(&lanes.ranks).filter(|(_, rank)| overlap(rank)).map(|(number, _)| number).collect()
 }
 
 fn workers(lanes: &Lanes) -> usize {

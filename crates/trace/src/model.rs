@@ -354,6 +354,8 @@ pub struct Trace {
     pub threads: Vec<Thread>,
     /// What the recorder saw of names before their first use, by number.
     pub sightings: BTreeMap<u32, Sighting>,
+    /// What the recorder saw of names when the application had ended, by number.
+    pub after: BTreeMap<u32, Sighting>,
     /// Calls that no program can repeat: their number by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Notes about the trace for the reader of the program.

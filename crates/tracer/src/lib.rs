@@ -8,6 +8,7 @@
 
 mod calls;
 mod child;
+mod look;
 mod memory;
 mod ptrace;
 mod quiet;

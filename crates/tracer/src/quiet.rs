@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::child;
+use crate::look::look_after;
 use crate::recorded::{RecordError, Recorded, Unseen};
 use crate::spool;
 
@@ -41,7 +42,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let old = keyboard.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
     let begun = Instant::now();
     let started = spool.start(&path, command);
-    let status = started.map(|main| wait_for_all(main));
+    let status = started.map(wait_for_all);
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     for (signal, handler) in keyboard.into_iter().zip(old) {
         // SAFETY: the handler that was there before.
@@ -50,6 +51,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let status = status.map_err(|error| RecordError::Start(shown, error))?;
     let spooled = spool::read(&spool.folder, directory.as_os_str().as_bytes()).map_err(RecordError::Spool)?;
     let mut trace = spooled.follower.finish();
+    look_after(&mut trace);
     trace.cost_ns = Some(spooled.cost_ns);
     if spooled.unseen > 0 {
         trace.notes.push(format!(

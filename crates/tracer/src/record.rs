@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Instant;
 
 use crate::child::{self, MOST_ARGUMENTS, Task};
+use crate::look::look_after;
 use crate::ptrace::{self, Change, Stopped};
 use crate::recorded::{RecordError, Recorded, Seen};
 use crate::state::State;
@@ -54,6 +55,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     }
     let seen = Seen { recorded: state.transfers, counted: state.counted.saturating_sub(state.own) };
     let mut trace = state.follower.finish();
+    look_after(&mut trace);
     trace.cost_ns = Some(cost_ns);
     Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
 }

@@ -127,7 +127,7 @@ fn record<'a>(file: &File, bytes: &'a [u8]) -> Option<(Record<'a>, usize)> {
 #[derive(Default)]
 struct Transfers {
     own: i64,
-    recorded: i64,
+    recorded: u64,
     /// Counts of Linux before the thread became another program.
     before: Option<i64>,
     ended: bool,
@@ -194,8 +194,9 @@ impl Reader {
     fn counted(&mut self, record: &Record<'_>) {
         let transfers = self.transfers.entry(record.thread).or_default();
         if !transfers.ended && record.numbers[0] >= 0 {
-            self.seen.recorded += u64::try_from(transfers.recorded).unwrap_or(0);
-            self.seen.counted += u64::try_from(record.numbers[0] - transfers.own).unwrap_or(0);
+            let counted = record.numbers[0].saturating_sub(transfers.own);
+            self.seen.recorded += transfers.recorded;
+            self.seen.counted = self.seen.counted.saturating_add(u64::try_from(counted).unwrap_or(0));
         }
         transfers.ended = true;
     }
@@ -216,7 +217,8 @@ impl Reader {
                     *transfers = Transfers::default();
                 }
                 // The dynamic linker's reads, and the one that told the count.
-                transfers.own += b - transfers.before.take().unwrap_or(0) + 1;
+                let unseen = b.saturating_sub(transfers.before.take().unwrap_or(0)).saturating_add(1);
+                transfers.own = transfers.own.saturating_add(unseen);
                 let cost = u64::try_from(c).unwrap_or(0);
                 self.cost_ns = Some(self.cost_ns.map_or(cost, |known| known.min(cost)));
             }
@@ -361,4 +363,70 @@ fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
         | RecordKind::Sight
         | RecordKind::Calibration => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record as the library writes it.
+    fn written(kind: RecordKind, result: i64, numbers: [i64; 4], names: [&[u8]; 2]) -> Vec<u8> {
+        let number = KINDS.iter().position(|known| *known == kind).unwrap() as u16 + 1;
+        let shorts = [number, 0, names[0].len() as u16, names[1].len() as u16];
+        let mut out: Vec<u8> = shorts.iter().flat_map(|short| short.to_le_bytes()).collect();
+        for long in [10_i64, 20, result].into_iter().chain(numbers) {
+            out.extend(long.to_le_bytes());
+        }
+        out.extend(names.concat());
+        out.resize(out.len().next_multiple_of(8), 0);
+        out
+    }
+
+    fn spooled(records: &[Vec<u8>]) -> Spooled {
+        let folder =
+            std::env::temp_dir().join(format!("lastrank-spool-test-{:?}", std::thread::current().id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let bytes = [vec![0; RING], records.concat(), vec![0; 64]].concat();
+        std::fs::write(folder.join("7.7.1"), bytes).unwrap();
+        let read = read(&folder, b"/home").unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        read
+    }
+
+    #[test]
+    fn records_become_calls_and_the_share_is_counted() {
+        let here = i64::from(libc::AT_FDCWD);
+        let found = spooled(&[
+            written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
+            written(RecordKind::Open, 3, [here, 0o1101, 0o644, 0], [b"out", b""]),
+            written(RecordKind::Write, 100, [3, -1, 0, 0], [b"", b""]),
+            written(RecordKind::Close, 0, [3, 0, 0, 0], [b"", b""]),
+            written(RecordKind::End, 0, [8, 0, 0, 0], [b"", b""]),
+        ]);
+        // Five reads before it began, and the one that told so, were not the application's.
+        assert_eq!((found.seen.recorded, found.seen.counted, found.cost_ns), (1, 2, 60));
+        let trace = found.follower.finish();
+        let words: Vec<&str> = trace.calls.iter().map(|call| call.op.word()).collect();
+        assert_eq!(words, ["open", "write", "close", "exit"]);
+        assert_eq!(trace.names.get(trace.calls.get(0).path), b"/home/out");
+    }
+
+    #[test]
+    fn bytes_that_are_no_records_do_no_harm() {
+        let mut state = 1_u64;
+        for _ in 0..2000 {
+            let bytes: Vec<u8> = (0..400)
+                .map(|at| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    // Kinds and lengths are often small.
+                    if at % 8 < 2 { (state >> 40) as u8 % 48 } else { (state >> 60) as u8 * 17 }
+                })
+                .collect();
+            let file = File { process: 7, thread: 7, bytes: [vec![0; RING], bytes].concat() };
+            let mut reader = Reader::new(b"/home", 0);
+            for record in records(&file) {
+                reader.take(&record);
+            }
+        }
+    }
 }

@@ -2,14 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
 use trace::event::{Asked, Event, Given};
 use trace::follow::Follower;
-use trace::model::{Sighting, Was};
 
 use crate::calls::{self, Begun, Kind, Submitted};
+use crate::look::look;
 use crate::ptrace;
 
 /// What is known while the application runs.
@@ -90,21 +89,7 @@ impl State {
             return;
         }
         let path = self.follower.trace.names.get(name).to_vec();
-        let path = std::path::Path::new(std::ffi::OsStr::from_bytes(&path));
-        let sighting = match path.symlink_metadata() {
-            Err(_) => Sighting { was: Was::Nothing, permissions: None },
-            Ok(found) => {
-                let was = if found.is_dir() {
-                    Was::Directory
-                } else if found.is_symlink() {
-                    let target = std::fs::read_link(path).unwrap_or_default();
-                    Was::Link(self.follower.trace.names.intern(target.as_os_str().as_bytes()))
-                } else {
-                    Was::File(found.len())
-                };
-                Sighting { was, permissions: Some(found.mode() & 0o7777) }
-            }
-        };
+        let sighting = look(&path, &mut self.follower.trace.names);
         self.follower.sight(name, sighting);
     }
 

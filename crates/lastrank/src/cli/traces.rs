@@ -116,6 +116,7 @@ pub struct ReplayArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lastrank fidelity app.parquet replay.parquet\n  \
+    lastrank fidelity app.parquet replay.parquet --tree /mnt/nfs/replay --html fidelity.html\n  \
     lastrank fidelity app.parquet replay-*.parquet --only /scratch/run7")]
 pub struct FidelityArgs {
     /// The recording or trace of the application
@@ -123,6 +124,15 @@ pub struct FidelityArgs {
     /// Run files of its replays; from three on there is an interval of deviance
     #[arg(required = true)]
     pub replays: Vec<PathBuf>,
+    /// Further recordings of the application (repeatable): the interval of deviance then is one of both
+    #[arg(long, value_name = "RECORDING")]
+    pub also: Vec<PathBuf>,
+    /// Compare the files that the replay left in this directory with those that the application left
+    #[arg(long, value_name = "DIR")]
+    pub tree: Option<PathBuf>,
+    /// Write a page with both over time
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub choice: TraceChoice,
 }

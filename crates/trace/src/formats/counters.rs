@@ -221,8 +221,7 @@ impl Share<'_> {
                 (left, rest) = (left - times, rest - all);
             }
         }
-        if left > 0 {
-            let (each, more) = (rest / left, rest % left);
+        if let (Some(each), Some(more)) = (rest.checked_div(left), rest.checked_rem(left)) {
             out.push((each + 1, more));
             out.push((each, left - more));
         } else if rest > 0
