@@ -209,7 +209,7 @@ mod tests {
             // Each division needs the one before: they are under way for long after they were issued.
             let mut divide = || {
                 for _ in 0..40 {
-                    number = u64::MAX / (number | 1) | 1 << 40;
+                    number = (u64::MAX / (number | 1)) | (1 << 40);
                 }
                 std::hint::black_box(&number);
             };

@@ -191,12 +191,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Is it that of `rank` for `stream`?
-    #[inline]
-    pub fn is_of(&self, stream: &ContentStream, rank: u32) -> bool {
-        self.rank == rank && self.stream == *stream
-    }
-
     /// Writes what stands at `offset` of the stream into `out`.
     pub fn fill(&self, offset: u64, out: &mut [u8]) {
         let (mut number, within) = (offset / SECTOR as u64, (offset % SECTOR as u64) as usize);

@@ -37,7 +37,12 @@ impl<M: Machine> Interpreter<'_, M> {
     /// Most assignments, counts and conditions are of this form and avoid moving a [`Value`].
     #[inline(always)]
     pub(super) fn quick_integer(&self, index: ExprIndex) -> Option<i64> {
-        match self.code.exprs[index as usize] {
+        self.quick_operand(self.code.exprs[index as usize])
+    }
+
+    #[inline(always)]
+    fn quick_operand(&self, operand: Expr) -> Option<i64> {
+        match operand {
             Expr::Int(value) => Some(i64::from(value)),
             Expr::Slot(slot) => match self.slot(slot) {
                 Value::Int(value) => Some(*value),
@@ -51,7 +56,8 @@ impl<M: Machine> Interpreter<'_, M> {
     #[inline(never)]
     fn quick_binary(&self, op: BinaryOp, first: ExprIndex) -> Option<i64> {
         // Both sides are evaluated, which for `&&` and `||` gives the same value without side effects.
-        arithmetic::integers(op, self.quick_integer(first)?, self.quick_integer(first + 1)?)
+        let [left, right] = *self.code.exprs[first as usize..].first_chunk()?;
+        arithmetic::integers(op, self.quick_operand(left)?, self.quick_operand(right)?)
     }
 
     fn binary(&mut self, op: BinaryOp, first: ExprIndex) -> Result<Value, EarlyEnd> {

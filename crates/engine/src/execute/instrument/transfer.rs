@@ -62,10 +62,13 @@ impl Layer {
             match (whole, offset) {
                 (true, None) => driver.write(handle, from, bytes),
                 (true, Some(at)) => driver.pwrite(handle, from, bytes, at),
-                (false, _) => pieces(length, false, stop, |done, part| match offset {
-                    None => driver.write(handle, from, part),
-                    Some(at) => driver.pwrite(handle, from, part, at + done),
-                }),
+                (false, _) => {
+                    let driver = &mut *driver;
+                    pieces(length, false, stop, move |done, part| match offset {
+                        None => driver.write(handle, from, part),
+                        Some(at) => driver.pwrite(handle, from, part, at + done),
+                    })
+                }
             }
         };
         let timed = self.bracket.end(driver, begun, Meaning::Bytes, outcome);
@@ -107,10 +110,13 @@ impl Layer {
             match (whole, offset) {
                 (true, None) => driver.read(handle, into, bytes),
                 (true, Some(at)) => driver.pread(handle, into, bytes, at),
-                (false, _) => pieces(length, false, stop, |done, part| match offset {
-                    None => driver.read(handle, into, part),
-                    Some(at) => driver.pread(handle, into, part, at + done),
-                }),
+                (false, _) => {
+                    let driver = &mut *driver;
+                    pieces(length, false, stop, move |done, part| match offset {
+                        None => driver.read(handle, into, part),
+                        Some(at) => driver.pread(handle, into, part, at + done),
+                    })
+                }
             }
         };
         let mut timed = self.bracket.end(driver, begun, Meaning::Bytes, outcome);
