@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Installs what the tests need, then runs all of them: `python3 tests/all.py`.
 
-Format, build, Rust tests (unit, property, snapshot, command line), lints, then the Python tests that
-open run files and reports with other tools. Every step runs, even if earlier ones failed;
-a summary names each step, each failed test and each skipped one with its reason, and ends with the
+Format and build; then Rust tests (unit, property, snapshot, command line) and lints, and beside them the wheel and the
+Python tests of the package and those that open run files and reports with other tools. Every step runs, even if earlier
+ones failed; a summary names each step, each failed test and each skipped one with its reason, and ends with the
 total. The exit status is 1 if anything failed. Everything is installed below `target/`, so nothing
 outside the checkout changes; Debian packages are added only when this runs as root on a Debian machine.
 """
@@ -15,7 +15,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from steps import CargoTest, Pytest, Step, summary
+from steps import CargoTest, Pytest, Step, run_side_by_side, summary
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -117,11 +117,12 @@ def main() -> int:
     steps = [
         Step("format", ["cargo", "fmt", "--all", "--check"], missing=no_format),
         Step("build", ["cargo", "build", "--workspace", "--lib", "--bins", "--examples"]),
-        Step("cargo test", ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--show-output"], CargoTest()),
-        Step("clippy", clippy, missing=no_clippy),
-        *python_steps(),
     ]
+    cargo = ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--show-output"]
+    rust = [Step("cargo test", cargo, CargoTest()), Step("clippy", clippy, missing=no_clippy)]
     results = [step.run(ROOT) for step in steps]
+    # The Python tests start servers and wait for them: two lanes use the processors that one would leave idle.
+    results += run_side_by_side([rust, python_steps()], ROOT)
     print(summary(results), flush=True)
     return 1 if any(result.failed for result in results) else 0
 

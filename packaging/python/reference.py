@@ -34,19 +34,34 @@ def signature(thing: Any) -> str:
     return f"({', '.join(parameters)})"
 
 
+def in_one_style(text: str) -> str:
+    """A docstring with `Args:`, `Raises:` and `Example:` in the style of the others, `:param name:` and `:raises Error:`."""
+
+    def section(found: re.Match[str]) -> str:
+        field = {"Args": "param", "Raises": "raises"}.get(found[1])
+        body = inspect.cleandoc("\n" + found[2])
+        return f"\n{body}\n" if field is None else re.sub(r"(?m)^(\w+): ", rf":{field} \1: ", body) + "\n"
+
+    return re.sub(r"(?m)^(Args|Raises|Example):\n((?: {4}.*\n?)+)", section, text)
+
+
 def prose(thing: Any) -> str:
     """A docstring as Markdown."""
-    text = inspect.getdoc(thing) or ""
+    text = in_one_style(inspect.getdoc(thing) or "")
+    text = re.sub(r"\bdocs/([\w-]+\.md)\b", r"[\1](\1)", text)
     text = re.sub(r"``(.+?)``", r"`\1`", text)
     text = re.sub(r":(?:func|class|meth|attr):`~?([^`]+)`", r"`\1`", text)
     text = re.sub(r"^:(?:param|ivar) (\w+): ", r"- `\1`: ", text, flags=re.MULTILINE)
     text = re.sub(r"^:raises (\w+): ", r"- raises `\1`: ", text, flags=re.MULTILINE)
-    parts = re.split(r"\n\n(?=>>> )", text)
-    text = parts[0] + "".join(f"\n\n```python\n{part}\n```" for part in parts[1:])
+    parts = re.split(r"\n\n+(?=>>> | {4}>>> )", text)
+    text = parts[0]
+    for part in parts[1:]:
+        example, _, rest = part.partition("\n\n")
+        text += f"\n\n```python\n{inspect.cleandoc(example)}\n```\n\n{rest}"
     # A code block that a sentence introduces.
     text = re.sub(r"::\n\n((?: {4}.*\n?|\n)+)", lambda found: ":\n\n```python\n" + inspect.cleandoc(found[1]) + "\n```\n\n", text)
     # A list begins after a blank line.
-    return re.sub(r"(?m)^(?!- )(.*\S)\n(?=- `)", r"\1\n\n", text).strip()
+    return re.sub(r"(?m)^(?![- ])(.*\S)\n(?=- `)", r"\1\n\n", text).strip()
 
 
 def members(kind: type) -> Iterator[tuple[str, Any]]:

@@ -72,6 +72,8 @@ def compare(
 ) -> Comparison:
     """By what factor new measurements are slower than old ones, with an interval and a verdict.
 
+    Methods and sources: docs/statistics-methods.md.
+
     :param old: quiet measurements: numbers in time order, a run or a place of it, or the path of a run, CSV or text file.
     :param new: the others, of the same kind.
     :param unit: ``s``, ``ms``, ``us`` or ``ns`` of plain numbers.
@@ -95,11 +97,11 @@ def compare(
         label = old.name
         old, new = old.run, new.run
     sources = [Source.of(data, (), unit, None, nan, name) for data, name in ((old, "old"), (new, "new"))]
-    options = ["--label", label] if label is not None else []
-    options += ["--unit", "s"] if any("--unit" in source.options for source in sources) and unit is None else []
-    options += ["--unit", unit] if unit is not None else []
+    options = [] if label is None else [f"--label={label}"]
+    # What both are given, once.
+    options += sorted({option for source in sources for option in source.options})
     options += ["--gate"] if gate else []
-    return Comparison(sources, [*options, "--level", repr(float(level)), "--seed", str(int(seed))])
+    return Comparison(sources, [*options, f"--level={float(level)!r}", f"--seed={int(seed)}"])
 
 
 class Plan:
@@ -154,8 +156,8 @@ def plan(
     goals = [*wishes, *(f"{name}={value}" for name, value in precision.items())]
     if not goals:
         raise Error("say what is wanted how precisely, for example p99='5%'")
-    source = Source.of(pilot, [] if label is None else ["--label", label], unit, None, nan, "pilot")
-    return Plan(source, [*(word for goal in goals for word in ("--precision", goal)), "--level", repr(float(level))])
+    source = Source.of(pilot, [] if label is None else [f"--label={label}"], unit, None, nan, "pilot")
+    return Plan(source, [*(f"--precision={goal}" for goal in goals), f"--level={float(level)!r}"])
 
 
 class Decision:
@@ -221,11 +223,11 @@ def ab(
     :raises Error: with the words of the command line.
     """
     arms = [shlex.join(arm) if not isinstance(arm, (str, os.PathLike)) else os.fspath(arm) for arm in (a, b)]
-    arguments = ["ab", "--json", "--seed", str(int(seed))]
+    arguments = ["ab", "--json", f"--seed={int(seed)}"]
     if until is not None:
-        arguments += ["--equal-within", str(until).removesuffix("%").strip()]
+        arguments.append(f"--equal-within={str(until).removesuffix('%').strip()}")
     time = None if seconds is None else f"{float(seconds)!r}s"
     for option, given in (("--program", program), ("--value", value), ("--of", of), ("--time", time)):
-        arguments += [] if given is None else [option, given]
-    arguments += [word for key, entry in parameters.items() for word in ("--set", f"{key}={entry}")]
+        arguments += [] if given is None else [f"{option}={given}"]
+    arguments += [f"--set={key}={entry}" for key, entry in parameters.items()]
     return Decision(document([*arguments, *options, "--", *arms]))

@@ -33,6 +33,8 @@ def executable() -> Path:
     :raises Error: where there is none.
     """
     if named := os.environ.get("LASTRANK_BIN"):
+        if not Path(named).is_file():
+            raise Error(f"LASTRANK_BIN names {named}, which is no file")
         return Path(named)
     schemes = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user")]
     package = Path(__file__).resolve().parent

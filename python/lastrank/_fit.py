@@ -98,7 +98,7 @@ class Fit:
             self.document["dropped"] = {**self.document.get("dropped", {}), "nan": len(source.dropped)}
 
     def _call(self, periods: Sequence[float], *further: str) -> list[str]:
-        of_periods = [word for period in periods for word in ("--period", repr(float(period)))]
+        of_periods = [f"--period={float(period)!r}" for period in periods]
         return ["fit", self._source.name, *self._source.options, *self._arguments, *of_periods, *further]
 
     def _document(self, periods: Sequence[float], *further: str) -> dict[str, Any]:
@@ -310,6 +310,9 @@ def fit(
     Missing values (NaN, None) are refused, since an analysis of slow operations must not lose the slowest; ``nan="drop"``
     leaves them out, and ``document["dropped"]["nan"]`` says how many. Infinite values are always refused.
 
+    Every estimate, interval and test has its source in docs/statistics-methods.md; the laws are those of Coles, *An
+    Introduction to Statistical Modeling of Extreme Values* (2001), with his sign of the shape.
+
     :param data: numbers in time order (a list, NumPy, pandas, Polars, Arrow), a data frame with ``value``, a run or a
         place of it (``run["fsync"]``), or the path of a run, CSV or text file. Durations of pandas are seconds.
     :param value: the column of a data frame or CSV file.
@@ -357,7 +360,7 @@ def fit(
             if plain not in columns and plain not in ("trend", "hour", "load"):
                 columns[plain] = column(data, plain)
     elif value is not None:
-        options += ["--column", value]
+        options.append(f"--column={value}")
     source = Source.of(values, options, unit, columns, nan, value if is_frame else None)
     arguments: list[str] = []
     for option, given in (
@@ -365,10 +368,10 @@ def fit(
         ("--model", None if model == "auto" else model.replace("_", "-")),
     ):
         if given is not None:
-            arguments += [option, str(given)]
-    arguments += [word for name in names for word in ("--covariate", name)]
-    arguments += [word for name, number in (at or {}).items() for word in ("--at", f"{name}={float(number)!r}")]
+            arguments.append(f"{option}={given}")
+    arguments += [f"--covariate={name}" for name in names]
+    arguments += [f"--at={name}={float(number)!r}" for name, number in (at or {}).items()]
     arguments += ["--gate"] if gate else []
-    arguments += ["--level", repr(float(level)), "--seed", str(int(seed))]
+    arguments += [f"--level={float(level)!r}", f"--seed={int(seed)}"]
     return Fit(data, source, arguments, list(periods))
 

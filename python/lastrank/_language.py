@@ -137,9 +137,9 @@ class Program:
 
 
 def _settings(n: int | None, groups: Mapping[str, int] | None, parameters: Mapping[str, Any]) -> list[str]:
-    options = [] if n is None else ["--ranks", str(n)]
-    options += [word for group, size in (groups or {}).items() for word in ("--group", f"{group}:{size}")]
-    return options + [word for name, value in parameters.items() for word in ("--set", f"{name}={value}")]
+    options = [] if n is None else [f"--ranks={n}"]
+    options += [f"--group={group}:{size}" for group, size in (groups or {}).items()]
+    return options + [f"--set={name}={value}" for name, value in parameters.items()]
 
 
 def from_fio(job: str | os.PathLike[str]) -> Program:

@@ -340,11 +340,16 @@ def _finished(said: Said, name: str) -> Run:
         path = json.loads(said.out)["run"]
     except (ValueError, KeyError, TypeError):
         raise failed(said) from None
-    wrong = [line for line in said.notes if line.startswith(("error", "warning", "  "))]
+    try:
+        found = Run(path, said.notes)
+    except Error:
+        # The samples are somewhere else, as its words say.
+        raise failed(said) from None
     if said.status != 0:
+        wrong = [line for line in said.notes if line.startswith(("error", "warning", "  "))]
         words = "\n".join(wrong) or f"lastrank ended with status {said.status}"
         warnings.warn(f"{name}: {words}", RunWarning, stacklevel=3)
-    return Run(path, said.notes)
+    return found
 
 
 def _options(
@@ -355,13 +360,11 @@ def _options(
     tags: Mapping[str, str] | None,
 ) -> list[str]:
     options = ["--json", "--report", "none", "--progress", "json"]
-    options += [] if n is None else ["--ranks", str(n)]
-    options += [word for group, size in (groups or {}).items() for word in ("--group", f"{group}:{size}")]
-    options += [] if out is None else ["--output", os.fspath(out)]
-    for name, value in named.items():
-        if value is not None:
-            options += [f"--{name.replace('_', '-')}", str(value)]
-    return options + [word for name, value in (tags or {}).items() for word in ("--tag", f"{name}={value}")]
+    options += [] if n is None else [f"--ranks={n}"]
+    options += [f"--group={group}:{size}" for group, size in (groups or {}).items()]
+    options += [] if out is None else [f"--output={os.fspath(out)}"]
+    options += [f"--{name}={value}" for name, value in named.items() if value is not None]
+    return options + [f"--tag={name}={value}" for name, value in (tags or {}).items()]
 
 
 def _is_text(program: str) -> bool:
@@ -412,7 +415,7 @@ def run(
     time = None if seconds is None else f"{float(seconds)!r}s"
     named = {"time": time, "until": until, "backend": backend, "seed": seed, "record": record, "note": note}
     arguments = ["run", *_options(n, groups, out, named, tags)]
-    arguments += [word for key, value in parameters.items() for word in ("--set", f"{key}={value}")]
+    arguments += [f"--set={key}={value}" for key, value in parameters.items()]
     arguments += [*options, "--", "-" if text is not None else name]
     with shown(progress) as look:
         said = run_to_end(arguments, text, look)
@@ -441,7 +444,7 @@ def io(
     :raises Error: as of :func:`run`.
     """
     arguments = ["io", *_options(None, None, out, {}, None)]
-    arguments += [] if seconds is None else ["--time", f"{float(seconds)!r}s"]
+    arguments += [] if seconds is None else [f"--time={float(seconds)!r}s"]
     for name, value in fio.items():
         option = f"--{name.replace('_', '-')}"
         if value is True:

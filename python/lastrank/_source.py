@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import math
 import os
 import tempfile
@@ -44,7 +45,11 @@ class Source:
     @property
     def name(self) -> str:
         """What the program calls the file."""
-        return self.file.name if self._folder is not None else str(self.file)
+        if self._folder is not None:
+            return self.file.name
+        name = str(self.file)
+        # No option has a folder in it.
+        return os.path.join(".", name) if name.startswith("-") else name
 
     @staticmethod
     def of(data: Data, options: Sequence[str] = (), unit: str | None = None, columns: Mapping[str, Iterable[Any]] | None = None,
@@ -59,17 +64,22 @@ class Source:
         """
         from ._run import Place, Run
 
-        if isinstance(data, Place):
-            return Source(data.run.path, [*options, "--label", data.name])
-        if isinstance(data, Run):
-            return Source(data.path, options)
-        of_unit = [] if unit is None else ["--unit", unit]
-        if isinstance(data, (str, os.PathLike)):
-            return Source(Path(data), [*options, *of_unit])
-        if getattr(getattr(data, "dtype", None), "kind", "") == "m":
-            # pandas and NumPy: a duration has its unit.
-            data, of_unit = _in_seconds(data), ["--unit", "s"]
-        numbers = _numbers(data)
+        of_unit = [] if unit is None else [f"--unit={unit}"]
+        file = data.run.path if isinstance(data, Place) else data.path if isinstance(data, Run) else data
+        if isinstance(file, (str, os.PathLike)):
+            if columns:
+                raise Error(f"columns go with plain numbers; {os.fspath(file)} is a file: name what is in it")
+            of_place = [f"--label={data.name}"] if isinstance(data, Place) else []
+            return Source(Path(file), [*options, *of_place, *of_unit])
+        # A duration has its unit: of pandas and NumPy by its type, of others by each entry.
+        if getattr(getattr(file, "dtype", None), "kind", "") == "m":
+            numbers, of_unit = _numbers(_in_seconds(file)), ["--unit=s"]
+        else:
+            entries = _entries(file)
+            if any(isinstance(entry, datetime.timedelta) for entry in entries[:100]):
+                entries = [entry.total_seconds() if isinstance(entry, datetime.timedelta) else entry for entry in entries]
+                of_unit = ["--unit=s"]
+            numbers = _numbers(entries)
         kept = list(range(len(numbers)))
         if missing := [at for at, number in enumerate(numbers) if math.isnan(number)]:
             if nan != "drop":
@@ -122,14 +132,20 @@ def _in_seconds(data: Any) -> Any:
     return data.astype("timedelta64[ns]").astype("float64") * 1e-9
 
 
-def _numbers(data: Any) -> Sequence[float]:
-    """The values as floating-point numbers; a missing one is NaN."""
+def _entries(data: Any) -> Sequence[Any]:
+    """The entries of a list, an array, a Series or a column, in their order."""
     if hasattr(data, "shape") and len(data.shape) != 1:
         raise Error(f"the values have the shape {tuple(data.shape)}; one column is needed: say with value= which")
     for method in ("tolist", "to_pylist", "to_list"):
         if hasattr(data, method):
-            data = getattr(data, method)()
-            break
+            found: list[Any] = getattr(data, method)()
+            return found
+    return list(data)
+
+
+def _numbers(data: Any) -> Sequence[float]:
+    """The values as floating-point numbers; a missing one is NaN."""
+    data = _entries(data)
     try:
         return array("d", data)
     except TypeError:
@@ -153,12 +169,20 @@ def _picked(name: str, all_: Iterable[Any], kept: Sequence[int], count: int) -> 
     entries = list(all_)
     if len(entries) != count:
         raise Error(f"{len(entries)} entries in `{name}` for {count} values; one for each is needed")
+    missing = next((at for at in kept if _is_missing(entries[at])), None)
+    if missing is not None:
+        raise Error(f"entry {missing} of `{name}` is missing: one for each value is needed")
     return [entries[at] for at in kept]
+
+
+def _is_missing(entry: Any) -> bool:
+    # What is not equal to itself is NaN or NaT; `<NA>` of pandas cannot be asked.
+    return entry is None or str(entry) in ("<NA>", "NaT") or (isinstance(entry, float) and math.isnan(entry))
 
 
 def _written(name: str, numbers: Sequence[float], columns: Mapping[str, Sequence[Any]]) -> Source:
     folder = tempfile.TemporaryDirectory(prefix="lastrank-")
-    words = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name).strip(".") or "values"
+    words = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name).strip(".-") or "values"
     file = Path(folder.name) / words[:100]
     if not columns:
         file.write_text("".join(f"{number!r}\n" for number in numbers))
@@ -170,4 +194,4 @@ def _written(name: str, numbers: Sequence[float], columns: Mapping[str, Sequence
         writer = csv.writer(out)
         writer.writerow([head, *columns])
         writer.writerows(zip((repr(number) for number in numbers), *columns.values(), strict=True))
-    return Source(file, ["--column", head], folder)
+    return Source(file, [f"--column={head}"], folder)

@@ -60,7 +60,7 @@ class Watch:
             numbers = [values] if isinstance(values, (int, float)) else values
             text = "".join(f"{float(number)!r}\n" for number in numbers)
         command = ["watch", self._source.name, stream, *self._source.options, *self._arguments]
-        said = call([*command, "--state", str(self._state), "--json"], text, self._source.folder, accept=(0, 1))
+        said = call([*command, f"--state={self._state}", "--json"], text, self._source.folder, accept=(0, 1))
         return self._events(said)
 
     def _events(self, said: Said) -> list[Event]:
@@ -109,11 +109,11 @@ def watch(
     :param nan: of the baseline: ``raise`` refuses missing values, ``drop`` leaves them out.
     :raises Error: for a baseline that no rate can be stated of, with the reason.
     """
-    source = Source.of(baseline, [] if label is None else ["--label", label], unit, None, nan, "baseline")
+    source = Source.of(baseline, [] if label is None else [f"--label={label}"], unit, None, nan, "baseline")
     arguments = ["--gate"] if gate else []
     arguments += ["--guaranteed"] if guaranteed else []
     for option, given in (
         ("--false-alarm-rate", false_alarm_rate), ("--run-length", run_length), ("--shift", shift), ("--seed", seed),
     ):
-        arguments += [] if given is None else [option, str(given)]
+        arguments += [] if given is None else [f"{option}={given}"]
     return Watch(source, arguments, state)

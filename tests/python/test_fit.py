@@ -51,11 +51,24 @@ def test_values_of_any_library_are_the_same_values(lr: ModuleType, given: type) 
 
 def test_durations_of_pandas_are_seconds_and_a_series_keeps_its_name(lr: ModuleType) -> None:
     values = maxima(40)
-    series = pandas.Series([datetime.timedelta(milliseconds=value) for value in values], name="fsync")
+    durations = [datetime.timedelta(milliseconds=value) for value in values]
+    series = pandas.Series(durations, name="fsync")
     fit = lr.fit(series)
     assert fit.unit == "s" and fit.document["source"]["name"] == "fsync"
     assert fit.location.value == pytest.approx(lr.fit(values, unit="ms").location.value, rel=1e-4)
     assert fit.data is series
+    assert lr.fit(durations).location == fit.location
+    assert lr.fit(polars.Series(values=durations)).unit == "s"
+
+
+def test_names_that_look_like_options_are_names(lr: ModuleType, tmp_path: Path) -> None:
+    values = maxima(30)
+    Path("-x").write_text("\n".join(map(repr, values)))
+    assert lr.fit("-x").location == lr.fit(values).location
+    table = {"--help": values, "-y": ["-a", "b, c"] * 15}
+    fit = lr.fit(table, value="--help", by="-y")
+    assert fit.document["source"]["name"] == "help" and {group.name for group in fit.groups()} == {"-a", "b, c"}
+    assert lr.fit([value - 20 for value in values], model="gpd", threshold=-8.0).document["gpd"]["threshold"]["value"] == -8
 
 
 def test_return_levels_of_other_periods_are_those_of_the_same_fit(lr: ModuleType) -> None:
@@ -116,6 +129,8 @@ def test_covariates_are_names_or_columns(lr: ModuleType) -> None:
     fit = lr.fit(rising, covariates={"load": load}, at={"load": 0.5})
     assert fit.document["covariates"]["terms"][0]["p"] < 1e-6
     assert lr.fit(rising, covariates=["trend"]).document["covariates"]["terms"][0]["name"] == "trend"
+    with pytest.raises(lr.Error, match="entry 1 of `load` is missing"):
+        lr.fit(rising, covariates={"load": [1.0, None, *load[2:]]})
     with pytest.raises(lr.Error, match="3 entries in `load` for 80 values"):
         lr.fit(rising, covariates={"load": [1, 2, 3]})
 

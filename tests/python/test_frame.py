@@ -82,19 +82,21 @@ def test_numbers_outlive_the_run_that_they_came_from(lr: ModuleType, run: Any) -
     assert numpy.array_equal(*before) and table["start_ns"].to_pylist() == before[0].tolist()
 
 
-def test_a_stream_of_many_samples_comes_in_batches(lr: ModuleType, tmp_path: Path) -> None:
-    many = lr.run(
-        "repeat 70000 getpid();", backend="simulate:gev(10ms,1ms,0.1)", out=tmp_path / "many.parquet"
-    )
+@pytest.fixture(scope="module")
+def many(lr: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run of more samples than a batch has."""
+    out = tmp_path_factory.mktemp("many") / "many.parquet"
+    return lr.run("repeat 70000 getpid();", backend="simulate:gev(10ms,1ms,0.1)", out=out)
+
+
+def test_a_stream_of_many_samples_comes_in_batches(many: Any) -> None:
     batches = list(pyarrow.RecordBatchReader.from_stream(many.frame))
     assert [batch.num_rows for batch in batches] == [65_536, 70_000 - 65_536]
     joined = pyarrow.Table.from_batches(batches)["iteration"].to_numpy()
     assert numpy.array_equal(joined, numpy.arange(70_000))
 
 
-def test_samples_that_nobody_holds_any_more_are_freed(lr: ModuleType, tmp_path: Path) -> None:
-    many = lr.run("repeat 70000 getpid();", backend="simulate:gev(10ms,1ms,0.1)", out=tmp_path / "many.parquet")
-
+def test_samples_that_nobody_holds_any_more_are_freed(lr: ModuleType, many: Any) -> None:
     def use() -> None:
         frame = lr.load(many.path).frame
         stream = frame.__arrow_c_stream__()
@@ -109,9 +111,9 @@ def test_samples_that_nobody_holds_any_more_are_freed(lr: ModuleType, tmp_path: 
     for _ in range(5):
         use()
     before = resident()
-    for _ in range(40):
+    for _ in range(30):
         use()
-    # A frame has 7 MB; the 40 of them would have 280 MB.
+    # A frame has 7 MB; the 30 of them would have 210 MB.
     assert resident() - before < 100e6
 
 

@@ -83,6 +83,17 @@ def test_values_are_seconds_in_time_order(run: Any) -> None:
     assert run.values == run["write"].slowest
 
 
+def test_a_run_and_its_places_are_fitted_and_compared(lr: ModuleType, run: Any) -> None:
+    assert run.fit().document["source"]["name"].endswith("write: the slowest of 16 ranks")
+    assert run["write"].fit(gate=True).location == run.fit().location
+    assert run["fwrite"].fit(model="gpd", threshold="99%").document["source"]["site"] == "write / fwrite"
+    assert lr.compare(run["write"], run["write"]).verdict.code == "no-difference"
+    with pytest.raises(lr.Error, match="--unit is for plain numbers"):
+        run.fit(unit="ms")
+    with pytest.raises(lr.Error, match="`write` and `write/fwrite` are not the same operation"):
+        lr.compare(run["write"], run["fwrite"])
+
+
 def test_values_of_a_run_that_counted_are_refused(lr: ModuleType, tmp_path: Path) -> None:
     counted = lr.run("repeat 100 getpid();", record="histogram", out=tmp_path / "counted.parquet")
     with pytest.raises(lr.Error, match="--record histogram"):
@@ -130,6 +141,20 @@ def test_operations_that_fail_are_warned_of_and_kept(lr: ModuleType, tmp_path: P
     with pytest.warns(lr.RunWarning, match="read in line 1 failed 4 times"):
         run = lr.run('repeat 4 read("missing");', out=tmp_path / "run.parquet")
     assert run["read"].summary().errors == 4 and run.complete
+
+
+def test_samples_that_could_not_be_kept_where_they_were_to_be_are_named(
+    lr: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "remove").write_text("#!/bin/sh\nrm -r folder\n")
+    (tmp_path / "remove").chmod(0o755)
+    with pytest.raises(lr.Error, match="the samples could not be kept in folder/run.parquet .* they are in .*elsewhere/run-"):
+        lr.run('spawn("./remove");', out="folder/run.parquet", options=["--allow-spawn", "--unconfined"])
+    (kept,) = (tmp_path / "elsewhere").glob("run-*.parquet")
+    assert len(lr.load(kept).frame) == 1
 
 
 def test_progress_comes_line_by_line(lr: ModuleType, tmp_path: Path) -> None:

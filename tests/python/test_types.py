@@ -51,7 +51,7 @@ def test_the_stub_of_the_extension_is_what_it_is(lr: ModuleType, tmp_path: Path)
 def modules(lr: ModuleType) -> list[ModuleType]:
     names = [f"lastrank.{found.name}" for found in pkgutil.iter_modules(lr.__path__)]
     # What draws needs matplotlib, and is tested where it is.
-    return [lr, *(importlib.import_module(name) for name in names if not name.endswith("_plot"))]
+    return [lr, *(importlib.import_module(name) for name in names if not name.endswith(("_plot", "__main__")))]
 
 
 def test_every_public_name_says_what_it_is(lr: ModuleType) -> None:

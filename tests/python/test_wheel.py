@@ -28,6 +28,16 @@ def test_the_command_is_the_program_itself_and_of_the_same_version(wheel_python:
     assert in_clean("import lastrank; print(lastrank.__version__)") == f"{VERSION}\n"
 
 
+def test_the_module_can_be_run_and_says_where_it_looks_for_the_program(wheel_python: Path, tmp_path: Path) -> None:
+    def run(**environment: str) -> subprocess.CompletedProcess[str]:
+        command = [wheel_python, "-m", "lastrank", "--version"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+
+    assert run().stdout == f"lastrank {VERSION}\n"
+    wrong = run(LASTRANK_BIN="/nowhere/lastrank")
+    assert (wrong.returncode, wrong.stderr) == (1, "error: LASTRANK_BIN names /nowhere/lastrank, which is no file\n")
+
+
 def test_the_wheel_is_small_complete_and_for_every_python_from_3_10(wheel: Path) -> None:
     assert wheel.stat().st_size < 40e6  # of the tests, not optimised; a release has 15 MB at most
     assert re.fullmatch(rf"lastrank-{VERSION}-cp310-abi3-\w+\.whl", wheel.name)

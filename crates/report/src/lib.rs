@@ -42,6 +42,7 @@ mod throughput;
 mod unit;
 mod views;
 pub mod words;
+mod wrap;
 
 pub use analysis::Analysis;
 pub use answers::{Answer, AnswerForm};
@@ -63,3 +64,4 @@ pub use tail_of::Tail;
 pub use text::sentence;
 pub use unit::{Unit, confidence, duration, fixed, percent, probability, significant};
 pub use views::{AffineFit, AgainstNormal, QuantileRanges, SizeCurve, Sizes, TimeShares};
+pub use wrap::set_text_width;

@@ -16,6 +16,7 @@
 //! };
 //! store::write(&path, &run)?;
 //! assert_eq!(store::read(&path)?.samples, run.samples);
+//! assert_eq!(store::facts(&path)?, run.facts);
 //! # Ok(()) }
 //! ```
 #![forbid(unsafe_code)]

@@ -16,7 +16,7 @@ pub fn finding(found: &TestFinding) -> String {
         }
         TestFinding::Autocorrelation { lag_one, lags, n, effective_size } => format!(
             "neighbouring values resemble each other (lag-1 correlation of ranks {lag_one:+.2}, tested up to lag \
-             {lags}): {n} values are worth about {effective_size:.0} independent ones"
+             {lags}): for their mean, {n} values are worth about {effective_size:.0} independent ones"
         ),
         TestFinding::NoTrend { tau } => format!("no trend over the run (tau {tau:+.2})"),
         TestFinding::Trend { tau, interquartile_ranges } => {
