@@ -48,7 +48,7 @@ class EVA:
     >>> len(eva.extremes), eva.verdict.code
     (200, 'gev-consistent')
     >>> [round(each, 1) for each in eva.get_return_value(100, return_period_size=50, alpha=0.95)]
-    [8.1, 7.5, 9.4]
+    [7.9, 7.3, 9.0]
     """
 
     def __init__(self, data: Iterable[Any], *, unit: str | None = None, nan: Nan = "raise") -> None:
