@@ -186,8 +186,8 @@ page_table("Time of one access by size")
 # %%
 rows = []
 for row in run.results:
-    if row["label"] and row["label"].startswith(("consecutive", "fill file", "read file")) and row["bytes_per_second"]:
-        if "huge" not in row["label"] and row["operation"] != "fsync":
+    if (row["label"] or "").startswith(("consecutive", "fill file", "read file")) and row["bytes_per_second"]:
+        if row["operation"] in ("stream", "fread", "fwrite") and "huge" not in row["label"] and "triad" not in row["label"]:
             speed = row["bytes_per_second"]
             rows.append([row["label"], row["operation"], f"{speed / 2**20:,.0f}", f"{1 / speed:.2g}"])
 table(["what", "operation", "MiB/s", "s a byte"], rows)

@@ -19,7 +19,7 @@
 
 # %% tags=["parameters"]
 calls = 500  # single calls of each kind; the experiment's own: 20000
-batches = 10  # batches of each kind, about a millisecond each; the experiment's own: 200
+batches = 10  # batches of each kind, a millisecond each; fewer give no rates; the experiment's own: 200
 slow = 60  # calls that start a process; the experiment's own: 300
 writes = 40  # synchronous writes of each size; the experiment's own: 200
 near = "."  # a local directory
