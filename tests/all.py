@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Installs what the tests need, then runs all of them: `python3 tests/all.py`.
 
-Format, build, Rust tests (unit, property, snapshot, command line), lints, then the Python tests that
-open run files and reports with other tools. Every step runs, even if earlier ones failed;
+Format, build and the wheel; then Rust tests (unit, property, snapshot, command line), lints and the tests of the Python
+package, and beside them the Python tests that open run files and reports with other tools. Every step runs, even if
+earlier ones failed;
 a summary names each step, each failed test and each skipped one with its reason, and ends with the
 total. The exit status is 1 if anything failed. Everything is installed below `target/`, so nothing
 outside the checkout changes; Debian packages are added only when this runs as root on a Debian machine.
@@ -15,7 +16,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from steps import CargoTest, Pytest, Step, summary
+from steps import CargoTest, Pytest, Step, run_side_by_side, summary
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -36,6 +37,11 @@ DEBIAN_PACKAGES = {
     # tests/filesystems/test_calls.py: what is asked of a file system; the client machine loads modules
     "strace": "strace",
     "modprobe": "kmod",
+    # tests/traces: applications that are recorded and replayed
+    "sqlite3": "sqlite3",
+    "git": "git",
+    "fio": "fio",
+    "pgbench": "postgresql",
     # tests/mpi: two MPI versions beside those of PyPI
     "mpirun.mpich": "mpich",
     "mpirun.openmpi": "openmpi-bin",
@@ -93,14 +99,23 @@ def missing_component(subcommand: str, component: str) -> str:
     return ""
 
 
-def python_step() -> Step:
-    environment = os.environ | {"LASTRANK_BIN": str(TARGET / "debug" / "lastrank")}
+def python_steps() -> list[Step]:
+    """The wheel of what cargo built, the tests that use it, and those of file systems, MPI libraries and other tools."""
+    environment = os.environ | {
+        "LASTRANK_BIN": str(TARGET / "debug" / "lastrank"),
+        "LASTRANK_WHEELS": str(TARGET / "wheels"),
+    }
     python, missing = "python3", ""
     try:
         python = python_environment()
     except (OSError, subprocess.CalledProcessError) as error:
         missing = f"the Python environment cannot be made: {error}"
-    return Step("pytest", [python, "-m", "pytest", "tests", "-q", "-rfEs"], Pytest(), environment, missing)
+    pytest = [python, "-m", "pytest", "-q", "-rfEs", "-p", "no:cacheprovider", "--durations=15"]
+    return [
+        Step("wheel", [python, "tests/wheel.py", TARGET / "debug", TARGET / "wheels"], missing=missing),
+        Step("package", [*pytest, "tests/python"], Pytest(), environment, missing),
+        Step("pytest", [*pytest, "tests", "--ignore", "tests/python"], Pytest(), environment, missing),
+    ]
 
 
 def main() -> int:
@@ -109,12 +124,14 @@ def main() -> int:
     clippy = ["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]
     steps = [
         Step("format", ["cargo", "fmt", "--all", "--check"], missing=no_format),
-        Step("build", ["cargo", "build", "--workspace", "--bins", "--examples"]),
-        Step("cargo test", ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--show-output"], CargoTest()),
-        Step("clippy", clippy, missing=no_clippy),
-        python_step(),
+        Step("build", ["cargo", "build", "--workspace", "--lib", "--bins", "--examples"]),
     ]
-    results = [step.run(ROOT) for step in steps]
+    cargo = ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--show-output"]
+    wheel, package, others = python_steps()
+    rust = [Step("cargo test", cargo, CargoTest()), Step("clippy", clippy, missing=no_clippy)]
+    results = [step.run(ROOT) for step in [*steps, wheel]]
+    # The Python tests start servers and wait for them: two lanes use the processors that one would leave idle.
+    results += run_side_by_side([[*rust, package], [others]], ROOT)
     print(summary(results), flush=True)
     return 1 if any(result.failed for result in results) else 0
 

@@ -1,4 +1,4 @@
-"""Runs commands one after another, even if earlier ones failed, and sums up what their runners report.
+"""Runs commands, even if earlier ones failed, and sums up what their runners report.
 
 Each runner has a reader that takes its output line by line, decides which lines are shown, and keeps the
 numbers: `Plain` for what runs no tests, `CargoTest`, `Pytest`. A step fails by its exit status, by a failed
@@ -10,6 +10,7 @@ import re
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -146,16 +147,16 @@ class Step:
     # Why the command cannot be started; the step then fails.
     missing: str = ""
 
-    def run(self, folder: Path) -> Result:
-        """Runs the command in `folder`, printing what it prints."""
+    def run(self, folder: Path, before: str = "") -> Result:
+        """Runs the command in `folder`, printing what it prints, each line with `before` before it."""
         if self.missing:
-            print(f"{self.name}: {self.missing}", flush=True)
+            print(f"{before}{self.name}: {self.missing}", flush=True)
             return Result(self.name, self.reader, trouble=self.missing)
         begun = time.monotonic()
         command = [str(part) for part in self.command]
-        print("+", *command, flush=True)
+        print(f"{before}+ {' '.join(command)}", flush=True)
         try:
-            status = self._run(command, folder)
+            status = self._run(command, folder, before)
         except OSError as error:
             return Result(self.name, self.reader, trouble=f"{command[0]} cannot be started: {error}")
         trouble = f"exit status {status}" if status else ""
@@ -163,13 +164,23 @@ class Step:
             trouble = "no test was run"
         return Result(self.name, self.reader, time.monotonic() - begun, trouble)
 
-    def _run(self, command: list[str], folder: Path) -> int:
+    def _run(self, command: list[str], folder: Path, before: str) -> int:
         options = {"cwd": folder, "env": self.environment, "text": True, "errors": "replace"}
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options) as child:
             for line in child.stdout:
                 if self.reader.shows(line.rstrip("\n")):
-                    print(line, end="", flush=True)
+                    print(f"{before}{line}", end="", flush=True)
         return child.returncode
+
+
+def run_side_by_side(lanes: Sequence[Sequence[Step]], folder: Path) -> list[Result]:
+    """Runs the steps of each lane one after another, and the lanes at the same time; each line tells its step."""
+
+    def lane(steps: Sequence[Step]) -> list[Result]:
+        return [step.run(folder, f"{step.name} | ") for step in steps]
+
+    with ThreadPoolExecutor(len(lanes)) as lanes_at_once:
+        return [result for results in lanes_at_once.map(lane, lanes) for result in results]
 
 
 def summary(results: Sequence[Result]) -> str:

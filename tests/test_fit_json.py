@@ -52,6 +52,7 @@ def folder(tmp_path_factory, program) -> Path:
         "lat.csv --column us --unit us",
         "lat.csv --column us --unit us --block 50",
         "nodes.csv --column us --unit us --by node",
+        "nodes.csv --column us --unit us --figures",
         "lat.csv --column us --unit us --model gpd",
         "lat.csv --column us --unit us --model gpd --threshold 95% --covariate busy",
         "lat.csv --column us --model point-process --block 50",

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from steps import CargoTest, Count, Plain, Pytest, Result, Step, summary
+from steps import CargoTest, Count, Plain, Pytest, Result, Step, run_side_by_side, summary
 
 CARGO = """
      Running unittests src/lib.rs (target/debug/deps/store-1)
@@ -116,3 +116,21 @@ def test_without_failures_the_total_says_zero_failed() -> None:
     good = Pytest()
     read(good, "2 passed in 0.10s")
     assert summary([Result("format", Plain()), Result("pytest", good)]).endswith("\n2 passed, 0 failed")
+
+
+def test_lanes_run_at_the_same_time_and_each_line_tells_its_step(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each of two steps waits for a file that the other one makes, so one after another they would wait for ever."""
+    script = (
+        "import pathlib, sys, time\n"
+        "pathlib.Path(sys.argv[1]).touch()\n"
+        "deadline = time.monotonic() + 60\n"
+        "while not pathlib.Path(sys.argv[2]).exists() and time.monotonic() < deadline: time.sleep(0.01)\n"
+        "print('met' if pathlib.Path(sys.argv[2]).exists() else 'alone')\n"
+    )
+    one = Step("one", [sys.executable, "-c", script, "a", "b"])
+    two = Step("two", [sys.executable, "-c", script, "b", "a"])
+    last = Step("last", prints("done", status=1))
+    results = run_side_by_side([[one, last], [two]], tmp_path)
+    assert [(result.name, result.failed) for result in results] == [("one", False), ("last", True), ("two", False)]
+    printed = capfd.readouterr().out.splitlines()
+    assert "one | met" in printed and "two | met" in printed and "last | done" in printed

@@ -36,5 +36,6 @@ fn main() -> std::process::ExitCode {
         );
         return exit::Status::Usage.into();
     }
+    output::wrap_at_terminal();
     exit::report(commands::dispatch(cli::Cli::parse()))
 }

@@ -26,11 +26,19 @@ pub fn print_fitted(text: &str) -> io::Result<()> {
 /// The text in lines as wide as the terminal; unchanged for a pipe, whose reader wants whole lines, unless `COLUMNS` is
 /// set.
 pub fn fitted(text: &str) -> Cow<'_, str> {
+    if has_width() { report::fit_width(text, screen_options().width).into() } else { text.into() }
+}
+
+/// Whether lines are to be as long as somebody's terminal is wide.
+fn has_width() -> bool {
     let is_asked = std::env::var_os("COLUMNS").is_some_and(|columns| !columns.is_empty());
-    if is_asked || io::stdout().is_terminal() {
-        report::fit_width(text, screen_options().width).into()
-    } else {
-        text.into()
+    is_asked || io::stdout().is_terminal()
+}
+
+/// Sentences wrap at the width of the terminal from now on.
+pub fn wrap_at_terminal() {
+    if has_width() {
+        report::set_text_width(screen_options().width);
     }
 }
 

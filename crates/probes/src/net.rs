@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::kernel::Probe;
@@ -37,8 +37,12 @@ enum Socket {
 #[derive(Debug)]
 pub struct NetPingPong {
     socket: Socket,
+    /// Begin with the number of the trip, as far as they are long enough.
     bytes: Vec<u8>,
     answer: Vec<u8>,
+    trips: u64,
+    /// Whether a stream has lost its place: what arrives may be the answer to an earlier trip.
+    is_lost: bool,
 }
 
 impl NetPingPong {
@@ -77,7 +81,28 @@ impl NetPingPong {
                 Socket::Unix(stream)
             }
         };
-        Ok(Self { socket, bytes: vec![0x6c; length], answer: vec![0; length] })
+        Ok(Self { socket, bytes: vec![0x6c; length], answer: vec![0; length], trips: 0, is_lost: false })
+    }
+
+    fn trip(&mut self) -> std::io::Result<()> {
+        if self.is_lost {
+            return Err(std::io::Error::from_raw_os_error(libc::ENOTCONN));
+        }
+        self.trips += 1;
+        let number = self.trips.to_le_bytes();
+        let length = number.len().min(self.bytes.len());
+        self.bytes[..length].copy_from_slice(&number[..length]);
+        let done = match &mut self.socket {
+            Socket::Tcp(stream) => {
+                stream.write_all(&self.bytes).and_then(|()| stream.read_exact(&mut self.answer))
+            }
+            Socket::Unix(stream) => {
+                stream.write_all(&self.bytes).and_then(|()| stream.read_exact(&mut self.answer))
+            }
+            Socket::Udp(socket) => return datagram(socket, &self.bytes, &mut self.answer),
+        };
+        self.is_lost = done.is_err();
+        done
     }
 }
 
@@ -100,21 +125,17 @@ fn errno_of(error: &std::io::Error) -> i32 {
     }
 }
 
-fn trip(socket: &mut Socket, bytes: &[u8], answer: &mut [u8]) -> std::io::Result<()> {
-    match socket {
-        Socket::Tcp(stream) => {
-            stream.write_all(bytes)?;
-            stream.read_exact(answer)
+/// Sends a datagram and waits for the same one; the late answer to an earlier trip that was given up is passed over.
+fn datagram(socket: &UdpSocket, bytes: &[u8], answer: &mut [u8]) -> std::io::Result<()> {
+    socket.send(bytes)?;
+    let given_up = Instant::now() + PATIENCE;
+    loop {
+        let got = socket.recv(answer)?;
+        if answer[..got] == *bytes {
+            return Ok(());
         }
-        Socket::Unix(stream) => {
-            stream.write_all(bytes)?;
-            stream.read_exact(answer)
-        }
-        Socket::Udp(socket) => {
-            socket.send(bytes)?;
-            // The answer to an earlier one that was given up is of the same length at worst.
-            let got = socket.recv(answer)?;
-            if got == answer.len() { Ok(()) } else { Err(std::io::Error::from_raw_os_error(libc::EMSGSIZE)) }
+        if Instant::now() > given_up {
+            return Err(ErrorKind::TimedOut.into());
         }
     }
 }
@@ -123,7 +144,7 @@ impl Probe for NetPingPong {
     #[inline(always)]
     fn run(&mut self, count: u32) -> i32 {
         for _ in 0..count {
-            if let Err(error) = trip(&mut self.socket, &self.bytes, &mut self.answer) {
+            if let Err(error) = self.trip() {
                 return errno_of(&error);
             }
         }
@@ -205,5 +226,35 @@ mod tests {
                 .expect("a connection");
         drop(tcp.accept().expect("a connection"));
         assert!(matches!(trip.run(1), libc::ECONNRESET | libc::EPIPE));
+    }
+
+    #[test]
+    fn the_late_answer_to_an_earlier_trip_is_not_taken_for_this_one() {
+        let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let at = udp.local_addr().expect("an address").to_string();
+        let mut trip = NetPingPong::new(Transport::Udp, &at, 64).expect("an echo");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut bytes = [0; 64];
+                let (_, from) = udp.recv_from(&mut bytes).expect("a datagram");
+                // An answer to the trip before, then that to this one, then silence of the next one's.
+                let mut late = bytes;
+                late[0] = late[0].wrapping_sub(1);
+                udp.send_to(&late, from).expect("an answer");
+                udp.send_to(&bytes, from).expect("an answer");
+            });
+            assert_eq!(trip.run(1), 0);
+        });
+        assert_eq!(trip.answer, trip.bytes);
+    }
+
+    #[test]
+    fn a_stream_that_lost_its_place_gives_no_further_times() {
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let at = tcp.local_addr().expect("an address").to_string();
+        let mut trip = NetPingPong::new(Transport::Tcp, &at, 8).expect("a connection");
+        drop(tcp.accept().expect("a connection"));
+        assert_ne!(trip.run(1), 0);
+        assert_eq!(trip.run(1), libc::ENOTCONN);
     }
 }

@@ -5,6 +5,7 @@ use tail::groups::Groups;
 
 use crate::analysis::Analysis;
 use crate::chapter::Chapter;
+use crate::figures::Figure;
 use crate::groups::{groups_answer, groups_table};
 use crate::page::{Document, VerdictCard, tiles};
 use crate::subject::{Step, Subject};
@@ -27,14 +28,25 @@ pub struct FitPage<'a> {
 }
 
 impl FitPage<'_> {
-    /// The page.
-    pub fn html(&self) -> String {
+    /// What the values say: their law, their far tail, their ranks.
+    fn analysis(&self) -> Analysis {
         let own = self.subject.filter(|subject| subject.steps.len() == self.values.len()).cloned();
         let subject = own.unwrap_or_else(|| of_numbers(self.name, self.values));
         let mut main = Analysis::of(subject, self.options);
         if !self.seconds {
             main.unit = Unit::NONE;
         }
+        main
+    }
+
+    /// The figures of the page in the order of reading, without the page: for other drawers.
+    pub fn figures(&self) -> Vec<Figure> {
+        self.analysis().chapters("").into_iter().flat_map(|chapter| chapter.figures).collect()
+    }
+
+    /// The page.
+    pub fn html(&self) -> String {
+        let main = self.analysis();
         let groups = self.groups.map(|(found, by)| {
             Chapter::new("groups", &format!("By {by}"), &groups_answer(found, by))
                 .with([], [groups_table(found, by, self.seconds)])
@@ -113,5 +125,9 @@ mod tests {
         // Before the library that draws the figures, which has all words.
         let end = text.find("text/javascript").unwrap();
         assert!(!text[..end].contains("duration of") && !text[..end].contains("(ms)"), "a unit was made up");
+        // The figures alone are those of the page.
+        let figures: Vec<String> = page.figures().into_iter().map(|figure| figure.id).collect();
+        assert!(figures.iter().all(|id| text.contains(&format!("plot-{id}"))), "{figures:?}");
+        assert!(figures.iter().any(|id| id == "quantiles"), "{figures:?}");
     }
 }

@@ -3,11 +3,12 @@
 use samples::{MachineFacts, PathFacts, TimeUse, units};
 use serde_json::Value;
 
-use crate::table::{width, wrapped};
+use crate::table::width;
+use crate::wrap::{columns_for, wrapped_with_units};
 use crate::{Report, Subject, percent};
 
-/// Width at which sentences wrap.
-const WIDTH: usize = 96;
+/// Width at which sentences wrap; less where a terminal is narrower.
+const WIDEST: usize = 96;
 
 pub(crate) fn of(report: &Report) -> String {
     let mut out = format!("{}\n", heading(report));
@@ -160,7 +161,7 @@ pub(crate) fn plain(key: &str, value: &Value) -> Option<String> {
 /// `text` after `first`, wrapped, further lines indented as far as `first` is long.
 pub fn sentence(first: &str, text: &str) -> String {
     let indent = width(first);
-    let lines = wrapped(text, WIDTH - indent);
+    let lines = wrapped_with_units(text, columns_for(WIDEST) - indent);
     lines.iter().enumerate().fold(String::new(), |mut out, (index, line)| {
         let before = if index == 0 { first.to_string() } else { " ".repeat(indent) };
         out.push_str(&format!("{before}{line}\n"));

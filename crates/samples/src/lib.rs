@@ -24,10 +24,10 @@ pub use cause::{Cause, Causes, ExcessPart};
 pub use clocks::CommonClock;
 pub use facts::{
     Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, ConfinedBy, ConfinementFacts,
-    Coverage, CurvePoint, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Limits, Load, MACHINE_SCHEMA,
-    MachineFacts, Memory, MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel,
-    OtherFacts, Overhead, PathFacts, Processor, RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck,
-    TourFacts, UntilFacts, Virtualisation, Warning,
+    Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Limits, Load,
+    MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation,
+    Noise, OsKernel, OtherFacts, Overhead, PathFacts, Processor, RungFacts, RungGroup, RungQuantiles, Tier,
+    TimingCheck, TourFacts, UntilFacts, Virtualisation, Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};

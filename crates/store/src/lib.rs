@@ -16,6 +16,7 @@
 //! };
 //! store::write(&path, &run)?;
 //! assert_eq!(store::read(&path)?.samples, run.samples);
+//! assert_eq!(store::facts(&path)?, run.facts);
 //! # Ok(()) }
 //! ```
 #![forbid(unsafe_code)]
@@ -32,7 +33,7 @@ pub use columns::FACTS_KEY;
 pub use error::Error;
 pub use numbers::{LineError, NumberLines, numbers, numbers_from, texts};
 pub use parts::{has_parts, parts_of, remove_other_parts, write_part};
-pub use read::{OTHER_FILE, expecting_panics, is_run, panic_is_expected};
+pub use read::{OTHER_FILE, dictionary_fits, expecting_panics, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
 pub use write::{Writer, write};
 
@@ -56,4 +57,12 @@ pub fn scan(path: &std::path::Path, each: &mut dyn FnMut(&[samples::Sample])) ->
     } else {
         read::read_file_into(path, Some(&mut |_, samples| each(samples)))
     }
+}
+
+/// The facts of a run. Of a run file only its footer is read: its samples are not checked.
+///
+/// # Errors
+/// As [`read`].
+pub fn facts(path: &std::path::Path) -> Result<samples::Facts, Error> {
+    if path.is_dir() { scan(path, &mut |_| {}).map(|run| run.facts) } else { read::facts_of_file(path) }
 }

@@ -14,7 +14,7 @@ use super::Choice;
     lastrank fit run.parquet --label fsync --model r-largest --block 10s --r 5\n  \
     lastrank fit run.parquet --gate --covariate trend --covariate scale:load\n  \
     lastrank fit latencies.csv --column seconds --unit s --by node\n  \
-    lastrank fit run.parquet -o fit.pdf\n  \
+    lastrank fit run.parquet -o fit.pdf --figure return_levels --width ieee\n  \
     seq 1 100 | lastrank fit -")]
 pub struct FitArgs {
     /// A run file, a CSV file with a header, a file with one number a line, or `-`
@@ -52,12 +52,26 @@ pub struct FitArgs {
     /// All tables, not only the first screen
     #[arg(long, short = 'v')]
     pub verbose: bool,
-    /// A page with all figures and tables: FILE.html, or FILE.pdf and FILE.png through Chromium
+    /// A page with all figures and tables (FILE.html), or a figure for print (FILE.pdf, FILE.svg, FILE.png), drawn by
+    /// Python with matplotlib
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// The figure for print: diagnostic (four panels), return_levels, quantiles, probability, density, survival, series,
+    /// far_tail … [default: diagnostic]
+    #[arg(long, value_name = "KIND", requires = "output")]
+    pub figure: Option<String>,
+    /// Its width: a column of acm, ieee or elsevier, both columns (ieee:2), or inches [default: acm]
+    #[arg(long, value_name = "WIDTH", requires = "output")]
+    pub width: Option<String>,
+    /// Print the whole page into FILE.pdf or FILE.png instead, through Chromium
+    #[arg(long, requires = "output")]
+    pub page: bool,
     /// The result as JSON (schema lastrank.fit/1, see docs/fit-json.md)
     #[arg(long)]
     pub json: bool,
+    /// With all figures in the JSON: their numbers, and the drawing for Plotly
+    #[arg(long, requires = "json")]
+    pub figures: bool,
     /// Confidence level of all intervals
     #[arg(long, default_value_t = 0.95)]
     pub level: f64,

@@ -1,7 +1,7 @@
 //! The answer of a first screen: what ran, how it went, throughput, typical and slow.
 
 use results::{QuantileInterval, Quantiles, ResultRow};
-use samples::{SiteKind, units};
+use samples::{EndedBy, SiteKind, UntilFacts, units};
 
 use super::number::{bandwidth, three, time};
 use crate::{Analysis, Report, Subject, percent};
@@ -73,14 +73,27 @@ pub(super) fn outcome(report: &Report) -> (bool, String) {
     };
     let plural = if done == 1 { "" } else { "s" };
     let incomplete = if report.facts.complete { "" } else { "incomplete: " };
-    let until = report.facts.until.as_ref().map_or(String::new(), |until| match until.reached {
-        true => format!("; ended by {}", until.condition),
-        false => format!("; over before {}", until.condition),
-    });
+    let until = report.facts.until.as_ref().map_or(String::new(), what_ended_it);
     (
         report.facts.complete && errors == 0,
         format!("{incomplete}{} operation{plural}, {failed}{moved}{until}", units::count(done)),
     )
+}
+
+/// What ended a run that was to go on until something, as an appendix to a sentence.
+fn what_ended_it(until: &UntilFacts) -> String {
+    let condition = &until.condition;
+    match until.ended_by.filter(|_| !until.reached) {
+        Some(EndedBy::Time) => {
+            let limit = until.limit_seconds.map_or("time".into(), units::duration);
+            format!("; the {limit} were over before {condition}")
+        }
+        Some(EndedBy::Samples) => format!("; too many samples to go on until {condition}"),
+        Some(EndedBy::Program | EndedBy::Condition) | None if !until.reached => {
+            format!("; over before {condition}")
+        }
+        Some(EndedBy::Program | EndedBy::Condition) | None => format!("; ended by {condition}"),
+    }
 }
 
 /// Typical and slow, throughput: sentences.

@@ -1,7 +1,8 @@
 //! Lays out the lines of a first screen: width, wrapping and colour.
 
 pub(crate) use crate::table::cut;
-use crate::table::{width, wrapped};
+use crate::table::width;
+use crate::wrap::wrapped_with_units;
 
 /// What a first screen may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,8 +83,7 @@ impl Canvas {
     /// A text behind a sign in its tone, wrapped to at most so many lines, the further ones indented.
     pub fn said(&mut self, sign: &str, tone: Tone, text: &str, most: usize) {
         let indent = if sign.is_empty() { 0 } else { width(sign) + 1 };
-        let mut lines = wrapped(&glued(text), self.width() - indent);
-        lines.iter_mut().for_each(|line| *line = line.replace(GLUE, " "));
+        let mut lines = wrapped_with_units(text, self.width() - indent);
         if lines.len() > most {
             lines.truncate(most);
             if let Some(last) = lines.last_mut() {
@@ -104,28 +104,6 @@ impl Canvas {
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
-}
-
-/// Stands for a blank at which no line breaks: of the width of one, and in no text of ours.
-const GLUE: char = '\u{e000}';
-
-/// The text with numbers and their units kept together.
-fn glued(text: &str) -> String {
-    const UNITS: [&str; 14] =
-        ["%", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "KiB/s", "MiB/s", "GiB/s"];
-    let is_unit = |word: &str| UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
-    let mut out = String::new();
-    for word in text.replace('\u{202f}', " ").split_whitespace() {
-        let after_number = out.ends_with(|last: char| last.is_ascii_digit());
-        let begins = word.trim_start_matches('(');
-        let group = begins.len() >= 3 && begins.bytes().take(3).all(|byte| byte.is_ascii_digit());
-        if !out.is_empty() {
-            let joined = after_number && (is_unit(word) || (group && word == begins));
-            out.push(if joined { GLUE } else { ' ' });
-        }
-        out.push_str(word);
-    }
-    out
 }
 
 #[cfg(test)]

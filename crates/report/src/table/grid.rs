@@ -1,7 +1,8 @@
 //! A table: the same cells in a terminal and on a page.
 
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
+
+use crate::wrap::{columns_for, width, wrapped};
 
 /// A table: the same cells in a terminal and on a page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -91,15 +92,12 @@ impl Table {
             }
         }
         if !self.note.is_empty() {
-            wrapped(&self.note, WIDEST + 4).iter().for_each(|line| text.push_str(&format!("  {line}\n")));
+            wrapped(&self.note, columns_for(WIDEST + 6) - 2)
+                .iter()
+                .for_each(|line| text.push_str(&format!("  {line}\n")));
         }
         text
     }
-}
-
-/// Columns of a terminal that the text takes: wide characters take two, combining ones none.
-pub(crate) fn width(text: &str) -> usize {
-    UnicodeWidthStr::width(text)
 }
 
 /// The text, or its beginning and `…` where it takes more columns.
@@ -122,25 +120,6 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
 fn padded(text: &str, wanted: usize, right: bool) -> String {
     let space = " ".repeat(wanted.saturating_sub(width(text)));
     if right { format!("{space}{text}") } else { format!("{text}{space}") }
-}
-
-/// Lines of at most so many columns, broken between words; at least one.
-pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line =
-            lines.last_mut().filter(|line| line.is_empty() || width(line) + 1 + width(word) <= columns);
-        match line {
-            Some(line) => {
-                if !line.is_empty() {
-                    line.push(' ');
-                }
-                line.push_str(word);
-            }
-            None => lines.push(word.into()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub use mpi::{HintsOfFile, MpiFacts, MpiHints};
 pub use other::OtherFacts;
 pub use path::{BlockDevice, FileLayout, Mount, NfsMount, NfsOperation, PathFacts};
 pub use tour::{Bandwidth, CurvePoint, Noise, RungFacts, RungGroup, RungQuantiles, TimingCheck, TourFacts};
-pub use until::UntilFacts;
+pub use until::{EndedBy, UntilFacts};
 
 /// The schema of [`Facts`]: the number rises when a key changes its meaning, not when one is added.
 pub const FACTS_SCHEMA: &str = "lastrank.facts/1";

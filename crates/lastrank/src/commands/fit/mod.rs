@@ -5,6 +5,8 @@
 
 mod covariate;
 mod dates;
+mod figure;
+mod file;
 mod groups;
 mod models;
 mod page;
@@ -48,7 +50,7 @@ pub struct FitResult {
 /// Fit a run, a CSV file or a file with one number a line.
 pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     check(args)?;
-    page::check(args)?;
+    file::check(args)?;
     let _working = Working::at("fitting");
     let values = read(&args.file, &args.choice)?;
     let sample = FittedSample::of(args, &values)?;
@@ -58,7 +60,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     } else {
         output::print(&told(args, &found))?;
     }
-    page::write(args, &found)?;
+    file::write(args, &found)?;
     Ok(Status::Ok)
 }
 
@@ -226,6 +228,10 @@ fn object(args: &FitArgs, found: &FitResult) -> anyhow::Result<Value> {
     }
     if let Some(latency) = &found.latency {
         add("latency", words::json(latency)?);
+    }
+    if args.figures {
+        let options = options(args);
+        add("figures", serde_json::to_value(file::page(args, found, &options).figures())?);
     }
     Ok(object)
 }

@@ -10,7 +10,7 @@ use engine::run::{Keep, Options, RunOutcome};
 use ranks::{RankEnd, RanksView};
 use report::Subject;
 use results::{QuantileInterval, ResultRow};
-use samples::{Facts, Run, Sample, Site, SiteKind, UntilFacts};
+use samples::{EndedBy, Facts, Run, Sample, Site, SiteKind, UntilFacts};
 
 use crate::cli::{RunArgs, RunOptions};
 
@@ -26,7 +26,7 @@ const FEWEST_BEYOND: f64 = 10.0;
 /// A look takes at most this part of the time.
 const SHARE_OF_LOOKING: u32 = 10;
 
-/// Samples after which nobody looks any more: they are held a second time in memory (1 GiB).
+/// Samples at which a run ends in any case: they are held a second time in memory to be watched (1 GiB).
 const MOST_SAMPLES: usize = 1 << 24;
 
 /// What must hold of a quantile.
@@ -171,8 +171,8 @@ impl Until {
     }
 
     fn text(&self) -> String {
-        let time = self.limit.map(|limit| samples::units::duration(limit.as_secs_f64()));
-        self.condition.iter().map(|one| one.text.clone()).chain(time).collect::<Vec<_>>().join(", at most ")
+        let time = || self.limit.map(|limit| samples::units::duration(limit.as_secs_f64()));
+        self.condition.as_ref().map(|one| one.text.clone()).or_else(time).unwrap_or_default()
     }
 }
 
@@ -195,7 +195,8 @@ pub struct Watcher {
     next_look: Instant,
     figure: Option<f64>,
     looks: u32,
-    reached: bool,
+    /// Why the run was ended, once it was.
+    ended_by: Option<EndedBy>,
 }
 
 impl Watcher {
@@ -210,7 +211,7 @@ impl Watcher {
             next_look: if is_virtual { began } else { began + EARLIEST },
             figure: None,
             looks: 0,
-            reached: false,
+            ended_by: None,
         }
     }
 
@@ -226,21 +227,28 @@ impl Watcher {
 
     /// Looks whether the answer stands, and ends the run if so.
     pub fn look(&mut self, view: &RanksView) {
-        if self.reached {
+        if self.ended_by.is_some() {
             return;
         }
         let out_of_time = self.until.limit.is_some_and(|limit| self.began.elapsed() >= limit);
-        if out_of_time || self.stands() {
-            self.reached = true;
+        let full = self.until.condition.is_some() && self.run.samples.len() >= MOST_SAMPLES;
+        self.ended_by = match () {
+            () if self.stands(out_of_time || full) => Some(EndedBy::Condition),
+            () if out_of_time => Some(EndedBy::Time),
+            () if full => Some(EndedBy::Samples),
+            () => None,
+        };
+        if self.ended_by.is_some() {
             view.stop();
         }
     }
 
-    fn stands(&mut self) -> bool {
+    /// Whether the condition holds, if it is time for a look or the `last` one.
+    fn stands(&mut self, last: bool) -> bool {
         let Some(condition) = &self.until.condition else { return false };
         let n = self.run.samples.len();
         let now = Instant::now();
-        if n < self.next_n || n >= MOST_SAMPLES || now < self.next_look {
+        if !last && (n < self.next_n || now < self.next_look) {
             return false;
         }
         self.figure = interval(&mut self.run, condition).and_then(|found| condition.figure(&found));
@@ -271,7 +279,7 @@ impl Watcher {
         if !self.until.is_asked() {
             return;
         }
-        let ended = self.reached && outcome.ends.iter().all(as_asked);
+        let ended = self.ended_by.is_some() && outcome.ends.iter().all(as_asked);
         let facts = &mut outcome.run.facts;
         if ended {
             facts.complete = true;
@@ -280,7 +288,13 @@ impl Watcher {
         }
         facts.until = Some(UntilFacts {
             condition: self.until.text(),
-            reached: self.reached,
+            reached: match self.ended_by {
+                Some(EndedBy::Condition) => true,
+                Some(EndedBy::Time) => self.until.condition.is_none(),
+                Some(EndedBy::Samples | EndedBy::Program) | None => false,
+            },
+            ended_by: Some(self.ended_by.unwrap_or_default()),
+            limit_seconds: self.until.limit.map(|limit| limit.as_secs_f64()),
             found: self.figure,
             looks: self.looks,
         });

@@ -1,0 +1,377 @@
+"""Fits laws of extreme values, and what a fit gives."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _html
+from ._errors import Error
+from ._executable import call, document
+from ._source import Data, Nan, Source, column
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes  # type: ignore[import-not-found,unused-ignore]
+
+__all__ = ["Estimate", "Fit", "Group", "Model", "ReturnLevel", "Verdict", "fit"]
+
+#: The laws of ``lastrank fit --model``; ``auto`` is ``gev``.
+Model = Literal["auto", "gev", "gumbel", "gpd", "r-largest", "point-process"]
+
+
+class _Fields(dict[str, Any]):
+    """An object of a JSON document, whose fields are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"no field `{name}`; there are {', '.join(self)}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+
+class Estimate(_Fields):
+    """An estimate: ``value``, ``standard_error``, ``lower``, ``upper``; None where there is none."""
+
+    value: float
+    standard_error: float | None
+    lower: float | None
+    upper: float | None
+
+
+class ReturnLevel(_Fields):
+    """The level that one in ``period`` values exceeds: ``level``, ``lower``, ``upper``, ``standard_error``, ``observed``
+    (whether the values reach so far)."""
+
+    period: float
+    level: float
+    lower: float | None
+    upper: float | None
+    standard_error: float | None
+    observed: bool
+
+
+class Verdict(_Fields):
+    """The conclusion: ``code``, ``text``, ``findings``, ``advice``."""
+
+    code: str
+    text: str
+    findings: list[str]
+    advice: list[str]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Group(_Fields):
+    """One group against all others: ``name``, ``n``, ``median``, ``max``, ``factor``, ``p``, ``p_adjusted``, ``finding``
+    (``slow``, ``fast``, ``as_others``, ``too_few``)."""
+
+    name: str
+    n: int
+    median: float
+    max: float
+    factor: float | None
+    p: float | None
+    p_adjusted: float | None
+    finding: str
+
+
+class Fit:
+    """A fitted law with its tests and its verdict; made by :func:`fit`.
+
+    :ivar document: what ``lastrank fit --json`` prints (schema lastrank.fit/1, docs/fit-json.md).
+    :ivar data: what was given.
+    """
+
+    def __init__(self, data: Data, source: Source, arguments: Sequence[str], periods: Sequence[float]) -> None:
+        self.data = data
+        self._source = source
+        self._arguments = list(arguments)
+        self.document: dict[str, Any] = self._document(periods)
+        self._figures: list[dict[str, Any]] | None = None
+        self._screen: str | None = None
+        if source.dropped:
+            self.document["dropped"] = {**self.document.get("dropped", {}), "nan": len(source.dropped)}
+
+    def _call(self, periods: Sequence[float], *further: str) -> list[str]:
+        of_periods = [f"--period={float(period)!r}" for period in periods]
+        return ["fit", self._source.name, *self._source.options, *self._arguments, *of_periods, *further]
+
+    def _document(self, periods: Sequence[float], *further: str) -> dict[str, Any]:
+        return document(self._call(periods, "--json", *further), folder=self._source.folder)
+
+    @property
+    def model(self) -> str:
+        """The law: ``gev``, ``gumbel``, ``gpd``, ``r_largest`` or ``point_process``."""
+        return str(self.document["model"])
+
+    @property
+    def unit(self) -> str | None:
+        """``s`` where the values are durations, which are then in seconds; None where the unit is not known."""
+        unit = self.document["source"]["unit"]
+        return None if unit is None else str(unit)
+
+    @property
+    def n(self) -> int:
+        """How many values were fitted."""
+        return int(self.document["n"])
+
+    @property
+    def _law(self) -> dict[str, Any]:
+        found = self.document.get(self.model) or self.document["gev"]
+        assert isinstance(found, dict)
+        return found
+
+    def _estimate(self, name: str) -> Estimate:
+        law = self._law
+        if name not in law:
+            raise AttributeError(f"the law `{self.model}` has no {name}")
+        interval = (law.get("intervals") or {}).get(name) or {}
+        return Estimate(
+            value=law[name],
+            standard_error=(law.get("standard_errors") or {}).get(name),
+            lower=interval.get("lower"),
+            upper=interval.get("upper"),
+        )
+
+    @property
+    def location(self) -> Estimate:
+        """Location of the law, in the unit of the data."""
+        return self._estimate("location")
+
+    @property
+    def scale(self) -> Estimate:
+        """Scale of the law, in the unit of the data."""
+        return self._estimate("scale")
+
+    @property
+    def shape(self) -> Estimate:
+        """Shape of the law, positive for a heavy tail (SciPy's ``genextreme`` has the opposite sign)."""
+        return self._estimate("shape")
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the law may be used.
+
+        :raises Error: of a law of exceedances, which has no verdict.
+        """
+        if "verdict" not in self.document:
+            raise Error(f"--model {self.model} has no verdict: see `document`")
+        return Verdict(self.document["verdict"])
+
+    def return_levels(self, periods: Iterable[float] | None = None) -> ReturnLevels:
+        """The levels that are exceeded once in so many values or blocks, each with its interval.
+
+        :param periods: numbers above 1; those of the fit where none are given. Others are computed by the same fit.
+        """
+        verdict = self.document.get("verdict", {})
+        caution = "" if verdict.get("code") in _USABLE else str(verdict.get("text", ""))
+        if periods is None:
+            return ReturnLevels(map(ReturnLevel, self.document["return_levels"]), caution)
+        wanted = [float(period) for period in periods]
+        known = {level["period"]: level for level in self.document["return_levels"]}
+        if any(period not in known for period in wanted):
+            known |= {level["period"]: level for level in self._document(wanted)["return_levels"]}
+        return ReturnLevels((ReturnLevel(known[period]) for period in wanted), caution)
+
+    def groups(self) -> Groups:
+        """The groups of ``by``, the slowest median first, with p-values adjusted for their number.
+
+        :raises Error: of a fit without ``by``.
+        """
+        if "groups" not in self.document:
+            raise Error("this fit has no groups: say with by= which column names them")
+        return Groups(map(Group, self.document["groups"]["groups"]))
+
+    @property
+    def figures(self) -> list[dict[str, Any]]:
+        """The figures of the page of this fit: ``id``, ``title``, ``caption``, ``numbers`` and ``plot`` of each."""
+        if self._figures is None:
+            self._figures = self._document([], "--figures")["figures"]
+        return self._figures
+
+    def figure(self, kind: str = "return_levels") -> dict[str, Any]:
+        """A figure of the page as Plotly takes it: ``plotly.graph_objects.Figure(fit.figure())``.
+
+        :raises Error: where there is none of that kind; it names those that there are.
+        """
+        return figure_of(self.figures, kind)
+
+    def plot(self, kind: str = "return_levels", ax: Axes | None = None) -> Any:
+        """Draws a figure with matplotlib, for print."""
+        from . import _plot
+
+        return _plot.draw(self, kind, ax)
+
+    def __repr__(self) -> str:
+        if self._screen is None:
+            self._screen = call(self._call([]), folder=self._source.folder).out.rstrip("\n")
+        return self._screen
+
+    def _repr_html_(self) -> str:
+        return _html.screen(repr(self))
+
+
+class ReturnLevels(list[ReturnLevel]):
+    """A list of return levels that shows itself as a table, below the verdict where the law must not be used.
+
+    :ivar caution: that verdict; empty where the law may be used.
+    """
+
+    def __init__(self, levels: Iterable[ReturnLevel], caution: str = "") -> None:
+        super().__init__(levels)
+        self.caution = caution
+
+    def _rows(self) -> list[list[str]]:
+        return [[f"{one.period:g}", _shown(one.level), _shown(one.lower), _shown(one.upper)] for one in self]
+
+    def __repr__(self) -> str:
+        table = _text_table(_LEVELS, self._rows())
+        return f"{self.caution}\n\n{table}" if self.caution else table
+
+    def _repr_html_(self) -> str:
+        caution = f"<p><b>{html.escape(self.caution)}</b></p>" if self.caution else ""
+        return caution + _html.table(_LEVELS, self._rows())
+
+
+class Groups(list[Group]):
+    """A list of groups that shows itself as a table."""
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [one.name, str(one.n), _shown(one.median), _shown(one.factor), _shown(one.p_adjusted), one.finding]
+            for one in self
+        ]
+
+    def __repr__(self) -> str:
+        return _text_table(_GROUPS, self._rows())
+
+    def _repr_html_(self) -> str:
+        return _html.table(_GROUPS, self._rows())
+
+
+#: Verdicts after which the levels of the law may be used.
+_USABLE = ("gev-preferred", "gev-consistent")
+
+_LEVELS = ["exceeded once in", "level", "from", "to"]
+_GROUPS = ["group", "n", "median", "factor", "p adjusted", "finding"]
+
+
+def _shown(number: float | None) -> str:
+    return "–" if number is None else f"{number:.4g}"
+
+
+def _text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [heads, *rows])
+
+
+def figure_of(figures: Sequence[Mapping[str, Any]], kind: str) -> dict[str, Any]:
+    """The Plotly figure of that kind or that name.
+
+    :raises Error: where there is none.
+    """
+    from ._plot import SYNONYMS
+
+    wanted = kind.replace("-", "_")
+    wanted = SYNONYMS.get(wanted, wanted)
+    for figure in figures:
+        if wanted in (str(figure["id"]).replace("-", "_"), str(figure["numbers"].get("kind", "")).replace("-", "_")):
+            return dict(figure["plot"])
+    known = ", ".join(str(figure["id"]) for figure in figures)
+    raise Error(f"there is no figure `{kind}`; there are {known}" if known else "there are no figures")
+
+
+def fit(
+    data: Data,
+    *,
+    value: str | None = None,
+    by: str | None = None,
+    unit: str | None = None,
+    model: Model = "auto",
+    block: int | str | None = None,
+    threshold: float | str | None = None,
+    r: int | None = None,
+    covariates: Mapping[str, Iterable[Any]] | Sequence[str] = (),
+    at: Mapping[str, float] | None = None,
+    periods: Iterable[float] = (),
+    label: str | None = None,
+    gate: bool = False,
+    level: float = 0.95,
+    seed: int = 1,
+    nan: Nan = "raise",
+) -> Fit:
+    """Fits a law of extreme values, as ``lastrank fit`` does.
+
+    Missing values (NaN, None) are refused, since an analysis of slow operations must not lose the slowest; ``nan="drop"``
+    leaves them out, and ``document["dropped"]["nan"]`` says how many. Infinite values are always refused.
+
+    Every estimate, interval and test has its source in docs/statistics-methods.md; the laws are those of Coles, *An
+    Introduction to Statistical Modeling of Extreme Values* (2001), with his sign of the shape.
+
+    :param data: numbers in time order (a list, NumPy, pandas, Polars, Arrow), a data frame with ``value``, a run or a
+        place of it (``run["fsync"]``), or the path of a run, CSV or text file. Durations of pandas are seconds.
+    :param value: the column of a data frame or CSV file.
+    :param by: the column that names groups, for :meth:`Fit.groups`; ``"rank"`` of a run.
+    :param unit: ``s``, ``ms``, ``us`` or ``ns`` of plain numbers, which the results have in seconds.
+    :param model: the law; ``auto`` is the law of maxima.
+    :param block: fit the maxima of blocks of so many values, or of so much time (``"10s"``) of a run.
+    :param threshold: where the tail begins, for ``gpd`` and ``point-process``: a value, ``"99%"``, ``"12ms"``, ``"auto"``.
+    :param r: largest values of each block, for ``r-largest``.
+    :param covariates: what the location follows: names (``"trend"``, ``"hour"``, ``"load"``, a column), or columns.
+    :param at: covariates for which return levels are wanted.
+    :param periods: return periods, in values or blocks; 10, 100, 1000 where none are given.
+    :param label: the samples of this label or operation of a run.
+    :param gate: the slowest rank of each step of a run.
+    :param level: coverage of all intervals.
+    :param seed: of the bootstrap.
+    :param nan: what is done with missing values, see above.
+    :raises Error: with the words of the command line.
+
+    >>> import random
+    >>> draw = random.Random(1)
+    >>> maxima = [max(draw.expovariate(1.0) for _ in range(50)) for _ in range(200)]
+    >>> found = fit(maxima)
+    >>> found.verdict.code
+    'gev-consistent'
+    >>> [round(one.level, 1) for one in found.return_levels([10, 100])]
+    [6.0, 7.9]
+    """
+    options: list[str] = []
+    columns: dict[str, Iterable[Any]] = {}
+    names: list[str] = []
+    if isinstance(covariates, Mapping):
+        columns |= covariates
+        names = list(covariates)
+    else:
+        names = [covariates] if isinstance(covariates, str) else list(covariates)
+    is_frame = value is not None and not isinstance(data, str) and hasattr(data, "__getitem__") and not hasattr(data, "__fspath__")
+    values: Any = data
+    if is_frame:
+        values = column(data, str(value))
+        if by is not None:
+            columns[by] = column(data, by)
+        for name in names:
+            plain = name.split(":")[-1]
+            if plain not in columns and plain not in ("trend", "hour", "load"):
+                columns[plain] = column(data, plain)
+    elif value is not None:
+        options.append(f"--column={value}")
+    source = Source.of(values, options, unit, columns, nan, value if is_frame else None)
+    arguments: list[str] = []
+    for option, given in (
+        ("--by", by), ("--block", block), ("--threshold", threshold), ("--r", r), ("--label", label),
+        ("--model", None if model == "auto" else model.replace("_", "-")),
+    ):
+        if given is not None:
+            arguments.append(f"{option}={given}")
+    arguments += [f"--covariate={name}" for name in names]
+    arguments += [f"--at={name}={float(number)!r}" for name, number in (at or {}).items()]
+    arguments += ["--gate"] if gate else []
+    arguments += [f"--level={float(level)!r}", f"--seed={int(seed)}"]
+    return Fit(data, source, arguments, list(periods))
+
