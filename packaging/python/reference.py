@@ -78,27 +78,33 @@ def functions(module: ModuleType) -> Iterator[str]:
             yield f"### {name}\n\n`{module.__name__}.{name}{signature(function)}`\n\n{prose(function)}"
 
 
-def entries(module: ModuleType, *others: ModuleType) -> Iterator[str]:
-    kinds = [name for name in module.__all__ if inspect.isclass(getattr(module, name))]
-    yield "## Functions"
-    yield from functions(module)
-    for other in others:
-        yield f"## Functions of `{other.__name__}`\n\n{prose(other)}"
-        yield from functions(other)
-    yield "## Classes"
-    for name in kinds:
+def classes(module: ModuleType) -> Iterator[str]:
+    for name in module.__all__:
         kind = getattr(module, name)
+        if not inspect.isclass(kind):
+            continue
         yield f"### {name}\n\n{prose(kind)}"
         for inner, member in members(kind):
             shown = f"{inner}{signature(member)}" if inspect.isfunction(member) else inner
             yield f"**`{shown}`**\n\n{prose(getattr(member, 'func', member))}"
 
 
+def entries(module: ModuleType, *others: ModuleType) -> Iterator[str]:
+    yield "## Functions"
+    yield from functions(module)
+    yield "## Classes"
+    yield from classes(module)
+    for other in others:
+        yield f"## Module `{other.__name__}`\n\n{prose(other)}"
+        yield from functions(other)
+        yield from classes(other)
+
+
 def page() -> str:
     import lastrank
-    from lastrank import figures
+    from lastrank import eva, figures
 
-    return "\n\n".join([HEAD.strip(), *entries(lastrank, figures)]) + "\n"
+    return "\n\n".join([HEAD.strip(), *entries(lastrank, figures, eva)]) + "\n"
 
 
 if __name__ == "__main__":

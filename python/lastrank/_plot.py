@@ -26,7 +26,7 @@ __all__ = ["KINDS", "draw", "figure", "kinds", "main", "save"]
 
 # Names of figures, with what each shows. Others of the page go by their id: see `kinds`.
 KINDS = {
-    "diagnostic": "probabilities, quantiles, return levels and density of a fit, in four panels",
+    "diagnostic": "a fit in four panels: probabilities, quantiles, return levels, density; of exceedances, the threshold",
     "return_levels": "the level exceeded once in N values, with its band",
     "quantiles": "measured against fitted quantiles (Q-Q plot)",
     "probability": "empirical against fitted probabilities (P-P plot)",
@@ -46,6 +46,7 @@ KINDS = {
     "ladder": "the time of an access by size",
 }
 PANELS = ("probability", "quantiles", "return_levels", "density")
+PANELS_BEYOND = ("far_tail", "mean_excess", "shape_stability", "scale_stability")
 SYNONYMS = {
     "qq": "quantiles", "pp": "probability", "exceedance": "survival", "return_level": "return_levels",
     "mean_residual_life": "mean_excess", "beyond_threshold": "far_tail", "ladder": "answer_ladder",
@@ -73,15 +74,14 @@ def _underscored(name: str) -> str:
 def kinds(source: Any) -> list[str]:
     """The names of the figures that a document has, in the order of its page.
 
-    Example:
-        >>> kinds({"figures": [{"id": "return-levels"}, {"id": "density"}]})
-        ['return_levels', 'density']
+    >>> kinds({"figures": [{"id": "return-levels"}, {"id": "density"}]})
+    ['return_levels', 'density']
     """
     return [_underscored(figure["id"]) for figure in _figures(source)]
 
 
 def _chosen(source: Any, kind: str) -> dict[str, Any]:
-    """The figure of a kind: by its id, by the end of its id (the first analysis), or by the kind of its numbers."""
+    """The figure of a kind: by its id, by its end (the first analysis), the kind of its numbers, or its beginning."""
     figures = _figures(source)
     wanted = _underscored(kind)
     for name in dict.fromkeys([wanted, SYNONYMS.get(wanted, wanted)]):
@@ -89,6 +89,7 @@ def _chosen(source: Any, kind: str) -> dict[str, Any]:
             lambda figure, name=name: _underscored(figure["id"]) == name,
             lambda figure, name=name: _underscored(figure["id"]).endswith(f"_{name}"),
             lambda figure, name=name: figure.get("numbers", {}).get("kind") == name,
+            lambda figure, name=name: _underscored(figure["id"]).startswith(f"{name}_"),
         ):
             for figure in figures:
                 if fits(figure):
@@ -99,14 +100,19 @@ def _chosen(source: Any, kind: str) -> dict[str, Any]:
             "the document has no figures: they are in that of `lastrank fit FILE --json --figures` and of "
             "`lastrank report RUN --json`"
         )
-    raise ValueError(f"no figure {kind!r}; there are {', '.join(dict.fromkeys(known))}")
+    shown = [name for name in dict.fromkeys(known) if not name.startswith("normal_")]
+    more = ", … (`figures.kinds` names all)" if len(shown) < len(known) else ""
+    raise ValueError(f"no figure {kind!r}; there are {', '.join(shown)}{more}")
 
 
 def _panels(source: Any, kind: str) -> list[dict[str, Any]]:
     if _underscored(kind) != "diagnostic":
         return [_chosen(source, kind)]
     known = set(kinds(source))
-    return [_chosen(source, panel) for panel in PANELS if panel in known] or [_chosen(source, "diagnostic")]
+    document = source if isinstance(source, Mapping) else getattr(source, "document", {})
+    beyond = document.get("model") == "gpd" and known.issuperset(PANELS_BEYOND)
+    panels = PANELS_BEYOND if beyond else PANELS
+    return [_chosen(source, panel) for panel in panels if panel in known] or [_chosen(source, "diagnostic")]
 
 
 def _wants_width(panels: list[dict[str, Any]]) -> bool:
@@ -147,16 +153,13 @@ def figure(
 ) -> Any:
     """A new `matplotlib.figure.Figure` of a kind, as wide as one or two columns of a journal.
 
-    Args:
-        source: a fit, a run, or the document of one with its figures.
-        kind: one of `KINDS`, or the id of any figure of the page (`kinds(source)`).
-        width: `acm` (3.33 and 7.0 inches), `ieee` (3.5 and 7.16), `elsevier` (3.54 and 7.48), or inches.
-        columns: 1 or 2; two for `diagnostic` and for rows with long names, else one.
-        fonts: `sans` (DejaVu Sans) or `serif` (STIX, beside the fonts of LaTeX).
-
-    Raises:
-        ValueError: no such figure, width or fonts; the message lists what there is.
-        ModuleNotFoundError: matplotlib is not installed.
+    :param source: a fit, a run, or the document of one with its figures.
+    :param kind: one of ``KINDS``, or the id of any figure of the page (``kinds(source)``).
+    :param width: ``acm`` (3.33 and 7.0 inches), ``ieee`` (3.5 and 7.16), ``elsevier`` (3.54 and 7.48), or inches.
+    :param columns: 1 or 2; two for ``diagnostic`` and for rows with long names, else one.
+    :param fonts: ``sans`` (DejaVu Sans) or ``serif`` (STIX, beside the fonts of LaTeX).
+    :raises ValueError: where there is no such figure, width or fonts; the message lists what there is.
+    :raises ModuleNotFoundError: where matplotlib is not installed.
     """
     panels = _panels(source, kind)
     wide = inches(width, columns or (2 if _wants_width(panels) else 1))
@@ -169,11 +172,10 @@ def figure(
 def draw(source: Any, kind: str, ax: Any = None) -> Any:
     """Draws a figure on `ax`, or on a new figure of pyplot, and returns the Axes.
 
-    `diagnostic` has four panels, so it takes no `ax` and returns the Figure.
+    ``diagnostic`` has four panels, so it takes no ``ax`` and returns the Figure.
 
-    Raises:
-        ValueError: no such figure, or `diagnostic` with an `ax`.
-        ModuleNotFoundError: matplotlib is not installed.
+    :raises ValueError: where there is no such figure, or of ``diagnostic`` with an ``ax``.
+    :raises ModuleNotFoundError: where matplotlib is not installed.
     """
     panels = _panels(source, kind)
     if ax is not None:
@@ -181,10 +183,10 @@ def draw(source: Any, kind: str, ax: Any = None) -> Any:
             raise ValueError("diagnostic has four panels: leave ax out, or draw its panels one by one")
         Drawer(ax, panels[0]["plot"]).draw()
         return ax
-    pyplot = library("matplotlib.pyplot")
+    # Outside of the settings for print: the first figure of a session turns interactive drawing on, which must last.
+    wide = 7.0 if _wants_width(panels) else 4.5
+    made = library("matplotlib.pyplot").figure(figsize=_size(panels, wide), layout="constrained")
     with settings():
-        wide = 7.0 if _wants_width(panels) else 4.5
-        made = pyplot.figure(figsize=_size(panels, wide), layout="constrained")
         _fill(made, panels)
     return made if len(panels) > 1 else made.axes[0]
 
@@ -199,11 +201,10 @@ def save(
 ) -> Path:
     """Writes a figure as PDF, SVG or PNG, by the end of its name; the same figure gives the same bytes.
 
-    The file is replaced only by a whole one. Arguments and errors are those of `figure`.
+    The file is replaced only by a whole one. Arguments and errors are those of ``figure``.
 
-    Raises:
-        ValueError: the name ends in something else.
-        OSError: the file cannot be written.
+    :raises ValueError: where the name ends in something else.
+    :raises OSError: where the file cannot be written.
     """
     path = Path(path)
     form = path.suffix.lower().removeprefix(".")

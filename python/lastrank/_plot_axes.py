@@ -7,10 +7,11 @@ from typing import Any
 
 from ._plot_style import GREY, library
 
-# Mean width of a character of 7 points in text and in numbers, and what a legend's handle takes, in points.
+# Mean width of a character of 7 points, and what a legend's handle takes, in points.
 CHARACTER = 3.4
-DIGIT = 4.0
 HANDLE = 26.0
+# Mean width of a digit, as a share of the size of its font.
+DIGIT = 0.6
 # Entries that a legend among the data may have.
 AMONG_DATA = 4
 
@@ -56,13 +57,22 @@ def legend(ax: Any, layout: dict[str, Any], traces: list[dict[str, Any]]) -> Non
     handles, names = ax.get_legend_handles_labels()
     if layout.get("showlegend", True) is False or len(names) < 2:
         return
-    look: dict[str, Any] = {"borderaxespad": 0.3, "labelspacing": 0.3, "columnspacing": 1.2}
+    look: dict[str, Any] = {
+        "borderaxespad": 0.3, "labelspacing": 0.3, "columnspacing": 1.2, "frameon": False, "fontsize": "small",
+    }  # fmt: skip
     if legend_stands_above(layout, [trace["name"] for trace in traces if is_named(trace)]):
         look |= {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
         look["ncols"] = legend_columns(names, 72.0 * ax.figure.get_figwidth())
     else:
         look["loc"] = "best"
-    ax.legend(handles, names, **look)
+    ax.legend([swatch(handle) for handle in handles], names, **look)
+
+
+def swatch(handle: Any) -> Any:
+    """What stands for a trace in the legend: of bars of several colours, one of the commonest."""
+    bars = list(getattr(handle, "patches", []))
+    colours = [bar.get_facecolor() for bar in bars]
+    return bars[colours.index(max(colours, key=colours.count))] if bars else handle
 
 
 def finish(ax: Any, which: str, found: dict[str, Any]) -> None:
@@ -107,8 +117,10 @@ def named_ticks(ax: Any, which: str, found: dict[str, Any], logarithmic: bool) -
     ticks = inside
     span = place(high) - place(low) if ticks else 1.0
     scale, free, shown = points(ax, which) / span, -math.inf, []
+    wanted = library("matplotlib").rcParams[f"{which}tick.labelsize"]
+    font = library("matplotlib.font_manager").FontProperties(size=wanted).get_size_in_points()
     for at, name in ticks:
-        half = 0.5 * (DIGIT * (len(name) + 1) if which == "x" else 9.0)
+        half = 0.5 * font * (DIGIT * (len(name) + 1) if which == "x" else 1.2)
         middle = scale * place(at)
         fits = middle - half >= free
         shown.append(name if fits else "")

@@ -62,13 +62,13 @@ FONTS = {
     "serif": {"font.family": "STIXGeneral", "mathtext.fontset": "stix"},
 }
 SETTINGS: dict[str, Any] = {
-    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8, "legend.fontsize": 7,
+    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8,
     "xtick.labelsize": 7, "ytick.labelsize": 7,
     "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
     "xtick.minor.width": 0.4, "ytick.minor.width": 0.4, "xtick.major.size": 2.5, "ytick.major.size": 2.5,
     "xtick.minor.size": 1.5, "ytick.minor.size": 1.5, "lines.linewidth": 1.1, "hatch.linewidth": 0.4,
     "axes.spines.top": False, "axes.spines.right": False, "axes.formatter.useoffset": False,
-    "legend.frameon": False, "legend.handlelength": 2.2, "text.usetex": False,
+    "legend.handlelength": 2.2, "text.usetex": False,
     # Text stays text: embedded TrueType in PDF, <text> in SVG. The salt makes the names inside an SVG the same each time.
     "pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "lastrank",
     "savefig.bbox": "standard", "savefig.dpi": 300,
@@ -78,8 +78,7 @@ SETTINGS: dict[str, Any] = {
 def library(name: str) -> Any:
     """A module of matplotlib.
 
-    Raises:
-        ModuleNotFoundError: matplotlib is not installed; the message says how to install it.
+    :raises ModuleNotFoundError: where matplotlib is not installed; the message says how to install it.
     """
     try:
         return importlib.import_module(name)
@@ -94,23 +93,19 @@ def library(name: str) -> Any:
 def settings(fonts: str = "sans") -> Iterator[None]:
     """The settings of matplotlib for print, until the block ends; what the user has set is put aside.
 
-    Raises:
-        ValueError: `fonts` is neither `sans` nor `serif`.
+    :raises ValueError: where ``fonts`` is neither ``sans`` nor ``serif``.
     """
     if fonts not in FONTS:
         raise ValueError(f"fonts={fonts!r}: one of {', '.join(FONTS)}")
-    matplotlib = library("matplotlib")
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(SETTINGS | FONTS[fonts])
+    # The style "default" leaves what belongs to the session, such as interactive drawing, as it is.
+    with library("matplotlib.style").context(["default", SETTINGS | FONTS[fonts]]):
         yield
 
 
 def inches(width: str | float, columns: int) -> float:
     """The width in inches of `columns` columns of a journal: `acm`, `ieee`, `elsevier`, `ieee:2`, or a number of inches.
 
-    Raises:
-        ValueError: no such journal, no such number of columns, or a width that no page has.
+    :raises ValueError: of no such journal, no such number of columns, or a width that no page has.
     """
     name, _, after = str(width).partition(":")
     if after:

@@ -152,8 +152,15 @@ fn probe(program: &Path) -> Result<(), Option<Lack>> {
 }
 
 /// Draws the figure that was asked for and writes it under its name, whole.
-pub fn write(figures: &[Figure], args: &FitArgs, path: &Path, form: FigureForm) -> anyhow::Result<()> {
-    let document = serde_json::to_vec(&json!({"figures": figures}))?;
+///
+/// `model` is the code of the law, which decides what the four panels are.
+pub fn write(
+    (figures, model): (&[Figure], &str),
+    args: &FitArgs,
+    path: &Path,
+    form: FigureForm,
+) -> anyhow::Result<()> {
+    let document = serde_json::to_vec(&json!({"model": model, "figures": figures}))?;
     let kind = args.figure.as_deref().unwrap_or(DEFAULT_KIND);
     let mut arguments = vec!["-", kind, "-", "--form", form.name()];
     arguments.extend(args.width.iter().flat_map(|width| ["--width", width]));

@@ -66,7 +66,7 @@ pub fn write(args: &FitArgs, found: &FitResult) -> anyhow::Result<()> {
             "Report"
         }
         Form::Figure(form) => {
-            figure::write(&page.figures(), args, path, form)?;
+            figure::write((&page.figures(), found.fitted.code()), args, path, form)?;
             "Figure"
         }
         Form::Printed(form) => {
